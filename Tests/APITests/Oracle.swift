@@ -33,6 +33,7 @@ struct Oracle {
         var change = Change.none
         var acceptsInvite = false
         var usesGrant = false
+        var usesLink = false
 
         static func refused(_ rule: String, _ reason: Reason, _ tenant: Int? = nil) -> Answer {
             Answer(rule: rule, outcome: .refused, reason: reason, tenant: tenant)
@@ -164,6 +165,7 @@ struct Oracle {
         case .tenant(let index): named.append(index)
         }
         if case .of(let index) = state.token { named.append(index) }
+        if case .of(let index) = state.joining { named.append(index) }
         return named
     }
 
@@ -181,7 +183,7 @@ struct Oracle {
         case .malformed: return held ?? .refused("2", .emailInvalid, asked)
         case .there: break
         }
-        if let bad = badToken { return .refused("3", bad, asked) }
+        if let bad = badToken ?? badJoinToken { return .refused("3", bad, asked) }
         return place(asked, held)
     }
 

@@ -5,7 +5,7 @@ import Text
 extension Oracle {
     /// In the rule's order.
     enum Knowledge: Int {
-        case suspended, invite, row, active, awaits, deleted, domain, open
+        case suspended, invite, row, active, awaits, deleted, link, domain, open
     }
 
     enum Standing { case admits, linkable, refuses }
@@ -23,6 +23,7 @@ extension Oracle {
         }
         // By address or by this sign-in.
         if tenant.signIn == .ofOtherDeleted { return .deleted }
+        if isJoining(index) { return .link }
         if tenant.ownsDomain { return .domain }
         return asked && tenant.signUp == .open ? .open : nil
     }
@@ -44,6 +45,7 @@ extension Oracle {
             return tenant.row.isActive ? takes : .admits
         case .row: return tenant.signUp == .closed ? .refuses : .admits
         case .active: return takes
+        case .link: return mayJoin(tenant) ? .admits : .refuses
         case .domain:
             let isShut = tenant.signUp == .closed || tenant.signUp == .inviteOnly
             return isShut || isFiltered(tenant) ? .refuses : .admits

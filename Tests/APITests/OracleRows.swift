@@ -26,7 +26,7 @@ struct OracleRows {
     }
 
     /// Six characters that no other tenant has.
-    private static func locator(_ state: OracleState, _ index: Int) -> String {
+    static func locator(_ state: OracleState, _ index: Int) -> String {
         let text = "\(state.number * 4 + index)"
         return String(repeating: "a", count: 6 - text.utf8.count) + text
     }
@@ -118,6 +118,7 @@ struct OracleRows {
         addUsers(state, tenant)
         addGiver(state, tenant)
         addInvite(state, tenant, index)
+        addJoinLink(state, tenant, index)
         addSignIn(state, tenant)
         if state.granted == index { addGrant(state, tenant) }
     }
@@ -142,7 +143,7 @@ struct OracleRows {
         let order = [
             "tenants", "directory_slugs", "directory_locators", "policies", "providers", "domains",
             "directory_domains", "operators", "users", "identities", "invites", "link_grants",
-            "barred_identities", "directory_people",
+            "barred_identities", "join_links", "directory_people",
         ]
         for table in order {
             guard let rows = tables[table], let columns = rows.first?.members?.map(\.name) else {

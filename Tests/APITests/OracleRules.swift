@@ -27,6 +27,7 @@ extension Oracle {
                 rule: "7", outcome: .linked, tenant: index, user: .row,
                 change: .activated(tenant.rowRole, byHand: false))
         case .active: return byActive(index)
+        case .link: return byJoinLink(index)
         default: return byDomain(index, isAsked)
         }
     }

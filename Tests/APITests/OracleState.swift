@@ -39,6 +39,8 @@ struct OracleState: Sendable {
     var native = Native.none
     var asked = Asked.none
     var token = Token.none
+    /// The token of the tenant's join link.
+    var joining = Token.none
     /// The tenant whose link grant came along.
     var granted: Int?
 
@@ -74,6 +76,11 @@ struct OracleState: Sendable {
             token = has ? .of(some) : random.chance(3) ? .unknown : .none
         }
         granted = tenants.indices.first { tenants[$0].grant != .none && !random.chance(4) }
+        if tenants[some].link != nil, !random.chance(4) {
+            joining = !isTenantsCall || some == 0 ? .of(some) : .unknown
+        } else if random.chance(40) {
+            joining = .unknown
+        }
     }
 
     /// A verified domain belongs to one tenant.

@@ -64,6 +64,7 @@ struct OracleTenant: Sendable {
     var isChanged = false
     var signIn = SignIn.none
     var grant = Grant.none
+    var link: OracleJoinLink?
 
     /// A live invite to the attempt's address.
     var isInvited: Bool { invited == .byMail || invited == .byLink }
@@ -106,6 +107,12 @@ struct OracleTenant: Sendable {
         if row == .byInvite { rowRole = invitedRole }
         signIn = pickSignIn(&random)
         if row.isActive, random.chance(2) { grant = random.pick(Grant.allCases + [.good]) }
+        if random.chance(3) {
+            link = OracleJoinLink(
+                id: random.uuid(),
+                state: random.pick([.live, .live, .live] + OracleJoinLink.State.allCases),
+                domains: random.pick([.all] + OracleJoinLink.Domains.allCases))
+        }
     }
 
     /// Only what can come about: a rule links none to a row that waits for its person.

@@ -215,7 +215,7 @@ extension OracleRows {
 
 extension OracleTenant {
     /// How an invite's columns name its giver; nil: a machine.
-    fileprivate var giverParts: (type: String, id: String)? {
+    var giverParts: (type: String, id: String)? {
         switch giver {
         case .machine: nil
         case .operatorAdmin, .operatorSupport, .operatorDeveloper, .operatorSuspended:

@@ -205,6 +205,11 @@ extension OracleRows {
         case .unknown: call.inviteToken = "inv_000000unknown"
         case .of(let index): call.inviteToken = token(state, index)
         }
+        switch state.joining {
+        case .none: break
+        case .unknown: call.joinToken = "000000unknown"
+        case .of(let index): call.joinToken = joinToken(state, index)
+        }
         if state.granted != nil { call.linkGrant = grant(state) }
         return call
     }

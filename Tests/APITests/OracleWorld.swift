@@ -89,11 +89,15 @@ struct OracleWorld {
     /// The user of a tenant's sign-in of a subject.
     private var holders: [UUID: [String: UUID]] = [:]
     private var invites: [UUID: String] = [:]
+    /// `uses` of a join link.
+    private var links: [UUID: Int] = [:]
+    /// The link that let a user in.
+    private var joined: [UUID: UUID] = [:]
     /// Tenants whose grant is used.
     private var used: Set<UUID> = []
     private var barred: Set<UUID> = []
     private var chosen: Set<UUID> = []
-    /// `tenant invite` by subject.
+    /// `tenant invite link` by subject.
     private var reservations: [String: String] = [:]
     /// `tenant outcome reason rule…` by id.
     private var decisions: [UUID: JSONValue] = [:]
@@ -103,7 +107,7 @@ struct OracleWorld {
         let tables = [
             "users", "identities", "invites", "decisions", "audit_events", "reservations",
             "pending_choices", "barred_identities", "provisioning_retries", "link_grants",
-            "mail", "user_search", "directory_people",
+            "mail", "user_search", "directory_people", "join_links",
         ]
         var texts: [String] = []
         for table in tables {
@@ -132,6 +136,12 @@ struct OracleWorld {
         try await each("SELECT id, status FROM invites") {
             invites[try $0.get(0)] = try $0.get(1, as: String.self)
         }
+        try await each("SELECT id, uses FROM join_links") {
+            links[try $0.get(0)] = try $0.get(1, as: Int.self)
+        }
+        try await each("SELECT id, join_link_id FROM users WHERE source = 'join_link'") {
+            joined[try $0.get(0)] = try $0.get(1, as: UUID.self)
+        }
         try await each("SELECT tenant_id FROM link_grants WHERE used_at IS NOT NULL") {
             used.insert(try $0.get(0))
         }
@@ -140,7 +150,9 @@ struct OracleWorld {
         }
         try await each("SELECT tenant_id FROM pending_choices") { chosen.insert(try $0.get(0)) }
         try await each(
-            "SELECT subject, tenant_id::text || ' ' || coalesce(invite_id::text, '') FROM reservations"
+            """
+            SELECT subject, concat(tenant_id, ' ', invite_id, ' ', join_link_id) FROM reservations
+            """
         ) { reservations[try $0.get(0)] = try $0.get(1, as: String.self) }
         try await each(
             """
@@ -186,11 +198,13 @@ struct OracleWorld {
         return wrong
     }
 
-    /// Only a token keeps its invite.
+    /// Only a token keeps its invite or its link.
     private func reservation(_ due: Oracle.Answer, _ state: OracleState) -> String? {
         guard due.outcome == .reserved, let index = due.tenant else { return nil }
         let tenant = state.tenants[index]
-        return "\(tenant.id) \(state.token == .of(index) ? tenant.inviteID.description : "")"
+        let invite = state.token == .of(index) ? tenant.inviteID.description : ""
+        let link = state.joining == .of(index) ? tenant.link?.id.description ?? "" : ""
+        return "\(tenant.id) \(invite) \(link)"
     }
 
     private func differences(
@@ -238,6 +252,19 @@ struct OracleWorld {
         expect(used.contains(tenant.id) == isUsed, "the grant")
         let wasBarred = tenant.signIn == .barredBefore || tenant.signIn == .barredAfter
         expect(barred.contains(tenant.id) == (wasBarred && due.change == .none), "the bar")
+        return wrong + differences(tenant.link, isUsed: due.usesLink, holder)
+    }
+
+    private func differences(
+        _ link: OracleJoinLink?, isUsed: Bool, _ holder: UUID?
+    ) -> [String] {
+        guard let link else { return [] }
+        let uses = link.uses + (isUsed ? 1 : 0)
+        var wrong: [String] = []
+        if links[link.id] != uses { wrong.append("the link has \(links[link.id] ?? -1)") }
+        if holder.flatMap({ joined[$0] }) != (isUsed ? link.id : nil) {
+            wrong.append("the user names another link")
+        }
         return wrong
     }
 }

@@ -49,6 +49,7 @@ struct RightsFixture {
             "session_id": try await base.addSession(of: user).description,
             "\(Self.acme)/invites": try await make(
                 "/v1/tenants/acme/invites", #"{"email":"guest@a.example"}"#),
+            "\(Self.acme)/join-links": try await make("/v1/tenants/acme/join-links", "{}"),
             "\(Self.acme)/api-keys": try await make(
                 "/v1/tenants/acme/api-keys", #"{"name":"k","scopes":["users:read"]}"#),
             "\(Self.acme)/cors-origins": try await make(

@@ -54,6 +54,7 @@ struct RouteRight: Sendable {
         .init("POST /v1/setup", .open), .init("POST /v1/invites/preview", .open),
         .init("POST /v1/invites/accept", .open), .init("POST /v1/provisioning/sign-in", .open),
         .init("POST /v1/invites/sign-in", .open),
+        .init("POST /v1/join-links/preview", .open), .init("POST /v1/join-links/sign-in", .open),
         .init("POST /v1/password-resets", .open),
         .init("POST /v1/password-resets/confirm", .open),
         .init("POST /v1/email-changes/confirm", .open),
@@ -135,6 +136,11 @@ struct RouteRight: Sendable {
         .init("PATCH \(acme)/invites/{id}", "yy-m-yg-", "invites:write"),
         .init("POST \(acme)/invites/{id}/resend", "yy-m-yg-", "invites:write"),
         .init("POST \(acme)/invites/{id}/revoke", "yy-m-yg-", "invites:write"),
+        // Whoever may invite members may make a link: its role is always member.
+        .init("GET \(acme)/join-links", "yyyyyyy-", "invites:read"),
+        .init("POST \(acme)/join-links", "yy-y-yy-", "invites:write"),
+        .init("GET \(acme)/join-links/{id}", "yyyyyyy-", "invites:read"),
+        .init("POST \(acme)/join-links/{id}/revoke", "yy-y-yy-", "invites:write"),
     ]
 
     private static let keys: [RouteRight] = [

@@ -61,7 +61,8 @@ struct AuditActionTests {
 
     /// What is read from the database each time.
     private static let uncached: Set = [
-        "attribute_schema", "decisions", "hook_credential", "identity", "invite", "link_grant",
+        "attribute_schema", "decisions", "hook_credential", "identity", "invite", "join_link",
+        "link_grant",
         "operator", "provider",
         "session", "sign_up",
     ]

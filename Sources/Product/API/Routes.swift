@@ -26,4 +26,5 @@ package enum Routes {
         + FailedSignInEndpoints.all
         + DomainEndpoints.all
         + InviteEndpoints.all
+        + JoinLinkEndpoints.all
 }

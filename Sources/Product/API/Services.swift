@@ -23,10 +23,11 @@ package struct Services: Sendable {
     /// The client contracts that are built in.
     package var clients: [ClientDescription] = []
 
-    /// Begins an invite holder's sign-in at a provider: the redirect URL, and the cookie that binds
-    /// the return. Takes the tenant, the provider and the hash of the token; throws `Problem`.
+    /// Begins the sign-in at a provider of the holder of an invite or a join link: the redirect URL,
+    /// and the cookie that binds the return. Takes the tenant, the provider and the token; throws
+    /// `Problem`.
     package typealias Joining =
-        @Sendable (Call, TenantRow, UUID, [UInt8]) async throws -> (url: String, cookie: Field)
+        @Sendable (Call, TenantRow, UUID, BroughtToken) async throws -> (url: String, cookie: Field)
     /// Throws 500 unless the composition root sets it.
     package var joining: Joining = { _, _, _, _ in throw Problem.internalError }
 

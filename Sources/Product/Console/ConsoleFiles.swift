@@ -49,7 +49,7 @@ package struct ConsoleFiles: Sendable {
         self.icon = icon
     }
 
-    /// The response for `/`, `/console`, `/console/…`, `/invite`, `/reset`, `/email` and
+    /// The response for `/`, `/console`, `/console/…`, `/invite`, `/join`, `/reset`, `/email` and
     /// `/favicon.svg`; nil for any other path. For HEAD it has the body of GET: the encoder omits
     /// it after counting its length (RFC 9110 §9.3.2).
     package func response(for request: Request) -> Response? {
@@ -84,7 +84,7 @@ package struct ConsoleFiles: Sendable {
         switch path {
         case "/": return .root
         // Pages for people outside have short addresses and the same shell.
-        case "/console", "/invite", "/reset", "/email": return .page(shell)
+        case "/console", "/invite", "/join", "/reset", "/email": return .page(shell)
         case "/favicon.svg": return .page(icon)
         default: break
         }

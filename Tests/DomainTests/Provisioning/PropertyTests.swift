@@ -28,6 +28,13 @@ import Text
             for case .createUser(_, let role, let source) in effects where source != .invite {
                 #expect(role < .admin)
             }
+            for case .useJoinLink in effects {
+                let link = fixture.facts.joinLink
+                #expect(link?.link.status(at: RuleFixture.now) == .active)
+                #expect(link?.makerMayInvite == true && link?.link.tenantID == verdict.tenantID)
+                #expect(effects.contains { $0.role == .member && $0.touchesUser })
+                #expect(fixture.facts.tenants[RuleFixture.acme]?.policy.signUp != .closed)
+            }
             if fixture.attempt.trigger.isUnprovedNative {
                 #expect(effects.allSatisfy { !$0.touchesUser } && links.isEmpty)
             }
@@ -54,7 +61,16 @@ import Text
             }
             if random.chance(4) { fixture = fixture.known(row ?? user(&random, live: false), id) }
         }
-        return random.chance(4) ? fixture.token(random.pick([nil, RuleFixture.invite()])) : fixture
+        if random.chance(4) { fixture = fixture.token(random.pick([nil, RuleFixture.invite()])) }
+        return random.chance(4) ? fixture.joining(link(&random)) : fixture
+    }
+
+    private func link(_ random: inout SeededNumbers) -> JoinLinkFacts? {
+        var link = RuleFixture.joinLink(
+            domains: random.pick([[], ["ex.com"], ["other.com"]]),
+            uses: random.pick([0, 0, 10]), seconds: random.pick([60, 60, 0]))
+        link.makerMayInvite = !random.chance(4)
+        return random.chance(5) ? nil : link
     }
 
     private func user(_ random: inout SeededNumbers, live: Bool) -> UserFacts {
@@ -63,6 +79,16 @@ import Text
             random.pick(live), random.pick(User.Source.allCases),
             id: random.pick([RuleFixture.ann, RuleFixture.bob]), proved: random.chance(2),
             unproved: random.chance(3))
+    }
+}
+
+extension Effect {
+    /// The role that it gives.
+    fileprivate var role: UserRole? {
+        switch self {
+        case .createUser(_, let role, _), .activateUser(_, let role): role
+        default: nil
+        }
     }
 }
 

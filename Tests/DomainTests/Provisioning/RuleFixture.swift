@@ -87,6 +87,22 @@ struct RuleFixture {
         }
     }
 
+    static func joinLink(
+        _ tenant: UUID = acme, domains: [String] = [], uses: Int = 0, seconds: Int64 = 60
+    ) -> JoinLinkFacts {
+        JoinLinkFacts(
+            link: JoinLink(
+                id: UUID(high: 6, low: tenant.low), tenantID: tenant, domains: domains,
+                maxUses: 10, uses: uses, expiresAt: now.adding(seconds: seconds)))
+    }
+
+    func joining(_ link: JoinLinkFacts?) -> RuleFixture {
+        with {
+            $0.attempt.hasJoinToken = true
+            $0.facts.joinLink = link
+        }
+    }
+
     func with(_ change: (inout RuleFixture) -> Void) -> RuleFixture {
         var next = self
         change(&next)

@@ -26,39 +26,23 @@ enum InviteAcceptanceEndpoints {
                         .readOnly("role", .enumeration(of: UserRole.self)),
                         .readOnly("expires_at", .timestamp),
                         .readOnly("status", .enumeration(["pending"])),
-                        .readOnly(
-                            "providers",
-                            .array(
-                                of: .object(
-                                    ObjectShape([
-                                        .readOnly("id", .uuid), .readOnly("name", .string()),
-                                        .readOnly("kind", .string()),
-                                    ]))), "Where the person can sign in instead of by a password."),
+                        OfferedProviders.field,
                     ]))
         ],
         problems: [.inviteUnknown, .rateLimited]
     ) { call in
         let token = try call.input.string("token")
-        try await checkMisses(call)
+        try await LinkMisses.check(call)
         guard let (invite, tenant) = try await call.services.database.invitePreview(token) else {
             throw try await missed(call)
         }
-        let providers = try await call.services.database.offeredProviders(of: tenant.id)
         var answer = Response.ok(
             .object([
                 .init("tenant", .object([.init("name", .string(tenant.name))])),
                 .init("email", .string(invite.email)), .init("role", .string(invite.role.rawValue)),
                 .init("expires_at", .time(invite.expiresAt)),
                 .init("status", .string(invite.status(at: call.now).rawValue)),
-                .init(
-                    "providers",
-                    .array(
-                        providers.map {
-                            .object([
-                                .init("id", .string($0.id.description)),
-                                .init("name", .string($0.name)), .init("kind", .string($0.kind)),
-                            ])
-                        })),
+                try await OfferedProviders.member(of: tenant, call),
             ]))
         answer.fields.append(Field("cache-control", "no-store"))
         return answer
@@ -81,7 +65,10 @@ enum InviteAcceptanceEndpoints {
             .ok(
                 ObjectShape(
                     "InviteAccepted",
-                    [.readOnly("user", .any), .readOnly("tenant", .object(TenantRow.shape))]))
+                    [
+                        .readOnly("user", .any), .readOnly("tenant", .object(TenantRow.shape)),
+                        ReturnAddress.shown,
+                    ]))
         ],
         problems: [
             .inviteUnknown, .inviteUsed, .inviteExpired, .inviteRevoked, .identityLinkRequired,
@@ -90,7 +77,7 @@ enum InviteAcceptanceEndpoints {
     ) { call in
         let database = try call.services.database
         let token = try call.input.string("token")
-        try await checkMisses(call)
+        try await LinkMisses.check(call)
         guard let offered = try await database.offeredInvite(token) else {
             throw try await missed(call)
         }
@@ -116,7 +103,13 @@ enum InviteAcceptanceEndpoints {
             guard let reason = result.verdict.reason else { throw Problem.internalError }
             throw UnacceptedInvite.problem(reason, reference: result.reference)
         }
-        var answer = Response.ok(.object([.init("user", user.json), .init("tenant", tenant.json)]))
+        let goesTo = try await database.scope(tenant.id)
+            .returnAddress(of: .invite(TenantToken.hash(token)))
+        var answer = Response.ok(
+            .object([
+                .init("user", user.json), .init("tenant", tenant.json),
+                .init("return_to", .text(goesTo)),
+            ]))
         answer.fields.append(Field("cache-control", "no-store"))
         return answer
     }
@@ -134,35 +127,19 @@ enum InviteAcceptanceEndpoints {
         problems: [.inviteUnknown, .forbidden, .rateLimited, .unavailable]
     ) { call in
         let token = try call.input.string("token")
-        try await checkMisses(call)
+        try await LinkMisses.check(call)
         guard let (_, tenant) = try await call.services.database.invitePreview(token) else {
             throw try await missed(call)
         }
         let (url, cookie) = try await call.services.joining(
-            call, tenant, call.input.uuid("provider"), TenantToken.hash(token))
+            call, tenant, call.input.uuid("provider"), .invite(TenantToken.hash(token)))
         var answer = Response.ok(.object([.init("url", .string(url))]))
         answer.fields += [cookie, Field("cache-control", "no-store")]
         return answer
     }
 
-    /// Wrong tokens from one address per minute.
-    private static let missLimit = 60
-
-    private static func checkMisses(_ call: Call) async throws {
-        let database = try call.services.database
-        guard try await database.counted(misses(call)) >= missLimit else { return }
-        throw Problem.rateLimited(
-            "Too many links that do not fit; wait a minute.", limit: missLimit,
-            retryAfter: database.secondsOfMinuteLeft)
-    }
-
     private static func missed(_ call: Call) async throws -> Problem {
-        _ = try await call.services.database.count(misses(call))
+        try await LinkMisses.count(call)
         return UnacceptedInvite.unknown
     }
-
-    private static func misses(_ call: Call) -> String {
-        "links that do not fit, from \(call.request.remoteAddress)"
-    }
-
 }

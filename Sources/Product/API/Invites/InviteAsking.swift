@@ -5,9 +5,10 @@ import Text
 
 /// Reads invites from a body and maps storage's refusals to problems.
 enum InviteAsking {
-    static func request(_ input: Input, _ call: Call, at pointer: String = "") throws
-        -> InviteRequest
-    {
+    /// `returns`: the addresses that `return_to` may have.
+    static func request(
+        _ input: Input, _ call: Call, returns: [String], at pointer: String = ""
+    ) throws -> InviteRequest {
         var errors: [FieldError] = []
         let text = try input.string("email")
         let email = try? EmailAddress(text)
@@ -17,6 +18,7 @@ enum InviteAsking {
         let expires = input.optionalTimestamp("expires_at")
         if let expires, let fault = endFault(expires, call, at: pointer) { errors.append(fault) }
         if let fault = deliveryFault(input, call, at: pointer) { errors.append(fault) }
+        if let fault = ReturnAddress.fault(input, returns, at: pointer) { errors.append(fault) }
         guard errors.isEmpty, let email else { throw Problem.invalid(errors) }
         var request = InviteRequest(
             email: email, role: input.optionalString("role").flatMap(UserRole.init),
@@ -24,6 +26,7 @@ enum InviteAsking {
             delivery: delivery(input, call), resend: input.flag("resend"),
             widest: Permissions.widestInvite(call.principal.subject, in: try call.tenant.id))
         request.externalID = input.optionalString("external_id")
+        request.returnTo = input.optionalString("return_to")
         return request
     }
 
@@ -102,10 +105,11 @@ enum InviteAsking {
         let database = try call.services.database
         var results = [JSONValue](repeating: .null, count: inputs.count)
         var asked: [(index: Int, request: InviteRequest)] = []
+        let returns = try await ReturnAddress.allowed(inputs, call)
         for (index, input) in inputs.enumerated() {
             let pointer = "/invites/\(index)"
             do {
-                asked.append((index, try request(input, call, at: pointer)))
+                asked.append((index, try request(input, call, returns: returns, at: pointer)))
             } catch {
                 let email = input.optionalString("email") ?? ""
                 results[index] = refused(index, email, problem(error) ?? .internalError)

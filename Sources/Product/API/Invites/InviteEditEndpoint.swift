@@ -27,11 +27,11 @@ enum InviteEditEndpoint {
         return .ok(row.json(at: call.now), etag: row.etag)
     }
 
-    /// The address and the external id are the person's, and the delivery is chosen when it is sent.
+    /// The address and the external id are the person's; delivery and return are chosen when it is sent.
     private static let change: ObjectShape = {
         var shape = InviteRow.shape
         for index in shape.fields.indices
-        where ["email", "delivery", "external_id"].contains(where: {
+        where ["email", "delivery", "external_id", "return_to"].contains(where: {
             sameBytes($0, shape.fields[index].name)
         }) {
             shape.fields[index].isReadOnly = true

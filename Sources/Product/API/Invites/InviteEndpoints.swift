@@ -52,7 +52,8 @@ enum InviteEndpoints {
         if call.isDryRun {
             throw Problem.invalid([FieldError("?dry_run", .notAllowed, "is for lists")])
         }
-        let asked = try InviteAsking.request(call.input, call)
+        let returns = try await ReturnAddress.allowed([call.input], call)
+        let asked = try InviteAsking.request(call.input, call, returns: returns)
         let database = try call.services.database
         let result = try await InviteAsking.answering {
             try await call.scope.change(by: call.actor) { change in

@@ -18,6 +18,7 @@ extension InviteRow {
             $0.member("message", message)
             $0.member("external_id", externalID)
             $0.member("delivery", delivery)
+            $0.member("return_to", returnTo)
             $0.object("invited_by") {
                 $0.member("type", inviterType)
                 $0.member("id", inviterID)
@@ -63,6 +64,7 @@ extension InviteRow {
                 "external_id", .externalID,
                 "The `external_id` of the user who accepts it; 409 if another user has it."),
             .optional("delivery", .enumeration(of: Invite.Delivery.self)),
+            ReturnAddress.field,
             .readOnly(
                 "invited_by",
                 .object(

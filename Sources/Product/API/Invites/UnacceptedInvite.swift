@@ -1,8 +1,11 @@
 import Domain
 
-/// Why an invite admits no one. The holder of its token was invited and may know the reason.
+/// Why an invite or a join link admits no one. The holder of its token was invited and may know the
+/// reason.
 package enum UnacceptedInvite {
     static let unknown = Problem(.inviteUnknown, "The link is not valid; ask for a new one.")
+
+    static let unknownJoinLink = Problem(.joinUnknown, "The link is not valid; ask for a new one.")
 
     /// `reference` finds the decision.
     package static func problem(_ reason: Reason, reference: String) -> Problem {
@@ -14,6 +17,10 @@ package enum UnacceptedInvite {
             case .inviteExpired: "The invite is over; ask for a new one."
             case .inviteEmailMismatch:
                 "The invite is for another address. Sign in with the address that was invited."
+            case .joinUnknown: unknownJoinLink.detail
+            case .joinRevoked: "The link was taken back."
+            case .joinExpired: "The link is over; ask for a new one."
+            case .joinUsedUp: "The link has let in as many people as it may; ask for a new one."
             case .emailMissing, .emailInvalid, .emailUnverified:
                 "The provider does not vouch for your address. Choose a password, or another way."
             case .notInvited: "The tenant does not take this address now."

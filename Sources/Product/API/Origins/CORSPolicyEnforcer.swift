@@ -116,14 +116,15 @@ package struct CORSPolicyEnforcer: Sendable {
         return profile.cookies.contains { RequestCookie.value($0, in: request) != nil }
     }
 
-    /// The locator of the request's key, or of the invite's token in the body.
+    /// The locator of the request's key, or of the invite's or the join link's token in the body.
     private static func locator(_ request: Request) -> String? {
         if let line = request.first("authorization") {
             let parts = line.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, sameBytes(parts[0].lowercased(), "bearer") else { return nil }
             return APIKeySecret(parts[1])?.locator
         }
-        guard request.path.utf8.starts(with: "/v1/invites/".utf8),
+        let ofTokens = ["/v1/invites/", "/v1/join-links/"]
+        guard ofTokens.contains(where: { request.path.utf8.starts(with: $0.utf8) }),
             let token = (try? JSONValue(parsing: request.body))?["token"]?.string,
             token.utf8.count == 49
         else { return nil }

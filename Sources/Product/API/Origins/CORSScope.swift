@@ -36,6 +36,7 @@ package enum CORSScope: Sendable, Equatable {
         let exact = ["/v1/api-keys/verify", "/v1/api-keys/verify-batch", "/v1/me"]
         return exact.contains { sameBytes($0, path) }
             || sameBytes(path, "/v1/provisioning/sign-in")
+            || path.utf8.starts(with: "/v1/join-links/".utf8)
             || path.utf8.starts(with: "/v1/invites/".utf8)
             || path.utf8.starts(with: "/oauth/".utf8)
     }

@@ -1,6 +1,7 @@
 import Cryptography
 import Domain
 import HTTP
+import JSON
 import Storage
 import Text
 
@@ -19,6 +20,7 @@ enum PasswordResetEndpoints {
                 [
                     .required("email", .email),
                     .nullable("tenant", .string(min: 1, max: 63), "Id or slug."),
+                    ReturnAddress.field,
                 ])),
         answers: [Answer(202)], problems: [.unavailable, .rateLimited], maxBody: 1 << 14
     ) { call in
@@ -30,8 +32,14 @@ enum PasswordResetEndpoints {
             // For an unknown tenant a random id: the request is stored alike and finds no rows.
             tenant = try await database.tenant(text)?.id ?? UUID.random()
         }
+        let returns = try await ReturnAddress.allowed([call.input], of: tenant, call)
+        if let fault = ReturnAddress.fault(call.input, returns) { throw Problem.invalid([fault]) }
         if call.services.sendsMail {
-            guard try await database.askForReset(emailKey: address.key, tenant: tenant) else {
+            guard
+                try await database.askForReset(
+                    emailKey: address.key, tenant: tenant,
+                    returnTo: call.input.optionalString("return_to"))
+            else {
                 throw Problem.rateLimited(
                     "Too many links are asked for; wait a minute.",
                     limit: Database.waitingResetAsks, retryAfter: 60)
@@ -51,12 +59,15 @@ enum PasswordResetEndpoints {
                     .required("token", .string(min: 1, max: 128)),
                     .required("password", .string(max: 1024)),
                 ])),
-        answers: [.noContent], problems: [.notFound, .rateLimited], maxBody: 1 << 14
+        answers: [
+            .noContent, .ok(ObjectShape("PasswordResetDone", [ReturnAddress.shown])),
+        ], problems: [.notFound, .rateLimited], maxBody: 1 << 14
     ) { call in
         let token = try call.input.string("token")
         let password = try call.input.string("password")
         let database = try call.services.database
         let isDone: Bool
+        var goesTo: String?
         if let hash = TokenSecret.hash(token), try await database.isOperatorResetLive(hash) {
             let hashed = try await hashed(password, TenantPolicy(), call)
             isDone =
@@ -68,13 +79,17 @@ enum PasswordResetEndpoints {
             isDone = try await database.resetUserPassword(
                 token, in: tenant, passwordHash: hashed, requestID: call.request.id,
                 ip: call.request.remoteAddress)
+            goesTo = try await database.scope(tenant).returnAddress(ofReset: token)
         } else {
             isDone = false
         }
         guard isDone else {
             throw Problem(.notFound, "The link is used up or over; ask for a new one.")
         }
-        return .noContent
+        guard let goesTo else { return .noContent }
+        var answer = Response.ok(.object([.init("return_to", .string(goesTo))]))
+        answer.fields.append(Field("cache-control", "no-store"))
+        return answer
     }
 
     /// From one client per minute.

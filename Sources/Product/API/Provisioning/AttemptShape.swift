@@ -18,6 +18,7 @@ enum AttemptShape {
             .nullable("name", .string(max: ProvisioningCall.nameLimit)),
             .nullable("tenant", .string(min: 1, max: 63), "Id or slug."),
             .nullable("invite_token", .string(min: 1, max: 512)),
+            .nullable("join_token", .string(min: 1, max: 512)),
             .nullable("link_grant", .string(min: 1, max: 512)),
             .nullable("client_id", .string(min: 1, max: 255)),
             .nullable("event_id", .string(min: 1, max: 255), "The same id is the same attempt."),
@@ -38,6 +39,7 @@ enum AttemptShape {
         attempt.name = input.optionalString("name")
         attempt.tenant = input.optionalString("tenant")
         attempt.inviteToken = input.optionalString("invite_token")
+        attempt.joinToken = input.optionalString("join_token")
         attempt.linkGrant = input.optionalString("link_grant")
         attempt.clientID = input.optionalString("client_id")
         attempt.eventID = input.optionalString("event_id")

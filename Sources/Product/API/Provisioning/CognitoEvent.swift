@@ -68,6 +68,7 @@ struct CognitoEvent: Sendable {
         if kind == .nativeProved {
             call.alias = attribute("sub").map { PoolAlias(pool: pool, sub: $0) }
         }
+        if source != .confirmSignUp { call.joinToken = passed("join_token") }
         if kind.isUnprovedNative {
             let metadata = document["request"]?["clientMetadata"]
             call.tenant = metadata?["tenant"]?.string
@@ -75,11 +76,16 @@ struct CognitoEvent: Sendable {
             call.linkGrant =
                 metadata?["link_grant"]?.string
                 ?? document["request"]?["validationData"]?["link_grant"]?.string
-            call.inviteToken =
-                document["request"]?["validationData"]?["invite_token"]?.string
-                ?? metadata?["invite_token"]?.string
+            call.inviteToken = passed("invite_token")
         }
         return call
+    }
+
+    /// What the app passed to the sign-up.
+    private func passed(_ name: String) -> String? {
+        let request = document["request"]
+        return request?["validationData"]?[name]?.string
+            ?? request?["clientMetadata"]?[name]?.string
     }
 
     /// The event with all three flags written by us, everything else as it came.

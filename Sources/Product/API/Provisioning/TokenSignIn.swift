@@ -30,6 +30,7 @@ struct TokenSignIn {
         if call.input.flag("decline") { return try await decline(attempt, provider) }
         attempt.tenant = call.input.optionalString("tenant")
         attempt.inviteToken = call.input.optionalString("invite_token")
+        attempt.joinToken = call.input.optionalString("join_token")
         attempt.linkGrant = call.input.optionalString("link_grant")
         attempt.eventID = event(text)
         do {
@@ -60,7 +61,9 @@ struct TokenSignIn {
                 FieldError("/tenant", .required, "must say which tenant is declined")
             ])
         }
-        let beside = ["invite_token", "link_grant"].filter { call.input.optionalString($0) != nil }
+        let beside = ["invite_token", "join_token", "link_grant"].filter {
+            call.input.optionalString($0) != nil
+        }
         guard beside.isEmpty else {
             throw Problem.invalid(
                 beside.map { FieldError("/" + $0, .notAllowed, "does not go with decline") })
@@ -87,7 +90,8 @@ struct TokenSignIn {
     /// The same token with the same body is the same attempt.
     private func event(_ token: String) -> String {
         let names = ["tenant", "invite_token", "link_grant"]
-        let texts = [token] + names.map { call.input.optionalString($0) ?? "" }
+        var texts = [token] + names.map { call.input.optionalString($0) ?? "" }
+        if let join = call.input.optionalString("join_token") { texts.append(join) }
         return "id-token " + Hex.encode(SHA256.hash(Array(texts.joined(separator: "\n").utf8)))
     }
 

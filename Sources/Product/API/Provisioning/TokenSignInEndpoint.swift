@@ -16,6 +16,7 @@ enum TokenSignInEndpoint {
                 [
                     .nullable("tenant", .string(min: 1, max: 63), "Id or slug."),
                     .nullable("invite_token", .string(min: 1, max: 512)),
+                    .nullable("join_token", .string(min: 1, max: 512)),
                     .nullable("link_grant", .string(min: 1, max: 512)),
                     .nullable(
                         "decline", .bool,

@@ -37,6 +37,10 @@ package enum Code: String, Sendable, CaseIterable {
     case inviteRevoked = "invite_revoked"
     case inviteUsed = "invite_used"
     case inviteEmailMismatch = "invite_email_mismatch"
+    case joinUnknown = "join_unknown"
+    case joinExpired = "join_expired"
+    case joinRevoked = "join_revoked"
+    case joinUsedUp = "join_used_up"
     case identityLinkRequired = "identity_link_required"
     case identityConflict = "identity_conflict"
     case notInvited = "not_invited"
@@ -51,11 +55,12 @@ package enum Code: String, Sendable, CaseIterable {
         switch self {
         case .invalidRequest: 400
         case .unauthorized: 401
-        case .notFound, .inviteUnknown: 404
+        case .notFound, .inviteUnknown, .joinUnknown: 404
         case .methodNotAllowed: 405
         case .conflict, .requestInProgress, .confirmRequired, .signUpClosed, .emailTaken,
             .identityConflict, .undoConflict,
-            .identityLinkRequired, .inviteUsed, .inviteExpired, .inviteRevoked:
+            .identityLinkRequired, .inviteUsed, .inviteExpired, .inviteRevoked, .joinExpired,
+            .joinRevoked, .joinUsedUp:
             409
         case .preconditionFailed: 412
         case .payloadTooLarge: 413

@@ -23,7 +23,8 @@ extension FieldShape {
 
     /// Names of what must already exist, such as a mail server.
     private static let found: Set = [
-        "tenant", "token", "invite_token", "link_grant", "client_tenants", "endpoints", "upstreams",
+        "tenant", "token", "invite_token", "join_token", "link_grant", "return_to",
+        "client_tenants", "endpoints", "upstreams",
         "delivery",
     ]
 }

@@ -69,6 +69,8 @@ enum Vocabulary {
         "iss": "Who gave it.",
         "issuer": "The provider's own name for itself: its address, or a pool's id.",
         "items": "What is on this page.",
+        "join_token": "The token of a join link, where the person brought one.",
+        "joined_by": "The join link that let them in: its type and its id.",
         "key": "The key's whole text.",
         "key_id": "The key's id.",
         "key_uses": "How often keys were good.",

@@ -14,6 +14,7 @@ enum UserAccountEndpoints {
         summary: "A link by which the user sets a password, once, within 30 minutes; no mail is "
             + "needed. Setting it ends the user's sessions.",
         access: .right(.linkIdentities),
+        body: .json(ObjectShape("PasswordLinkCreation", [ReturnAddress.field])),
         answers: [
             .created(
                 ObjectShape(
@@ -25,8 +26,11 @@ enum UserAccountEndpoints {
         ], problems: [.conflict], idempotent: true, secret: true, exists: UserEndpoints.exists
     ) { call in
         let id = try call.id()
+        let returns = try await ReturnAddress.allowed([call.input], call)
+        if let fault = ReturnAddress.fault(call.input, returns) { throw Problem.invalid([fault]) }
+        let returnTo = call.input.optionalString("return_to")
         let link = try await call.scope.change(by: call.actor) { change in
-            try await change.makePasswordLink(for: change.lockUser(id))
+            try await change.makePasswordLink(for: change.lockUser(id), returnTo: returnTo)
         }
         let body = JSONValue.object([
             .init("url", .string("\(call.services.publicURL)/reset#token=\(link.token)")),

@@ -24,10 +24,31 @@ protocol UserView: JSONView {
     var lastSignInAt: Timestamp? { get }
     var externalID: Words? { get }
     var mergedIDs: [UUID] { get }
+    var joinLinkID: UUID? { get }
     associatedtype Document: StoredObject
     var publicAttributes: Document { get }
     /// Nil: not for this reader.
     var shownPrivate: Document? { get }
+}
+
+/// What let a user in.
+struct JoinedBy: JSONView {
+    var link: UUID
+
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("type", "join_link")
+            $0.member("id", link)
+        }
+    }
+
+    static let field = FieldShape.readOnly(
+        "joined_by",
+        .object(
+            ObjectShape(
+                "JoinedBy",
+                [.readOnly("type", .enumeration(["join_link"])), .readOnly("id", .uuid)])),
+        nullable: true)
 }
 
 extension ListedUser: UserView {
@@ -46,6 +67,7 @@ extension UserView {
             $0.member("role", text: role)
             $0.member("status", text: status)
             $0.member("source", text: source)
+            $0.member("joined_by", joinLinkID.map { JoinedBy(link: $0) })
             $0.member("external_id", text: externalID)
             $0.member("merged_ids", mergedIDs.map(\.description))
             $0.member("public_attributes", stored: publicAttributes)
@@ -76,6 +98,7 @@ extension UserRow: UserView {
             .optional("role", .enumeration(of: UserRole.self), "`member` when absent."),
             .readOnly("status", .enumeration(of: User.Status.self)),
             .readOnly("source", .enumeration(of: User.Source.self)),
+            JoinedBy.field,
             FieldShape(
                 "external_id", .externalID, nullable: true,
                 "The user's id in your own system, compared byte by byte; one user for each.",

@@ -42,6 +42,10 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case inviteRevoked = "invite.revoked"
     case inviteUpdated = "invite.updated"
 
+    case joinLinkCreated = "join_link.created"
+    case joinLinkRevoked = "join_link.revoked"
+    case joinLinkUsed = "join_link.used"
+
     case linkGrantCreated = "link_grant.created"
     case linkGrantRefused = "link_grant.refused"
     case linkGrantUsed = "link_grant.used"
@@ -122,6 +126,7 @@ package enum AuditAction: String, Sendable, CaseIterable {
             .identityLinked,
             .identityRemoved, .identityUnlinked, .inviteAccepted, .inviteCreated,
             .inviteOtherAddress, .inviteResent, .inviteRevoked, .inviteUpdated,
+            .joinLinkCreated, .joinLinkRevoked, .joinLinkUsed,
             .linkGrantCreated, .linkGrantRefused, .linkGrantUsed, .operatorConfirmed,
             .operatorCreated, .operatorDeleted, .operatorPasswordReset,
             .operatorResetOffered, .operatorSignedIn, .operatorSignedOut, .operatorUpdated,

@@ -40,6 +40,8 @@ package struct Attempt: Sendable, Equatable {
     package var clientID: String?
     /// True if the caller sent an invite token, known or not.
     package var hasInviteToken: Bool
+    /// True if the caller sent a join link's token, known or not.
+    package var hasJoinToken = false
 
     /// Defaults describe a federated sign-in without hints.
     package init(

@@ -15,6 +15,8 @@ package struct Facts: Sendable {
     package var shownUpstreams: [String] = []
     /// The invite that the token (or the reservation) names, whatever its status.
     package var invite: InviteFacts?
+    /// The join link that the token (or the reservation) names, whatever its status.
+    package var joinLink: JoinLinkFacts?
     /// Of the attempt's token, used and expired ones included; nil if none came.
     package var linkGrant: LinkGrant?
     /// A native sign-up that waits for the proof of its address.

@@ -75,14 +75,20 @@ package struct Reservation: Sendable, Equatable {
     /// Only an invite whose token was sent: one found by the address alone would later count as a
     /// token for another address.
     package var inviteID: UUID?
+    /// The join link whose token was sent.
+    package var joinLinkID: UUID?
     /// The pool's `sub` of the user who signed up, once an event has named it.
     package var sub: String?
 
     /// `caller` is the nil UUID for the platform.
-    package init(caller: UUID, tenantID: UUID? = nil, inviteID: UUID? = nil, sub: String? = nil) {
+    package init(
+        caller: UUID, tenantID: UUID? = nil, inviteID: UUID? = nil, joinLinkID: UUID? = nil,
+        sub: String? = nil
+    ) {
         self.caller = caller
         self.tenantID = tenantID
         self.inviteID = inviteID
+        self.joinLinkID = joinLinkID
         self.sub = sub
     }
 

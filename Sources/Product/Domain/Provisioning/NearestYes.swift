@@ -37,6 +37,8 @@ extension Provisioning {
         var found: [NearestYes] = []
         var kinds: Set<String> = []
         var runs = 0
+        var (attempt, facts) = (attempt, facts)
+        dropDeadLink(&attempt, &facts, now)
         for edit in edits(of: attempt, facts, refused, now) {
             // Report one policy and one trust at most.
             let kind = "\(edit.answer.change.rawValue) \(edit.answer.tenantID?.description ?? "")"
@@ -50,6 +52,21 @@ extension Provisioning {
             found.append(edit.answer)
         }
         return found
+    }
+
+    /// No change revives a join link: with a dead one the person is judged as one who asks its tenant
+    /// without it.
+    private static func dropDeadLink(
+        _ attempt: inout Attempt, _ facts: inout Facts, _ now: Timestamp
+    ) {
+        guard attempt.hasJoinToken || facts.reservation?.joinLinkID != nil else { return }
+        if let found = facts.joinLink {
+            guard found.link.status(at: now) != .active || !found.makerMayInvite else { return }
+            facts.asked.append(AskedTenant(.attempt, found.link.tenantID))
+        }
+        attempt.hasJoinToken = false
+        facts.reservation?.joinLinkID = nil
+        facts.joinLink = nil
     }
 
     /// A change to try.

@@ -41,6 +41,8 @@ struct Evaluation {
     var knowledge: Knowledge?
     /// The live invite of rules 4–8.
     var invite: InviteFacts?
+    /// The live join link of rules 4 and 10.
+    var joinLink: JoinLinkFacts?
     /// Another address presents the token, and the policy allows it.
     var otherAddress = false
     var addressTrust: AddressTrust = .none
@@ -69,6 +71,7 @@ struct Evaluation {
         if let verdict = formerHolder() { return verdict }
         if let verdict = address() { return verdict }
         if let verdict = inviteToken() { return verdict }
+        if let verdict = joinToken() { return verdict }
         if let verdict = candidateTenants() { return verdict }
         if let verdict = formerHolderUninvited() { return verdict }
         if let verdict = trustInAddress() { return verdict }
@@ -79,6 +82,7 @@ struct Evaluation {
         if let verdict = liveInvite(tenant) { return verdict }
         if let verdict = pendingRow(tenant) { return verdict }
         if let verdict = activeUser(tenant) { return verdict }
+        if let verdict = joined(tenant) { return verdict }
         if let verdict = verifiedDomain(tenant) { return verdict }
         return openTenant(tenant)
     }
@@ -115,7 +119,8 @@ struct Evaluation {
             verdict.inviteID = invite
             // Not an invite found by the address: the token may belong to another.
             let token = attempt.hasInviteToken ? facts.invite?.invite.id : nil
-            verdict.effects = [.reserve(tenant: tenant.id, invite: token)]
+            let link = attempt.hasJoinToken ? facts.joinLink?.link.id : nil
+            verdict.effects = [.reserve(tenant: tenant.id, invite: token, joinLink: link)]
             return verdict
         }
         let about = user.map { TraceReference.user($0, of: tenant.id) } ?? .tenant(tenant.id)

@@ -59,9 +59,9 @@ package enum Retry {
     }
 
     /// The bytes whose digest identifies a call without `event_id`: each field with its length
-    /// before it, so that different calls have different bytes. `tokenHash` and `tenant` as given.
+    /// before it, so that different calls have different bytes. The hashes and `tenant` as given.
     package static func digestInput(
-        attempt: Attempt, tenant: String?, tokenHash: [UInt8]?
+        attempt: Attempt, tenant: String?, tokenHash: [UInt8]?, joinHash: [UInt8]? = nil
     ) -> [UInt8] {
         var out: [UInt8] = []
         func add(_ bytes: [UInt8]?) {
@@ -87,6 +87,7 @@ package enum Retry {
         }
         add(attempt.emailVerified.map { $0 ? "true" : "false" })
         add(attempt.clientID)
+        if let joinHash { add(joinHash) }
         return out
     }
 }

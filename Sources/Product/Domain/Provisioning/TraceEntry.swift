@@ -26,6 +26,7 @@ package struct TraceReference: Sendable, Hashable {
     /// Raw values appear in the wire format.
     package enum Kind: String, Sendable, CaseIterable {
         case provider, tenant, user, invite, domain
+        case joinLink = "join_link"
     }
 
     package var kind: Kind
@@ -49,6 +50,10 @@ package struct TraceReference: Sendable, Hashable {
 
     package static func invite(_ invite: Invite) -> TraceReference {
         .init(.invite, invite.id, of: invite.tenantID)
+    }
+
+    package static func joinLink(_ link: JoinLink) -> TraceReference {
+        .init(.joinLink, link.id, of: link.tenantID)
     }
 
     package static func domain(_ domain: TenantDomain) -> TraceReference {

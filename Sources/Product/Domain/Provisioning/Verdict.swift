@@ -20,6 +20,10 @@ package enum Reason: String, Sendable, CaseIterable {
     case inviteRevoked = "invite_revoked"
     case inviteUsed = "invite_used"
     case inviteEmailMismatch = "invite_email_mismatch"
+    case joinUnknown = "join_unknown"
+    case joinExpired = "join_expired"
+    case joinRevoked = "join_revoked"
+    case joinUsedUp = "join_used_up"
     case identityLinkRequired = "identity_link_required"
     case identityConflict = "identity_conflict"
     case notInvited = "not_invited"
@@ -55,7 +59,9 @@ package enum Effect: Sendable, Equatable {
     /// Audits that another address than the invited one accepted, as the policy allows.
     case auditOtherAddress(invite: UUID)
     case consumeLinkGrant(grant: UUID)
-    case reserve(tenant: UUID?, invite: UUID?)
+    /// Takes a place of the join link for the user of this verdict.
+    case useJoinLink(link: UUID)
+    case reserve(tenant: UUID?, invite: UUID?, joinLink: UUID? = nil)
     /// Ends the reservation of this caller.
     case endReservation(caller: UUID)
     case recordChoices(tenants: [UUID])

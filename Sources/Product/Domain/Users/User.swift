@@ -8,5 +8,6 @@ package enum User {
     package enum Source: String, Sendable, CaseIterable {
         case invite, `operator`, `import`, approval
         case signUp = "sign_up"
+        case joinLink = "join_link"
     }
 }

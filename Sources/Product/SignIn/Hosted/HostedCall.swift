@@ -52,16 +52,18 @@ struct HostedCall: Sendable {
             303, fields: [Field("location", url), cookie, Field("cache-control", "no-store")])
     }
 
-    /// The redirect URL, and the cookie that binds the return to this browser. `invite`: the hash
-    /// of the invite's token.
-    func begin(at provider: UUID, invite: [UInt8]? = nil) async throws -> (String, Field) {
+    /// The redirect URL, and the cookie that binds the return to this browser. `token`: of the page
+    /// on which it begins.
+    func begin(at provider: UUID, bringing token: BroughtToken? = nil) async throws -> (
+        String, Field
+    ) {
         let chosen = HostedCall(client.call, client.tenant, client.core, provider: provider).client
         guard let row = try await chosen.provider() else { throw SignInRefusal.noProvider }
         let state = "\(TokenSecret.make()).\(client.tenant.id)"
         let begun = try await chosen.beginLogin(
             LoginWish(
                 redirectURI: chosen.returnAddress(of: row), state: state, isBrowsers: true,
-                invite: invite))
+                token: token))
         let cookie = HostedCookie.state.field(
             "\(state).\(begun.browser ?? "")", for: chosen.request)
         return (begun.url, cookie)
@@ -82,6 +84,12 @@ extension ClientCall {
 
     func returnAddress(of provider: ProviderRow) -> String {
         client.redirectURIs[provider.tenantID == nil ? 0 : 1]
+    }
+
+    /// Where the page of the invite or the join link leads in the end; nil: nowhere.
+    func returnAddress(of token: BroughtToken?) async throws -> String? {
+        guard let token else { return nil }
+        return try await scope.returnAddress(of: token)
     }
 
     /// Every provider of an account: proof of ownership is not limited to the offered ones.

@@ -22,6 +22,11 @@ struct HostedPage {
         body += "<p role=\"alert\" class=\"alert\">\(htmlEscaped(text))</p>"
     }
 
+    /// A link that the person follows: nothing leads away by itself.
+    mutating func link(_ label: String, to address: String) {
+        body += "<p><a class=\"act\" href=\"\(htmlEscaped(address))\">\(htmlEscaped(label))</a></p>"
+    }
+
     /// One button that posts these values.
     mutating func button(_ label: String, to path: String, _ hidden: [(String, String)]) {
         body += Self.form(path, hidden) + Self.button(label) + "</form>"
@@ -133,9 +138,10 @@ struct HostedPage {
         fieldset{border:0;margin:0;padding:0}legend{padding:0;margin-bottom:.5rem}\
         input[type=email],input[type=password]{width:100%;min-height:44px;padding:.5rem .75rem;\
         border:1px solid var(--line);border-radius:8px;background:transparent;color:inherit;\
-        font:inherit}.choice{padding:.625rem 0}button{width:100%;min-height:44px;margin-top:.5rem;\
+        font:inherit}.choice{padding:.625rem 0}button,.act{width:100%;min-height:44px;margin-top:.5rem;\
         border:0;border-radius:8px;background:var(--act);color:var(--on);font:inherit;\
-        font-weight:600;cursor:pointer}:focus-visible{outline:3px solid var(--act);\
+        font-weight:600;cursor:pointer}.act{display:block;padding:.6rem .5rem;text-align:center;\
+        text-decoration:none}:focus-visible{outline:3px solid var(--act);\
         outline-offset:2px}
         """
 }

@@ -20,19 +20,19 @@ enum HostedReturn {
         let isPlatforms = UUID(asked) == .platform
         let hosted = try await HostedCall(call, isPlatforms ? nil : asked, core)
         let secret = String(decoding: cookie.utf8.dropFirst(state.utf8.count + 1), as: UTF8.self)
-        let (person, invite) = try await hosted.client.proveLogin(
+        let (person, token) = try await hosted.client.proveLogin(
             LoginReturn(
                 state: state, code: code, redirectURI: core.publicURL + call.request.path,
                 issuer: query.first("iss"), browser: secret))
-        if invite == nil, let grant = try await HostedGrant.held(hosted.client) {
+        if token == nil, let grant = try await HostedGrant.held(hosted.client) {
             return try await HostedGrant.use(grant, for: person, hosted.client)
         }
-        if invite == nil, let held = try await PendingSignIn(call.request, core), held.user == nil,
+        if token == nil, let held = try await PendingSignIn(call.request, core), held.user == nil,
             held.tenant == hosted.client.tenant.id, !isPlatforms, !held.person.isSame(as: person)
         {
             let user = try await hosted.client.admit(person)
             return try HostedSteps.confirm(held, user, hosted.client)
         }
-        return try await HostedSteps.settle(person, hosted.client, invite: invite)
+        return try await HostedSteps.settle(person, hosted.client, bringing: token)
     }
 }

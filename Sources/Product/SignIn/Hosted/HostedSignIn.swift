@@ -36,12 +36,12 @@ package enum HostedSignIn {
         ]
     }
 
-    /// Begins the sign-in of an invite's holder at a provider, for the acceptance page.
+    /// Begins the sign-in of the holder of an invite or a join link at a provider, for its page.
     package static func joining(_ core: SignInCore) -> Services.Joining {
-        { call, tenant, provider, invite in
+        { call, tenant, provider, token in
             try requireOwnPage(call.request, core)
             do {
-                return try await HostedCall(call, tenant, core).begin(at: provider, invite: invite)
+                return try await HostedCall(call, tenant, core).begin(at: provider, bringing: token)
             } catch let refusal as SignInRefusal {
                 throw refusal.recorded
             }

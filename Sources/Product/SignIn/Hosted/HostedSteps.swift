@@ -7,13 +7,13 @@ import Text
 
 /// The questions to a proved person, and their results.
 enum HostedSteps {
-    /// Runs the rules, and asks what they leave open. `invite`: the hash of the invite's token; if
-    /// it admits no one, the page explains why.
+    /// Runs the rules, and asks what they leave open. `token`: of an invite or a join link; if it
+    /// admits no one, the page explains why.
     static func settle(
-        _ person: ProvedPerson, _ client: ClientCall, invite: [UInt8]? = nil
+        _ person: ProvedPerson, _ client: ClientCall, bringing token: BroughtToken? = nil
     ) async throws -> Response {
         let asked = client.tenant.id == .platform ? nil : client.tenant.id
-        let result = try await client.decide(person, in: asked, invite: invite)
+        let result = try await client.decide(person, in: asked, bringing: token)
         if !result.choices.isEmpty, asked == nil {
             // An existing membership is no choice to the rules, but one to the person.
             let own = [result.verdict.maySignIn ? result.tenant : nil].compactMap(\.self)
@@ -22,10 +22,10 @@ enum HostedSteps {
         guard !result.verdict.maySignIn else {
             return done(
                 "You are signed up", of: result.tenant?.name ?? client.tenant.name,
-                as: result.user?.email, client)
+                as: result.user?.email, client, to: try await client.returnAddress(of: token))
         }
         let reason = result.publicReason
-        if invite != nil, reason != .identityLinkRequired {
+        if token != nil, reason != .identityLinkRequired {
             throw UnacceptedInvite.problem(reason, reference: result.reference)
         }
         guard reason == .identityLinkRequired, let tenant = result.tenant else {
@@ -86,12 +86,13 @@ enum HostedSteps {
     }
 
     static func done(
-        _ title: String, of name: String, as email: String?, _ client: ClientCall
+        _ title: String, of name: String, as email: String?, _ client: ClientCall,
+        to address: String? = nil
     ) -> Response {
         var page = HostedPage(title, of: name)
-        page.say(
-            (email.map { "You are known as \($0). " } ?? "")
-                + "Go back to your app and sign in there.")
+        let known = email.map { "You are known as \($0). " } ?? ""
+        page.say(known + "Go back to your app and sign in there.")
+        if let address { page.link("Go to the app", to: address) }
         return page.response(cookies: [
             HostedCookie.held.field(nil, for: client.request),
             HostedCookie.state.field(nil, for: client.request),

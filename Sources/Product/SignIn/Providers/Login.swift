@@ -35,7 +35,7 @@ extension ClientCall {
                 redirectURI: redirectURI, nonce: nonce, challenge: wish.challenge,
                 secrets: try verifier.map {
                     try core.sealer.seal(Array($0.utf8), context: tenant.id.bytes + hash)
-                }, browserHash: browser.map(Self.hash), inviteHash: wish.invite))
+                }, browserHash: browser.map(Self.hash), token: wish.token))
         guard isKept else { throw SignInRefusal.stateUnknown }
         let query = FormText.encode([
             ("response_type", "code"), ("client_id", remote.clientID),
@@ -53,11 +53,11 @@ extension ClientCall {
         try await admit(proveLogin(answer).person)
     }
 
-    /// The same up to the person as the provider proved it, and the hash of the invite's token of
-    /// the begun sign-in.
+    /// The same up to the person as the provider proved it, and the token of the page on which the
+    /// sign-in was begun.
     func proveLogin(
         _ answer: LoginReturn
-    ) async throws -> (person: ProvedPerson, invite: [UInt8]?) {
+    ) async throws -> (person: ProvedPerson, token: BroughtToken?) {
         let hash = Self.hash(answer.state)
         guard
             let begun = try await scope.consumeLogin(
@@ -74,7 +74,7 @@ extension ClientCall {
         let person = try await remote.redeem(
             code: answer.code, redirectURI: begun.redirectURI, verifier: verifier,
             nonce: begun.nonce, namesIssuer: answer.issuer != nil || answer.hidesIssuer)
-        return (person, begun.inviteHash)
+        return (person, begun.token)
     }
 
     private func verifier(_ begun: LoginState, _ answer: LoginReturn) throws -> String {

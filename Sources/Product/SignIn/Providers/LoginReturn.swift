@@ -16,18 +16,18 @@ package struct LoginWish: Sendable {
     package var challenge: String?
     /// It must end in the browser that began, as shown by a cookie.
     package var isBrowsers: Bool
-    /// The hash of an invite's token.
-    var invite: [UInt8]?
+    /// The token of the page on which it begins.
+    var token: BroughtToken?
 
     package init(
         redirectURI: String, state: String? = nil, challenge: String? = nil,
-        isBrowsers: Bool = false, invite: [UInt8]? = nil
+        isBrowsers: Bool = false, token: BroughtToken? = nil
     ) {
         self.redirectURI = redirectURI
         self.state = state
         self.challenge = challenge
         self.isBrowsers = isBrowsers
-        self.invite = invite
+        self.token = token
     }
 }
 

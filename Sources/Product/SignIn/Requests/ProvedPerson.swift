@@ -33,14 +33,14 @@ extension ClientCall {
         try await admit(attempt(of: person), event: event)
     }
 
-    /// The rules' result for the person: in that tenant, or in all that may know them. `invite`:
-    /// the hash of an invite's token.
+    /// The rules' result for the person: in that tenant, or in all that may know them. `token`: of an
+    /// invite or a join link.
     func decide(
-        _ person: ProvedPerson, in tenant: UUID?, invite: [UInt8]? = nil
+        _ person: ProvedPerson, in tenant: UUID?, bringing token: BroughtToken? = nil
     ) async throws -> ProvisioningResult {
         var attempt = self.attempt(of: person)
         attempt.tenant = tenant?.description
-        attempt.inviteHash = invite
+        attempt.bring(token)
         return try await decide(attempt, event: nil)
     }
 

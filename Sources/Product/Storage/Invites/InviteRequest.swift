@@ -21,6 +21,8 @@ package struct InviteRequest: Sendable {
     package var rolePrevails = false
     /// The id that the user who accepts it gets.
     package var externalID: String?
+    /// Where the acceptance page leads in the end; nil: nowhere, and a renewed invite keeps its own.
+    package var returnTo: String?
     /// The widest role that the inviter may give; nil: none.
     package var widest: UserRole?
     /// How many mails the tenant may still cause; as in `Change.mailsLeft`.

@@ -36,19 +36,21 @@ package struct InviteRow: ListedRow {
     package var updatedAt: Timestamp
     /// What the user who accepts it gets.
     package var externalID: String?
+    /// Where the acceptance page leads in the end; nil: nowhere.
+    package var returnTo: String?
 
     static let columns: SQL =
         """
         id, tenant_id, email, email_key, role, message, delivery, status, user_id, inviter_type,
         inviter_id, inviter_name, sent_count, expires_at, accepted_at, accepted_user_id, version,
-        created_at, updated_at, external_id
+        created_at, updated_at, external_id, return_to
         """
 
     init(_ row: Row) throws(PostgresError) {
         (
             id, tenantID, email, emailKey, role, message, delivery, stored, userID, inviterType,
             inviterID, inviterName, sentCount, expiresAt, acceptedAt, acceptedUserID, version,
-            createdAt, updatedAt, externalID
+            createdAt, updatedAt, externalID, returnTo
         ) = try row.columns()
     }
 

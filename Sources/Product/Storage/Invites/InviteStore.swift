@@ -44,11 +44,12 @@ extension Change {
             """
             INSERT INTO invites (tenant_id, id, email, email_key, role, message, delivery,
                 token_hash, user_id, inviter_type, inviter_id, inviter_name, external,
-                external_id, expires_at, created_at, updated_at)
+                external_id, return_to, expires_at, created_at, updated_at)
             VALUES (\(tenant), \(UUID.random()), \(request.email.original), \(request.email.key),
                 \(role.rawValue), \(request.message), \(request.delivery.rawValue),
                 \(TenantToken.hash(token)), \(user), \(actor.type), \(actor.id), \(actor.name),
-                \(!allowed), \(request.externalID), \(request.expiresAt ?? now.adding(seconds: Invite.defaultLifetime)),
+                \(!allowed), \(request.externalID), \(request.returnTo),
+                \(request.expiresAt ?? now.adding(seconds: Invite.defaultLifetime)),
                 \(now), \(now))
             RETURNING \(InviteRow.columns)
             """)
@@ -162,18 +163,19 @@ extension Change {
         if role != invite.role { try await giveRowOfInvite(invite.emailKey, role) }
         return try await renew(
             invite, request.delivery, until: request.expiresAt, role: role,
-            message: request.message)
+            message: request.message, returnTo: request.returnTo)
     }
 
     private func renew(
         _ invite: InviteRow, _ delivery: Invite.Delivery, until: Timestamp? = nil,
-        role: UserRole? = nil, message: String? = nil
+        role: UserRole? = nil, message: String? = nil, returnTo: String? = nil
     ) async throws -> InviteResult {
         let token = TenantToken.make(locator: try await locator())
         let rows = try await query(
             """
             UPDATE invites SET token_hash = \(TenantToken.hash(token)),
                 delivery = \(delivery.rawValue), sent_count = sent_count + 1, sent_at = \(now),
+                return_to = coalesce(\(returnTo), return_to),
                 message = coalesce(\(message), message), \(roleGiven(role ?? invite.role)),
                 expires_at = \(until ?? now.adding(seconds: Invite.defaultLifetime)),
                 version = version + 1, updated_at = \(now)

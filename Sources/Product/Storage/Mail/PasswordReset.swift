@@ -53,7 +53,7 @@ extension Change {
     /// Only a user with a password gets a link to change it: a federated user's mailbox does not
     /// become a second way in.
     func offerUserReset(
-        _ emailKey: String, _ publicURL: String, _ database: Database
+        _ emailKey: String, returnTo: String?, _ publicURL: String, _ database: Database
     ) async throws {
         let rows = try await query(
             """
@@ -69,8 +69,10 @@ extension Change {
         try await endResets(of: id)
         try await query(
             """
-            INSERT INTO password_resets (tenant_id, id, token_hash, user_id, created_at, expires_at)
-            VALUES (\(tenant), \(UUID.random()), \(TenantToken.hash(token)), \(id), \(now), \(end))
+            INSERT INTO password_resets (tenant_id, id, token_hash, user_id, return_to, created_at,
+                expires_at)
+            VALUES (\(tenant), \(UUID.random()), \(TenantToken.hash(token)), \(id), \(returnTo),
+                \(now), \(end))
             """)
         try await post(
             OutgoingMail(

@@ -8,6 +8,8 @@ package struct ResetAsk: Sendable {
     /// The nil tenant: for an operator; another: for its user and its own operator.
     package var tenant: UUID
     package var emailKey: String
+    /// Where the page of a user's reset leads in the end; nil: nowhere.
+    var returnTo: String?
 }
 
 /// Requests for resets have their own queue, so that they neither delay mails nor wait for them.
@@ -23,7 +25,9 @@ extension Database {
 
     /// Stores a request for a reset; false if too many requests wait. Does the same whether or not
     /// there is an account. `tenant` nil: an operator's.
-    package func askForReset(emailKey: String, tenant: UUID?) async throws -> Bool {
+    package func askForReset(
+        emailKey: String, tenant: UUID?, returnTo: String? = nil
+    ) async throws -> Bool {
         let key = "\(tenant ?? .platform) \(emailKey)"
         let about = SHA256.authenticate(Array("reset \(key)".utf8), key: directoryKey)
         let now = clock()
@@ -34,9 +38,10 @@ extension Database {
                 recent AS (SELECT count(*) AS number FROM reset_asks
                     WHERE about = \(about) AND created_at > \(now.adding(seconds: -3600))),
                 written AS (
-                    INSERT INTO reset_asks (id, tenant_id, about, email_key, next_at, created_at)
-                    SELECT \(UUID.random()), \(tenant ?? .platform), \(about), \(emailKey), \(now),
-                        \(now)
+                    INSERT INTO reset_asks (id, tenant_id, about, email_key, return_to, next_at,
+                        created_at)
+                    SELECT \(UUID.random()), \(tenant ?? .platform), \(about), \(emailKey),
+                        \(returnTo), \(now), \(now)
                     WHERE NOT EXISTS (SELECT FROM many)
                         AND (SELECT number FROM recent) < \(Self.resetsAnHour))
             SELECT EXISTS (SELECT FROM many)
@@ -52,10 +57,12 @@ extension Database {
             UPDATE reset_asks SET next_at = \(now.adding(seconds: Self.resetAskLease))
             WHERE id IN (SELECT id FROM reset_asks WHERE next_at <= \(now) ORDER BY next_at, id
                 LIMIT \(Self.resetAskBatch) FOR UPDATE SKIP LOCKED)
-            RETURNING id, tenant_id, email_key
+            RETURNING id, tenant_id, email_key, return_to
             """)
         return try rows.map { row throws(PostgresError) in
-            ResetAsk(id: try row.get(0), tenant: try row.get(1), emailKey: try row.get(2))
+            ResetAsk(
+                id: try row.get(0), tenant: try row.get(1), emailKey: try row.get(2),
+                returnTo: try row.get(3, as: String?.self))
         }
     }
 
@@ -71,7 +78,8 @@ extension Database {
             if ask.tenant == .platform {
                 try await change.offerOperatorReset(ask.emailKey, publicURL, self)
             } else {
-                try await change.offerUserReset(ask.emailKey, publicURL, self)
+                try await change.offerUserReset(
+                    ask.emailKey, returnTo: ask.returnTo, publicURL, self)
                 try await change.offerOperatorReset(ask.emailKey, publicURL, self)
             }
         }

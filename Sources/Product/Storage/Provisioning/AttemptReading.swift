@@ -10,7 +10,9 @@ extension Change {
             asked.append(AskedTenant(call.tenantSource, try await tenantID(text)))
         }
         let tokenHash = call.inviteHash ?? call.inviteToken.map(TenantToken.hash)
+        let joinHash = call.joinHash ?? call.joinToken.map(TenantToken.hash)
         var tokenTenants = try await tenants(ofToken: call.inviteToken)
+        tokenTenants += try await tenants(ofToken: call.joinToken)
         if let caller = call.caller { tokenTenants.removeAll { $0 != caller } }
         var provider = try await provider(call, near: asked.compactMap(\.tenantID) + tokenTenants)
         var (identity, upstream) = Self.person(call, provider)
@@ -23,6 +25,7 @@ extension Change {
             trigger: call.trigger, identity: identity, upstream: upstream,
             address: Self.address(call.email), emailVerified: call.emailVerified,
             clientID: call.clientID, hasInviteToken: tokenHash != nil)
+        attempt.hasJoinToken = joinHash != nil
         if identity.provider == .google {
             attempt.hostedDomain = call.hostedDomain.flatMap {
                 try? DomainName($0, allowSingleLabel: true).ascii
@@ -34,7 +37,7 @@ extension Change {
         }
         return ResolvedAttempt(
             attempt: attempt, provider: provider, asked: asked, tokenTenants: tokenTenants,
-            tokenHash: tokenHash, reservers: callers(call, provider, asked))
+            tokenHash: tokenHash, joinHash: joinHash, reservers: callers(call, provider, asked))
     }
 
     /// The callers whose reservations count: a hook's own; for a person's token the provider's

@@ -11,18 +11,19 @@ extension EffectWriting {
         let caller = call.caller ?? .platform
         let target = AuditTarget("identity", change.tenant, key.provider.rawValue)
         switch effect {
-        case .reserve(let tenant, let invite):
+        case .reserve(let tenant, let invite, let joinLink):
             // Later events carry no link grant; it is used once the address is proved.
             let made = try await change.query(
                 """
                 INSERT INTO reservations (caller, provider, issuer, subject, tenant_id, invite_id,
-                    email_key, expires_at, link_grant)
+                    join_link_id, email_key, expires_at, link_grant)
                 VALUES (\(caller), \(key.provider.rawValue), \(key.issuer), \(key.subject),
-                    \(tenant), \(invite), \(address),
+                    \(tenant), \(invite), \(joinLink), \(address),
                     \(now.adding(seconds: Reservation.lifetime)),
                     \(call.linkGrant.map(TenantToken.hash)))
                 ON CONFLICT (caller, provider, issuer, subject) DO UPDATE
                 SET tenant_id = excluded.tenant_id, invite_id = excluded.invite_id,
+                    join_link_id = excluded.join_link_id,
                     email_key = excluded.email_key, expires_at = excluded.expires_at,
                     link_grant = excluded.link_grant, alias = NULL
                 RETURNING number

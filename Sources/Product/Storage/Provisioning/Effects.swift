@@ -72,6 +72,7 @@ struct EffectWriting: Sendable {
         case .consumeLinkGrant(let grant):
             guard try await change.consumeLinkGrant(grant) else { throw ProvisioningRace() }
             try await audit(.linkGrantUsed, "link_grant", grant, grant.description)
+        case .useJoinLink(let link): try await use(joinLink: link)
         case .reserve, .endReservation, .recordChoices, .removeChoice:
             try await keep(effect)
         }

@@ -56,6 +56,9 @@ struct FactsReading: Sendable {
         if named.attempt.hasInviteToken || facts.reservation?.inviteID != nil {
             try await readInvite()
         }
+        if named.attempt.hasJoinToken || facts.reservation?.joinLinkID != nil {
+            try await readJoinLink()
+        }
     }
 
     /// What earlier calls of this identity stored.
@@ -82,7 +85,7 @@ struct FactsReading: Sendable {
         let identity = attempt.identity
         let rows = try await change.query(
             """
-            SELECT caller, tenant_id, invite_id, alias FROM reservations
+            SELECT caller, tenant_id, invite_id, alias, join_link_id FROM reservations
             WHERE caller = ANY(\(named.reservers)) AND provider = \(identity.provider.rawValue)
                 AND issuer = \(identity.issuer) AND subject = \(identity.subject)
                 AND expires_at > \(change.now)
@@ -91,7 +94,8 @@ struct FactsReading: Sendable {
         for row in rows {
             let kept = Reservation(
                 caller: try row.get(0), tenantID: try row.get(1, as: UUID?.self),
-                inviteID: try row.get(2, as: UUID?.self), sub: try row.get(3, as: String?.self))
+                inviteID: try row.get(2, as: UUID?.self),
+                joinLinkID: try row.get(4, as: UUID?.self), sub: try row.get(3, as: String?.self))
             if call.isInPerson, kept.isAnothers(call.alias?.sub) { continue }
             return kept
         }
@@ -224,5 +228,17 @@ struct FactsReading: Sendable {
             return
         }
         // A token of one tenant is unknown at another: only the requested tenant is checked.
+    }
+
+    /// The join link that the token or the reservation names.
+    private mutating func readJoinLink() async throws(PostgresError) {
+        for id in facts.tenants.keys.sorted() where facts.joinLink == nil {
+            let change = try await change.switching(to: id)
+            if let hash = named.joinHash {
+                facts.joinLink = try await change.joinLink(where: "token_hash = \(hash)")
+            } else if let link = facts.reservation?.joinLinkID {
+                facts.joinLink = try await change.joinLink(where: "id = \(link)")
+            }
+        }
     }
 }

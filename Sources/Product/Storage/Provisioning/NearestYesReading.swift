@@ -15,6 +15,7 @@ extension ResolvedAttempt {
             .init("hosted_domain", text(attempt.hostedDomain)),
             .init("client_id", text(attempt.clientID)),
             .init("has_token", .bool(attempt.hasInviteToken)),
+            .init("has_join_token", .bool(attempt.hasJoinToken)),
             .init("asked", .array(asked.map { text($0.tenantID?.description) })),
         ])
     }
@@ -29,7 +30,8 @@ extension Database {
     package func wouldAdmit(_ decision: UUID, reader: UUID?) async throws -> [NearestYes] {
         let rows = try await platform.read(
             """
-            SELECT tenant_id, reason, email, provider, issuer, subject, invite_id, attempt::text
+            SELECT tenant_id, reason, email, provider, issuer, subject, invite_id, attempt::text,
+                trace::text
             FROM decisions WHERE id = \(decision) AND part IS NULL AND outcome = 'refused'
             """)
         guard let row = rows.first, let reason = Reason(rawValue: try row.get(1)),
@@ -47,6 +49,7 @@ extension Database {
             emailVerified: stored["email_verified"]?.bool,
             hostedDomain: stored["hosted_domain"]?.string, clientID: stored["client_id"]?.string)
         attempt.hasInviteToken = stored["has_token"]?.bool ?? false
+        attempt.hasJoinToken = stored["has_join_token"]?.bool ?? false
         var named = ResolvedAttempt(attempt: attempt)
         named.asked = (stored["asked"]?.array ?? []).map {
             AskedTenant(.attempt, $0.string.flatMap { UUID($0) })
@@ -55,13 +58,22 @@ extension Database {
         let home: UUID = try row.get(0)
         let invite: UUID? = try row.get(6, as: UUID?.self)
         let provider = stored["provider"]?.string.flatMap { UUID($0) }
+        let link = attempt.hasJoinToken ? Self.joinLink(in: try row.json(8)) : nil
         return try await nearest(
-            named, provider: provider, invite: attempt.hasInviteToken ? invite : nil, at: home,
-            reason)
+            named, provider: provider, invite: attempt.hasInviteToken ? invite : nil,
+            joinLink: link, at: home, reason)
+    }
+
+    /// The link that a trace names.
+    private static func joinLink(in trace: JSONValue) -> UUID? {
+        (trace.array ?? []).flatMap { $0["about"]?.array ?? [] }
+            .first { $0["type"]?.string == TraceReference.Kind.joinLink.rawValue }?["id"]?.string
+            .flatMap { UUID($0) }
     }
 
     private func nearest(
-        _ named: ResolvedAttempt, provider: UUID?, invite: UUID?, at home: UUID, _ reason: Reason
+        _ named: ResolvedAttempt, provider: UUID?, invite: UUID?, joinLink: UUID?, at home: UUID,
+        _ reason: Reason
     ) async throws -> [NearestYes] {
         do {
             try await platformScope.change(by: .system) { change in
@@ -71,14 +83,10 @@ extension Database {
                     "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(provider)")
                 var named = named
                 named.provider = try found.first.map(ProviderRow.init)?.provider
-                if let invite {
+                if invite != nil || joinLink != nil {
                     let tenantChange = try await change.switching(to: home)
-                    let hashes = try await tenantChange.query(
-                        """
-                        SELECT token_hash FROM invites
-                        WHERE tenant_id = \(home) AND id = \(invite)
-                        """)
-                    named.tokenHash = try hashes.first?.get(0, as: [UInt8].self)
+                    (named.tokenHash, named.joinHash) = try await tenantChange.tokenHashes(
+                        invite: invite, joinLink: joinLink)
                 }
                 let key = named.attempt.identity
                 let call = ProvisioningCall(
@@ -95,5 +103,23 @@ extension Database {
             return end.answer
         }
         return []
+    }
+}
+
+extension Change {
+    /// The hashes of the tokens with which a person came.
+    fileprivate func tokenHashes(
+        invite: UUID?, joinLink: UUID?
+    ) async throws(PostgresError) -> (invite: [UInt8]?, joinLink: [UInt8]?) {
+        let rows = try await query(
+            """
+            SELECT (SELECT token_hash FROM invites WHERE tenant_id = \(tenant) AND id = \(invite)),
+                (SELECT token_hash FROM join_links
+                    WHERE tenant_id = \(tenant) AND id = \(joinLink))
+            """)
+        return (
+            try rows.first?.get(0, as: [UInt8]?.self) ?? nil,
+            try rows.first?.get(1, as: [UInt8]?.self) ?? nil
+        )
     }
 }

@@ -49,6 +49,10 @@ package struct ProvisioningCall: Sendable {
     package var inviteToken: String?
     /// A token that the entry point did not keep; its tenant is then the asked one.
     package var inviteHash: [UInt8]?
+    /// As sent; unknown tokens are refused by the rules.
+    package var joinToken: String?
+    /// A join link's token that the entry point did not keep; its tenant is then the asked one.
+    package var joinHash: [UInt8]?
     /// An operator's one-time permission to link this identity to a user.
     package var linkGrant: String?
     /// The OAuth client that started the sign-in; nil if the caller names none.
@@ -137,6 +141,15 @@ extension ProvisioningResult {
 }
 
 extension ProvisioningCall {
+    /// Takes over the token of the page on which the sign-in was begun.
+    package mutating func bring(_ token: BroughtToken?) {
+        switch token {
+        case .invite(let hash): inviteHash = hash
+        case .join(let hash): joinHash = hash
+        case nil: break
+        }
+    }
+
     /// The owner of retries and limits: other callers neither repeat nor use up these.
     var callerName: String { isInPerson ? "person" : (caller ?? .platform).description }
 

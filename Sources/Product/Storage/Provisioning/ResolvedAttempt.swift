@@ -7,9 +7,10 @@ struct ResolvedAttempt: Sendable {
     var attempt: Attempt
     var provider: Provider?
     var asked: [AskedTenant] = []
-    /// Tenants that the token's locator may mean.
+    /// Tenants that the locators of the tokens may mean.
     var tokenTenants: [UUID] = []
     var tokenHash: [UInt8]?
+    var joinHash: [UInt8]?
     /// The callers whose reservations count, in order of precedence.
     var reservers: [UUID] = []
 }

@@ -24,7 +24,8 @@ extension ProvisioningCall {
             }
         } else {
             bytes += Retry.digestInput(
-                attempt: named.attempt, tenant: tenant, tokenHash: named.tokenHash)
+                attempt: named.attempt, tenant: tenant, tokenHash: named.tokenHash,
+                joinHash: named.joinHash)
         }
         return SHA256.hash(bytes)
     }

@@ -154,7 +154,7 @@ extension Change {
     }
 
     /// The widest role that the inviter may give now.
-    private func inviter(
+    func inviter(
         _ type: String, _ id: String
     ) async throws(PostgresError) -> InviteFacts.Inviter {
         guard let id = UUID(id) else { return .key }

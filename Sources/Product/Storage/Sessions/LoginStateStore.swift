@@ -20,14 +20,14 @@ package struct LoginState: Sendable {
     package var device: String?
     /// The hash of the secret in a browser's cookie, without which the sign-in cannot end.
     package var browserHash: [UInt8]?
-    /// The hash of the token of the invite page on which it was begun.
-    package var inviteHash: [UInt8]?
+    /// The token of the page on which it was begun: an invite's or a join link's.
+    package var token: BroughtToken?
 
     /// Optional values are nil if the flow does not use them.
     package init(
         hash: [UInt8], client: String, provider: UUID, redirectURI: String, nonce: String,
         challenge: String? = nil, secrets: [UInt8]? = nil, device: String? = nil,
-        browserHash: [UInt8]? = nil, inviteHash: [UInt8]? = nil
+        browserHash: [UInt8]? = nil, token: BroughtToken? = nil
     ) {
         self.hash = hash
         self.client = client
@@ -38,13 +38,13 @@ package struct LoginState: Sendable {
         self.secrets = secrets
         self.device = device
         self.browserHash = browserHash
-        self.inviteHash = inviteHash
+        self.token = token
     }
 
     static let columns: SQL =
         """
         state_hash, client, provider_id, redirect_uri, nonce, challenge, secrets, device,
-        browser_hash, invite_hash
+        browser_hash, invite_hash, join_hash
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -52,7 +52,11 @@ package struct LoginState: Sendable {
         secrets = try row.get(6, as: [UInt8]?.self)
         device = try row.get(7)
         browserHash = try row.get(8, as: [UInt8]?.self)
-        inviteHash = try row.get(9, as: [UInt8]?.self)
+        if let hash = try row.get(9, as: [UInt8]?.self) {
+            token = .invite(hash)
+        } else {
+            token = try row.get(10, as: [UInt8]?.self).map { .join($0) }
+        }
     }
 }
 
@@ -68,11 +72,12 @@ extension TenantScope {
         let rows = try await write(
             """
             INSERT INTO login_states (tenant_id, state_hash, client, provider_id, redirect_uri,
-                nonce, challenge, secrets, device, browser_hash, invite_hash, created_at, expires_at)
+                nonce, challenge, secrets, device, browser_hash, invite_hash, join_hash,
+                created_at, expires_at)
             VALUES (\(tenant), \(state.hash), \(state.client), \(state.provider),
                 \(state.redirectURI), \(state.nonce), \(state.challenge), \(state.secrets),
-                \(state.device), \(state.browserHash), \(state.inviteHash), \(now),
-                \(now.adding(seconds: Self.loginSeconds)))
+                \(state.device), \(state.browserHash), \(state.token?.inviteHash),
+                \(state.token?.joinHash), \(now), \(now.adding(seconds: Self.loginSeconds)))
             ON CONFLICT DO NOTHING RETURNING 1
             """)
         return rows.count == 1

@@ -47,6 +47,9 @@ package struct ListedUser: ListedRow {
         MergedUsers.list(StoredText(row, ListedIdentity.end)?.string)
     }
 
+    /// The join link that let the user in; nil: none did.
+    package var joinLinkID: UUID? { row.uuid(ListedIdentity.end + 1) }
+
     /// The cursor's value: the email key, or `created_at` in microseconds since 1970.
     package func value(of sort: ListQuery.Sort) -> String {
         sort == .email ? StoredText(of: row, 2).string : "\(createdAt.microseconds)"
@@ -86,7 +89,7 @@ package struct ListedUser: ListedRow {
 package struct ListedIdentity: Sendable {
     /// After the user's columns; NULL if there is none.
     static let first = 14
-    /// Behind the columns; then come the ids of merged users.
+    /// Behind the columns; then come the ids of merged users and the join link's.
     static let end = 25
     private let row: Row
 

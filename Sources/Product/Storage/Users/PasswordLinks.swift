@@ -16,8 +16,10 @@ extension Change {
 
     /// A link for an operator to hand over, without mail: it sets the user's password, or the first
     /// one. Earlier links become invalid, and the apps demand a new password until one is set. The
-    /// user row is locked. 409 `conflict` unless the user is active.
-    package func makePasswordLink(for user: UserRow) async throws -> IssuedPasswordLink {
+    /// user row is locked. 409 `conflict` unless the user is active. `returnTo` nil: its page leads nowhere.
+    package func makePasswordLink(
+        for user: UserRow, returnTo: String? = nil
+    ) async throws -> IssuedPasswordLink {
         guard user.status == .active else {
             throw StorageFailure.conflict(
                 code: "conflict",
@@ -31,10 +33,10 @@ extension Change {
             expiresAt: now.adding(seconds: Self.passwordLinkSeconds))
         try await query(
             """
-            INSERT INTO password_resets (tenant_id, id, token_hash, user_id, created_at,
-                expires_at, by_operator)
+            INSERT INTO password_resets (tenant_id, id, token_hash, user_id, return_to,
+                created_at, expires_at, by_operator)
             VALUES (\(tenant), \(UUID.random()), \(TenantToken.hash(link.token)), \(user.id),
-                \(now), \(link.expiresAt), true)
+                \(returnTo), \(now), \(link.expiresAt), true)
             """)
         try await query(
             "UPDATE users SET must_change_password = true WHERE tenant_id = \(tenant) AND id = \(user.id)"

@@ -25,6 +25,11 @@ extension Change {
             UPDATE invites SET inviter_name = '' WHERE tenant_id = \(tenant)
                 AND inviter_type = 'user' AND inviter_id = \(row.id.description)
             """)
+        try await query(
+            """
+            UPDATE join_links SET maker_name = '' WHERE tenant_id = \(tenant)
+                AND maker_type = 'user' AND maker_id = \(row.id.description)
+            """)
         for table in ["pending_choices", "reservations"] {
             try await query(
                 """

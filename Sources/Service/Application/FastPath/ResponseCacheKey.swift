@@ -83,6 +83,7 @@ extension AskedFields {
     static func isPage(_ path: some Collection<UInt8>) -> Bool {
         path.starts(with: "/livez".utf8) || path.starts(with: "/console".utf8)
             || path.elementsEqual("/favicon.svg".utf8) || path.elementsEqual("/invite".utf8)
+            || path.elementsEqual("/join".utf8)
     }
 }
 

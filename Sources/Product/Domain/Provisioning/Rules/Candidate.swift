@@ -6,6 +6,7 @@ enum Knowledge: Equatable {
     case activeUser(UserFacts)
     case awaitsApproval(UserFacts)
     case deletedUser(UserFacts)
+    case joinLink
     case domain
     case open
 
@@ -17,6 +18,7 @@ enum Knowledge: Equatable {
         case .activeUser: "active user"
         case .awaitsApproval: "awaits approval"
         case .deletedUser: "deleted user"
+        case .joinLink: "join link"
         case .domain: "verified domain"
         case .open: "open"
         }
@@ -31,8 +33,9 @@ enum Knowledge: Equatable {
         case .activeUser: 3
         case .awaitsApproval: 4
         case .deletedUser: 5
-        case .domain: 6
-        case .open: 7
+        case .joinLink: 6
+        case .domain: 7
+        case .open: 8
         }
     }
 
@@ -41,7 +44,7 @@ enum Knowledge: Equatable {
         case .suspendedUser(let user), .pendingRow(let user), .activeUser(let user),
             .awaitsApproval(let user), .deletedUser(let user):
             user
-        case .liveInvite, .domain, .open: nil
+        case .liveInvite, .joinLink, .domain, .open: nil
         }
     }
 }

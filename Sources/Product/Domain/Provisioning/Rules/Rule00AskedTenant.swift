@@ -17,6 +17,9 @@ extension Evaluation {
         if carriesInvite, let id = facts.invite?.invite.tenantID {
             named.append(AskedTenant(.attempt, id))
         }
+        if carriesJoin, let id = facts.joinLink?.link.tenantID {
+            named.append(AskedTenant(.attempt, id))
+        }
         guard let first = named.first else {
             note(.askedTenant, "none asked", "")
             return nil
@@ -45,4 +48,7 @@ extension Evaluation {
 
     /// Whether there is a token, or an invite that a native sign-up reserved.
     var carriesInvite: Bool { attempt.hasInviteToken || facts.reservation?.inviteID != nil }
+
+    /// The same of a join link.
+    var carriesJoin: Bool { attempt.hasJoinToken || facts.reservation?.joinLinkID != nil }
 }

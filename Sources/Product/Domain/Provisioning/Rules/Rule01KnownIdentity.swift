@@ -72,7 +72,7 @@ extension Evaluation {
             asked != nil || !row.isAssertedByTenant
         else { return false }
         switch row.user.source {
-        case .operator, .import, .signUp: return true
+        case .operator, .import, .signUp, .joinLink: return true
         case .invite: return row.invite?.invite.isLive(at: now) ?? false
         case .approval: return false
         }

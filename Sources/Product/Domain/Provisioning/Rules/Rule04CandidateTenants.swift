@@ -53,7 +53,7 @@ extension Evaluation {
         case .deletedUser(let user): return refuse(.userDeleted, user)
         case .liveInvite:
             if invite == nil { invite = tenant.invite }
-        case .pendingRow, .activeUser, .domain, .open: break
+        case .pendingRow, .activeUser, .joinLink, .domain, .open: break
         }
         note(.candidateTenant, "one", "\(tenant.id) \(chosen.knowledge.name)", about: chosen.about)
         return nil
@@ -88,6 +88,7 @@ extension Evaluation {
             }
         }
         if let user = recentlyDeleted(tenant) { return .deletedUser(user) }
+        if joinLink?.link.tenantID == tenant.id { return .joinLink }
         if ownsDomain(tenant) { return .domain }
         return asked != nil && tenant.policy.signUp == .open ? .open : nil
     }
@@ -137,6 +138,7 @@ extension Evaluation {
             return tenant.user?.status == .active ? standing(ofActive: tenant) : .admits
         case .pendingRow: return policy.signUp == .closed ? .refuses : .admits
         case .activeUser: return standing(ofActive: tenant)
+        case .joinLink: return refusalOfJoining(tenant) == nil ? .admits : .refuses
         case .domain:
             let isShut = policy.signUp == .closed || policy.signUp == .inviteOnly
             return isShut || isFiltered ? .refuses : .admits

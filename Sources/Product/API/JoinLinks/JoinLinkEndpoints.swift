@@ -1,0 +1,88 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/tenants/{tenant}/join-links`: links by which many people join as members.
+enum JoinLinkEndpoints {
+    static let all: [Endpoint] = [list, create, get, revoke] + JoinPageEndpoints.all
+
+    private static let path = "/v1/tenants/{tenant}/join-links"
+
+    private static let list = Endpoint(
+        .get, path, id: "listJoinLinks", tag: "Invites",
+        summary: "The tenant's join links, newest first.", access: .right(.readInvites),
+        query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
+        answers: [.list(JoinLinkRow.shape)]
+    ) { call in
+        call.list(try await call.scope.joinLinks(call.listQuery())) {
+            $0.write(to: &$1, at: call.now)
+        }
+    }
+
+    private static let create = Endpoint(
+        .post, path, id: "createJoinLink", tag: "Invites",
+        summary: "A link by which up to `max_uses` people become members; at most "
+            + "\(JoinLink.mostLive) of a tenant are live at once.",
+        access: .right(.manageInvites), body: .json(JoinLinkRow.creation),
+        answers: [.created(JoinLinkRow.withURL)], problems: [.conflict, .signUpClosed],
+        idempotent: true, secret: true
+    ) { call in
+        let request = try await request(call)
+        let (row, token) = try await call.scope.change(by: call.actor) { change in
+            try await change.makeJoinLink(request)
+        }
+        let location = "/v1/tenants/\(try call.tenant.id)/join-links/\(row.id)"
+        var answer = Response.created(
+            row.json(at: call.now, token: token, publicURL: call.services.publicURL),
+            at: location, etag: row.etag)
+        answer.fields.append(Field("cache-control", "no-store"))
+        return answer
+    }
+
+    /// 422 with every fault.
+    private static func request(_ call: Call) async throws -> JoinLinkRequest {
+        var errors: [FieldError] = []
+        let end = call.input.optionalTimestamp("expires_at")
+        if let end, let fault = InviteAsking.endFault(end, call) { errors.append(fault) }
+        let returns = try await ReturnAddress.allowed([call.input], call)
+        if let fault = ReturnAddress.fault(call.input, returns) { errors.append(fault) }
+        guard errors.isEmpty else { throw Problem.invalid(errors) }
+        let domains = (call.input.optionalStrings("domains") ?? []).compactMap {
+            try? DomainName($0).ascii
+        }
+        return JoinLinkRequest(
+            domains: Set(domains).sorted(),
+            maxUses: call.input.optionalInt("max_uses") ?? JoinLink.defaultPlaces,
+            expiresAt: end ?? call.now.adding(seconds: Invite.defaultLifetime),
+            returnTo: call.input.optionalString("return_to"))
+    }
+
+    private static let get = Endpoint(
+        .get, path + "/{id}", id: "getJoinLink", tag: "Invites", summary: "One join link.",
+        access: .right(.readInvites), answers: [.ok(JoinLinkRow.shape)]
+    ) { call in
+        guard let row = try await call.scope.joinLink(call.id()) else {
+            throw Problem.notFound("join link")
+        }
+        return .ok(row.json(at: call.now), etag: row.etag)
+    }
+
+    @Sendable private static func exists(_ call: Call) async throws -> Bool {
+        try await call.scope.joinLink(call.id()) != nil
+    }
+
+    private static let revoke = Endpoint(
+        .post, path + "/{id}/revoke", id: "revokeJoinLink", tag: "Invites",
+        summary: "Ends a join link at once; those who joined by it stay.",
+        access: .right(.manageInvites), answers: [.ok(JoinLinkRow.shape)], idempotent: true,
+        exists: exists
+    ) { call in
+        let id = try call.id()
+        let row = try await call.scope.change(by: call.actor) { change in
+            try await change.revokeJoinLink(id)
+        }
+        return .ok(row.json(at: call.now), etag: row.etag)
+    }
+}

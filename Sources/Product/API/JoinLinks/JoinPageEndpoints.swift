@@ -1,0 +1,80 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/join-links`: the page of a join link, for the holder of its token.
+enum JoinPageEndpoints {
+    static let all: [Endpoint] = [preview, signIn]
+
+    private static let token = FieldShape.required("token", .string(min: 1, max: 128))
+
+    private static let preview = Endpoint(
+        .post, "/v1/join-links/preview", id: "previewJoinLink", tag: "Invites",
+        summary: "What a join link offers; looking uses nothing up.", access: .open,
+        body: .json(ObjectShape("JoinLinkPreviewRequest", [token])),
+        answers: [
+            .ok(
+                ObjectShape(
+                    "JoinLinkPreview",
+                    [
+                        .readOnly(
+                            "tenant", .object(ObjectShape([.readOnly("name", .string())]))),
+                        .readOnly(
+                            "domains", .array(of: .string()),
+                            "Only addresses of these domains may use it; all, if there are none."),
+                        .readOnly("expires_at", .timestamp),
+                        .readOnly("status", .enumeration(["active"])),
+                        OfferedProviders.field,
+                    ]))
+        ],
+        problems: [.joinUnknown, .rateLimited]
+    ) { call in
+        let offered = try await offered(call)
+        var answer = Response.ok(
+            .object([
+                .init("tenant", .object([.init("name", .string(offered.tenant.name))])),
+                .init("domains", .strings(offered.row.link.domains)),
+                .init("expires_at", .time(offered.row.link.expiresAt)),
+                .init("status", .string("active")),
+                try await OfferedProviders.member(of: offered.tenant, call),
+            ]))
+        answer.fields.append(Field("cache-control", "no-store"))
+        return answer
+    }
+
+    private static let signIn = Endpoint(
+        .post, "/v1/join-links/sign-in", id: "signInWithJoinLink", tag: "Invites",
+        summary: "Begins a sign-in at a provider with the join link; it ends in the same browser.",
+        access: .open,
+        body: .json(ObjectShape("JoinLinkSignInRequest", [token, .required("provider", .uuid)])),
+        answers: [
+            .ok(
+                ObjectShape(
+                    "JoinLinkSignIn", [.readOnly("url", .string(), "Where the browser is to go.")]))
+        ],
+        problems: [.joinUnknown, .forbidden, .rateLimited, .unavailable]
+    ) { call in
+        let offered = try await offered(call)
+        let (url, cookie) = try await call.services.joining(
+            call, offered.tenant, call.input.uuid("provider"),
+            .join(TenantToken.hash(call.input.string("token"))))
+        var answer = Response.ok(.object([.init("url", .string(url))]))
+        answer.fields += [cookie, Field("cache-control", "no-store")]
+        return answer
+    }
+
+    /// The live link of the token; a wrong token is counted.
+    private static func offered(_ call: Call) async throws -> OfferedJoinLink {
+        try await LinkMisses.check(call)
+        guard
+            let found = try await call.services.database.offeredJoinLink(
+                call.input.string("token"))
+        else {
+            try await LinkMisses.count(call)
+            throw UnacceptedInvite.unknownJoinLink
+        }
+        return found
+    }
+}
