@@ -4,7 +4,7 @@ import { fileOf, tenant } from "./tenant.js"
 import { api, h, leaveFor, replaceContent, sentRequests, showState, tenantOf, unknownSlugs, view } from "../lib/core.js"
 
 const ROUTES = [
-	[/^\/(invite|reset|email|console\/(setup|sign-in))$/, "outside"],
+	[/^\/(invite|join|reset|email|console\/(setup|sign-in))$/, "outside"],
 	[/^\/console$/, "overview"],
 	[/^\/console\/t\/(?<slug>[^/]+)(\/(?<tab>[^/]+)(\/(?<id>[^/]+))?)?$/, "tenant"],
 	[/^\/console\/decisions(\/(?<id>[^/]+))?$/, "decisions"],

@@ -35,6 +35,11 @@ const REASONS = {
 		"The invite was used before.", "The person can sign in as they did then; otherwise send a new invite.",
 	],
 	invite_email_mismatch: ["The invite is for another address.", "Invite the address that the person signs in with."],
+	join_unknown: ["There is no join link with this token.", "Make a new link."],
+	join_expired: ["The join link has expired.", "Make a new link, or invite this address."],
+	join_revoked: ["The join link was revoked, or its maker may no longer invite.",
+		"Make a new link, or invite this address."],
+	join_used_up: ["The join link has let in as many people as it may.", "Make a new link, or invite this address."],
 	identity_link_required: ["An account of this address is there, and this sign-in is not linked to it.",
 		"Link the sign-in on the user's page, or give the person a link grant."],
 	identity_conflict: ["This sign-in belongs to another user already.", "Unlink it there first."],
@@ -75,7 +80,8 @@ export function explained(one) {
 
 // The rules of the engine, by the number that a trace gives them.
 const RULES = [
-	"", "Is the identity known?", "Is there an address?", "Is there an invite token?", "Which tenants may it be?",
+	"", "Is the identity known?", "Is there an address?", "Is there a token of an invite or a join link?",
+	"Which tenants may it be?",
 	"Does anything vouch for the address?", "Is there a live invite?", "Is a user waiting?", "Is there an active user?",
 	"May the people of a verified domain come in?", "Is the tenant open?"]
 const GOOD = ["linked", "created", "existing", "reserved", "vouched for", "as if vouched for"]
@@ -93,6 +99,7 @@ const DETAILS = {
 	invite_only: "The policy is “Invite only”.", closed: "The policy is “Closed”.", domain: "The policy is “Domain”.",
 	approval: "The policy is “Approval”.",
 	"outside the allowed domains": "The domain is not among the allowed domains.",
+	"outside the link's domains": "The join link is not for this domain.",
 }
 const detailOf = (rule, detail) => (rule === "5" && VOUCHING[detail]) || DETAILS[detail]
 
@@ -134,7 +141,7 @@ export const isUnproved = ({ outcome, trace }) =>
 const placeOf = ({ type, id, name, tenant_id: tenant }) => ({
 	tenant: `t/${id}/users`, user: `t/${tenant}/users/${id}`,
 	invite: `t/${tenant}/invites?q=${encodeURIComponent(name)}`,
-	domain: `t/${tenant}/domains`, provider: "providers",
+	join_link: `t/${tenant}/invites/join-links`, domain: `t/${tenant}/domains`, provider: "providers",
 })[type]
 
 /** The names of the tenants, users and providers that a decision holds ids of, each with its page. */

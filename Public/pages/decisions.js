@@ -7,6 +7,7 @@ import {
 const CODES = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended "
 	+ "tenant_deleted "
 	+ "approval_pending invite_unknown invite_expired invite_revoked invite_used invite_email_mismatch "
+	+ "join_unknown join_expired join_revoked join_used_up "
 		+ "identity_link_required "
 	+ "identity_conflict not_invited no_tenant provider_unknown tenant_choice_required rate_limited unavailable"
 /** The outcomes by which a person came in, as one choice; the overview counts them together. */

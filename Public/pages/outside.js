@@ -1,28 +1,9 @@
-// The pages outside the gate: sign-in, set-up, an invite, a new password.
-import {
-	api, factList, goTo, h, hideFragment, icon, note, query, queryString, replaceContent, t, timeNode, userText, words,
-} from "../lib/core.js"
+// The pages outside the gate: sign-in, set-up, a new password; those of an invite and a join link are in joining.js.
+import { api, h, hideFragment, note, query, queryString, t } from "../lib/core.js"
+import { door, NAME, newPassword, wayOn } from "../lib/door.js"
 import { form } from "../lib/form.js"
 
-/** The gatehouse on one side, what is to be done on the other. */
-function door(page, title, lead, ...kids) {
-	const heading = h("h1", { tabIndex: -1 }, title)
-	replaceContent(page.body, h("div.door",
-		h(
-			"div.wall", h("span.brand", icon("mark"), h("span", "Gatehouse")), h("p", "Who may come in, and why."),
-			icon("mark"),
-		),
-		h("div.sheet", h("div", heading, h("p.lead", lead), kids))))
-	heading.focus()
-}
-
-const NAME = ["name*", "Your name", { autocomplete: "name" }]
 const EMAIL = ["email*", "Email", { type: "email", autocomplete: "username" }]
-const newPassword = label =>
-	[
-		"password*", label,
-		{ type: "password", hint: "At least 15 characters; a sentence is fine.", autocomplete: "new-password" },
-	]
 const link = (href, text) => h("p.small", h("a", { href }, text))
 // The tenant of an operator whose address is not confirmed goes along from page to page.
 const withTenant = (path, tenant = query().tenant) => path + queryString({ tenant })
@@ -94,8 +75,11 @@ function reset(page, token) {
 	], {
 		submit: "Set the password",
 		send: async ({ password }) => {
-			await api("/password-resets/confirm", { body: { token, password } })
-			door(page, "The password is set", "Sign in with it where you use it.", toSignIn("Sign in to the console"))
+			const said = await api("/password-resets/confirm", { body: { token, password } })
+			door(
+				page, "The password is set", "Sign in with it where you use it.", wayOn(said?.return_to),
+				toSignIn("Sign in to the console"),
+			)
 		},
 	}))
 	door(page, "Forgot your password?", "A link to set a new one is mailed to the operator at this address.", form([
@@ -113,42 +97,6 @@ function reset(page, token) {
 	}), toSignIn("Back to sign-in"))
 }
 
-async function invite(page, token) {
-	if (!token) return door(page, "No invite here", "Open the link from your invite again; it ends with a long code.")
-	let found
-	try {
-		found = await api("/invites/preview", { body: { token } })
-	} catch (error) {
-		if (error.status !== 404) throw error
-		return door(
-			page, "This invite cannot be used",
-			"It has expired, was revoked or was used before. Ask the person who invited you for a new one.",
-		)
-	}
-	door(page, t`Join ${found.tenant.name}`, "You have been invited.",
-		factList([["For", userText(found.email)], ["Role", words(found.role)], ["Ends", timeNode(found.expires_at)]]),
-		found.providers.map(one => form([], {
-			submit: t`Continue with ${one.name}`,
-			send: async () => goTo((await api("/invites/sign-in", { body: { token, provider: one.id } })).url),
-		})),
-		found.providers[0] && h("p.lead", "Or with a password:"),
-		form([
-			NAME,
-			[
-				"email", "Email",
-				{ type: "email", value: found.email, attrs: { readOnly: true, autocomplete: "username" } },
-			],
-			newPassword("Choose a password"),
-		], {
-			submit: "Accept the invite",
-			send: async ({ name, password }) => {
-				const { tenant } = await api("/invites/accept", { body: { token, name, password } })
-				hideFragment()
-				door(page, t`Welcome to ${tenant.name}`, "Your account is ready. You can now sign in where you use it.")
-			},
-		}))
-}
-
 function email(page, token) {
 	if (!token) return door(page, "No link here", "Open the link from your mail again; it ends with a long code.")
 	const lead = "From then on your account has this address, and the old one is told."
@@ -161,10 +109,13 @@ function email(page, token) {
 	}))
 }
 
-const PAGES = { "/invite": invite, "/reset": reset, "/email": email, "/console/setup": setup }
+const joining = name => async (page, token) => (await import("./joining.js"))[name](page, token)
+const PAGES = {
+	"/invite": joining("invite"), "/join": joining("join"), "/reset": reset, "/email": email, "/console/setup": setup,
+}
 export default page => {
 	// A link's secret stands behind its `#`, where no server sees it, and leaves the address and the history.
 	const token = new URLSearchParams(location.hash.slice(1)).get("token")
-	if (location.pathname !== "/invite") hideFragment()
+	if (!/^\/(invite|join)$/.test(location.pathname)) hideFragment()
 	return (PAGES[location.pathname] ?? signIn)(page, token)
 }

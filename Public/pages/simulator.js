@@ -15,6 +15,7 @@ function attemptOf(text) {
 	const meta = { ...given.request.validationData, ...given.request.clientMetadata }
 	return { provider: "cognito", issuer: given.userPoolId, subject: sub
 		?? given.userName, email, name, tenant: meta.tenant, invite_token: meta.invite_token,
+		join_token: meta.join_token,
 		client_id: given.callerContext?.clientId, email_verified: verified === true || verified === "true" }
 }
 
@@ -35,13 +36,14 @@ export default page => {
 			["name", "Name"],
 			["tenant", "Tenant", { hint: "Slug or id; empty lets the rules choose." }],
 			["invite_token", "Invite token"],
+			["join_token", "Join link's token"],
 		], {
 			submit: "Run", start: { provider: "google", subject: "test-subject", ...asked },
 			request: values => ["/provisioning/evaluate", { body: { ...extra, ...values } }],
 			done: async (said, values) => {
 				const attempt = { ...extra, ...values }
-				// The attempt stands in the address, so that it can be sent to another person; the token does not.
-				setQuery({ ...attempt, invite_token: "" }, { replace: true })
+				// The attempt stands in the address, so that it can be sent to another person; a token does not.
+				setQuery({ ...attempt, invite_token: "", join_token: "" }, { replace: true })
 				const one = {
 					...said, provider: values.provider, email: values.email, tenant_id: said.tenant?.id,
 					user_id: said.user?.id,

@@ -2,10 +2,11 @@
 from playwright.sync_api import expect
 
 PAGES = """/console/ /console/tenants /console/decisions /console/decisions?reason=rate_limited /console/simulator /console/audit /console/operators
-    /console/providers /console/me /console/t/demo/users /console/t/demo/users?q=nobody-here /console/t/demo/users/duplicates /console/t/demo/invites /console/t/demo/policy
+    /console/providers /console/me /console/t/demo/users /console/t/demo/users?q=nobody-here /console/t/demo/users/duplicates /console/t/demo/invites
+    /console/t/demo/invites/join-links /console/t/demo/policy
     /console/t/demo/domains /console/t/demo/keys /console/t/demo/keys/new?name=Prefilled /console/t/demo/origins /console/t/demo/decisions
     /console/t/demo/audit /console/t/demo/clients /console/t/demo/settings /console/none""".split()
-ADDERS = ["tenants", "operators", "providers", "t/{}/users", "t/{}/invites", "t/{}/domains", "t/{}/origins"]
+ADDERS = ["tenants", "operators", "providers", "t/{}/users", "t/{}/invites", "t/{}/invites/join-links", "t/{}/domains", "t/{}/origins"]
 
 
 def all_pages(console):
@@ -26,9 +27,10 @@ def all_pages(console):
 def outside(console):
     """The pages of people who are not signed in; the console is signed out for them."""
     made = console.api("POST", f"/tenants/{console.tenant()['id']}/invites", {"email": "a@acme.example", "delivery": "link"})
+    link = console.api("POST", f"/tenants/{made['tenant_id']}/join-links", {"domains": ["acme.example"]})
     console.context.clear_cookies()
-    return ["/console/sign-in?next=/console/audit", "/console/sign-in#token=x", "/console/setup", "/invite", "/reset", "/reset#token=x",
-            made["accept_url"].replace(console.base, "")]
+    return ["/console/sign-in?next=/console/audit", "/console/sign-in#token=x", "/console/setup", "/invite", "/join", "/reset", "/reset#token=x",
+            made["accept_url"].replace(console.base, ""), link["url"].replace(console.base, "")]
 
 
 def each_dialog(console, look):

@@ -146,6 +146,43 @@ def test_an_invited_person_joins_by_a_provider_from_the_invites_page(console):
         expect(page.get_by_role("heading", name="This invite cannot be used")).to_be_visible()
 
 
+def test_a_person_joins_by_a_provider_from_the_page_of_a_join_link_and_goes_back_to_the_app(console):
+    with scene(console, ["One"]) as (operator, person):
+        tenant = tenant_with_pages(operator)
+        app = f"{operator.base}/invite?from=app"
+        operator.api("PUT", f"/tenants/{tenant['id']}/clients/immich",
+                     {"enabled": True, "redirect_uris": [app], "settings": {"provider": "oidc"}})
+        links = f"/tenants/{tenant['id']}/join-links"
+        made = operator.api("POST", links, {"max_uses": 1, "domains": ["example.com"], "return_to": app})
+        page = person.page
+        # Whoever only looks at the link takes no place.
+        for _ in range(2):
+            page.goto("about:blank")
+            page.goto(made["url"])
+            expect(page.get_by_role("heading", name=f"Join {tenant['name']}")).to_be_visible()
+        expect(page.locator("main")).to_contain_text("example.com")
+        assert page.locator("input[type=password]").count() == 0
+        wrong = look(person, "a join link with a provider")
+        assert not wrong, "\n".join(wrong)
+        token = made["url"].split("#token=")[1]
+        went = []
+        page.on("request", lambda request: went.append((request.url, request.headers.get("referer", ""))))
+        press(person, "Continue with One")
+        looks_right(person, "You are signed up", tenant["name"])
+        assert went and not [one for one in went if token in "".join(one)], went
+        [user] = operator.api("GET", f"/tenants/{tenant['id']}/users")["items"]
+        assert (user["status"], user["role"], user["source"]) == ("active", "member", "join_link"), user
+        assert user["joined_by"] == {"type": "join_link", "id": made["id"]}, user
+        assert operator.api("GET", f"{links}/{made['id']}")["status"] == "used_up"
+        # Nothing leads away by itself; the person goes.
+        page.get_by_role("link", name="Go to the app").click()
+        page.wait_for_url(app)
+        person.expects_refusals = True
+        page.goto("about:blank")
+        page.goto(made["url"])
+        expect(page.get_by_role("heading", name="This link cannot be used")).to_be_visible()
+
+
 def test_an_invite_of_somebody_else_is_refused_in_words(console):
     with scene(console, ["One"]) as (operator, person):
         tenant = tenant_with_pages(operator)

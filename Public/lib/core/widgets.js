@@ -99,7 +99,7 @@ export function personCell(one, href) {
 const TONES = {
 	ok: "active verified accepted created linked existing allowed pass yes",
 	warn: "pending grace deferred reserved approval open",
-	danger: "suspended deleted revoked refused expired", info: "domain invite_only owner admin",
+	danger: "suspended deleted revoked refused expired used_up", info: "domain invite_only owner admin",
 }
 /** A status: a word, a dot and a tone, so never colour alone. */
 export const statusTag = status =>

@@ -41,6 +41,7 @@ export default async page => {
 	])
 	await list(page, {
 		path, noun: ["invite", "invites"], search: "Search by email",
+		related: [`${page.base}/invites/join-links`, "Join links"],
 		create: ["manageInvites", "Invite", reload => invite(path, reload)],
 		empty: {
 			title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends.",
@@ -96,7 +97,7 @@ async function edit(path, { id, email }, reload) {
 }
 
 /** A time in so many days, a minute early: the longest that is taken is 90 days from the server's now. */
-const daysFromNow = days => new Date(Date.now() + Number(days) * 86_400_000 - 60_000).toISOString()
+export const daysFromNow = days => new Date(Date.now() + Number(days) * 86_400_000 - 60_000).toISOString()
 
 /** So many addresses are taken at once. */
 const MOST = 1000

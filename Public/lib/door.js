@@ -1,0 +1,24 @@
+// What stands around the pages outside the gate, and what several of them have.
+import { h, icon, replaceContent } from "./core.js"
+
+/** The gatehouse on one side, what is to be done on the other. */
+export function door(page, title, lead, ...kids) {
+	const heading = h("h1", { tabIndex: -1 }, title)
+	replaceContent(page.body, h("div.door",
+		h(
+			"div.wall", h("span.brand", icon("mark"), h("span", "Gatehouse")), h("p", "Who may come in, and why."),
+			icon("mark"),
+		),
+		h("div.sheet", h("div", heading, h("p.lead", lead), kids))))
+	heading.focus()
+}
+
+export const NAME = ["name*", "Your name", { autocomplete: "name" }]
+export const newPassword = label =>
+	[
+		"password*", label,
+		{ type: "password", hint: "At least 15 characters; a sentence is fine.", autocomplete: "new-password" },
+	]
+
+/** The link to the app that a page leads to in the end; nothing goes there by itself. */
+export const wayOn = to => to && h("p", h("a.btn.primary", { href: to }, "Go to the app"))

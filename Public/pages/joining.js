@@ -1,0 +1,72 @@
+// The pages of an invite and of a join link.
+import { api, factList, goTo, h, hideFragment, note, t, timeNode, userText, words } from "../lib/core.js"
+import { door, NAME, newPassword, wayOn } from "../lib/door.js"
+import { form } from "../lib/form.js"
+
+/** What the token offers; null where it offers nothing any more. */
+async function offered(path, token) {
+	try {
+		return await api(path, { body: { token } })
+	} catch (error) {
+		if (error.status !== 404) throw error
+		return null
+	}
+}
+
+const providers = (found, token, path) => found.providers.map(one => form([], {
+	submit: t`Continue with ${one.name}`,
+	send: async () => goTo((await api(path, { body: { token, provider: one.id } })).url),
+}))
+
+export async function invite(page, token) {
+	if (!token) return door(page, "No invite here", "Open the link from your invite again; it ends with a long code.")
+	const found = await offered("/invites/preview", token)
+	if (!found) {
+		return door(
+			page, "This invite cannot be used",
+			"It has expired, was revoked or was used before. Ask the person who invited you for a new one.",
+		)
+	}
+	door(page, t`Join ${found.tenant.name}`, "You have been invited.",
+		factList([["For", userText(found.email)], ["Role", words(found.role)], ["Ends", timeNode(found.expires_at)]]),
+		providers(found, token, "/invites/sign-in"),
+		found.providers[0] && h("p.lead", "Or with a password:"),
+		form([
+			NAME,
+			[
+				"email", "Email",
+				{ type: "email", value: found.email, attrs: { readOnly: true, autocomplete: "username" } },
+			],
+			newPassword("Choose a password"),
+		], {
+			submit: "Accept the invite",
+			send: async ({ name, password }) => {
+				const { tenant, return_to: to } = await api("/invites/accept", { body: { token, name, password } })
+				hideFragment()
+				door(
+					page, t`Welcome to ${tenant.name}`, "Your account is ready. You can now sign in where you use it.",
+					wayOn(to),
+				)
+			},
+		}))
+}
+
+export async function join(page, token) {
+	if (!token) return door(page, "No link here", "Open the link that you were given again; it ends with a long code.")
+	const found = await offered("/join-links/preview", token)
+	if (!found) {
+		return door(
+			page, "This link cannot be used",
+			"It has ended or let in as many people as it may. Ask the person who gave it to you for a new one.",
+		)
+	}
+	const { domains } = found
+	door(
+		page, t`Join ${found.tenant.name}`, "Sign in, and you are a member.",
+		factList([
+			domains.length && ["For addresses of", userText(domains.join(", "))], ["Ends", timeNode(found.expires_at)],
+		].filter(Boolean)),
+		found.providers[0] ? providers(found, token, "/join-links/sign-in")
+			: note("info", "lock", "No provider is set up yet. Ask the person who gave you the link."),
+	)
+}
