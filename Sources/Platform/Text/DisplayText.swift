@@ -29,4 +29,20 @@ package enum DisplayText {
         for scalar in text.unicodeScalars { clean.append(isDeceptive(scalar) ? " " : scalar) }
         return String(clean)
     }
+
+    /// Words of another system as one line: a deceptive scalar becomes its number, `\u{1B}`, bytes
+    /// that are no UTF-8 the replacement character. Cut to this number of scalars with an ellipsis.
+    package static func escaped(_ bytes: some Collection<UInt8>, to limit: Int) -> String {
+        var shown = ""
+        var count = 0
+        for scalar in String(decoding: bytes.prefix(limit * 4), as: UTF8.self).unicodeScalars {
+            let piece =
+                isDeceptive(scalar)
+                ? "\\u{\(String(scalar.value, radix: 16, uppercase: true))}" : String(scalar)
+            count += piece.unicodeScalars.count
+            guard count < limit else { return shown + "…" }
+            shown += piece
+        }
+        return shown
+    }
 }

@@ -1,0 +1,131 @@
+/// What a mail system reports about one mail (RFC 3464), from the part that machines write for
+/// machines. Text for people, and what is quoted of the mail, are not read.
+package struct DeliveryReport: Sendable, Equatable {
+    package enum Action: Sendable, Equatable {
+        /// The mail came back for good.
+        case failed
+        /// It is tried again.
+        case delayed
+        /// It arrived, or nothing is known for certain.
+        case other
+    }
+
+    package var action: Action
+    /// The words of the mail server that refused, else the status code; one line of
+    /// `wordLimit` characters, without control characters.
+    package var words: String
+
+    /// Characters of `words`.
+    package static let wordLimit = 300
+    /// More parts than a report has.
+    static let partLimit = 20
+    /// Recipients that are read: our mails have one, which may be an alias of several.
+    static let recipientLimit = 50
+
+    /// nil for a message that is no report.
+    package init?(_ message: MessagePart) {
+        let type = message.contentType
+        guard type.name == "multipart/report", let boundary = type["boundary"],
+            (1...70).contains(boundary.count),
+            ASCII.lower(type["report-type"] ?? []).elementsEqual("delivery-status".utf8),
+            let part = Self.statusPart(of: message.body, boundary)
+        else { return nil }
+        let recipients = Self.recipients(part.body)
+        guard let first = recipients.first else { return nil }
+        // A mail that reached one recipient of an alias did not come back.
+        let actions = recipients.map(Self.action)
+        let whole: Action =
+            actions.contains(.other) ? .other : actions.contains(.delayed) ? .delayed : .failed
+        let shown = zip(recipients, actions).first { $0.1 == whole }?.0 ?? first
+        action = whole
+        words = Self.words(shown)
+    }
+
+    /// The first part of the type that has the fields.
+    private static func statusPart(
+        of body: ArraySlice<UInt8>, _ boundary: [UInt8]
+    ) -> MessagePart? {
+        let separator = Array("--".utf8) + boundary
+        var lines = MessageLines(body)
+        var start: Int?
+        var count = 0
+        while true {
+            let at = lines.rest.startIndex
+            let line = lines.next()
+            let isEnd = line == nil
+            if let line, !isSeparator(line, separator) { continue }
+            if let start {
+                let part = MessagePart(body[start..<at])
+                if isStatus(part) { return part }
+                count += 1
+            }
+            if isEnd || count == partLimit { return nil }
+            start = lines.rest.startIndex
+        }
+    }
+
+    private static func isSeparator(_ line: ArraySlice<UInt8>, _ separator: [UInt8]) -> Bool {
+        guard line.starts(with: separator) else { return false }
+        let rest = line.dropFirst(separator.count)
+        let after = rest.starts(with: "--".utf8) ? rest.dropFirst(2) : rest
+        return after.allSatisfy(MessagePart.isBlank)
+    }
+
+    /// Plain ones alone: RFC 3464 wants no encoding of them.
+    private static func isStatus(_ part: MessagePart) -> Bool {
+        guard
+            ["message/delivery-status", "message/global-delivery-status"]
+                .contains(part.contentType.name)
+        else { return false }
+        let encoding = ASCII.lower(part.first("content-transfer-encoding") ?? Array("7bit".utf8))
+        return ["7bit", "8bit", "binary"].contains { encoding.elementsEqual($0.utf8) }
+    }
+
+    private typealias Fields = [(name: [UInt8], value: [UInt8])]
+
+    /// Groups of fields between empty lines. The first is about the message as a whole.
+    private static func recipients(_ body: ArraySlice<UInt8>) -> [Fields] {
+        var lines = MessageLines(body)
+        var groups: [Fields] = []
+        while !lines.rest.isEmpty, groups.count < recipientLimit {
+            let before = lines.rest.startIndex
+            let group = MessagePart.fields(&lines)
+            // A line that is no field.
+            if lines.rest.startIndex == before { _ = lines.next() }
+            if value("action", group) != nil { groups.append(group) }
+        }
+        return groups
+    }
+
+    private static func value(_ name: String, _ fields: Fields) -> [UInt8]? {
+        fields.first { $0.name.elementsEqual(name.utf8) }?.value
+    }
+
+    /// `failed` is final with a passing status (4.x.x) too: the mail system has given up.
+    private static func action(_ fields: Fields) -> Action {
+        guard let status = status(fields) else { return .other }
+        switch String(decoding: ASCII.lower(value("action", fields) ?? []), as: UTF8.self) {
+        case "failed" where status.first == "5" || status.first == "4": return .failed
+        case "delayed": return .delayed
+        default: return .other
+        }
+    }
+
+    /// `5.1.1`; a comment may follow it. nil for anything else.
+    private static func status(_ fields: Fields) -> String? {
+        let code = (value("status", fields) ?? []).prefix { $0 != 0x20 && $0 != UInt8(ascii: "(") }
+        let parts = code.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].count == 1,
+            parts.allSatisfy({ ASCII.number($0, digits: 3) != nil })
+        else { return nil }
+        return String(decoding: code, as: UTF8.self)
+    }
+
+    /// `Diagnostic-Code: smtp; 550 5.1.1 no such user` without its type.
+    private static func words(_ fields: Fields) -> String {
+        let said = value("diagnostic-code", fields) ?? []
+        let text = said.firstIndex(of: UInt8(ascii: ";")).map { said[($0 + 1)...] } ?? said[...]
+        let words = DisplayText.escaped(MessagePart.trimmed(text), to: wordLimit)
+        return words.isEmpty ? "status \(status(fields) ?? "unknown")" : words
+    }
+}
