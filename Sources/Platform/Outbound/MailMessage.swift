@@ -13,6 +13,8 @@ package struct MailMessage: Sendable {
     /// The Message-ID: identifies a repeated delivery.
     package var id: UUID
     package var date: Timestamp
+    /// Where a mail that cannot be delivered comes back to (the envelope's sender); nil: `from`.
+    package var returnPath: String?
 
     package init(
         from: EmailAddress, fromName: String, to: EmailAddress, subject: String, text: String,

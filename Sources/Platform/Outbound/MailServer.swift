@@ -10,10 +10,13 @@ package struct MailFailure: Error, Sendable {
     package var isFinal: Bool
     /// The server's last reply, or the obstacle; one line, without control characters.
     package var words: String
+    /// The server's last reply alone; nil if it gave none. One line, without control characters.
+    package var reply: String?
 
-    package init(isFinal: Bool, words: String) {
+    package init(isFinal: Bool, words: String, reply: String? = nil) {
         self.isFinal = isFinal
         self.words = words
+        self.reply = reply
     }
 }
 
@@ -72,11 +75,15 @@ private final class MailTransfer {
     private let from: String
     private let to: String
     private var rest: ArraySlice<UInt8>
-    /// The last refusing line of the server; what follows is goodbye.
+    /// The last refusing reply of the server, its lines joined; what follows is goodbye.
     private var refusal: [UInt8] = []
+    /// Whether that reply has another line (`550-…`).
+    private var goesOn = false
+    /// Bytes of a reply that are kept.
+    private static let replyLimit = 2000
 
     init(_ message: MailMessage) {
-        from = MailMessage.address(message.from)
+        from = message.returnPath ?? MailMessage.address(message.from)
         to = MailMessage.address(message.to)
         rest = message.bytes[...]
     }
@@ -87,7 +94,8 @@ private final class MailTransfer {
         guard code != CURLE_OK else { return }
         // Wrong credentials are a fault of the settings and may be corrected meanwhile, so retry.
         let isFinal = refusal.first == UInt8(ascii: "5") && !refusal.starts(with: "535".utf8)
-        throw MailFailure(isFinal: isFinal, words: words(code))
+        let reply = refusal.isEmpty ? nil : DisplayText.escaped(refusal, to: 300)
+        throw MailFailure(isFinal: isFinal, words: words(code), reply: reply)
     }
 
     private func prepare(_ url: String, authorities: String?, _ handle: CurlHandle) {
@@ -140,9 +148,14 @@ private final class MailTransfer {
     }
 
     private func hear(_ line: UnsafeRawBufferPointer) {
-        if let first = line.first, first == UInt8(ascii: "4") || first == UInt8(ascii: "5") {
-            refusal = Array(line)
-        }
+        guard let first = line.first, first == UInt8(ascii: "4") || first == UInt8(ascii: "5")
+        else { return }
+        var text = line[...]
+        while let last = text.last, last == 0x0D || last == 0x0A { text = text.dropLast() }
+        // The code and its sign stand on each line.
+        refusal = goesOn ? refusal + [0x20] + text.dropFirst(4) : Array(text)
+        refusal = Array(refusal.prefix(Self.replyLimit))
+        goesOn = text.count > 3 && text[text.startIndex + 3] == UInt8(ascii: "-")
     }
 
     private func words(_ code: CURLcode) -> String {
