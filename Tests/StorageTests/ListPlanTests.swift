@@ -112,6 +112,12 @@ import Text
                     name: "pending invites",
                     sql: scope.inviteList(InviteFilter(status: .pending))
                         .sql(ListSearch(), list)))
+            var failed = InviteFilter()
+            failed.deliveries = [.refused, .bounced]
+            all.append(
+                Listed(
+                    name: "invites that came back",
+                    sql: scope.inviteList(failed).sql(ListSearch(), list)))
         }
         all += try await audit(of: scope)
         return all

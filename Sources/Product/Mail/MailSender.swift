@@ -58,15 +58,19 @@ package final class MailSender: Sendable {
     private func deliver(_ mail: DueMail) async throws {
         let message = MailTemplate(mail: mail.mail)
             .message(from: from, id: mail.id, date: database.clock())
-        guard let message else { return try await end(mail, "no address") }
-        guard database.clock() < mail.mail.expiresAt else {
-            return try await end(mail, "the link is over")
+        guard var message else {
+            return try await end(mail, "no address", "The address is not valid.")
         }
+        guard database.clock() < mail.mail.expiresAt else {
+            return try await end(
+                mail, "the link is over", "The invite ended before the mail server took the mail.")
+        }
+        message.returnPath = mail.returnToken.map { ReturnToken.address($0, at: from.domain) }
         do throws(MailFailure) {
             try await server.send(message)
         } catch {
             if error.isFinal || mail.attempts >= Database.mailAttempts {
-                return try await end(mail, error.words)
+                return try await end(mail, error.words, error.reply ?? Self.unreached)
             }
             try await database.retryMail(mail, failure: error.words)
             return tell(mail, error.words)
@@ -74,8 +78,12 @@ package final class MailSender: Sendable {
         try await end(mail, nil)
     }
 
-    private func end(_ mail: DueMail, _ failure: String?) async throws {
-        try await database.endMail(mail.id, of: mail.tenant, failure: failure)
+    /// What stood between us and the mail server is the log's, not a tenant's.
+    private static let unreached = "The mail server could not be reached in several hours."
+
+    /// `words`: what an invite shows of the failure.
+    private func end(_ mail: DueMail, _ failure: String?, _ words: String? = nil) async throws {
+        try await database.endMail(mail, failure: failure, words: words)
         tell(mail, failure)
     }
 

@@ -68,7 +68,7 @@ enum InviteAsking {
                 link: invite.acceptURL(token, call.services.publicURL),
                 inviter: invite.inviterName, role: invite.role.rawValue, message: invite.message,
                 expiresAt: invite.expiresAt),
-            about: invite.id, in: database)
+            about: invite.id, as: invite.mailID, in: database)
         return InviteResult(outcome: result.outcome, invite: invite)
     }
 

@@ -17,6 +17,10 @@ enum InviteEndpoints {
             sorts: ["-created_at", "created_at", "email", "-email"], search: true)
             + [
                 QueryParameter("status", .enumeration(of: Invite.Status.self)),
+                QueryParameter(
+                    "delivery_status",
+                    .array(of: .enumeration(of: Invite.DeliveryStatus.self), max: 4),
+                    "One, or several with commas between."),
                 QueryParameter("external_id", .externalID, "Only invites that give this id."),
             ],
         answers: [.list(InviteRow.shape)]
@@ -25,6 +29,8 @@ enum InviteEndpoints {
         var filter = InviteFilter(
             status: call.query.optionalString("status").flatMap(Invite.Status.init),
             text: call.query.optionalString("q"))
+        filter.deliveries = call.query.optionalStrings("delivery_status")?
+            .compactMap(Invite.DeliveryStatus.init)
         filter.externalID = call.query.optionalString("external_id")
         if let own = call.bound(.readInvites) {
             filter.emailKey = try await call.scope.user(own)?.emailKey ?? ""

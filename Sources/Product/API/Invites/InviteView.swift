@@ -19,6 +19,8 @@ extension InviteRow {
             $0.member("external_id", externalID)
             $0.member("delivery", delivery)
             $0.member("return_to", returnTo)
+            $0.member("delivery_status", deliveryStatus)
+            $0.member("delivery_detail", deliveryDetail)
             $0.object("invited_by") {
                 $0.member("type", inviterType)
                 $0.member("id", inviterID)
@@ -65,6 +67,13 @@ extension InviteRow {
                 "The `external_id` of the user who accepts it; 409 if another user has it."),
             .optional("delivery", .enumeration(of: Invite.Delivery.self)),
             ReturnAddress.field,
+            .readOnly(
+                "delivery_status", .enumeration(of: Invite.DeliveryStatus.self), nullable: true,
+                "What became of the last mail; null by link. "
+                    + "`sent`: the mail server took it, and it has not come back."),
+            .readOnly(
+                "delivery_detail", .string(), nullable: true,
+                "A mail server's own words of a refusal, a bounce or a delay."),
             .readOnly(
                 "invited_by",
                 .object(

@@ -37,6 +37,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
 
     case inviteAccepted = "invite.accepted"
     case inviteCreated = "invite.created"
+    case inviteMailBounced = "invite.mail_bounced"
+    case inviteMailRefused = "invite.mail_refused"
     case inviteOtherAddress = "invite.other_address"
     case inviteResent = "invite.resent"
     case inviteRevoked = "invite.revoked"
@@ -125,7 +127,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
         case .apiKeyCreated, .attributeSchemaUpdated, .decisionsExpired, .identityBound,
             .identityLinked,
             .identityRemoved, .identityUnlinked, .inviteAccepted, .inviteCreated,
-            .inviteOtherAddress, .inviteResent, .inviteRevoked, .inviteUpdated,
+            .inviteMailBounced, .inviteMailRefused, .inviteOtherAddress, .inviteResent,
+            .inviteRevoked, .inviteUpdated,
             .joinLinkCreated, .joinLinkRevoked, .joinLinkUsed,
             .linkGrantCreated, .linkGrantRefused, .linkGrantUsed, .operatorConfirmed,
             .operatorCreated, .operatorDeleted, .operatorPasswordReset,

@@ -6,6 +6,11 @@ package struct Invite: Sendable, Equatable {
     package enum Status: String, Sendable, CaseIterable { case pending, accepted, revoked, expired }
     /// `link`: the inviter gets the link and hands it over.
     package enum Delivery: String, Sendable, CaseIterable { case mail, link }
+    /// What became of an invite's last mail. `sent`: the mail server took it, and no report said
+    /// since that it came back.
+    package enum DeliveryStatus: String, Sendable, CaseIterable {
+        case queued, sent, refused, bounced
+    }
 
     /// Lifetimes in seconds.
     package static let defaultLifetime: Int64 = 7 * 86_400

@@ -10,10 +10,12 @@ package struct InviteFilter: Sendable {
     package var text: String?
     /// The whole address, by its key.
     package var emailKey: String?
+    /// What became of the last mail: any of these; nil: whatever.
+    package var deliveries: [Invite.DeliveryStatus]?
     /// The id that the invite gives.
     package var externalID: String?
 
-    /// The other filter starts unset.
+    /// The other filters start unset.
     package init(status: Invite.Status? = nil, text: String? = nil) {
         self.status = status
         self.text = text
@@ -21,6 +23,11 @@ package struct InviteFilter: Sendable {
 
     fileprivate func condition(_ now: Timestamp) -> SQL {
         var sql: SQL = ""
+        // Written out, so that the planner knows which of them are rare.
+        if let deliveries {
+            let names = deliveries.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+            sql += " AND delivery_status IN (\(raw: names))"
+        }
         if let externalID { sql += " AND external_id = \(externalID)" }
         switch status {
         case .pending: sql += " AND status = 'pending' AND expires_at > \(now)"

@@ -38,19 +38,25 @@ package struct InviteRow: ListedRow {
     package var externalID: String?
     /// Where the acceptance page leads in the end; nil: nowhere.
     package var returnTo: String?
+    /// The mail that the status is about; nil: none, or one of before there were states.
+    package var mailID: UUID?
+    /// As `Invite.DeliveryStatus`; nil for an invite by link.
+    package var deliveryStatus: String?
+    /// The mail server's words of a refusal, a bounce or a delay.
+    package var deliveryDetail: String?
 
     static let columns: SQL =
         """
         id, tenant_id, email, email_key, role, message, delivery, status, user_id, inviter_type,
         inviter_id, inviter_name, sent_count, expires_at, accepted_at, accepted_user_id, version,
-        created_at, updated_at, external_id, return_to
+        created_at, updated_at, external_id, return_to, mail_id, delivery_status, delivery_detail
         """
 
     init(_ row: Row) throws(PostgresError) {
         (
             id, tenantID, email, emailKey, role, message, delivery, stored, userID, inviterType,
             inviterID, inviterName, sentCount, expiresAt, acceptedAt, acceptedUserID, version,
-            createdAt, updatedAt, externalID, returnTo
+            createdAt, updatedAt, externalID, returnTo, mailID, deliveryStatus, deliveryDetail
         ) = try row.columns()
     }
 

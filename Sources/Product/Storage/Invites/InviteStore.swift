@@ -44,11 +44,12 @@ extension Change {
             """
             INSERT INTO invites (tenant_id, id, email, email_key, role, message, delivery,
                 token_hash, user_id, inviter_type, inviter_id, inviter_name, external,
-                external_id, return_to, expires_at, created_at, updated_at)
+                external_id, return_to, mail_id, delivery_status, expires_at, created_at, updated_at)
             VALUES (\(tenant), \(UUID.random()), \(request.email.original), \(request.email.key),
                 \(role.rawValue), \(request.message), \(request.delivery.rawValue),
                 \(TenantToken.hash(token)), \(user), \(actor.type), \(actor.id), \(actor.name),
                 \(!allowed), \(request.externalID), \(request.returnTo),
+                \(mailToBe(request.delivery)),
                 \(request.expiresAt ?? now.adding(seconds: Invite.defaultLifetime)),
                 \(now), \(now))
             RETURNING \(InviteRow.columns)
@@ -174,7 +175,9 @@ extension Change {
         let rows = try await query(
             """
             UPDATE invites SET token_hash = \(TenantToken.hash(token)),
-                delivery = \(delivery.rawValue), sent_count = sent_count + 1, sent_at = \(now),
+                delivery = \(delivery.rawValue), delivery_detail = NULL,
+                (mail_id, delivery_status) = (\(mailToBe(delivery))),
+                sent_count = sent_count + 1, sent_at = \(now),
                 return_to = coalesce(\(returnTo), return_to),
                 message = coalesce(\(message), message), \(roleGiven(role ?? invite.role)),
                 expires_at = \(until ?? now.adding(seconds: Invite.defaultLifetime)),
@@ -192,10 +195,19 @@ extension Change {
         return InviteResult(outcome: .resent, invite: renewed, token: token)
     }
 
+    /// Values of `mail_id` and `delivery_status` of an invite that is about to be posted.
+    private func mailToBe(_ delivery: Invite.Delivery) -> SQL {
+        delivery == .mail ? "\(UUID.random()), 'queued'" : "NULL, NULL"
+    }
+
+    /// Assignments. A mail that waits is not sent any more.
+    static let revoked: SQL =
+        "status = 'revoked', delivery_status = nullif(delivery_status, 'queued')"
+
     private func markRevoked(_ invite: InviteRow) async throws -> InviteRow {
         let rows = try await query(
             """
-            UPDATE invites SET status = 'revoked', version = version + 1, updated_at = \(now)
+            UPDATE invites SET \(Self.revoked), version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(invite.id) AND status = 'pending'
             RETURNING \(InviteRow.columns)
             """)

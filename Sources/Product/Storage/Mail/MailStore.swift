@@ -10,26 +10,32 @@ package struct DueMail: Sendable {
     package var about: UUID
     /// This one included.
     package var attempts: Int
+    /// Of the address to which the mail comes back; nil: the sender's own.
+    package var returnToken: String?
     package var mail: OutgoingMail
 }
 
 extension Change {
     /// Queues a mail; it is sent if this transaction is committed. Waiting mails about the same
-    /// object are dropped: their links are dead.
-    package func post(_ mail: OutgoingMail, about thing: UUID, in database: Database) async throws {
+    /// object are dropped: their links are dead. `id`: the object knows its mail by it, so reports
+    /// about the mail are expected.
+    package func post(
+        _ mail: OutgoingMail, about thing: UUID, as known: UUID? = nil, in database: Database
+    ) async throws {
         try await dropMail(mail.kind, about: thing)
-        let id = UUID.random()
+        let id = known ?? .random()
+        let token = known == nil ? nil : ReturnToken.make(locator: try await locator())
         let sealed = try database.seal(mail.bytes, .mail, of: tenant, row: id)
         let isUrgent = mail.kind.isUrgent
         let step = isUrgent ? Database.urgentMailStep : Database.mailStep
         try await query(
             """
             INSERT INTO mail (tenant_id, id, kind, about, letter, recipient, urgent, turn, next_at,
-                created_at)
+                created_at, return_token)
             VALUES (\(tenant), \(id), \(mail.kind.rawValue), \(thing), \(sealed),
                 \(database.recipient(mail.to)), \(isUrgent), greatest(\(now), (
                     SELECT max(turn) FROM mail WHERE tenant_id = \(tenant) AND urgent = \(isUrgent)
-                        AND next_at IS NOT NULL) + \(step) * interval '1 second'), \(now), \(now))
+                        AND next_at IS NOT NULL) + \(step) * interval '1 second'), \(now), \(now), \(token))
             """)
     }
 
@@ -102,22 +108,26 @@ extension Database {
                 UPDATE mail SET attempts = attempts + 1,
                     next_at = \(now.adding(seconds: Self.mailLease))
                 WHERE tenant_id = \(tenant) AND id = \(id) AND next_at <= \(now)
-                RETURNING kind, about, letter, attempts
+                RETURNING kind, about, letter, attempts, return_token
                 """)
             // Another sender took it meanwhile.
             guard let row = taken.first else { continue }
             let sealed: [UInt8]? = try row.get(2)
             let plain = try? open(sealed ?? [], .mail, of: tenant, row: id)
-            guard let kind = OutgoingMail.Kind(rawValue: try row.get(0)), let plain,
-                let mail = OutgoingMail(kind, plain)
-            else {
-                try await endMail(id, of: tenant, failure: "unreadable: sealed under another key")
+            let (kind, about) = (
+                OutgoingMail.Kind(rawValue: try row.get(0)), try row.get(1, as: UUID.self)
+            )
+            guard let kind, let plain, let mail = OutgoingMail(kind, plain) else {
+                try await endMail(
+                    id, kind, about: about, of: tenant,
+                    failure: "unreadable: sealed under another key",
+                    words: "The mail could not be read any more; send it again.")
                 continue
             }
             found.append(
                 DueMail(
-                    id: id, tenant: tenant, about: try row.get(1), attempts: try row.get(3),
-                    mail: mail))
+                    id: id, tenant: tenant, about: about, attempts: try row.get(3),
+                    returnToken: try row.get(4), mail: mail))
         }
         return found
     }
@@ -130,18 +140,6 @@ extension Database {
                 SELECT 1 FROM mail WHERE next_at IS NOT NULL LIMIT 100000) AS waiting
             """)
         return try rows.first?.get(0) ?? 0
-    }
-
-    /// The mail server accepted the mail, or it is given up for this reason.
-    package func endMail(
-        _ id: UUID, of tenant: UUID, failure: String?
-    ) async throws(PostgresError) {
-        _ = try await app.query(
-            """
-            UPDATE mail SET letter = NULL, next_at = NULL, ended_at = \(clock()),
-                failure = \(failure)
-            WHERE tenant_id = \(tenant) AND id = \(id) AND next_at IS NOT NULL
-            """)
     }
 
     /// Retries a mail after a wait that doubles: 1 minute to 2 hours.

@@ -30,6 +30,13 @@ extension Change {
             UPDATE join_links SET maker_name = '' WHERE tenant_id = \(tenant)
                 AND maker_type = 'user' AND maker_id = \(row.id.description)
             """)
+        try await query(
+            """
+            UPDATE invites SET delivery_detail = NULL
+            WHERE tenant_id = \(tenant) AND delivery_detail IS NOT NULL
+                AND EXISTS (SELECT 1 FROM unnest(\(words)::text[]) AS word
+                    WHERE strpos(lower(delivery_detail), lower(word)) > 0)
+            """)
         for table in ["pending_choices", "reservations"] {
             try await query(
                 """

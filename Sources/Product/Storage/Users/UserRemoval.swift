@@ -68,7 +68,7 @@ extension Change {
     func revokeInvites(to row: UserRow) async throws {
         let revoked = try await query(
             """
-            UPDATE invites SET status = 'revoked', version = version + 1, updated_at = \(now)
+            UPDATE invites SET \(Self.revoked), version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey) AND status = 'pending'
             RETURNING id, email
             """)
