@@ -132,6 +132,7 @@ struct RouteRight: Sendable {
     private static let invites: [RouteRight] = [
         .init("GET \(acme)/invites", "yyyyyyyo", "invites:read"),
         .init("POST \(acme)/invites", "yy-m-yg-", "invites:write"),
+        .init("POST /v1/mail/bounces", "yy---", "mail:bounces", .platform),
         .init("GET \(acme)/invites/{id}", "yyyyyyyo", "invites:read"),
         .init("PATCH \(acme)/invites/{id}", "yy-m-yg-", "invites:write"),
         .init("POST \(acme)/invites/{id}/resend", "yy-m-yg-", "invites:write"),

@@ -32,6 +32,7 @@ import Testing
             #"gatehouse_unavailable_total{cause="deadline"} 0"#,
             #"gatehouse_revocation_wait_seconds_bucket{le="0.1"} 0"#,
             #"gatehouse_mail_waiting 0"#,
+            #"gatehouse_mail_bounces_total{result="bounced"} 0"#,
             "gatehouse_build_info{version=\"\(Version.current)\"} 1",
         ] {
             #expect(page.body.contains(line + "\n"), "\(line)")

@@ -27,4 +27,5 @@ package enum Routes {
         + DomainEndpoints.all
         + InviteEndpoints.all
         + JoinLinkEndpoints.all
+        + BounceEndpoint.all
 }

@@ -44,6 +44,9 @@ package struct Services: Sendable {
     /// Called for each verdict about a presented key.
     package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }
 
+    /// Called for each message that came to a return address.
+    package var onBounce: @Sendable (BounceResult) -> Void = { _ in }
+
     /// Without `database`, `passwords` or `providerDocuments` the accessors throw 500.
     package init(
         database: Database? = nil, passwords: PasswordHasher? = nil,

@@ -100,6 +100,7 @@ package struct Composition: Sendable {
             database: core.database, passwords: core.passwords, publicURL: core.publicURL,
             providerDocuments: core.documents)
         services.onVerification = { metrics.record($0) }
+        services.onBounce = { metrics.record($0) }
         services.sendsMail = externalServices.mail != nil
         let resolver = TXTResolver(server: externalServices.nameServer)
         services.txtRecords = { try? await resolver.records(of: $0, for: $1) }

@@ -53,6 +53,7 @@ extension ManagementScope {
         switch self {
         case .hooksSignup: return "Ask the sign-up hooks."
         case .keysVerify: return "Verify and introspect keys."
+        case .mailBounces: return "Hand in mail that came back, with a key of the platform."
         default:
             return "\(verb) \(Self.nouns[String(parts[0])] ?? String(parts[0]))."
         }
@@ -60,6 +61,7 @@ extension ManagementScope {
 
     private static let verbs = [
         "read": "Read", "write": "Make and change", "signup": "Ask", "verify": "Verify",
+        "bounces": "Hand in",
     ]
     private static let nouns = [
         "api-keys": "API keys", "cors": "browser origins", "policy": "the policy and domains",

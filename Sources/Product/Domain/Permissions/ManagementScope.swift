@@ -21,6 +21,7 @@ package enum ManagementScope: String, Sendable, CaseIterable {
     case operatorsWrite = "operators:write"
     case hooksSignup = "hooks:signup"
     case keysVerify = "keys:verify"
+    case mailBounces = "mail:bounces"
 
     package var rights: [Right] { Right.allCases.filter { $0.scope == self } }
 }

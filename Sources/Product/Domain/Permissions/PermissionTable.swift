@@ -55,7 +55,7 @@ package enum PermissionTable {
         case .readOperators, .writeOperators, .suspendTenant, .deleteTenant:
             [y, n, n, n, n, n, n, n]
         case .createTenant, .verifyDomainByAssertion, .purgeTenant, .writePlatformProviders,
-            .writePlatformOrigins, .writePlatformKeys:
+            .writePlatformOrigins, .writePlatformKeys, .reportBounces:
             [y, y, n, n, n, n, n, n]
         }
     }

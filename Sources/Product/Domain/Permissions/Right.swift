@@ -12,13 +12,13 @@ package enum Right: String, Sendable, CaseIterable {
     case readOperators, writeOperators, suspendTenant, deleteTenant
     case editTenant
     case createTenant, verifyDomainByAssertion, purgeTenant
-    case writePlatformProviders, writePlatformOrigins, writePlatformKeys
+    case writePlatformProviders, writePlatformOrigins, writePlatformKeys, reportBounces
 
     /// Rights that no role has at a tenant.
     package var isPlatformOnly: Bool {
         switch self {
         case .createTenant, .verifyDomainByAssertion, .purgeTenant, .writePlatformProviders,
-            .writePlatformOrigins, .writePlatformKeys:
+            .writePlatformOrigins, .writePlatformKeys, .reportBounces:
             true
         default: false
         }
@@ -61,6 +61,7 @@ package enum Right: String, Sendable, CaseIterable {
         case .readAudit: .auditRead
         case .readOperators: .operatorsRead
         case .writeOperators: .operatorsWrite
+        case .reportBounces: .mailBounces
         }
     }
 }

@@ -20,6 +20,7 @@ package final class ServiceMetrics: Sendable {
     private let routes: [String: Route]
     private let decisions: [Outcome: Counter]
     private let verifications: [APIKeyVerdict: Counter]
+    private let bounces: [BounceResult: Counter]
     private let swept: [String: Counter]
     private let outages: [Outage: Counter]
     private let failures: Counter
@@ -53,6 +54,9 @@ package final class ServiceMetrics: Sendable {
         verifications = Self.counters(
             registry, "gatehouse_key_verifications_total", "Verdicts about API keys.", "verdict",
             APIKeyVerdict.allCases.map { ($0, $0.rawValue) })
+        bounces = Self.counters(
+            registry, "gatehouse_mail_bounces_total", "Messages to return addresses.", "result",
+            BounceResult.allCases.map { ($0, $0.rawValue) })
         swept = Self.counters(
             registry, "gatehouse_swept_rows_total", "Ended rows that were removed.", "table",
             Database.sweptTables.map { ($0, $0) })
@@ -92,6 +96,7 @@ package final class ServiceMetrics: Sendable {
 
     func record(_ outcome: Outcome) { decisions[outcome]?.increment() }
     func record(_ verdict: APIKeyVerdict) { verifications[verdict]?.increment() }
+    func record(_ result: BounceResult) { bounces[result]?.increment() }
     func swept(_ table: String, _ rows: Int) { swept[table]?.increment(by: rows) }
     func mailWaits(_ mails: Int) { mail.set(mails) }
     func sweepEnded(failed: Bool) { (failed ? failures : rounds).increment() }

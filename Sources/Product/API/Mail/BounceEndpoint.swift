@@ -1,0 +1,68 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/mail/bounces`: mail that came to the return addresses of our mails, from the mail server's
+/// pipe.
+enum BounceEndpoint {
+    static let all: [Endpoint] = [report]
+
+    /// Bytes of a message. A report stands before what it quotes, so a pipe may cut a longer one.
+    static let messageLimit = 256 << 10
+
+    private static let shape = ObjectShape(
+        "Bounce",
+        [
+            .readOnly(
+                "result", .enumeration(of: BounceResult.self),
+                "`ignored`: no report by RFC 3464 of a failure or a delay. `unknown`: no mail has "
+                    + "the address. `outdated`: the invite was mailed again since, has ended, or "
+                    + "shows that already.")
+        ])
+
+    private static let report = Endpoint(
+        .post, "/v1/mail/bounces", id: "reportBounce", tag: "Invites",
+        summary:
+            "Takes a message that came to a mail's return address, and shows it at its invite.",
+        access: .platform(.reportBounces), body: .raw(["message/rfc822"]), answers: [.ok(shape)],
+        maxBody: messageLimit
+    ) { call in
+        let message = MessagePart(call.request.body[...])
+        let result = try await take(message, to: try recipient(of: message), call)
+        call.services.onBounce(result)
+        return .ok(.object([.init("result", .string(result.rawValue))]))
+    }
+
+    /// The token of the address to which the message was delivered. The mail server writes these
+    /// fields, the latest above the others; what the report says of its recipients is the sender's
+    /// word.
+    private static func recipient(of message: MessagePart) throws -> String {
+        guard let address = message.first("x-original-to") ?? message.first("delivered-to") else {
+            throw Problem.invalid([
+                FieldError(
+                    "", .required,
+                    "must begin with X-Original-To or Delivered-To: the address to "
+                        + "which the message was delivered")
+            ])
+        }
+        guard let token = ReturnToken.token(of: address) else {
+            throw Problem.invalid([
+                FieldError("", .invalid, "was delivered to an address that is no return address")
+            ])
+        }
+        return token
+    }
+
+    private static func take(
+        _ message: MessagePart, to token: String, _ call: Call
+    ) async throws -> BounceResult {
+        let database = try call.services.database
+        guard let tenant = try await database.tenant(ofReturnToken: token) else { return .unknown }
+        let report = DeliveryReport(message)
+        return try await database.scope(tenant).change(by: call.actor) {
+            try await $0.take(report, to: token)
+        }
+    }
+}
