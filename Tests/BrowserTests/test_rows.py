@@ -208,3 +208,36 @@ def test_of_a_deleted_tenant_and_user_nothing_is_made_or_ended(console):
         console.go(f"/console/t/{one['slug']}/{tab}")
         expect(page.locator("main .note.danger")).to_contain_text("This tenant is deleted")
         expect(page.locator("main .primary, main [data-export], main [data-new], main td.end")).to_have_count(0)
+
+
+def test_an_invite_shows_what_became_of_its_mail(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}/invites"
+    for name in ("ann", "bob", "cid"):
+        console.api("POST", path, {"email": f"{name}@acme.example", "delivery": "link"})
+    page = console.page
+    states = {
+        "ann@acme.example": ("bounced", "550 5.1.1 <ann@acme.example>: no such user <b>here</b>"),
+        "bob@acme.example": ("queued", None), "cid@acme.example": (None, None)}
+    asked = []
+
+    def answer(route):
+        asked.append(route.request.url)
+        got = route.fetch()
+        data = got.json()
+        for item in data["items"]:
+            item["delivery_status"], item["delivery_detail"] = states[item["email"]]
+        route.fulfill(response=got, json=data)
+
+    page.route(re.compile(r"/invites(\?|$)"), lambda route: answer(route) if "/v1/" in route.request.url else route.continue_())
+    console.go(f"/console/t/{one['slug']}/invites")
+    row = page.locator("tbody tr", has_text="ann@acme.example")
+    expect(row.locator(".tag", has_text="Bounced")).to_be_visible()
+    expect(row).to_contain_text("no such user <b>here</b>")
+    expect(page.locator("tbody tr", has_text="bob@acme.example").locator(".tag", has_text="Queued")).to_be_visible()
+    console.more(row, "Mail server's words")
+    expect(page.get_by_role("dialog")).to_contain_text(states["ann@acme.example"][1])
+    page.keyboard.press("Escape")
+    page.get_by_label("Mail", exact=True).select_option("bounced")
+    expect(page).to_have_url(re.compile("delivery_status=bounced"))
+    assert any("delivery_status=bounced" in url for url in asked)

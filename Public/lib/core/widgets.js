@@ -97,9 +97,10 @@ export function personCell(one, href) {
 }
 
 const TONES = {
-	ok: "active verified accepted created linked existing allowed pass yes",
-	warn: "pending grace deferred reserved approval open",
-	danger: "suspended deleted revoked refused expired used_up", info: "domain invite_only owner admin",
+	ok: "active verified accepted created linked existing allowed pass yes done",
+	warn: "pending grace deferred reserved approval open queued paused",
+	danger: "suspended deleted revoked refused expired used_up bounced failed",
+	info: "domain invite_only owner admin running",
 }
 /** A status: a word, a dot and a tone, so never colour alone. */
 export const statusTag = status =>

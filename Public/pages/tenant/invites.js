@@ -22,7 +22,11 @@ export default async page => {
 			else toast("Sent again")
 		},
 	})
-	const actions = (one, reload) => (one.status !== "pending" && one.status !== "expired" ? [] : [
+	const said = one => one.delivery_detail && {
+		text: "Mail server's words",
+		run: () => dialog("The mail server's words", userText(one.delivery_detail, "p"), closeButton()),
+	}
+	const actions = (one, reload) => (one.status !== "pending" && one.status !== "expired" ? [said(one)] : [
 		{
 			text: "Resend",
 			run: () => resend(one, { title: t`Resend the invite of ${one.email}?`, act: "Resend" }, reload),
@@ -38,6 +42,7 @@ export default async page => {
 		},
 		one.status === "pending" && { text: "Edit", run: () => edit(path, one, reload) },
 		one.status === "pending" && { text: "Revoke", run: () => revoke(path, one, reload) },
+		said(one),
 	])
 	await list(page, {
 		path, noun: ["invite", "invites"], search: "Search by email",
@@ -46,7 +51,10 @@ export default async page => {
 		empty: {
 			title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends.",
 		},
-		filters: [["status", "Status", "pending accepted revoked expired"]],
+		filters: [
+			["status", "Status", "pending accepted revoked expired"],
+			["delivery_status", "Mail", "queued sent refused bounced"],
+		],
 		columns: [
 			["Email", one => [one.accepted_user_id
 				? h("a.main", { href: `${page.base}/users/${one.accepted_user_id}` }, userText(one.email))
@@ -57,6 +65,7 @@ export default async page => {
 					one.sent_count > 1 && t`, sent ${one.sent_count} times`,
 				)], { sort: "email" }],
 			STATUS,
+			["Mail", mailOf],
 			["Role", one => words(one.role)],
 			[
 				"Ends",
@@ -73,6 +82,10 @@ export default async page => {
 		}],
 	})
 }
+
+/** What became of the mail; a mail server's words where it said some. */
+const mailOf = ({ delivery_status: state, delivery_detail: detail }) =>
+	(state ? [statusTag(state), detail && userText(detail, "span.sub")] : noValue())
 
 const revoke = (path, one, reload) => confirm({
 	title: t`Revoke the invite of ${one.email}?`, act: "Revoke invite", path: `${path}/${one.id}/revoke`,
