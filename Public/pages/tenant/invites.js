@@ -1,5 +1,5 @@
 import {
-	ago, api, closeButton, confirm, createdColumn, dataTable, dialog, etagOf, formDialog, h, isAllowed, list,
+	ago, api, choices, closeButton, confirm, createdColumn, dataTable, dialog, etagOf, formDialog, h, isAllowed, list,
 	lookalikeNote, noValue, revealSecret, STATUS, statusTag, t, timeNode, toast, userText, words,
 } from "../../lib/ui.js"
 import { ROLE } from "./users.js"
@@ -53,7 +53,7 @@ export default async page => {
 		},
 		filters: [
 			["status", "Status", "pending accepted revoked expired"],
-			["delivery_status", "Mail", "queued sent refused bounced"],
+			["delivery_status", "Mail", { options: [...choices("queued sent refused bounced"), FAILED] }],
 		],
 		columns: [
 			["Email", one => [one.accepted_user_id
@@ -76,12 +76,20 @@ export default async page => {
 		],
 		actions: isAllowed("manageInvites") && actions,
 		bulk: isAllowed("manageInvites") && [{
+			text: "Resend",
+			fits: one => one.delivery === "mail" && (one.status === "pending" || one.status === "expired"),
+			run: one => api(`${path}/${one.id}/resend`, { method: "POST", body: { delivery: "mail" } }),
+			asks: "Each gets a new link by mail; the one that was sent before stops working.",
+		}, {
 			text: "Revoke", fits: one => one.status === "pending",
 			run: one => api(`${path}/${one.id}/revoke`, { method: "POST" }),
 			asks: "The links stop working now. This is final; people can be invited again.",
 		}],
 	})
 }
+
+/** The choice of a filter: what is to be sent again. */
+const FAILED = ["refused,bounced", t`Refused or bounced`]
 
 /** What became of the mail; a mail server's words where it said some. */
 const mailOf = ({ delivery_status: state, delivery_detail: detail }) =>
