@@ -45,7 +45,7 @@ import Testing
         for (document, check, part) in [
             ("<html>", "discovery", "no JSON object"),
             (#"{"a":1}"#, "discovery", "names no issuer"),
-            (#"{"issuer":"\#(issuer)/"}"#, "discovery", "register that issuer, letter by letter"),
+            (#"{"issuer":"\#(issuer)/"}"#, "discovery", "register that issuer, byte by byte"),
             (#"{"issuer":"\#(issuer)"}"#, "endpoints", "authorization_endpoint, token_endpoint"),
             (
                 #"{"issuer":"\#(issuer)",\#(endpoints),"response_types_supported":["id_token"]}"#,

@@ -73,6 +73,8 @@ struct RouteRight: Sendable {
             platformCells: "yy------"),
         .init("GET /v1/stats/overview", "yyyyyyy-", "users:read", .home),
         .init("GET /v1/search", "yyyyyyy-", "users:read", .home),
+        .init("POST /v1/people/search", "yyyyy", "users:read", .platform),
+        .init("POST /v1/people/actions", "yy-y-", "users:write", .platform),
         .init("GET /v1/audit-events", "yyo-yy-o", "audit:read", .home),
         .init("GET \(acme)/audit-events", "yyo-yy-o", "audit:read"),
     ]

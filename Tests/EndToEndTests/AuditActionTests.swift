@@ -25,6 +25,7 @@ struct AuditActionTests {
         "user.email_changed": "keys and sessions are the user's, whatever the address",
         "user.email_change_asked": "nothing changes before it is confirmed",
         "user.email_change_ended": "nothing had changed before it was confirmed",
+        "user.exported": "reads, and changes nothing",
         "user.password_link_made": "gives a way to set a password, and takes none",
         "client.secret_changed": "what Gatehouse sends to a provider, and lets nobody in by itself",
     ]

@@ -20,6 +20,7 @@ package enum Routes {
         + DecisionEndpoints.all
         + ResolveEndpoint.all
         + UserEndpoints.all
+        + PeopleEndpoints.all
         + AttributeSchemaEndpoints.all
         + PolicyEndpoints.all
         + ClientEndpoints.all

@@ -2,6 +2,7 @@ import Cryptography
 import Domain
 import Federation
 import HTTP
+import JSON
 import Storage
 import Text
 
@@ -37,6 +38,13 @@ package struct Services: Sendable {
         @Sendable (_ token: String, _ mayAsk: (UUID) -> Bool) async throws -> ActiveToken?
     /// Knows no token unless the composition root sets it.
     package var activeToken: ReadingTokens = { _, _ in nil }
+
+    /// Signs a document with the published key: a JWS of this `typ`. Throws 500 unless the
+    /// composition root sets it.
+    package var signDocument:
+        @Sendable (_ document: JSONValue, _ type: String) async throws -> String = {
+            _, _ in throw Problem.internalError
+        }
 
     /// Limits callers that verify many keys at once.
     package let batches = BatchSlots()

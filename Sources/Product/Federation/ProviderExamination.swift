@@ -104,7 +104,7 @@ extension ProviderDocuments {
         guard let metadata = ProviderMetadata(bytes, of: party) else {
             throw FetchFailure(
                 reason: "\(url) is the document of \(issuer.prefix(200)): register that issuer, "
-                    + "letter by letter.")
+                    + "byte by byte.")
         }
         return Discovery(metadata: metadata, content: content)
     }

@@ -15,6 +15,8 @@ package struct Actor: Sendable {
     package var ip: String?
     /// The decision by which it is done, or that led to it.
     package var decisionID: UUID?
+    /// Why it is done, in the actor's words: stored with each audit event.
+    package var reason: String?
 
     package init(type: String, id: String, name: String, requestID: String, ip: String?) {
         self.type = type

@@ -106,6 +106,7 @@ package struct Composition: Sendable {
         services.txtRecords = { try? await resolver.records(of: $0, for: $1) }
         services.clients = Contracts.descriptions
         services.joining = HostedSignIn.joining(core)
+        services.signDocument = { [tokens = core.tokens] in try await tokens.sign($0, type: $1) }
         services.activeToken = { try await core.activeToken($0, mayAsk: $1) }
         return services
     }

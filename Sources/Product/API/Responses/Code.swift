@@ -22,6 +22,7 @@ package enum Code: String, Sendable, CaseIterable {
     case emailTaken = "email_taken"
     case requestInProgress = "request_in_progress"
     case idempotencyQuota = "idempotency_quota"
+    case stepUpRequired = "step_up_required"
     case internalError = "internal_error"
 
     case emailMissing = "email_missing"
@@ -74,7 +75,7 @@ package enum Code: String, Sendable, CaseIterable {
         case .forbidden, .originNotAllowed, .emailUnverified, .userSuspended,
             .userDeleted, .tenantSuspended, .tenantDeleted, .approvalPending,
             .inviteEmailMismatch, .notInvited, .noTenant, .providerUnknown,
-            .tenantChoiceRequired:
+            .tenantChoiceRequired, .stepUpRequired:
             403
         }
     }

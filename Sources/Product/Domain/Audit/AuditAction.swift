@@ -97,6 +97,7 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case userEmailChangeAsked = "user.email_change_asked"
     case userEmailChangeEnded = "user.email_change_ended"
     case userEmailChanged = "user.email_changed"
+    case userExported = "user.exported"
     case userMergeUndone = "user.merge_undone"
     case userMerged = "user.merged"
     case userPasswordChanged = "user.password_changed"
@@ -135,7 +136,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
             .operatorResetOffered, .operatorSignedIn, .operatorSignedOut, .operatorUpdated,
             .providerCreated, .providerDeleted, .providerSecretChanged, .providerUpdated,
             .sessionStarted, .signUpBound, .signUpChosen, .signUpCompleted, .signUpDeclined,
-            .signUpDeferred, .signUpReserved, .userActivated, .userCreated:
+            .signUpDeferred, .signUpReserved, .userActivated, .userCreated,
+            .userExported:
             .nothing
         case .apiKeyCut, .apiKeyLeaked, .apiKeyRevoked, .apiKeyRolledBack, .apiKeyRotated,
             .apiKeyUpdated, .sessionEnded, .userAccountGiven, .userApprovalRequested,

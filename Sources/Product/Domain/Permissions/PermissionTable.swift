@@ -52,7 +52,8 @@ package enum PermissionTable {
         case .draftPolicy: [y, y, y, n, n, n, n, n]
         case .writePolicy, .writeProviders, .editTenant: [y, y, n, n, n, n, n, n]
         case .readAudit: [y, y, o, n, y, y, n, o]
-        case .readOperators, .writeOperators, .suspendTenant, .deleteTenant:
+        case .readOperators, .writeOperators, .suspendTenant, .deleteTenant, .exportPeople,
+            .erasePeople:
             [y, n, n, n, n, n, n, n]
         case .createTenant, .verifyDomainByAssertion, .purgeTenant, .writePlatformProviders,
             .writePlatformOrigins, .writePlatformKeys, .reportBounces:

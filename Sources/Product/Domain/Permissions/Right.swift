@@ -13,12 +13,13 @@ package enum Right: String, Sendable, CaseIterable {
     case editTenant
     case createTenant, verifyDomainByAssertion, purgeTenant
     case writePlatformProviders, writePlatformOrigins, writePlatformKeys, reportBounces
+    case exportPeople, erasePeople
 
     /// Rights that no role has at a tenant.
     package var isPlatformOnly: Bool {
         switch self {
         case .createTenant, .verifyDomainByAssertion, .purgeTenant, .writePlatformProviders,
-            .writePlatformOrigins, .writePlatformKeys, .reportBounces:
+            .writePlatformOrigins, .writePlatformKeys, .reportBounces, .exportPeople, .erasePeople:
             true
         default: false
         }
@@ -62,6 +63,8 @@ package enum Right: String, Sendable, CaseIterable {
         case .readOperators: .operatorsRead
         case .writeOperators: .operatorsWrite
         case .reportBounces: .mailBounces
+        // What is held about a person, and its end, are for an owner who is present.
+        case .exportPeople, .erasePeople: nil
         }
     }
 }

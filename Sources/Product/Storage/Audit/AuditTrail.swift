@@ -67,7 +67,7 @@ extension Change {
                 decision_id)
             VALUES (\(tenant), \(UUID.ordered(at: now)), \(now), \(actor.type), \(actor.id),
                 \(actor.name), \(action.rawValue), \(target.type), \(target.id), \(target.name),
-                \(actor.requestID), \(actor.ip), \(changes.document), \(actor.decisionID))
+                \(actor.requestID), \(actor.ip), \(document(of: changes)), \(actor.decisionID))
             """)
     }
 
@@ -83,9 +83,16 @@ extension Change {
                 actor_name, action, target_type, target_id, target_name, request_id, ip, changes)
             SELECT \(tenant), event.id, \(now), \(actor.type), \(actor.id), \(actor.name),
                 \(action.rawValue), event.type, event.target, event.name, \(actor.requestID), \(actor.ip),
-                \(changes.document)
+                \(document(of: changes))
             FROM unnest(\(targets.map { _ in UUID.ordered(at: now) })::uuid[], \(targets.map(\.type))::text[],
                 \(targets.map(\.id))::text[], \(targets.map(\.name))::text[]) AS event (id, type, target, name)
             """)
+    }
+
+    /// With the actor's reason among the changes.
+    private func document(of changes: AuditChanges) -> JSONB {
+        var changes = changes
+        changes.add("reason", nil, actor.reason)
+        return changes.document
     }
 }

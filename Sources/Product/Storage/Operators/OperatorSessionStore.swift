@@ -31,6 +31,12 @@ extension Database {
         return (id, try OperatorRow(row))
     }
 
+    /// When a console session began, which was with a proof; nil if it has ended.
+    package func operatorSessionBegan(_ id: UUID) async throws(PostgresError) -> Timestamp? {
+        let rows = try await app.read("SELECT created_at FROM operator_sessions WHERE id = \(id)")
+        return try rows.first?.get(0)
+    }
+
     /// Signs an operator in: a new session, the time of the sign-in, and its audit row.
     package func startOperatorSession(
         _ person: OperatorRow, tokenHash: [UInt8], userAgent: String?, by actor: Actor

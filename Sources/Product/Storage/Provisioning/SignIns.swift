@@ -122,15 +122,15 @@ extension Database {
                 UPDATE identities i SET last_used_at = greatest(i.last_used_at, seen.at),
                     email = coalesce(nullif(seen.email, ''), i.email),
                     email_vouched = CASE WHEN seen.email = '' THEN i.email_vouched
-                        ELSE seen.vouched = 1 END
+                        ELSE seen.proved = 1 END
                 FROM (SELECT * FROM unnest(\(rows.map(\.key))::uuid[], \(times)::timestamptz[],
                     \(rows.map { $0.value.email ?? "" })::text[],
                     \(rows.map { $0.value.isTrustedAddress ? Int64(1) : 0 })::bigint[])
-                    AS given (id, at, email, vouched)) AS seen
+                    AS given (id, at, email, proved)) AS seen
                 WHERE i.tenant_id = \(tenant) AND i.id = seen.id
                     AND (i.last_used_at IS NULL OR i.last_used_at < seen.at - interval '1 minute'
                         OR seen.email <> '' AND (i.email IS DISTINCT FROM seen.email
-                            OR i.email_vouched <> (seen.vouched = 1)))
+                            OR i.email_vouched <> (seen.proved = 1)))
                 """)
         }
     }

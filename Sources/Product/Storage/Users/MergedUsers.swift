@@ -66,10 +66,11 @@ extension Change {
         return result
     }
 
-    /// A purge of the winner purges those who were merged into it.
+    /// A purge of the winner purges those who were merged into it. Returns how many tombstones it
+    /// left.
     func purgeMerged(
         into row: UserRow, isManual: Bool, database: Database
-    ) async throws {
+    ) async throws -> Int {
         try await query(
             """
             UPDATE user_merges SET left_identities = '[]', left_aliases = '[]', addresses = '{}'
@@ -77,7 +78,7 @@ extension Change {
             """)
         let merged = try await query(
             "SELECT id FROM merged_users WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
-        guard !merged.isEmpty else { return }
+        guard !merged.isEmpty else { return 0 }
         let losers = try await seeingMerged {
             try await query(
                 """
@@ -89,8 +90,11 @@ extension Change {
                 """
             ).all(UserRow.init)
         }
+        var tombstones = 0
         for loser in losers {
-            try await purgeUser(loser, isManual: isManual, database: database)
+            tombstones += try await purgeUser(loser, isManual: isManual, database: database)
+                .count
         }
+        return tombstones
     }
 }

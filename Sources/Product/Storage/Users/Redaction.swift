@@ -37,6 +37,16 @@ extension Change {
                 AND EXISTS (SELECT 1 FROM unnest(\(words)::text[]) AS word
                     WHERE strpos(lower(delivery_detail), lower(word)) > 0)
             """)
+        try await query(
+            """
+            UPDATE api_keys SET last_used_ip = NULL, note = NULL
+            WHERE tenant_id = \(tenant) AND owner_user_id = \(row.id)
+            """)
+        try await query(
+            """
+            UPDATE reset_asks SET email_key = NULL, next_at = NULL
+            WHERE tenant_id = \(tenant) AND email_key = ANY (\(keys))
+            """)
         for table in ["pending_choices", "reservations"] {
             try await query(
                 """
@@ -59,7 +69,7 @@ extension Change {
     }
 
     /// The current address, if it is only this user's, and the former ones.
-    private func formerAddresses(
+    func formerAddresses(
         of row: UserRow, isAddressOwn: Bool
     ) async throws(PostgresError) -> [(key: String, text: String)] {
         let rows = try await query(
@@ -73,7 +83,7 @@ extension Change {
     }
 
     /// Identities, current and former, and invites.
-    private func recordedThings(
+    func recordedThings(
         of row: UserRow, _ keys: [String]
     ) async throws(PostgresError) -> [UUID] {
         let rows = try await query(
@@ -89,7 +99,7 @@ extension Change {
     }
 
     /// The spellings of the addresses.
-    private func spellings(
+    func spellings(
         of addresses: [(key: String, text: String)]
     ) async throws(PostgresError) -> [String] {
         let keys = addresses.map(\.key)

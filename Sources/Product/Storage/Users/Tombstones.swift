@@ -2,6 +2,12 @@ import Domain
 import Postgres
 import Text
 
+/// How many HMACs a purge has left, and until when they bar the person.
+package struct LeftTombstones: Sendable {
+    package var count = 0
+    package var until: Timestamp
+}
+
 /// What stays of a purged user: for 30 days HMACs of the address and the identities, by which the
 /// tenant refuses them, as it does a deleted user.
 extension Change {
@@ -9,7 +15,8 @@ extension Change {
     static let tombstoneSeconds: Int64 = 30 * 86_400
 
     /// `withAddress`: whether no other user of this tenant has the address.
-    func bury(_ row: UserRow, withAddress: Bool, _ database: Database) async throws {
+    /// Returns how many it left.
+    func bury(_ row: UserRow, withAddress: Bool, _ database: Database) async throws -> Int {
         var keys = row.identities.map {
             database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
         }
@@ -25,6 +32,7 @@ extension Change {
                 SET person = excluded.person, expires_at = excluded.expires_at
                 """)
         }
+        return keys.count
     }
 
     /// An operator creates the user anew: the bar ends, for the identities as well.

@@ -1,4 +1,5 @@
 import Domain
+import JSON
 import Postgres
 import Text
 
@@ -24,11 +25,15 @@ extension Change {
 
     /// Purges the user: deletes row, identities, sessions, search text, invites to the address and
     /// directory entries, redacts the records of the past, and leaves a tombstone. `isManual`: done
-    /// just now by an operator, so stored responses may still name the user.
+    /// just now by an operator, so stored responses may still name the user. `evidence`: what the
+    /// audit event says of what was there.
+    @discardableResult
     package func purgeUser(
-        _ row: UserRow, isManual: Bool = false, database: Database
-    ) async throws {
-        try await purgeMerged(into: row, isManual: isManual, database: database)
+        _ row: UserRow, isManual: Bool = false, database: Database,
+        evidence: ((LeftTombstones) -> JSONValue)? = nil
+    ) async throws -> LeftTombstones {
+        var left = LeftTombstones(until: now.adding(seconds: Self.tombstoneSeconds))
+        left.count = try await purgeMerged(into: row, isManual: isManual, database: database)
         try await revokeInvites(to: row)
         try await query(
             """
@@ -43,7 +48,7 @@ extension Change {
             """)
         try await redact(row, isAddressOwn: others.isEmpty, database)
         if isManual { try await redactStoredResponses(of: row) }
-        try await bury(row, withAddress: others.isEmpty, database)
+        left.count += try await bury(row, withAddress: others.isEmpty, database)
         for identity in row.identities { try await invalidate(identity, database) }
         try await query("SELECT user_search_drop(\(row.id))")
         try await query(
@@ -55,7 +60,10 @@ extension Change {
             try await query(
                 "SELECT directory_remove_person(\(database.personKey(emailKey: row.emailKey)))")
         }
-        try await audit(.userPurged, AuditTarget("user", row.id, ""))
+        var changes = AuditChanges()
+        if let evidence { changes.add("removed", .null, evidence(left)) }
+        try await audit(.userPurged, AuditTarget("user", row.id, ""), changes)
+        return left
     }
 
     func invalidate(_ identity: IdentityRow, _ database: Database) async throws {

@@ -1,0 +1,150 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/people`: one person in all tenants. Addresses stand in bodies alone, so that no log and no
+/// history has them.
+enum PeopleEndpoints {
+    static let all: [Endpoint] = [search, act]
+
+    /// Users of one call.
+    static let usersLimit = 100
+    /// Each user is a transaction of its own, and an erasure of several statements.
+    private static let time: Duration = .seconds(30)
+
+    private static let identity = ObjectShape(
+        "PersonIdentity",
+        [
+            .required("provider", .enumeration(of: ProviderKind.self)),
+            .required("issuer", .string(min: 1, max: 2048)),
+            .required("subject", .string(min: 1, max: 2048)),
+        ])
+
+    private static let question = ObjectShape(
+        "PersonSearch",
+        [
+            .optional("email", .email, "Either the address or the identity."),
+            .optional("identity", .object(identity), "Either the identity or the address."),
+        ])
+
+    private static let search = Endpoint(
+        .post, "/v1/people/search", id: "searchPeople", tag: "People",
+        summary: "The users of all tenants who are one person, by address or by identity, the "
+            + "deleted as well.",
+        access: .platform(.readUsers), body: .json(question),
+        answers: [
+            .ok(
+                ObjectShape(
+                    "PeopleFound",
+                    [
+                        .readOnly("items", .array(of: .object(FoundPerson.shape), max: 200)),
+                        .readOnly(
+                            "more", .bool, "There are more than \(Database.foundPeopleLimit)."),
+                    ]))
+        ], maxBody: 1 << 14
+    ) { call in
+        let database = try call.services.database
+        let found: [FoundPerson]
+        switch (call.input.has("email"), call.input.optionalObject("identity")) {
+        case (true, nil):
+            found = try await database.people(email: call.input.emailAddress("email"))
+        case (false, let asked?):
+            found = try await database.people(identity: identityKey(asked))
+        default:
+            throw Problem.invalid([
+                FieldError("/email", .required, "or `identity` must be given, and not both")
+            ])
+        }
+        let shown = found.prefix(Database.foundPeopleLimit)
+        return noStore(
+            .ok(
+                .object([
+                    .init("items", .array(shown.map(\.json))),
+                    .init("more", .bool(found.count > shown.count)),
+                ])))
+    }
+
+    private static func identityKey(_ asked: Input) throws -> IdentityKey {
+        let provider: ProviderKind = try asked.case("provider")
+        let issuer = try asked.string("issuer")
+        return IdentityKey(
+            provider: provider,
+            issuer: provider == .cognito ? CognitoMapping.canonical(issuer: issuer) : issuer,
+            subject: try asked.string("subject"))
+    }
+
+    private static let named = ObjectShape(
+        "PersonNamed",
+        [
+            .required("tenant", .string(min: 1, max: 63), "Id or slug."),
+            .required("id", .uuid, "Of the user, as the search shows it."),
+        ])
+
+    private static let order = ObjectShape(
+        "PeopleAction",
+        [
+            .required("action", .enumeration(of: PeopleAction.self)),
+            .required("users", .array(of: .object(named), max: usersLimit)),
+            FieldShape(
+                "reason", .string(min: 1, max: 500, rule: .displayName), required: true,
+                "Why: stored in the audit log of each tenant. Never the person's address.",
+                example: .string("Request 4711 of the person")),
+        ])
+
+    private static let act = Endpoint(
+        .post, "/v1/people/actions", id: "actOnPeople", tag: "People",
+        summary: "Acts on users of several tenants, each by itself. `erase` is for an owner who "
+            + "has just signed in, and asks for `confirm` first.",
+        access: .platform(.endSessions),
+        query: [
+            QueryParameter(
+                "confirm", .string(min: 1, max: 64), "The erasure's `confirm` of the 409.")
+        ],
+        body: .json(order), answers: [.ok(PersonResult.answer)],
+        problems: [.confirmRequired, .stepUpRequired], idempotent: true, maxBody: 1 << 16,
+        time: time
+    ) { call in
+        let action: PeopleAction = try call.input.case("action")
+        try require(action, call)
+        let users = try await NamedUser.all(of: call)
+        switch action {
+        case .endSessions, .suspend: return try await change(users, action, call)
+        case .export: return noStore(try await PersonExport.begin(users, call))
+        case .erase: return noStore(try await PersonErasure.run(users, call))
+        }
+    }
+
+    private static func require(_ action: PeopleAction, _ call: Call) throws {
+        let permission = Permissions.permits(call.principal.subject, action.right, in: nil)
+        guard permission == .allowed else {
+            throw Problem.forbidden("The right \(action.right.rawValue) is missing.")
+        }
+    }
+
+    private static func change(
+        _ users: [NamedUser], _ action: PeopleAction, _ call: Call
+    ) async throws -> Response {
+        var results: [PersonResult] = []
+        for user in users {
+            results.append(
+                try await user.result {
+                    try await user.changing(by: call) { change in
+                        let row = try await change.lockUser(user.id)
+                        switch action {
+                        case .suspend: _ = try await change.suspendUser(row)
+                        default: try await change.endSessions(of: row)
+                        }
+                    }
+                })
+        }
+        return .ok(PersonResult.document(action, results))
+    }
+
+    static func noStore(_ response: Response) -> Response {
+        var response = response
+        response.set("cache-control", "no-store")
+        return response
+    }
+}

@@ -1,0 +1,182 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// The erasure of a person from the tenants that the request names: asked for twice, done user by
+/// user, and certified.
+struct PersonErasure: Sendable {
+    /// Seconds since the operator's sign-in within which an erasure is allowed.
+    static let signInSeconds: Int64 = 600
+    /// The header's `typ` of a certificate.
+    static let certificateType = "gatehouse-erasure+jwt"
+
+    /// One user of the request, as read before anything is done.
+    private struct Target {
+        let user: NamedUser
+        let row: UserRow?
+        /// What an earlier call erased of it.
+        let erased: ErasedUser?
+        /// The refusal that is known before.
+        var problem: Problem?
+    }
+
+    private let call: Call
+    private let database: Database
+    private let session: UUID
+    private let reason: String
+
+    static func run(_ users: [NamedUser], _ call: Call) async throws -> Response {
+        let erasure = PersonErasure(
+            call: call, database: try call.services.database,
+            session: try await recentSession(call), reason: try call.input.string("reason"))
+        let targets = try await erasure.targets(users)
+        let confirmation = erasure.database.erasureConfirmation(
+            of: targets.compactMap { target in
+                target.user.scope.map { ($0.tenant, target.user.id, target.row?.version) }
+            }, session: erasure.session)
+        guard let given = call.query.optionalString("confirm"), sameBytes(given, confirmation)
+        else { throw try await erasure.question(targets, confirmation) }
+        return try await erasure.erase(targets)
+    }
+
+    /// The console's session if its sign-in was just now.
+    private static func recentSession(_ call: Call) async throws -> UUID {
+        let database = try call.services.database
+        guard let session = call.principal.session,
+            let began = try await database.operatorSessionBegan(session),
+            call.now < began.adding(seconds: signInSeconds)
+        else {
+            throw Problem(
+                .stepUpRequired,
+                "An erasure needs a sign-in of the last 10 minutes: sign out and in again.")
+        }
+        return session
+    }
+
+    private func targets(_ users: [NamedUser]) async throws -> [Target] {
+        let own = try await ownRows()
+        var targets: [Target] = []
+        for user in users {
+            let row = try await user.scope?.user(user.id)
+            let erased = row == nil ? try await user.scope?.erasedUser(user.id) : nil
+            var target = Target(user: user, row: row, erased: erased, problem: nil)
+            if own.contains(where: { $0.tenant == user.scope?.tenant && $0.id == user.id }) {
+                target.problem = .forbidden("This is your own row; another owner may erase it.")
+            } else if row == nil, erased == nil {
+                target.problem =
+                    user.scope == nil ? .notFound("tenant") : try await user.missing()
+            }
+            targets.append(target)
+        }
+        let addresses = targets.compactMap(\.row?.emailKey)
+        let words = reason.lowercased()
+        if addresses.contains(where: { words.contains($0) }) {
+            throw Problem.invalid([
+                FieldError(
+                    "/reason", .notAllowed, "has the address; it would outlive the erasure")
+            ])
+        }
+        return targets
+    }
+
+    /// The users whom the operator's own address finds.
+    private func ownRows() async throws -> [FoundPerson] {
+        guard let id = call.principal.id, let person = try await database.operatorRow(id),
+            let email = try? EmailAddress(person.email)
+        else { return [] }
+        return try await database.people(email: email)
+    }
+
+    /// 409 with what would be removed, and the token that says yes to exactly this.
+    private func question(_ targets: [Target], _ confirmation: String) async throws -> Problem {
+        var shown: [JSONValue] = []
+        for target in targets where target.problem == nil {
+            shown.append(
+                .object([
+                    .init("tenant", .string(target.user.tenantText)),
+                    .init("id", .uuid(target.user.id)),
+                    .init("held", try await held(target.row)),
+                    .init("erased_at", .time(target.erased?.erasedAt)),
+                ]))
+        }
+        let count = targets.count { $0.row != nil && $0.problem == nil }
+        let refused = targets.filter { $0.problem != nil }.map {
+            PersonResult(user: $0.user, problem: $0.problem).json
+        }
+        return Problem(
+            .confirmRequired,
+            "This cannot be undone: repeat it with `confirm` to erase \(count) users.",
+            members: [
+                .init("confirm", .string(confirmation)), .init("users", .array(shown)),
+                .init("refused", .array(refused)),
+            ])
+    }
+
+    private func held(_ row: UserRow?) async throws -> JSONValue {
+        guard let row else { return .object([]) }
+        return try await database.scope(row.tenant).evidence(of: row).json
+    }
+
+    private func erase(_ targets: [Target]) async throws -> Response {
+        var results: [PersonResult] = []
+        var erased: [(user: NamedUser, what: ErasedUser)] = []
+        for target in targets {
+            let user = target.user
+            if let problem = target.problem {
+                results.append(PersonResult(user: user, problem: problem))
+            } else if let what = target.erased {
+                erased.append((user, what))
+                results.append(PersonResult(user: user, problem: nil))
+            } else if let version = target.row?.version {
+                results.append(
+                    try await user.result {
+                        let what = try await user.changing(by: call) {
+                            try await $0.eraseUser(user.id, version: version, database: database)
+                        }
+                        erased.append((user, what))
+                    })
+            }
+        }
+        var more: [JSONValue.Member] = []
+        if !erased.isEmpty {
+            more.append(.init("certificate", .string(try await certificate(erased))))
+        }
+        return .ok(PersonResult.document(.erase, results, more))
+    }
+
+    /// Ids, numbers and times alone: it keeps nothing of what was erased.
+    private func certificate(
+        _ erased: [(user: NamedUser, what: ErasedUser)]
+    ) async throws -> String {
+        let users = erased.map { _, one in
+            JSONValue.object([
+                .init("tenant_id", .uuid(one.tenant)), .init("user_id", .uuid(one.id)),
+                .init("erased_at", .time(one.erasedAt)),
+                .init("erased_by", .string(one.erasedBy)), .init("evidence", one.evidence),
+            ])
+        }
+        let document = JSONValue.object([
+            .init("iss", .string(call.services.publicURL)),
+            .init("iat", .int(Int(call.now.microseconds / 1_000_000))),
+            .init("jti", .uuid(UUID.random())),
+            .init("sub", .string("erasure")),
+            .init(
+                "actor",
+                .object([
+                    .init("type", .string("operator")), .init("id", .uuid(call.principal.id)),
+                ])),
+            .init("request_id", .string(call.request.id)),
+            .init("users", .array(users)),
+            .init(
+                "stays",
+                .string(
+                    "Of each user for 30 days: HMAC-SHA-256 values of the address and the sign-ins "
+                        + "(tombstones), by which the tenant refuses the person. The audit log, "
+                        + "decisions and mail states stay without address, name and words; revoked "
+                        + "keys stay as ids. Backups keep their own time.")),
+        ])
+        return try await call.services.signDocument(document, Self.certificateType)
+    }
+}

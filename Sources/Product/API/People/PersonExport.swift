@@ -1,0 +1,122 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Synchronization
+import Text
+
+/// One file of everything that is held about the users of a request: written page by page, so that
+/// neither memory nor a connection is held while a slow client reads.
+final class PersonExport: Sendable {
+    /// Rows that are read at once.
+    static let pageSize = 500
+    /// Seconds after which an unfinished export is cut off.
+    static let seconds: Int64 = 600
+
+    private struct State {
+        var users: [(user: NamedUser, records: PersonRecords)]
+        var table = 0
+        var start = 0
+        var isUserOpen = false
+        var hasBegun = false
+        var isWhole = false
+    }
+
+    private let call: Call
+    private let results: [PersonResult]
+    private let platform: PersonAddresses
+    private let state: Mutex<State>
+
+    private init(
+        _ call: Call, _ results: [PersonResult],
+        _ users: [(user: NamedUser, records: PersonRecords)]
+    ) {
+        self.call = call
+        self.results = results
+        platform = PersonAddresses(users.map(\.records))
+        state = Mutex(State(users: users))
+    }
+
+    /// The audit logs have it before the first byte is sent.
+    static func begin(_ users: [NamedUser], _ call: Call) async throws -> Response {
+        var found: [(user: NamedUser, records: PersonRecords)] = []
+        var results: [PersonResult] = []
+        for user in users {
+            results.append(
+                try await user.result {
+                    guard let (row, records) = try await user.scope?.personRecords(of: user.id)
+                    else { throw Problem.notFound("user") }
+                    try await user.changing(by: call) { try await $0.recordExport(of: row) }
+                    found.append((user, records))
+                })
+        }
+        let export = PersonExport(call, results, found)
+        var response = Response(
+            200, fields: [Field("content-type", "application/json")],
+            body: .stream { try await export.next() })
+        let day = String(call.now.description.prefix(10))
+        response.set("content-disposition", "attachment; filename=\"person-\(day).json\"")
+        return response
+    }
+
+    /// The next piece, nil after the last. An error cuts the connection: the client must not take a
+    /// part for the whole.
+    private func next() async throws -> [UInt8]? {
+        let database = try call.services.database
+        guard database.clock() < call.now.adding(seconds: Self.seconds) else {
+            throw Problem.unavailable
+        }
+        var state = state.withLock { $0 }
+        defer { self.state.withLock { [state] in $0 = state } }
+        if state.isWhole { return nil }
+        if !state.hasBegun {
+            state.hasBegun = true
+            return head()
+        }
+        guard let (user, records) = state.users.first else {
+            state.isWhole = true
+            let rows = try await database.unplacedDecisions(platform)
+            return Array("],\"platform\":{\"decisions\":[\(rows.joined(separator: ","))]}}".utf8)
+        }
+        return try await piece(user, records, &state)
+    }
+
+    private func head() -> [UInt8] {
+        let beginning = PersonResult.document(
+            .export, results, [.init("exported_at", .time(call.now))]
+        ).encoded()
+        return beginning.dropLast() + Array(",\"people\":[".utf8)
+    }
+
+    /// One page of one table.
+    private func piece(
+        _ user: NamedUser, _ records: PersonRecords, _ state: inout State
+    ) async throws -> [UInt8] {
+        var text = ""
+        if !state.isUserOpen {
+            state.isUserOpen = true
+            text += "{\"tenant_id\":\"\(records.tenant)\",\"id\":\"\(user.id)\",\"records\":{"
+        }
+        let table = PersonTable.all[state.table]
+        if state.start == 0 {
+            text += state.table > 0 ? ",\"\(table.name)\":[" : "\"\(table.name)\":["
+        }
+        let rows =
+            try await user.scope?.rows(
+                table, of: records, from: state.start, limit: Self.pageSize) ?? []
+        if state.start > 0, !rows.isEmpty { text += "," }
+        text += rows.joined(separator: ",")
+        state.start += rows.count
+        if rows.count == Self.pageSize { return Array(text.utf8) }
+        text += "]"
+        state.start = 0
+        state.table += 1
+        if state.table == PersonTable.all.count {
+            state.table = 0
+            state.isUserOpen = false
+            state.users.removeFirst()
+            text += state.users.isEmpty ? "}}" : "}},"
+        }
+        return Array(text.utf8)
+    }
+}

@@ -1,0 +1,69 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// One user whom an erasure removed: as the tenant's audit log has it.
+package struct ErasedUser: Sendable {
+    package let tenant: UUID
+    package let id: UUID
+    package let erasedAt: Timestamp
+    /// The operator's id.
+    package let erasedBy: String
+    /// As `ErasureEvidence.json` writes it.
+    package let evidence: JSONValue
+}
+
+extension Database {
+    /// The confirmation of an erasure: bound to these users as they were read and to the console's
+    /// session, so that it is valid for no others and ends with the next change of one.
+    package func erasureConfirmation(
+        of users: [(tenant: UUID, id: UUID, version: Int?)], session: UUID
+    ) -> String {
+        let rows = users.sorted { ($0.tenant, $0.id) < ($1.tenant, $1.id) }.map {
+            "\($0.tenant) \($0.id) \($0.version.map(String.init) ?? "gone")"
+        }
+        return purgeConfirmation(of: "\(session): \(rows.joined(separator: ", "))")
+    }
+}
+
+extension TenantScope {
+    /// The audit event of an erasure; nil if the user was never erased with evidence.
+    package func erasedUser(_ id: UUID) async throws -> ErasedUser? {
+        let rows = try await read(
+            """
+            SELECT occurred_at, actor_id, (changes -> 'removed' -> 1)::text FROM audit_events
+            WHERE tenant_id = \(tenant) AND target_id = \(id.description) AND target_type = 'user'
+                AND action = \(AuditAction.userPurged.rawValue) AND changes ? 'removed'
+            ORDER BY occurred_at DESC, id DESC LIMIT 1
+            """)
+        guard let row = rows.first else { return nil }
+        let text: String = try row.get(2)
+        return ErasedUser(
+            tenant: tenant, id: id, erasedAt: try row.get(0), erasedBy: try row.get(1),
+            evidence: try JSONValue(parsing: Array(text.utf8)))
+    }
+}
+
+extension Change {
+    /// Purges the user, in whatever state it is, and records what was there. 412 if the row has
+    /// another version by now.
+    package func eraseUser(
+        _ id: UUID, version: Int, database: Database
+    ) async throws -> ErasedUser {
+        let row = try await lockUser(id)
+        guard row.version == version else { throw StorageFailure.versionMismatch }
+        var evidence = try await seeingMerged { try await ErasureEvidence(of: row, transaction) }
+        let before = evidence
+        evidence.left = try await purgeUser(row, isManual: true, database: database) {
+            before.leaving($0).json
+        }
+        return ErasedUser(
+            tenant: tenant, id: id, erasedAt: now, erasedBy: actor.id, evidence: evidence.json)
+    }
+
+    /// Records that what is held about the user was handed out.
+    package func recordExport(of row: UserRow) async throws {
+        try await audit(.userExported, row.target)
+    }
+}

@@ -1,0 +1,148 @@
+import Postgres
+import Text
+
+/// A table that holds rows about a person: what an export writes of it, and what an erasure does
+/// to it. A test compares the list with the catalogue.
+package struct PersonTable: Sendable {
+    /// What a purge does to the rows.
+    package enum Fate: String, Sendable, CaseIterable {
+        /// They are deleted.
+        case removed
+        /// They stay as records of what happened, without address, name and words of the person.
+        case redacted
+        /// They stay and are of no use any more.
+        case revoked
+    }
+
+    /// The member of an export and of a certificate.
+    package let name: String
+    /// In the database.
+    package let table: String
+    package let fate: Fate
+    /// Columns that are no part of an export: secrets, and what is another person's.
+    let hidden: [String]
+    /// Columns that order the rows of one person, for an export in pages.
+    let order: String
+    /// Of the rows of `t`, which has the tenant already.
+    let condition: @Sendable (PersonRecords) -> SQL
+
+    init(
+        _ name: String, of table: String? = nil, _ fate: Fate, hiding hidden: [String] = [],
+        by order: String, where condition: @escaping @Sendable (PersonRecords) -> SQL
+    ) {
+        self.name = name
+        self.table = table ?? name
+        self.fate = fate
+        self.hidden = hidden
+        self.order = order
+        self.condition = condition
+    }
+
+    /// Rows below a user, deleted with it.
+    private static func below(
+        _ name: String, hiding hidden: [String] = [], by order: String
+    ) -> PersonTable {
+        PersonTable(name, .removed, hiding: hidden, by: order) { "t.user_id = ANY (\($0.ids))" }
+    }
+
+    /// Rows found by an address.
+    private static func addressed(
+        _ name: String, _ fate: Fate = .removed, hiding hidden: [String] = [], by order: String
+    ) -> PersonTable {
+        PersonTable(name, fate, hiding: hidden, by: order) { "t.email_key = ANY (\($0.keys))" }
+    }
+
+    package static let all = account + access + past
+
+    private static let account: [PersonTable] = [
+        PersonTable("users", .removed, hiding: ["password_hash", "pin_hash"], by: "id") {
+            "t.id = ANY (\($0.ids))"
+        },
+        below("identities", by: "id"),
+        PersonTable("identity_aliases", .removed, by: "pool, alias") {
+            """
+            t.identity_id IN (SELECT i.id FROM identities i
+                WHERE i.tenant_id = \($0.tenant) AND i.user_id = ANY (\($0.ids)))
+            """
+        },
+        below("barred_identities", by: "provider, issuer, subject"),
+        below("former_identities", by: "id"),
+        below("former_addresses", by: "email_key"),
+        below("email_changes", hiding: ["token_hash"], by: "user_id"),
+        below("client_profiles", by: "user_id, client"),
+        below("user_attributes", by: "user_id, name"),
+        PersonTable("merged_users", .removed, by: "id") { "t.user_id = ANY (\($0.ids))" },
+        PersonTable("user_merges", .redacted, by: "created_at, id") {
+            "(t.winner_id = ANY (\($0.ids)) OR t.loser_id = ANY (\($0.ids)))"
+        },
+    ]
+
+    private static let access: [PersonTable] = [
+        below("sessions", hiding: ["token_hash"], by: "id"),
+        below("known_devices", hiding: ["key"], by: "user_id, key"),
+        below("password_resets", hiding: ["token_hash"], by: "id"),
+        below("link_grants", hiding: ["token_hash"], by: "id"),
+        PersonTable(
+            "api_keys", .revoked, hiding: ["hash", "previous_hash", "name_key"], by: "id"
+        ) { "t.owner_user_id = ANY (\($0.ids))" },
+        PersonTable("api_key_uses", .revoked, by: "key_id, day") {
+            """
+            t.key_id IN (SELECT k.id FROM api_keys k
+                WHERE k.tenant_id = \($0.tenant) AND k.owner_user_id = ANY (\($0.ids)))
+            """
+        },
+        PersonTable("invites", .removed, hiding: ["token_hash"], by: "id") {
+            "(t.email_key = ANY (\($0.keys)) OR t.accepted_user_id = ANY (\($0.ids)))"
+        },
+        PersonTable(
+            "invites_sent", of: "invites", .redacted,
+            hiding: [
+                "token_hash", "email", "email_key", "message", "user_id", "accepted_user_id",
+                "accepted_identity_id", "external_id",
+            ], by: "id"
+        ) { "t.inviter_type = 'user' AND t.inviter_id = ANY (\($0.idTexts))" },
+    ]
+
+    private static let past: [PersonTable] = [
+        PersonTable("decisions", .redacted, by: "id") {
+            "(t.user_id = ANY (\($0.ids)) OR t.email_key = ANY (\($0.keys)))"
+        },
+        PersonTable("audit_events", .redacted, by: "id") { records in
+            """
+            (t.target_id = ANY (\(records.idTexts + records.things.map(\.description)))
+            OR t.target_name = ANY (\(records.words))
+                AND t.target_type IN ('user', 'invite', 'identity', 'link_grant', 'session')
+            OR t.actor_type = 'user' AND (t.actor_id = ANY (\(records.idTexts))
+                OR t.actor_name = ANY (\(records.words))))
+            """
+        },
+        PersonTable("mail", .redacted, hiding: ["letter", "recipient", "turn"], by: "id") {
+            "t.about = ANY (\($0.ids + $0.things))"
+        },
+        addressed("pending_choices", hiding: ["identity"], by: "created_at, identity"),
+        addressed("reservations", hiding: ["link_grant"], by: "number"),
+        addressed("reset_asks", .redacted, hiding: ["about"], by: "id"),
+    ]
+
+    /// One part of the rows, each as a JSON object.
+    func page(_ records: PersonRecords, from start: Int, limit: Int) -> SQL {
+        """
+        SELECT (to_jsonb(t) - \(hidden)::text[])::text FROM \(raw: table) t
+        WHERE t.tenant_id = \(records.tenant) AND \(condition(records))
+        ORDER BY \(raw: order) LIMIT \(limit) OFFSET \(start)
+        """
+    }
+
+    /// The number of rows in every table, in the order of `all`.
+    static func counts(_ records: PersonRecords) -> SQL {
+        var sql: SQL = "SELECT "
+        for (index, one) in all.enumerated() {
+            if index > 0 { sql += ", " }
+            sql += """
+                (SELECT count(*) FROM \(raw: one.table) t
+                WHERE t.tenant_id = \(records.tenant) AND \(one.condition(records)))
+                """
+        }
+        return sql
+    }
+}

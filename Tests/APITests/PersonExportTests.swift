@@ -1,0 +1,103 @@
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// The file of everything that is held about a person.
+@Suite(.serialized, .cleansUp) struct PersonExportTests {
+    /// Tables with a column that names a user or an address, which are no part of an export.
+    private static let others = [
+        "operators": "console access, which is the platform's; it is removed at its own page",
+        "tombstones": "HMACs of who was erased, which name nobody",
+        "user_search": "the address and the name once more, for the search",
+    ]
+
+    @Test func `every table that names a user or an address is exported, or named here`()
+        async throws
+    {
+        let database = try await TestDatabase.make()
+        let administrator = database.client(as: database.administrator)
+        let rows = try await administrator.read(
+            """
+            SELECT DISTINCT c.relname::text FROM pg_class c
+            JOIN pg_attribute a ON a.attrelid = c.oid
+            WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+                AND NOT a.attisdropped AND a.attnum > 0 AND a.attname <> 'user_agent'
+                AND (a.attname ~ '(^|_)(user|person|subject|email|identity|actor|inviter)(_|$)'
+                    OR a.attname IN ('winner_id', 'loser_id', 'about', 'recipient'))
+            """)
+        let found = Set(try rows.map { try $0.get(0, as: String.self) })
+        let listed = Set(PersonTable.all.map(\.table))
+        #expect(found.subtracting(listed).sorted() == Self.others.keys.sorted())
+        // What is listed without such a column is found by way of another table.
+        #expect(listed.subtracting(found).sorted() == ["api_key_uses"])
+    }
+
+    @Test func `the file has what is held, of each table, without a secret`() async throws {
+        let fixture = try await PeopleFixture.make()
+        let service = fixture.service
+        let acme = fixture.ada["acme"] ?? ""
+        let key = try await service.makeKey(
+            #""users:read""#, #","owner":{"type":"user","id":"\#(acme)"}"#)
+        let other = try await service.manage(
+            .post, "/v1/tenants/acme/users", #"{"email":"ada@home.example"}"#)
+        let loser = try #require(other["id"]?.string)
+        try await service.manage(
+            .post, "/v1/tenants/acme/users/merges", #"{"winner":"\#(acme)","loser":"\#(loser)"}"#)
+        let lost = try await fixture.signIn("nowhere", "ada-2")
+        #expect(lost.json["reason"]?.string == "no_tenant", "\(lost.text)")
+        let users = fixture.both + [("acme", UUID.random().description)]
+        let answer = try await fixture.act("export", users)
+        #expect(answer.status == 200 && !answer.isCut)
+        #expect(answer.results == ["done", "done", "not_found"], "\(answer.text)")
+        #expect(answer.first("content-type") == "application/json")
+        #expect(answer.first("cache-control") == "no-store")
+        #expect(
+            answer.first("content-disposition")?.hasPrefix("attachment; filename=\"person-") == true
+        )
+        let people = try #require(answer.json["people"]?.array)
+        #expect(people.compactMap { $0["id"]?.string } == fixture.both.map(\.1))
+        let records = try #require(people.first?["records"])
+        #expect(
+            (records.members ?? []).map(\.name) == PersonTable.all.map(\.name),
+            "each table is there")
+        #expect(records["users"]?.array?.count == 2)
+        #expect(records["identities"]?.array?.first?["subject"]?.string == "ada-1")
+        #expect(records["api_keys"]?.array?.first?["name"]?.string == "k")
+        #expect(records["user_merges"]?.array?.count == 1)
+        #expect(records["decisions"]?.array?.first?["email"]?.string == PeopleFixture.address)
+        let actions = (records["audit_events"]?.array ?? []).compactMap { $0["action"]?.string }
+        #expect(actions.contains("user.created") && actions.contains("user.exported"))
+        #expect(answer.json["platform"]?["decisions"]?.array?.count == 1)
+        for secret in ["hash\":", "letter\":", String(key.secret.suffix(20)), "\\\\x"] {
+            #expect(!answer.text.contains(secret), "\(secret)")
+        }
+        #expect(!answer.text.contains("bob@ex.com"))
+        let event = try #require(try await fixture.events("beta", "user.exported").first)
+        #expect(event["changes"]?["reason"] == .array([.null, .string("Request 4711")]))
+    }
+
+    @Test func `a table of many rows comes whole`() async throws {
+        let fixture = try await PeopleFixture.make()
+        let service = fixture.service
+        let acme = try #require(try await service.storage.tenant("acme")).id
+        let ada = fixture.ada["acme"] ?? ""
+        try await service.storage.scope(acme).change(by: .system) { change in
+            try await change.query(
+                """
+                INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
+                    actor_name, action, target_type, target_id, target_name, request_id)
+                SELECT \(change.tenant), gen_random_uuid(), \(change.now), 'system', '', '',
+                    'user.updated', 'user', \(ada), '', '' FROM generate_series(1, 1203)
+                """)
+        }
+        let answer = try await fixture.act("export", [("acme", ada)])
+        let events = answer.json["people"]?.array?.first?["records"]?["audit_events"]?.array ?? []
+        #expect(
+            events.count >= 1204
+                && Set(events.compactMap { $0["id"]?.string }).count == events.count)
+    }
+}
