@@ -8,7 +8,7 @@ const ROUTES = [
 	[/^\/console$/, "overview"],
 	[/^\/console\/t\/(?<slug>[^/]+)(\/(?<tab>[^/]+)(\/(?<id>[^/]+))?)?$/, "tenant"],
 	[/^\/console\/decisions(\/(?<id>[^/]+))?$/, "decisions"],
-	[/^\/console\/(?<page>tenants|simulator|audit|operators|providers|me)$/],
+	[/^\/console\/(?<page>tenants|people|simulator|audit|operators|providers|me)$/],
 ]
 
 function match(path) {

@@ -1,7 +1,7 @@
 """Every page and every dialog of the console, to be walked by the tests that look at all of them."""
 from playwright.sync_api import expect
 
-PAGES = """/console/ /console/tenants /console/decisions /console/decisions?reason=rate_limited /console/simulator /console/audit /console/operators
+PAGES = """/console/ /console/tenants /console/people /console/decisions /console/decisions?reason=rate_limited /console/simulator /console/audit /console/operators
     /console/providers /console/me /console/t/demo/users /console/t/demo/users?q=nobody-here /console/t/demo/users/duplicates /console/t/demo/invites
     /console/t/demo/invites/join-links /console/t/demo/policy
     /console/t/demo/domains /console/t/demo/keys /console/t/demo/keys/new?name=Prefilled /console/t/demo/origins /console/t/demo/decisions

@@ -5,8 +5,8 @@ import { t } from "./i18n.js"
 class Problem extends Error {
 	constructor(status, body = {}, retryAfter = null) {
 		super(body.detail || body.title || t`The server answered ${status}.`)
-		const { code, errors, confirm, request_id: id, title = "The request failed" } = body
-		Object.assign(this, { status, retryAfter, code, errors, confirm, id, title })
+		const { code, errors, confirm, users, request_id: id, title = "The request failed" } = body
+		Object.assign(this, { status, retryAfter, code, errors, confirm, users, id, title })
 	}
 }
 
@@ -35,7 +35,7 @@ export async function sendRequest(
 	if (text) headers["content-type"] = "application/json"
 	if (etag) headers["if-match"] = etag
 	const act = `${path} ${text}`
-	if (method === "POST" && /^\/(tenants(\/|$)|api-keys)/.test(path)) {
+	if (method === "POST" && /^\/(tenants(\/|$)|api-keys|people\/actions)/.test(path)) {
 		if (!pending.has(act)) pending.set(act, crypto.randomUUID())
 		headers["idempotency-key"] = pending.get(act)
 	}

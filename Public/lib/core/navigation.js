@@ -16,6 +16,7 @@ export function places() {
 		place("Overview", "", "home", "o", true),
 		{ group: "Directory" },
 		!ownTenant() && place("Tenants", "tenants", "building", "t", true),
+		!ownTenant() && place("People", "people", "users", "w", true),
 		own("Users", "users", "users", "u"),
 		own("Invites", "invites", "mail", "i"),
 		{ group: "Access" },

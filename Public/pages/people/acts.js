@@ -1,0 +1,103 @@
+// What is done to the rows of one person, and how it is asked.
+import {
+	api, button, closeButton, confirm, countWords, dataTable, dialog, formDialog, h, note, saveFile, sendRequest, t,
+	toast, userText, words,
+} from "../../lib/ui.js"
+
+const REASON = ["reason*", "Reason", { hint: "Stays in each tenant's audit log. Never the person's address." }]
+const ACTS = {
+	end_sessions: {
+		title: "End all sessions?", act: "End sessions",
+		text: "The person is signed out in each chosen tenant, at once.",
+	},
+	suspend: {
+		title: "Suspend in each chosen tenant?", act: "Suspend",
+		text: "Sign-ins, sessions and keys are refused at once. Resume the user in the tenant to undo it.",
+	},
+}
+
+const order = (action, rows, reason) =>
+	({ action, reason, users: rows.map(one => ({ tenant: one.tenant.id, id: one.id })) })
+const nameOf = (rows, { tenant }) => rows.find(one => one.tenant.id === tenant)?.tenant.name ?? tenant
+
+/** Says what failed, row by row; nothing but a message where nothing did. */
+function tell(rows, results, ...more) {
+	const failed = results.filter(one => one.result === "failed")
+	const done = t`${countWords(results.length - failed.length, "row", "rows")} done`
+	if (!failed.length && !more.length) return toast(done)
+	return dialog(failed.length ? "Not all is done" : "Done", h("p.lead", done),
+		failed.length > 0 && dataTable("What failed", ["Tenant", "Why"],
+			failed.map(one => [userText(nameOf(rows, one)), one.detail])), more, closeButton())
+}
+
+export const askToAct = action => (rows, again) => formDialog({
+	...ACTS[action], submit: ACTS[action].act, danger: true, draft: null, lead: ACTS[action].text, fields: [REASON],
+	request: ({ reason }) => ["/people/actions", { body: order(action, rows, reason) }],
+	done: ({ results }) => (tell(rows, results), again()),
+})
+
+export const askToExport = rows => formDialog({
+	title: "Export all that is held?", submit: "Export", draft: null, fields: [REASON],
+	lead: "One JSON file with every row about this person, in each chosen tenant. Give it to no one else.",
+	send: async ({ reason }) => {
+		const answer = await sendRequest("/people/actions", { body: order("export", rows, reason) })
+		const parts = [await answer.arrayBuffer()]
+		const { results } = JSON.parse(new TextDecoder().decode(parts[0]))
+		saveFile(answer.headers.get("content-disposition").match(/"(.*)"/)[1], parts, "application/json")
+		return results
+	},
+	done: results => tell(rows, results),
+})
+
+/** What an erasure removes, tenant by tenant, as the server counted it. */
+const held = (rows, users) => dataTable("What is erased", ["Tenant", "Removed", "Without names", "Revoked"],
+	users.map(one => [userText(nameOf(rows, one)), ...["removed", "redacted", "revoked"].map(fate =>
+		Object.entries(one.held[fate] ?? {}).map(([table, count]) =>
+			h("div.small", words(table), ": ", String(count))))]))
+
+/** In two steps: the server says what it would remove, and takes its own word back as the confirmation. */
+export const askToErase = (rows, again, email) => formDialog({
+	title: "Erase this person?", submit: "Show what is erased", danger: true, draft: null, fields: [REASON],
+	lead: "First you see what would be removed in each chosen tenant. Nothing is removed yet.",
+	send: async ({ reason }) => {
+		const body = order("erase", rows, reason)
+		try {
+			await api("/people/actions", { body })
+		} catch (error) {
+			if (error.code === "confirm_required") return { body, confirmation: error.confirm, users: error.users }
+			if (error.code === "step_up_required") signInAgain(error)
+			throw error
+		}
+	},
+	done: asked => eraseNow(rows, again, email ?? rows[0].email, asked),
+})
+
+const signInAgain = error => dialog("Sign in once more", h("p.lead", error.message),
+	h("div.acts", button("Sign in again", async () => {
+		await api("/session", { method: "DELETE" })
+		sessionStorage.clear()
+		location.assign("/console/sign-in?next=/console/people")
+	}, { look: ".primary" })))
+
+async function eraseNow(rows, again, email, { body, confirmation, users }) {
+	const node = await confirm({
+		title: "Erase for good?", act: "Erase for good", type: email,
+		text: t`This cannot be undone. ${
+			countWords(users.length, "row", "rows")
+		} and all that hangs on them are removed.`,
+		run: () => api(`/people/actions?confirm=${encodeURIComponent(confirmation)}`, { body }),
+		done: ({ results, certificate }) => {
+			tell(rows, results, certificate && certified(certificate))
+			again()
+		},
+	})
+	node.querySelector("form").before(held(rows, users))
+}
+
+const certified = certificate => h("div.stack-gap",
+	note("info", "shield", "The certificate says what was removed, signed with this server's published key. It is "
+		+ "shown only now: keep it, together with the key set of /.well-known/jwks.json."),
+	h("div.acts", button("Save the certificate", () =>
+		saveFile(`erasure-${new Date().toISOString().slice(0, 10)}.jwt`, [certificate], "application/jwt"), {
+		look: ".primary", icon: "save",
+	})))
