@@ -94,7 +94,7 @@ import Text
         let more = Self.asked + #","claims":{"hd":"ex.com"}"#
         let refused = try await fixture.google("1", "ann@ex.com", more: more)
         let told = try await Self.told(fixture, refused, "not_invited")
-        #expect(Self.kinds(told) == ["invite", "policy_sign_up"], "\(told)")
+        #expect(Self.kinds(told) == ["invite", "domain_mode", "policy_sign_up"], "\(told)")
         #expect(told.last?["detail"]?.string == "Set the policy's sign_up to domain.")
     }
 

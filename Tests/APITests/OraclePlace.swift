@@ -18,14 +18,14 @@ extension Oracle {
         case .byOperator, .byImport: return .row
         case .active, .activeUnproved: return .active
         case .awaits: return .awaits
-        case .deletedLately: return .deleted
+        case .deletedLately, .declined: return .deleted
         case .none, .byInvite, .suspended, .deletedLongAgo: break
         }
         // By address or by this sign-in.
         if tenant.signIn == .ofOtherDeleted { return .deleted }
         if isJoining(index) { return .link }
         if tenant.ownsDomain { return .domain }
-        return asked && tenant.signUp == .open ? .open : nil
+        return asked && [.open, .approval].contains(tenant.signUp) ? .open : nil
     }
 
     private func isFiltered(_ tenant: OracleTenant) -> Bool { tenant.filter == .elsewhere }
@@ -47,9 +47,9 @@ extension Oracle {
         case .active: return takes
         case .link: return mayJoin(tenant) ? .admits : .refuses
         case .domain:
-            let isShut = tenant.signUp == .closed || tenant.signUp == .inviteOnly
-            return isShut || isFiltered(tenant) ? .refuses : .admits
-        case .open: return isFiltered(tenant) ? .refuses : .admits
+            let isShut = [.closed, .inviteOnly].contains(tenant.signUpByDomain)
+            return isShut || isFiltered(tenant) || tenant.isBlocked ? .refuses : .admits
+        case .open: return isFiltered(tenant) || tenant.isBlocked ? .refuses : .admits
         }
     }
 

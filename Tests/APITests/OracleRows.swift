@@ -132,6 +132,16 @@ struct OracleRows {
         case .here: policy.allowedDomains = [state.domain]
         case .elsewhere: policy.allowedDomains = ["elsewhere.example"]
         }
+        switch tenant.block {
+        case .none: break
+        case .others:
+            policy.blockedEmails = ["ben@\(state.domain)"]
+            policy.blockedDomains = ["n\(state.domain)", "other.example"]
+            policy.blockDisposable = true
+        case .address: policy.blockedEmails = ["ben@\(state.domain)", state.email]
+        case .domain: policy.blockedDomains = [state.domain]
+        case .above: policy.blockedDomains = ["other.example", state.above]
+        }
         policy.externalInvites = tenant.externalInvites
         policy.inviteEmailMustMatch = tenant.mustMatch
         policy.autoLink = tenant.autoLink ? .authoritative : .off

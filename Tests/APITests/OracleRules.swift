@@ -14,7 +14,8 @@ extension Oracle {
         switch known {
         case .suspended: return .refused("4", .userSuspended, index)
         case .awaits: return .refused("4", .approvalPending, index)
-        case .deleted: return .refused("4", .userDeleted, index)
+        case .deleted:
+            return .refused("4", tenant.row == .declined ? .notInvited : .userDeleted, index)
         default: break
         }
         guard isTrustedAddress else { return .refused("5", .emailUnverified, index) }
@@ -79,25 +80,27 @@ extension Oracle {
 
     private func byDomain(_ index: Int, _ isAsked: Bool) -> Answer {
         let tenant = tenants[index]
-        func created(_ rule: String, waits: Bool) -> Answer {
+        func created(_ rule: String, _ role: UserRole, waits: Bool) -> Answer {
             Answer(
                 rule: rule, outcome: .created, tenant: index, user: .new,
-                change: .created(tenant.defaultRole, waits: waits))
+                change: .created(role, waits: waits))
         }
+        if tenant.isBlocked { return .refused("block_list", .emailBlocked, index) }
+        let takesAsking = isAsked && [.open, .approval].contains(tenant.signUp)
         if tenant.ownsDomain {
-            switch tenant.signUp {
-            case .closed, .inviteOnly: return .refused("9", .notInvited, index)
-            case .domain, .open, .approval: break
-            }
+            let word = tenant.signUpByDomain
+            if word == .closed || word == .inviteOnly { return .refused("9", .notInvited, index) }
             if tenant.filter == .elsewhere { return .refused("9", .notInvited, index) }
-            if trusted == .owner { return created("9", waits: tenant.signUp == .approval) }
-            if !(isAsked && tenant.signUp == .open) {
-                return .refused("9", .emailUnverified, index)
+            if trusted == .owner {
+                return created(
+                    "9", tenant.domainRole ?? tenant.defaultRole, waits: word == .approval)
             }
+            if !takesAsking { return .refused("9", .emailUnverified, index) }
         }
-        guard isAsked, tenant.signUp == .open, tenant.filter != .elsewhere else {
+        guard takesAsking, tenant.filter != .elsewhere else {
             return .refused("10", .notInvited, index)
         }
-        return created("10", waits: false)
+        let asksFirst = tenant.ownsDomain && tenant.mode == .ask
+        return created("10", tenant.defaultRole, waits: tenant.signUp == .approval || asksFirst)
     }
 }

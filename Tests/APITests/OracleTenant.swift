@@ -7,7 +7,7 @@ struct OracleTenant: Sendable {
     /// The row at the attempt's address.
     enum Row: String, CaseIterable {
         case none, byOperator, byImport, byInvite, awaits, active, activeUnproved, suspended,
-            deletedLately, deletedLongAgo
+            deletedLately, deletedLongAgo, declined
 
         var isActive: Bool { self == .active || self == .activeUnproved }
     }
@@ -38,6 +38,8 @@ struct OracleTenant: Sendable {
         /// An operator unlinked it, before or after the invite was sent.
         case barredBefore, barredAfter
     }
+    /// What the tenant keeps out of the person: the address, its domain, or only others.
+    enum Block: CaseIterable { case none, others, address, domain, above }
     /// A link grant for the row.
     enum Grant: CaseIterable { case none, good, used, expired }
 
@@ -55,6 +57,9 @@ struct OracleTenant: Sendable {
     var mustMatch = true
     var autoLink = false
     var claim = Claim.none
+    var mode: TenantDomain.Mode?
+    var domainRole: UserRole?
+    var block = Block.none
     var row = Row.none
     var rowRole = UserRole.member
     var invited = Invited.none
@@ -69,6 +74,18 @@ struct OracleTenant: Sendable {
     /// A live invite to the attempt's address.
     var isInvited: Bool { invited == .byMail || invited == .byLink }
     var ownsDomain: Bool { claim == .verified || claim == .above }
+    var isBlocked: Bool { block == .address || block == .domain || block == .above }
+    /// Who comes in by the tenant's domain: a closed tenant is closed, then the domain's own word
+    /// counts, then the policy's.
+    var signUpByDomain: TenantPolicy.SignUp {
+        if signUp == .closed { return .closed }
+        switch mode {
+        case .join: return .domain
+        case .ask: return .approval
+        case .inviteOnly: return .inviteOnly
+        case nil: return signUp
+        }
+    }
     /// The user whom the sign-in is known as here.
     var knownID: UUID? {
         switch signIn {
@@ -113,6 +130,11 @@ struct OracleTenant: Sendable {
                 state: random.pick([.live, .live, .live] + OracleJoinLink.State.allCases),
                 domains: random.pick([.all] + OracleJoinLink.Domains.allCases))
         }
+        if claim != .none {
+            mode = random.pick([nil, nil] + TenantDomain.Mode.allCases)
+            domainRole = random.pick([nil, .member, .manager])
+        }
+        if random.chance(5) { block = random.pick(Block.allCases) }
     }
 
     /// Only what can come about: a rule links none to a row that waits for its person.

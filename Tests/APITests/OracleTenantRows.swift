@@ -18,6 +18,8 @@ extension OracleRows {
                 ("domain", .string(name)), ("display", .string(name)),
                 ("status", .string(isVerified ? "verified" : "pending")),
                 ("include_subdomains", .bool(tenant.claim == .above)), ("token", .string("t")),
+                ("mode", tenant.mode.map { .string($0.rawValue) } ?? .null),
+                ("role", tenant.domainRole.map { .string($0.rawValue) } ?? .null),
                 ("method", isVerified ? .string("operator") : .null), ("created_at", time(-80)),
                 ("verified_at", isVerified ? time(-70) : .null),
             ])
@@ -32,7 +34,8 @@ extension OracleRows {
             let isLongAgo = tenant.row == .deletedLongAgo
             addUser(
                 tenant, tenant.rowID, state.email, status, source, tenant.rowRole, isProved,
-                deleted: status == "deleted" ? (isLongAgo ? -31 * 86_400 : -3600) : nil)
+                deleted: status == "deleted" ? (isLongAgo ? -31 * 86_400 : -3600) : nil,
+                isDeclined: tenant.row == .declined)
             if status == "active" || status == "suspended", tenant.signIn == .none {
                 // A sign-in that is not the attempt's.
                 addIdentity(
@@ -107,12 +110,14 @@ extension OracleRows {
         case .active, .activeUnproved: ("active", "sign_up")
         case .suspended: ("suspended", "operator")
         case .deletedLately, .deletedLongAgo: ("deleted", "operator")
+        case .declined: ("deleted", "approval")
         }
     }
 
     private mutating func addUser(
         _ tenant: OracleTenant, _ user: UUID, _ email: String, _ status: String,
-        _ source: String, _ role: UserRole, _ isProved: Bool, deleted: Int64? = nil
+        _ source: String, _ role: UserRole, _ isProved: Bool, deleted: Int64? = nil,
+        isDeclined: Bool = false
     ) {
         put(
             "users",
@@ -123,6 +128,7 @@ extension OracleRows {
                 ("email_verified_at", isProved ? time(-60) : .null), ("version", .int(1)),
                 ("must_change_password", .bool(false)), ("created_at", time(-60)),
                 ("updated_at", time(-60)), ("deleted_at", deleted.map { time($0) } ?? .null),
+                ("declined_at", isDeclined ? time(-3600) : .null),
             ])
         addPerson(tenant, storage.personKey(emailKey: email))
     }

@@ -284,7 +284,7 @@ extension OracleTenant {
         case .active: "active \(rowRole) proved"
         case .activeUnproved: "active \(rowRole)"
         case .suspended: "suspended \(rowRole) proved"
-        case .deletedLately, .deletedLongAgo: "deleted \(rowRole) proved"
+        case .deletedLately, .deletedLongAgo, .declined: "deleted \(rowRole) proved"
         }
     }
 

@@ -74,7 +74,7 @@ struct ProblemTests {
                 invite_expired invite_revoked invite_used invite_email_mismatch \
                 join_unknown join_expired join_revoked join_used_up \
                 identity_link_required identity_conflict not_invited no_tenant provider_unknown \
-                tenant_choice_required rate_limited unavailable
+                tenant_choice_required email_blocked rate_limited unavailable
                 """)
     }
 }

@@ -18,6 +18,8 @@ struct AuditActionTests {
         "tenant.purged": "of a deleted tenant, which withdrew everything",
         "tenant.updated": "a name", "user.approval_requested": "a person who was not let in yet",
         "user.removed": "a person who was not let in yet",
+        "user.declined": "a person who was not let in yet",
+        "domain.updated": "each sign-up reads the domain from the database",
         "user.credentials_wiped": "a person who was not let in yet",
         "user.password_reset": "sessions are read from the database each time",
         "user.pin_set": "sessions are read from the database each time",

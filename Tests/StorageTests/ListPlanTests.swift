@@ -50,6 +50,8 @@ import Text
         var all: [Listed] = []
         var never = UserFilter()
         never.neverSignedIn = true
+        var asking = UserFilter()
+        asking.awaitingApproval = true
         var late = UserFilter()
         late.signedInSince = at
         var team = UserFilter()
@@ -64,6 +66,7 @@ import Text
             ("a rare text", UserFilter(text: "5999@")), ("a name", UserFilter(text: "lovelace")),
             ("a frequent text", UserFilter(text: "example")),
             ("a beginning", UserFilter(text: "gr")), ("who never came", never),
+            ("who ask to join", asking),
             ("who came of late", late), ("an attribute of many", team),
             ("an attribute of few", alone), ("an attribute of many, of late", lateTeam),
         ]

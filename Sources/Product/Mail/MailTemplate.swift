@@ -36,6 +36,8 @@ struct MailTemplate {
         case .merged: "Your accounts at \(senderName) are one"
         case .mergeUndone: "Your accounts at \(senderName) are two again"
         case .signInAdded: "A sign-in was added to your account at \(senderName)"
+        case .joinApproved: "You may join \(senderName)"
+        case .joinDeclined: "About your wish to join \(senderName)"
         case .passwordReset: "Set a new password for \(senderName)"
         }
     }
@@ -63,6 +65,11 @@ struct MailTemplate {
         case .mergeUndone:
             "An administrator separated your accounts at \(senderName) again. "
                 + "Each has its own sign-ins; please sign in anew. The other account's address:"
+        case .joinApproved:
+            "You asked to join \(senderName), and an administrator let you in."
+        case .joinDeclined:
+            "You asked to join \(senderName), and an administrator did not let you in."
+                + (mail.message == nil ? "" : " Their word:")
         case .signInAdded: "From now on you can also sign in at \(senderName) by:"
         case .passwordReset:
             "Somebody, probably you, asked to set a new password for \(senderName)."
@@ -77,7 +84,7 @@ struct MailTemplate {
         case .inviteDeclined: "See the invites"
         case .domainLost: "See the domains"
         case .emailChange: "Confirm the address"
-        case .emailChanged, .signInAdded, .merged, .mergeUndone: ""
+        case .emailChanged, .signInAdded, .merged, .mergeUndone, .joinApproved, .joinDeclined: ""
         case .passwordReset: "Set a new password"
         }
     }
@@ -95,6 +102,10 @@ struct MailTemplate {
         }
         if [.accountGiven, .merged, .mergeUndone].contains(mail.kind) {
             return "If this is a mistake, tell the administrator of \(senderName)."
+        }
+        if mail.kind == .joinApproved { return "Sign in again the way that you did." }
+        if mail.kind == .joinDeclined {
+            return "You may ask again in 30 days. No further mail about this comes before."
         }
         if mail.kind == .inviteDeclined {
             return "To ask again, send a new invite. The person is not reminded by themselves."

@@ -8,6 +8,7 @@ extension User.Source: PostgresEncodable, PostgresDecodable {}
 extension UserRole: PostgresEncodable, PostgresDecodable {}
 extension Tenant.Status: PostgresEncodable, PostgresDecodable {}
 extension TenantDomain.Status: PostgresEncodable, PostgresDecodable {}
+extension TenantDomain.Mode: PostgresEncodable, PostgresDecodable {}
 extension Operator.Role: PostgresEncodable, PostgresDecodable {}
 extension Operator.Status: PostgresEncodable, PostgresDecodable {}
 extension Invite.Status: PostgresEncodable, PostgresDecodable {}

@@ -17,16 +17,24 @@ import Text
                 if case .linkIdentity = $0 { true } else { false }
             }
             #expect(links.count <= 1)
-            if verdict.outcome == .created { #expect(links.count == 1) }
-            // A row that waited may have had the sign-in before.
+            // A row that waits, or waits from now on, may have had the sign-in before.
+            let waits = effects.contains {
+                if case .awaitApproval = $0 { true } else { false }
+            }
+            if verdict.outcome == .created { #expect(links.count == 1 || waits) }
             if verdict.outcome == .linked {
                 #expect(links.count == 1 || effects.contains(where: \.touchesUser))
             }
             if !verdict.isSuccess { #expect(links.isEmpty) }
             #expect((verdict.outcome == .refused) <= effects.isEmpty)
             if verdict.outcome == .refused { #expect(verdict.reason != nil) }
-            for case .createUser(_, let role, let source) in effects where source != .invite {
+            for case .createUser(let status, let role, let source) in effects
+            where source != .invite {
                 #expect(role < .admin)
+                #expect((source == .approval) == (status == .pending))
+                let tenant = verdict.tenantID.flatMap { fixture.facts.tenants[$0] }
+                #expect(tenant?.policy.blockedDomains.isEmpty == true)
+                #expect((status == .pending) <= (tenant?.isWaitingRoomFull == false))
             }
             for case .useJoinLink in effects {
                 let link = fixture.facts.joinLink
@@ -51,13 +59,19 @@ import Text
             let row = random.chance(2) ? user(&random, live: true) : nil
             let invite = random.chance(3) ? RuleFixture.invite(id, role: .admin) : nil
             let hasDomain = random.chance(3)
+            var domain = RuleFixture.domain()
+            domain.mode = random.pick([nil] + TenantDomain.Mode.allCases)
+            domain.role = random.pick([nil] + UserRole.allCases)
+            let (isBlocked, isFull) = (random.chance(5), random.chance(5))
             let status = random.pick([Tenant.Status.active, .active, .active, .suspended])
             fixture = fixture.tenant(id, policy, asked: random.chance(4)) {
                 $0.status = status
                 $0.user = row
                 $0.invite = invite
-                $0.domain = hasDomain ? RuleFixture.domain() : nil
+                $0.domain = hasDomain ? domain : nil
                 $0.policy.defaultRole = .admin
+                $0.policy.blockedDomains = isBlocked ? ["ex.com"] : []
+                $0.isWaitingRoomFull = isFull
             }
             if random.chance(4) { fixture = fixture.known(row ?? user(&random, live: false), id) }
         }

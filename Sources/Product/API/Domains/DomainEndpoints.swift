@@ -5,7 +5,7 @@ import Text
 
 /// `/v1/tenants/{tenant}/domains`: email domains that a tenant claims and proves.
 enum DomainEndpoints {
-    static let all: [Endpoint] = [list, create, get, delete, verify]
+    static let all: [Endpoint] = [list, create, get, update, delete, verify]
 
     private static let list = Endpoint(
         .get, "/v1/tenants/{tenant}/domains", id: "listDomains", tag: "Domains",
@@ -29,7 +29,9 @@ enum DomainEndpoints {
         let name = try claimable(call.input.string("domain"))
         let includes = call.input.optionalBool("include_subdomains") ?? false
         let row = try await call.scope.change(by: call.actor) {
-            try await $0.claimDomain(name, includeSubdomains: includes)
+            try await $0.claimDomain(
+                name, includeSubdomains: includes, mode: call.input.optionalCase("mode"),
+                role: call.input.optionalCase("role"))
         }
         return .created(
             row, at: "/v1/tenants/\(try call.tenant.id)/domains/\(row.id)", etag: row.etag)
@@ -58,6 +60,25 @@ enum DomainEndpoints {
     ) { call in
         guard let row = try await call.scope.domain(call.id()) else {
             throw Problem.notFound("domain")
+        }
+        return .ok(row, etag: row.etag)
+    }
+
+    private static let update = Endpoint(
+        .patch, "/v1/tenants/{tenant}/domains/{id}", id: "updateDomain", tag: "Domains",
+        summary: "Changes who comes in by the domain, and as what.", access: .right(.writePolicy),
+        body: .json(DomainRow.change), answers: [.ok(DomainRow.shape)], ifMatch: .honoured,
+        exists: exists
+    ) { call in
+        let id = try call.id()
+        let row = try await call.scope.change(by: call.actor) { change in
+            let row = try await change.lockDomain(id)
+            try call.requireMatch(row.etag)
+            try call.input.checkRepeated(against: row.json)
+            return try await change.editDomain(
+                row,
+                mode: call.input.has("mode") ? call.input.optionalCase("mode") : row.mode,
+                role: call.input.has("role") ? call.input.optionalCase("role") : row.role)
         }
         return .ok(row, etag: row.etag)
     }

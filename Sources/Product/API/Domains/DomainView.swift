@@ -10,6 +10,8 @@ extension DomainRow: JSONView {
             $0.member("domain", domain)
             $0.member("display", display)
             $0.member("include_subdomains", includeSubdomains)
+            $0.member("mode", mode?.rawValue)
+            $0.member("role", role?.rawValue)
             $0.member("status", status)
             $0.object("verification") {
                 $0.member("method", method ?? "dns")
@@ -35,6 +37,13 @@ extension DomainRow: JSONView {
             .optional(
                 "include_subdomains", .bool,
                 "Whether addresses at names below the domain are its people too."),
+            .nullable(
+                "mode", .enumeration(of: TenantDomain.Mode.self),
+                "Whether its people join, ask to join, or need an invite; null: as the policy says."
+            ),
+            .nullable(
+                "role", .enumeration(["member", "manager"]),
+                "The role of who comes in by the domain; null: the policy's default."),
             .readOnly("status", .enumeration(of: TenantDomain.Status.self)),
             .readOnly(
                 "verification",
@@ -50,4 +59,14 @@ extension DomainRow: JSONView {
             .readOnly("created_at", .timestamp),
             .readOnly("verified_at", .timestamp, nullable: true),
         ])
+
+    /// The name and what it covers stay as they were claimed and proved.
+    static let change: ObjectShape = {
+        var shape = DomainRow.shape
+        for index in shape.fields.indices
+        where ["domain", "include_subdomains"].contains(shape.fields[index].name) {
+            shape.fields[index].isReadOnly = true
+        }
+        return shape.patching("DomainChange")
+    }()
 }

@@ -85,6 +85,14 @@ enum InviteAsking {
                 FieldError(
                     pointer + "/email", .notAllowed, "is outside the tenant's allowed domains")
             ])
+        case .blocked(let member):
+            return .invalid([
+                FieldError(
+                    pointer + "/email", .notAllowed, "is blocked by the policy's \(member)")
+            ])
+        case .quota(let member, let limit, let seconds):
+            return .rateLimited(
+                "The policy's \(member), \(limit), is used up.", limit: limit, retryAfter: seconds)
         case .roleTooWide: return .forbidden("The role is beyond what this credential may give.")
         case nil: break
         }
@@ -122,11 +130,14 @@ enum InviteAsking {
             let made = try await call.scope.change(by: call.actor) { change in
                 var results = checked
                 var left = try await change.mailsLeft(.invite)
+                var quotas = try await change.inviteQuotas()
                 for (index, request) in requests {
                     var request = request
                     request.mailsLeft = left
+                    request.quotas = quotas
                     if request.delivery == .mail { left -= 1 }
                     results[index] = try await line(index, request, change, database, call)
+                    if results[index]["result"]?.string == "created" { quotas.use() }
                 }
                 if call.isDryRun { throw DryRun(results: results) }
                 return results

@@ -46,8 +46,30 @@ extension PolicyRow {
             .optional(
                 "password_min", .integer(TenantPolicy.passwordFloor...128), "Characters."),
             .optional("password_blocklist", .bool),
+            .optional(
+                "block_disposable", .bool,
+                "Whether well-known disposable mail domains are kept out."),
+            .optional(
+                "blocked_domains",
+                .array(of: .string(min: 1, max: 255, rule: .domain), max: blockedMax),
+                "Domains whose people, and those below them, are kept out."),
+            .optional(
+                "blocked_emails", .array(of: .email, max: blockedMax),
+                "Addresses that are kept out; a purge of the person takes the address off."),
+            .optional(
+                "invites_pending_max", .integer(1...100_000),
+                "How many invites may be pending at once."),
+            .optional(
+                "invites_per_inviter_hour", .integer(1...100_000),
+                "How many invites one inviter may make within an hour."),
+            .optional(
+                "invites_per_recipient_day", .integer(1...1000),
+                "How many mails with an invite one address may get within a day."),
             .readOnly("version", .integer(1...Int(Int32.max))),
         ])
+
+    /// Entries of each block list.
+    static let blockedMax = 500
 
     static let versionShape = ObjectShape(
         "PolicyVersion",
@@ -81,10 +103,19 @@ extension Input {
     /// The policy of a PUT: missing members have the defaults of a new tenant.
     func policy() -> TenantPolicy {
         var members = members
-        for index in members.indices where sameBytes(members[index].name, "allowed_domains") {
-            let names = optionalStrings("allowed_domains") ?? []
-            members[index].value = .strings(
-                names.compactMap { try? DomainName($0).ascii }.withoutRepeats)
+        for index in members.indices {
+            let name = members[index].name
+            switch name {
+            case "allowed_domains", "blocked_domains":
+                let names = optionalStrings(name) ?? []
+                members[index].value = .strings(
+                    names.compactMap { try? DomainName($0).ascii }.withoutRepeats)
+            case "blocked_emails":
+                let emails = optionalStrings(name) ?? []
+                members[index].value = .strings(
+                    emails.compactMap { try? EmailAddress($0).key }.withoutRepeats)
+            default: break
+            }
         }
         return TenantPolicy(document: .object(members), version: 0)
     }

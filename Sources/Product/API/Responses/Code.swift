@@ -48,6 +48,7 @@ package enum Code: String, Sendable, CaseIterable {
     case noTenant = "no_tenant"
     case providerUnknown = "provider_unknown"
     case tenantChoiceRequired = "tenant_choice_required"
+    case emailBlocked = "email_blocked"
     case rateLimited = "rate_limited"
     case unavailable
 
@@ -75,7 +76,7 @@ package enum Code: String, Sendable, CaseIterable {
         case .forbidden, .originNotAllowed, .emailUnverified, .userSuspended,
             .userDeleted, .tenantSuspended, .tenantDeleted, .approvalPending,
             .inviteEmailMismatch, .notInvited, .noTenant, .providerUnknown,
-            .tenantChoiceRequired, .stepUpRequired:
+            .tenantChoiceRequired, .emailBlocked, .stepUpRequired:
             403
         }
     }

@@ -31,6 +31,8 @@ enum UserEndpoints {
                 QueryParameter("last_sign_in_since", .timestamp, "Not before."),
                 QueryParameter("last_sign_in_until", .timestamp, "Before."),
                 QueryParameter("never_signed_in", .bool, "Only those who never did."),
+                QueryParameter(
+                    "awaiting_approval", .bool, "Only those who asked to join and wait."),
             ],
         answers: [.list(UserRow.shape)]
     ) { call in
@@ -53,6 +55,7 @@ enum UserEndpoints {
         filter.signedInSince = call.query.optionalTimestamp("last_sign_in_since")
         filter.signedInUntil = call.query.optionalTimestamp("last_sign_in_until")
         filter.neverSignedIn = call.query.flag("never_signed_in")
+        filter.awaitingApproval = call.query.flag("awaiting_approval")
         return call.list(try await call.scope.users(list, filter))
     }
 

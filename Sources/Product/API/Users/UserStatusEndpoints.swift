@@ -1,10 +1,11 @@
 import Domain
 import HTTP
+import JSON
 import Storage
 
 /// The endpoints that change a user's status.
 enum UserStatusEndpoints {
-    static let all: [Endpoint] = [suspend, resume, restore, approve]
+    static let all: [Endpoint] = [suspend, resume, restore, approve, decline]
 
     private static let suspend = verb(
         "suspend", "Refuses the user's sign-ins, sessions and keys at once.", .suspendUsers
@@ -18,9 +19,50 @@ enum UserStatusEndpoints {
         "restore", "Brings a deleted user back; after 30 days a `conflict`.", .restoreUsers
     ) { change, row in try await change.restoreUser(row) }
 
-    private static let approve = verb(
-        "approve", "Lets somebody in who signed up and waits.", .approveUsers
-    ) { change, row in try await change.approveUser(row) }
+    private static let approve = Endpoint(
+        .post, UserEndpoints.path + "/{id}/approve", id: "approveUser", tag: "Users",
+        summary: "Admits a person who asked to join and waits; a mail says so.",
+        access: .right(.approveUsers), answers: [.ok(UserRow.shape)], problems: [.conflict],
+        idempotent: true, exists: UserEndpoints.exists
+    ) { call in
+        let database = try call.services.database
+        return try await UserEndpoints.change(call) { change, row in
+            let approved = try await change.approveUser(row)
+            if row.status == .pending, call.services.sendsMail {
+                try await change.tellOfAnswer(to: approved, .joinApproved, in: database)
+            }
+            return approved
+        }
+    }
+
+    private static let decline = Endpoint(
+        .post, UserEndpoints.path + "/{id}/decline", id: "declineUser", tag: "Users",
+        summary: "Refuses a person who asked to join and waits; a mail says so, once, with the "
+            + "reason. They may ask again after 30 days.",
+        access: .right(.approveUsers),
+        body: .json(
+            ObjectShape(
+                "UserDecline",
+                [
+                    FieldShape(
+                        "reason", .string(max: Change.declineReasonLimit), nullable: true,
+                        "What the mail says to the person, as plain text.",
+                        example: .string("We do not know you."))
+                ])),
+        answers: [.ok(UserRow.shape)], problems: [.conflict], idempotent: true,
+        exists: UserEndpoints.exists
+    ) { call in
+        let database = try call.services.database
+        let reason = call.input.optionalString("reason").flatMap { $0.isEmpty ? nil : $0 }
+        return try await UserEndpoints.change(call) { change, row in
+            let declined = try await change.declineUser(row, reason: reason)
+            if row.status == .pending, call.services.sendsMail {
+                try await change.tellOfAnswer(
+                    to: declined, .joinDeclined, reason: reason, in: database)
+            }
+            return declined
+        }
+    }
 
     private static func verb(
         _ name: String, _ summary: String, _ right: Right,

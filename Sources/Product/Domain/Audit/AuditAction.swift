@@ -24,6 +24,7 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case domainFound = "domain.found"
     case domainLapsed = "domain.lapsed"
     case domainLost = "domain.lost"
+    case domainUpdated = "domain.updated"
     case domainVerified = "domain.verified"
 
     case hookCredentialCreated = "hook_credential.created"
@@ -93,6 +94,7 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case userApproved = "user.approved"
     case userCreated = "user.created"
     case userCredentialsWiped = "user.credentials_wiped"
+    case userDeclined = "user.declined"
     case userDeleted = "user.deleted"
     case userEmailChangeAsked = "user.email_change_asked"
     case userEmailChangeEnded = "user.email_change_ended"
@@ -141,7 +143,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
             .nothing
         case .apiKeyCut, .apiKeyLeaked, .apiKeyRevoked, .apiKeyRolledBack, .apiKeyRotated,
             .apiKeyUpdated, .sessionEnded, .userAccountGiven, .userApprovalRequested,
-            .userApproved, .userCredentialsWiped, .userDeleted, .userEmailChangeAsked,
+            .userApproved, .userCredentialsWiped, .userDeclined, .userDeleted,
+            .userEmailChangeAsked,
             .userEmailChangeEnded, .userEmailChanged, .userMergeUndone, .userMerged,
             .userPasswordChanged,
             .userPasswordLinkMade, .userPasswordReset, .userPinRemoved, .userPinSet,
@@ -150,7 +153,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
             .target
         case .clientSecretChanged, .clientUpdated, .corsOriginCreated, .corsOriginDeleted,
             .corsOriginUpdated, .domainCreated, .domainDeleted, .domainFound, .domainLapsed,
-            .domainLost, .domainVerified, .hookCredentialCreated, .hookCredentialDeleted,
+            .domainLost, .domainUpdated, .domainVerified, .hookCredentialCreated,
+            .hookCredentialDeleted,
             .identityNameGivenAnew, .policyUpdated, .tenantCreated, .tenantDeleted,
             .tenantPurgeBegun, .tenantPurged, .tenantRestored, .tenantResumed,
             .tenantSuspended, .tenantUpdated:

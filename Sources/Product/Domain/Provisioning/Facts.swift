@@ -48,12 +48,14 @@ package struct UserFacts: Sendable, Equatable {
     package var isAddressProved: Bool
     /// nil unless the user is deleted.
     package var deletedAt: Timestamp?
+    /// A deleted row whose person waited for approval and was declined: never a user.
+    package var isDeclined: Bool
 
     /// Defaults describe a member with a proved address and no credential.
     package init(
         id: UUID, status: User.Status, role: UserRole = .member, source: User.Source,
         hasProvedCredential: Bool = false, hasUnprovedCredential: Bool = false,
-        isAddressProved: Bool = true, deletedAt: Timestamp? = nil
+        isAddressProved: Bool = true, deletedAt: Timestamp? = nil, isDeclined: Bool = false
     ) {
         self.id = id
         self.status = status
@@ -63,6 +65,7 @@ package struct UserFacts: Sendable, Equatable {
         self.hasUnprovedCredential = hasUnprovedCredential
         self.isAddressProved = isAddressProved
         self.deletedAt = deletedAt
+        self.isDeclined = isDeclined
     }
 
     /// True for a pending user that only an operator's approval activates.

@@ -123,7 +123,7 @@ extension Provisioning {
         if let row = tenant.user, row.awaitsApproval {
             edits.append(edit(.approve, id, "Approve the user.") { set(row.id, .active, id, &$0) })
         }
-        if tenant.user == nil, let row = tenant.deleted {
+        if tenant.user == nil, let row = tenant.deleted, !row.isDeclined {
             edits.append(
                 edit(.restoreUser, id, "Restore the user.") { facts in
                     facts.tenants[id]?.user = row
@@ -138,7 +138,11 @@ extension Provisioning {
                     invite(tenant, email, now, &$0)
                 })
         }
-        edits.append(edit(.invite, id, "Invite this address.") { invite(tenant, email, now, &$0) })
+        // A blocked address is not invited.
+        if tenant.policy.block(ofKey: email.key, domain: email.domain) == nil {
+            edits.append(
+                edit(.invite, id, "Invite this address.") { invite(tenant, email, now, &$0) })
+        }
         return edits
     }
 
@@ -200,6 +204,12 @@ extension Provisioning {
                     var wider = domain
                     wider.includeSubdomains = true
                     facts.tenants[id]?.domain = wider
+                })
+        }
+        if let domain = tenant.domain, domain.mode != .join {
+            edits.append(
+                edit(.domainMode, id, "Set the domain's mode to join.") {
+                    $0.tenants[id]?.domain?.mode = .join
                 })
         }
         // The strictest policy first.

@@ -3,8 +3,10 @@ import Text
 /// Decides who a person is and which tenant they enter, from facts alone. Real runs and dry runs
 /// use this one function; only the use of the effects differs.
 package enum Provisioning {
-    /// Seconds for which a deleted user blocks its address.
+    /// Seconds for which a deleted user, or a declined person, blocks its address.
     package static let deletedFor: Int64 = 30 * 86_400
+    /// How many people may wait for approval in one tenant.
+    package static let waitingMax = 1000
     /// Seconds for which a deferred choice stays open.
     package static let choicesFor: Int64 = 30 * 86_400
 
@@ -82,6 +84,7 @@ struct Evaluation {
         if let verdict = liveInvite(tenant) { return verdict }
         if let verdict = pendingRow(tenant) { return verdict }
         if let verdict = activeUser(tenant) { return verdict }
+        if let verdict = blockedAddress(tenant) { return verdict }
         if let verdict = joined(tenant) { return verdict }
         if let verdict = verifiedDomain(tenant) { return verdict }
         return openTenant(tenant)

@@ -58,6 +58,26 @@ package enum Retry {
         }
     }
 
+    /// Of a person for whom the recorded decision made a row that still waits, the verdict is that
+    /// wait, even if the rules by now name another tenant's refusal first.
+    package static func waiting(
+        after recorded: Recorded, recomputed: Verdict, facts: Facts
+    ) -> Verdict {
+        let row = facts.known.first {
+            $0.user.id == recorded.userID && $0.user.awaitsApproval
+                && facts.tenants[$0.tenantID]?.status == .active
+        }
+        guard recorded.outcome == .created, recomputed.outcome == .refused, let row else {
+            return recomputed
+        }
+        var verdict = recomputed
+        verdict.reason = .approvalPending
+        verdict.tenantID = row.tenantID
+        verdict.userID = row.user.id
+        verdict.inviteID = nil
+        return verdict
+    }
+
     /// The bytes whose digest identifies a call without `event_id`: each field with its length
     /// before it, so that different calls have different bytes. The hashes and `tenant` as given.
     package static func digestInput(

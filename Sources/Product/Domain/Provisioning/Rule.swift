@@ -14,6 +14,8 @@ package enum Rule: String, Sendable, CaseIterable {
     case liveInvite = "6"
     case pendingRow = "7"
     case activeUser = "8"
+    /// The tenant's block list, for those whom only its rules would let in.
+    case blockList = "block_list"
     case verifiedDomain = "9"
     case openTenant = "10"
     /// A pool's administrator creates a user whom no rule admits.

@@ -31,6 +31,8 @@ package struct TenantFacts: Sendable {
     package var deleted: UserFacts?
     /// The verified domain that covers the address.
     package var domain: TenantDomain?
+    /// As many people wait for approval as may.
+    package var isWaitingRoomFull = false
     /// When an operator unlinked the attempt's identity here; nil: not barred.
     package var barredSince: Timestamp?
     /// The newest invite to this address that is expired or revoked. Like the two domains below it

@@ -30,6 +30,7 @@ package enum Reason: String, Sendable, CaseIterable {
     case noTenant = "no_tenant"
     case providerUnknown = "provider_unknown"
     case tenantChoiceRequired = "tenant_choice_required"
+    case emailBlocked = "email_blocked"
     case rateLimited = "rate_limited"
     case unavailable
 }

@@ -6,6 +6,12 @@ package struct TenantDomain: Sendable, Equatable {
     package enum Status: String, Sendable, CaseIterable { case pending, verified }
     /// How the claim was proved: a TXT record, or an operator's decision.
     package enum Method: String, Sendable, CaseIterable { case dns, `operator` }
+    /// Who comes in by the domain, in place of the policy's `sign_up`; raw values are the wire
+    /// format's.
+    package enum Mode: String, Sendable, CaseIterable {
+        case join, ask
+        case inviteOnly = "invite_only"
+    }
 
     /// The claim's id; several tenants may claim one domain.
     package var id: UUID
@@ -19,14 +25,18 @@ package struct TenantDomain: Sendable, Equatable {
     package var method: Method
     /// False: only addresses at the domain itself are covered.
     package var includeSubdomains: Bool
+    /// nil: as the policy says.
+    package var mode: Mode?
+    /// Of who comes in by the domain; nil: the policy's default.
+    package var role: UserRole?
     package var createdAt: Timestamp
     package var verifiedAt: Timestamp?
 
     /// Defaults describe a claim to be proved by DNS.
     package init(
         id: UUID, tenantID: UUID, domain: String, display: String, status: Status,
-        method: Method = .dns, includeSubdomains: Bool = false, createdAt: Timestamp,
-        verifiedAt: Timestamp? = nil
+        method: Method = .dns, includeSubdomains: Bool = false, mode: Mode? = nil,
+        role: UserRole? = nil, createdAt: Timestamp, verifiedAt: Timestamp? = nil
     ) {
         self.id = id
         self.tenantID = tenantID
@@ -35,6 +45,8 @@ package struct TenantDomain: Sendable, Equatable {
         self.status = status
         self.method = method
         self.includeSubdomains = includeSubdomains
+        self.mode = mode
+        self.role = role
         self.createdAt = createdAt
         self.verifiedAt = verifiedAt
     }

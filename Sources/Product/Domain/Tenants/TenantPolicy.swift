@@ -32,6 +32,18 @@ package struct TenantPolicy: Sendable, Equatable {
     package var passwordMin = 15
     /// Refuses common passwords, and those made of the user's address or name.
     package var passwordBlocklist = true
+    /// Refuses new people at well-known domains of mailboxes for a few minutes.
+    package var blockDisposable = false
+    /// Refuses new people at these domains (A-labels) and below them.
+    package var blockedDomains: [String] = []
+    /// Refuses new people at these addresses, which are email keys.
+    package var blockedEmails: [String] = []
+    /// How many invites may be pending at once.
+    package var invitesPendingMax = 10_000
+    /// How many invites one inviter may make within an hour.
+    package var invitesPerInviterHour = 5_000
+    /// How many mails with an invite one address may get within a day.
+    package var invitesPerRecipientDay = 20
     /// Increases with each change; decisions record it.
     package var version: Int64 = 1
 
@@ -44,4 +56,21 @@ package struct TenantPolicy: Sendable, Equatable {
 
     /// The default role as a rule may give it: never admin.
     package var givenRole: UserRole { min(defaultRole, .manager) }
+
+    /// The role of who comes in by this domain: never admin.
+    package func givenRole(by domain: TenantDomain) -> UserRole {
+        min(domain.role ?? defaultRole, .manager)
+    }
+
+    /// Who comes in by this domain: its mode, else the policy's `sign_up`. A closed policy stands
+    /// above all modes.
+    package func signUp(by domain: TenantDomain) -> SignUp {
+        guard signUp != .closed else { return .closed }
+        return switch domain.mode {
+        case nil: signUp
+        case .join: .domain
+        case .ask: .approval
+        case .inviteOnly: .inviteOnly
+        }
+    }
 }

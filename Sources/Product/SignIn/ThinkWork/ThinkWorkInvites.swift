@@ -87,6 +87,11 @@ enum ThinkWorkInvites {
             return answer(user, isMember: true, role: user.role.rawValue, status: "active")
         } catch InviteRefusal.outsideDomains {
             throw Problem.forbidden("The address is outside the tenant's allowed domains.")
+        } catch InviteRefusal.blocked {
+            throw Problem.forbidden("The address is blocked by the tenant's policy.")
+        } catch InviteRefusal.quota(_, let limit, let seconds) {
+            throw Problem.rateLimited(
+                "The tenant's quota of invites is used up.", limit: limit, retryAfter: seconds)
         } catch InviteRefusal.roleTooWide {
             throw Problem.forbidden("The role is beyond what you may give.")
         }

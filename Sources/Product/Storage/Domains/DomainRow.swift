@@ -10,6 +10,10 @@ package struct DomainRow: ListedRow {
     package var display: String
     /// Whether the claim covers addresses at subdomains.
     package var includeSubdomains: Bool
+    /// Who comes in by the domain; nil: as the policy says.
+    package var mode: TenantDomain.Mode?
+    /// Of who comes in by the domain; nil: the policy's default.
+    package var role: UserRole?
     /// pending or verified.
     package var status: TenantDomain.Status
     /// How it was proved; nil while pending.
@@ -20,20 +24,20 @@ package struct DomainRow: ListedRow {
     package var verifiedAt: Timestamp?
     /// Since when the proving record has been missing.
     package var lostAt: Timestamp?
-    /// When the service itself last changed it.
+    /// When the service itself, or an edit, last changed it.
     package var changedAt: Timestamp?
 
     static let columns: SQL =
         """
         id, domain, display, status, method, token, created_at, verified_at, lost_at, changed_at,
-        include_subdomains
+        include_subdomains, mode, role
         """
-    static let columnCount = 11
+    static let columnCount = 13
 
     init(_ row: Row) throws(PostgresError) {
         (
             id, domain, display, status, method, token, createdAt, verifiedAt, lostAt, changedAt,
-            includeSubdomains
+            includeSubdomains, mode, role
         ) = try row.columns()
     }
 

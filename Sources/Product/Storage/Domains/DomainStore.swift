@@ -24,14 +24,16 @@ extension TenantScope {
 extension Change {
     /// Claims a domain, still unproved; 409 with the claim's id if this tenant already has it.
     package func claimDomain(
-        _ name: DomainName, includeSubdomains: Bool
+        _ name: DomainName, includeSubdomains: Bool, mode: TenantDomain.Mode? = nil,
+        role: UserRole? = nil
     ) async throws -> DomainRow {
         let rows = try await query(
             """
             INSERT INTO domains (tenant_id, id, domain, display, token, created_at,
-                include_subdomains)
+                include_subdomains, mode, role)
             VALUES (\(tenant), \(UUID.random()), \(name.ascii), \(name.display),
-                \(Hex.encode(RandomBytes.make(16))), \(now), \(includeSubdomains))
+                \(Hex.encode(RandomBytes.make(16))), \(now), \(includeSubdomains),
+                \(mode), \(role))
             ON CONFLICT (tenant_id, domain) DO NOTHING RETURNING \(DomainRow.columns)
             """)
         guard let row = rows.first else {
@@ -44,6 +46,8 @@ extension Change {
         let domain = try DomainRow(row)
         var changes = AuditChanges()
         changes.add("include_subdomains", nil, "\(includeSubdomains)")
+        changes.add("mode", nil, domain.mode?.rawValue)
+        changes.add("role", nil, domain.role?.rawValue)
         try await audit(.domainCreated, AuditTarget("domain", domain.id, domain.domain), changes)
         return domain
     }
@@ -78,6 +82,26 @@ extension Change {
         changes.add("status", domain.status, .verified)
         changes.add("method", nil, method)
         try await audit(.domainVerified, AuditTarget("domain", domain.id, domain.domain), changes)
+        return try rows.only(DomainRow.init)
+    }
+
+    /// Changes who comes in by a locked claim, and as what.
+    package func editDomain(
+        _ domain: DomainRow, mode: TenantDomain.Mode?, role: UserRole?
+    ) async throws -> DomainRow {
+        if mode == domain.mode, role == domain.role {
+            alreadyApplied()
+            return domain
+        }
+        let rows = try await query(
+            """
+            UPDATE domains SET mode = \(mode), role = \(role), changed_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(domain.id) RETURNING \(DomainRow.columns)
+            """)
+        var changes = AuditChanges()
+        changes.add("mode", domain.mode?.rawValue, mode?.rawValue)
+        changes.add("role", domain.role?.rawValue, role?.rawValue)
+        try await audit(.domainUpdated, AuditTarget("domain", domain.id, domain.domain), changes)
         return try rows.only(DomainRow.init)
     }
 

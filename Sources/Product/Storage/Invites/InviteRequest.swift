@@ -25,6 +25,8 @@ package struct InviteRequest: Sendable {
     package var returnTo: String?
     /// The widest role that the inviter may give; nil: none.
     package var widest: UserRole?
+    /// What the policy's quotas still allow, asked once for a whole list; nil: asked for this one.
+    package var quotas: InviteQuotas?
     /// How many mails the tenant may still cause; as in `Change.mailsLeft`.
     package var mailsLeft = MailLimit.ofTenant
 
@@ -65,6 +67,10 @@ package struct InviteResult: Sendable {
 package enum InviteRefusal: Error, Sendable, Equatable {
     /// The address is outside the policy's `allowed_domains`.
     case outsideDomains
+    /// The address is on the policy's block list, by this member.
+    case blocked(by: String)
+    /// A quota of the policy, by its member, is used up.
+    case quota(String, limit: Int, seconds: Int64)
     /// The inviter may not give the role.
     case roleTooWide
 }

@@ -18,8 +18,13 @@ extension Change {
         }
         let allowed = policy.allows(domain: request.email.domain.ascii)
         guard allowed || policy.externalInvites else { throw InviteRefusal.outsideDomains }
-        try await checkMail(of: request, database)
+        if let block = policy.block(ofKey: request.email.key, domain: request.email.domain.ascii) {
+            throw InviteRefusal.blocked(by: block.rawValue)
+        }
+        try await checkMail(of: request, policy, database)
         try await requireFits(request.externalID, at: request.email.key)
+        let quotas = if let asked = request.quotas { asked } else { try await inviteQuotas(policy) }
+        try await requireRoom(quotas, at: request.email.key)
         let user = try await invitedUser(request.email, role, database)
         if let pending = try await lockPending(request.email.key) {
             if pending.status(at: now) == .pending {
@@ -64,7 +69,9 @@ extension Change {
     }
 
     /// An existing invite is mailed only on request.
-    private func checkMail(of request: InviteRequest, _ database: Database) async throws {
+    private func checkMail(
+        of request: InviteRequest, _ policy: TenantPolicy, _ database: Database
+    ) async throws {
         guard request.delivery == .mail else { return }
         let rows = try await query(
             """
@@ -73,6 +80,7 @@ extension Change {
             """)
         let pending: UUID? = try rows.first?.get(0)
         if pending != nil, !request.resend { return }
+        try await requireRecipient(request.email.original, policy, database)
         try await checkMail(
             .invite, to: request.email.original, about: pending, left: request.mailsLeft,
             in: database)
@@ -99,7 +107,8 @@ extension Change {
     package func resend(
         _ invite: InviteRow, _ delivery: Invite.Delivery, in database: Database
     ) async throws -> InviteResult {
-        guard try await policy().policy.signUp != .closed else {
+        let policy = try await policy().policy
+        guard policy.signUp != .closed else {
             throw StorageFailure.conflict(
                 code: "sign_up_closed", detail: "The tenant's policy is closed.", id: nil)
         }
@@ -113,6 +122,7 @@ extension Change {
         case .pending, .expired: break
         }
         if delivery == .mail {
+            try await requireRecipient(invite.email, policy, database)
             try await checkMail(
                 .invite, to: invite.email, about: invite.id, left: mailsLeft(.invite), in: database)
         }

@@ -22,6 +22,10 @@ package struct OutgoingMail: Sendable {
         case merged
         /// To both: they are two records again.
         case mergeUndone = "merge_undone"
+        /// To a person who asked to join: they may sign in now.
+        case joinApproved = "join_approved"
+        /// To a person who asked to join; `message` is the operator's word.
+        case joinDeclined = "join_declined"
         /// The record that proves a domain is missing; `message` says which one.
         case domainLost = "domain_lost"
 
@@ -30,7 +34,7 @@ package struct OutgoingMail: Sendable {
             switch self {
             case .passwordReset, .operatorLink, .emailChange: true
             case .invite, .domainLost, .emailChanged, .signInAdded, .inviteDeclined, .accountGiven,
-                .merged, .mergeUndone:
+                .merged, .mergeUndone, .joinApproved, .joinDeclined:
                 false
             }
         }

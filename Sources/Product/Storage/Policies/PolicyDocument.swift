@@ -28,6 +28,13 @@ extension TenantPolicy {
         inviteEmailMustMatch = document["invite_email_must_match"]?.bool ?? inviteEmailMustMatch
         passwordMin = max(document["password_min"]?.int ?? passwordMin, Self.passwordFloor)
         passwordBlocklist = document["password_blocklist"]?.bool ?? passwordBlocklist
+        blockDisposable = document["block_disposable"]?.bool ?? blockDisposable
+        blockedDomains = (document["blocked_domains"]?.array ?? []).compactMap(\.string)
+        blockedEmails = (document["blocked_emails"]?.array ?? []).compactMap(\.string)
+        invitesPendingMax = document["invites_pending_max"]?.int ?? invitesPendingMax
+        invitesPerInviterHour = document["invites_per_inviter_hour"]?.int ?? invitesPerInviterHour
+        invitesPerRecipientDay =
+            document["invites_per_recipient_day"]?.int ?? invitesPerRecipientDay
     }
 
     package var document: JSONValue {
@@ -43,6 +50,12 @@ extension TenantPolicy {
             .init("auto_link", .string(autoLink.rawValue)),
             .init("password_min", .int(passwordMin)),
             .init("password_blocklist", .bool(passwordBlocklist)),
+            .init("block_disposable", .bool(blockDisposable)),
+            .init("blocked_domains", .array(blockedDomains.map { .string($0) })),
+            .init("blocked_emails", .array(blockedEmails.map { .string($0) })),
+            .init("invites_pending_max", .int(invitesPendingMax)),
+            .init("invites_per_inviter_hour", .int(invitesPerInviterHour)),
+            .init("invites_per_recipient_day", .int(invitesPerRecipientDay)),
         ])
     }
 }

@@ -92,12 +92,28 @@ extension Change {
             UPDATE tenants SET policy_version = \(Int(policy.version)), updated_at = \(now)
             WHERE id = \(tenant)
             """)
-        var changes = AuditChanges()
-        let before = current.policy.document
-        for member in policy.document.members ?? [] {
-            changes.add(member.name, before[member.name] ?? .null, member.value)
-        }
+        let changes = Self.changes(from: current.policy.document, to: policy.document)
         try await audit(.policyUpdated, AuditTarget("policy", tenant, "policy"), changes)
         return try await self.policy()
+    }
+
+    private static func changes(from before: JSONValue, to after: JSONValue) -> AuditChanges {
+        var changes = AuditChanges()
+        for member in after.members ?? [] {
+            // The log holds no address of a person: how many are blocked is enough.
+            let holdsAddresses = sameBytes(member.name, "blocked_emails")
+            let (old, new) = (before[member.name] ?? .null, member.value)
+            guard old != new else { continue }
+            changes.add(
+                member.name, holdsAddresses ? number(of: old) : old,
+                holdsAddresses ? number(of: new, after: old) : new)
+        }
+        return changes
+    }
+
+    private static func number(of list: JSONValue, after old: JSONValue? = nil) -> JSONValue {
+        let count = list.array?.count ?? 0
+        let others = old?.array?.count == count ? "other " : ""
+        return .string("\(count) \(others)address\(count == 1 ? "" : "es")")
     }
 }

@@ -45,6 +45,7 @@ struct EffectWriting: Sendable {
         case .removeUnreachableRow(let user): try await remove(user)
         case .wipeUnverifiedCredentials(let user): try await wipe(user)
         case .createUser(let status, let role, let source):
+            if source == .approval { try await enterWaitingRoom() }
             try await create(status, role, source)
         case .activateUser(let user, let role):
             try await settle(user, .active, role, .userActivated)
@@ -53,6 +54,7 @@ struct EffectWriting: Sendable {
         case .approveUser(let user, let role):
             try await settle(user, .active, role, .userApproved)
         case .awaitApproval(let user, let role):
+            try await enterWaitingRoom()
             try await settle(user, .pending, role, .userApprovalRequested)
         case .tombstoneIdentity(let identity):
             try await change.query(

@@ -172,6 +172,9 @@ struct FactsReading: Sendable {
             tenant.domain = try await change.domain(covering: Self.suffixes(of: email.domain))
             if tenant.user == nil { tenant.user = try await change.formerHolder(of: email.key) }
         }
+        if policy.signUp == .approval || tenant.domain?.mode == .ask {
+            tenant.isWaitingRoomFull = try await change.isWaitingRoomFull()
+        }
         if tenant.user == nil, tenant.deleted == nil {
             let address = attempt.email.map { [database.personKey(emailKey: $0.key)] } ?? []
             tenant.deleted = try await change.buried([identityKey] + address)

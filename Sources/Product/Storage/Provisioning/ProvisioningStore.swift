@@ -95,7 +95,7 @@ extension Database {
             dryRun
             ? nil : try await change.recordedAnswer(digest, isEvent: call.eventID != nil)
         try await reading.read()
-        guard var verdict = try await verdict(call, reading, change) else { return nil }
+        guard var verdict = try await ruled(call, reading, change, earlier) else { return nil }
         var isRepeated =
             earlier.map { Retry.isSame(recorded: $0.recorded, recomputed: verdict) } ?? false
             && !Self.changesSomething(verdict)
@@ -154,6 +154,16 @@ extension Database {
         try await tenantChange.record(result, for: digest)
         if let id = result.decisionID { try await tenantChange.countAttempt(id) }
         try await tenantChange.noteUpstream(of: named, by: reading.call)
+    }
+
+    /// The verdict, with regard to what a call of before was answered.
+    private func ruled(
+        _ call: ProvisioningCall, _ reading: FactsReading, _ change: Change,
+        _ earlier: RecordedResponse?
+    ) async throws -> Verdict? {
+        let verdict = try await verdict(call, reading, change)
+        guard let verdict, let earlier else { return verdict }
+        return Retry.waiting(after: earlier.recorded, recomputed: verdict, facts: reading.facts)
     }
 
     /// The rules' verdict; nil if the call was to complete a sign-up and there is nothing to

@@ -82,21 +82,21 @@ extension Change {
                 i.alias_count, i.linked_by_type IS NOT NULL
             FROM identities i JOIN users u ON u.tenant_id = \(tenant) AND u.id = i.user_id
             WHERE i.tenant_id = \(tenant) AND i.id IN (\(ids))
-            ORDER BY 12 DESC LIMIT 2\(locking(" FOR UPDATE OF u"))
+            ORDER BY 13 DESC LIMIT 2\(locking(" FOR UPDATE OF u"))
             """)
         guard let row = rows.first else { return ([], []) }
         var found: [KnownIdentity] = []
         for row in rows {
             found.append(
                 KnownIdentity(
-                    identityID: try row.get(8), tenantID: tenant, user: try Self.user(row, from: 0),
-                    isAssertedByTenant: try row.get(10), hasThisSub: try row.get(11),
-                    isLinkedManually: try row.get(13)))
+                    identityID: try row.get(9), tenantID: tenant, user: try Self.user(row, from: 0),
+                    isAssertedByTenant: try row.get(11), hasThisSub: try row.get(12),
+                    isLinkedManually: try row.get(14)))
         }
-        if key.isNativeName, alias != nil, !found[0].hasThisSub, try row.get(12, as: Int.self) > 0 {
+        if key.isNativeName, alias != nil, !found[0].hasThisSub, try row.get(13, as: Int.self) > 0 {
             return ([], [found[0]])
         }
-        let address: String = try row.get(9)
+        let address: String = try row.get(10)
         found[0].invite = try await invite(
             where: "email_key = \(address) AND status = 'pending'", row: found[0].user)
         return ([found[0]], [])
@@ -114,7 +114,7 @@ extension Change {
             SELECT 1 FROM identities c WHERE c.tenant_id = \(tenant) AND c.user_id = u.id
                 AND NOT c.email_verified AND u.status = 'pending'
                 AND c.linked_by_type IS NULL),
-        u.email_verified_at IS NOT NULL
+        u.email_verified_at IS NOT NULL, u.declined_at IS NOT NULL
         """
     }
 
@@ -123,7 +123,8 @@ extension Change {
             id: try row.get(at), status: try row.get(at + 1), role: try row.get(at + 2),
             source: try row.get(at + 3), hasProvedCredential: try row.get(at + 5),
             hasUnprovedCredential: try row.get(at + 6), isAddressProved: try row.get(at + 7),
-            deletedAt: try row.get(at + 4, as: Timestamp?.self))
+            deletedAt: try row.get(at + 4, as: Timestamp?.self),
+            isDeclined: try row.get(at + 8))
     }
 
     func invite(
@@ -207,11 +208,11 @@ extension Change {
             """)
         guard let row = rows.first else { return (nil, nil) }
         let facts = try Self.user(row, from: 0)
-        guard let kind = try row.get(8, as: String?.self).flatMap(ProviderKind.init) else {
+        guard let kind = try row.get(9, as: String?.self).flatMap(ProviderKind.init) else {
             return (facts, nil)
         }
         return (
-            facts, IdentityKey(provider: kind, issuer: try row.get(9), subject: try row.get(10))
+            facts, IdentityKey(provider: kind, issuer: try row.get(10), subject: try row.get(11))
         )
     }
 
@@ -219,7 +220,8 @@ extension Change {
     func domain(covering suffixes: [String]) async throws(PostgresError) -> TenantDomain? {
         let rows = try await query(
             """
-            SELECT id, domain, display, include_subdomains, created_at, verified_at FROM domains
+            SELECT id, domain, display, include_subdomains, created_at, verified_at, mode, role
+            FROM domains
             WHERE tenant_id = \(tenant) AND domain = ANY(\(suffixes)) AND status = 'verified'
                 AND (include_subdomains OR domain = \(suffixes.first))
             ORDER BY length(domain) DESC LIMIT 1
@@ -227,7 +229,9 @@ extension Change {
         guard let row = rows.first else { return nil }
         return TenantDomain(
             id: try row.get(0), tenantID: tenant, domain: try row.get(1), display: try row.get(2),
-            status: .verified, includeSubdomains: try row.get(3), createdAt: try row.get(4),
+            status: .verified, includeSubdomains: try row.get(3),
+            mode: try row.get(6, as: TenantDomain.Mode?.self),
+            role: try row.get(7, as: UserRole?.self), createdAt: try row.get(4),
             verifiedAt: try row.get(5, as: Timestamp?.self))
     }
 }

@@ -60,7 +60,8 @@ extension Change {
     ) async throws(PostgresError) -> [TenantDomain] {
         let rows = try await query(
             """
-            SELECT id, domain, display, status, include_subdomains, created_at, verified_at
+            SELECT id, domain, display, status, include_subdomains, created_at, verified_at,
+                mode, role
             FROM domains WHERE tenant_id = \(tenant) AND domain = ANY(\(suffixes))
                 AND (status = 'pending' AND (include_subdomains OR domain = \(suffixes.first))
                     OR status = 'verified' AND NOT include_subdomains
@@ -71,7 +72,9 @@ extension Change {
             TenantDomain(
                 id: try row.get(0), tenantID: tenant, domain: try row.get(1),
                 display: try row.get(2), status: try row.get(3),
-                includeSubdomains: try row.get(4), createdAt: try row.get(5),
+                includeSubdomains: try row.get(4),
+                mode: try row.get(7, as: TenantDomain.Mode?.self),
+                role: try row.get(8, as: UserRole?.self), createdAt: try row.get(5),
                 verifiedAt: try row.get(6, as: Timestamp?.self))
         }
     }

@@ -12,6 +12,7 @@ extension Change {
         let things = try await recordedThings(of: row, keys)
         let words = try await spellings(of: addresses)
         try await query("SELECT person_redact(\(tenant), \(row.id), \(things), \(words))")
+        try await query("SELECT policies_redact(\(tenant), \(keys))")
         try await redactDecisions(of: row.id, keys)
         try await query(
             """

@@ -23,6 +23,8 @@ package struct UserFilter: Sendable {
     package var signedInUntil: Timestamp?
     /// True: those who never signed in.
     package var neverSignedIn = false
+    /// True: those who asked to join and wait for an operator's approval.
+    package var awaitingApproval = false
 
     /// The other filters start unset.
     package init(
@@ -47,6 +49,7 @@ package struct UserFilter: Sendable {
         if let signedInSince { sql += " AND last_sign_in_at >= \(signedInSince)" }
         if let signedInUntil { sql += " AND last_sign_in_at < \(signedInUntil)" }
         if neverSignedIn { sql += " AND last_sign_in_at IS NULL" }
+        if awaitingApproval { sql += " AND status = 'pending' AND source = 'approval'" }
         return sql
     }
 }

@@ -15,12 +15,17 @@ extension Change {
     /// Ends sessions, revokes invites, and keeps the row for the days of `Retention.deleted`.
     package func deleteUser(_ row: UserRow) async throws {
         if row.status == .deleted { return alreadyApplied() }
+        try await endAccess(of: row)
+        _ = try await setStatus(row, .deleted, before: row.status, action: .userDeleted)
+    }
+
+    /// Ends what could still let the person in.
+    func endAccess(of row: UserRow) async throws {
         try await revokeInvites(to: row)
         try await query("DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
         try await endEmailChange(of: row)
-        _ = try await setStatus(row, .deleted, before: row.status, action: .userDeleted)
     }
 
     /// Purges the user: deletes row, identities, sessions, search text, invites to the address and
@@ -48,7 +53,10 @@ extension Change {
             """)
         try await redact(row, isAddressOwn: others.isEmpty, database)
         if isManual { try await redactStoredResponses(of: row) }
-        left.count += try await bury(row, withAddress: others.isEmpty, database)
+        // Who was declined was never a user: nothing of them stays.
+        if try await !isDeclined(row) {
+            left.count += try await bury(row, withAddress: others.isEmpty, database)
+        }
         for identity in row.identities { try await invalidate(identity, database) }
         try await query("SELECT user_search_drop(\(row.id))")
         try await query(

@@ -101,13 +101,6 @@ extension Change {
             action: .userResumed)
     }
 
-    /// Approves a user who signed up and waits for an operator's approval.
-    package func approveUser(_ row: UserRow) async throws -> UserRow {
-        if row.status == .active { return row }
-        try require(row, row.status == .pending && [.approval, .signUp].contains(row.source))
-        return try await setStatus(row, .active, before: nil, action: .userApproved)
-    }
-
     /// Restores a user who was deleted less than 30 days ago.
     package func restoreUser(_ row: UserRow) async throws -> UserRow {
         guard row.status == .deleted, let deletedAt = row.deletedAt else { return row }
@@ -124,7 +117,7 @@ extension Change {
             try await query(
                 """
                 UPDATE users SET status = \(status), status_before = NULL, deleted_at = NULL,
-                    version = version + 1, updated_at = \(now)
+                    declined_at = NULL, version = version + 1, updated_at = \(now)
                 WHERE tenant_id = \(tenant) AND id = \(row.id) AND NOT EXISTS (
                     SELECT 1 FROM users o WHERE o.tenant_id = \(tenant)
                         AND o.email_key = \(row.emailKey) AND o.status <> 'deleted')
@@ -140,17 +133,21 @@ extension Change {
     }
 
     func setStatus(
-        _ row: UserRow, _ status: User.Status, before: User.Status?, action: AuditAction
+        _ row: UserRow, _ status: User.Status, before: User.Status?, action: AuditAction,
+        reason: String? = nil
     ) async throws -> UserRow {
         let deletedAt: Timestamp? = status == .deleted ? now : nil
+        let declinedAt = action == .userDeclined ? deletedAt : nil
         let rows = try await query(
             """
             UPDATE users SET status = \(status), status_before = \(before),
-                deleted_at = \(deletedAt), version = version + 1, updated_at = \(now)
+                deleted_at = \(deletedAt), declined_at = \(declinedAt),
+                version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(row.id) RETURNING \(UserRow.columns(of: tenant))
             """)
         var changes = AuditChanges()
         changes.add("status", row.status, status)
+        changes.add("reason", nil, reason)
         if deletedAt != nil { try await markKeys(of: row.id, ownerDeletedAt: deletedAt) }
         try await audit(action, row.target, changes)
         return try rows.only(UserRow.init)

@@ -17,7 +17,7 @@ enum Knowledge: Equatable {
         case .pendingRow: "pending row"
         case .activeUser: "active user"
         case .awaitsApproval: "awaits approval"
-        case .deletedUser: "deleted user"
+        case .deletedUser(let user): user.isDeclined ? "declined" : "deleted user"
         case .joinLink: "join link"
         case .domain: "verified domain"
         case .open: "open"

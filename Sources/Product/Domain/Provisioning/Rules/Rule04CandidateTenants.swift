@@ -50,7 +50,8 @@ extension Evaluation {
         switch chosen.knowledge {
         case .suspendedUser(let user): return refuse(.userSuspended, user)
         case .awaitsApproval(let user): return refuse(.approvalPending, user)
-        case .deletedUser(let user): return refuse(.userDeleted, user)
+        case .deletedUser(let user):
+            return refuse(user.isDeclined ? .notInvited : .userDeleted, user)
         case .liveInvite:
             if invite == nil { invite = tenant.invite }
         case .pendingRow, .activeUser, .joinLink, .domain, .open: break
@@ -90,7 +91,7 @@ extension Evaluation {
         if let user = recentlyDeleted(tenant) { return .deletedUser(user) }
         if joinLink?.link.tenantID == tenant.id { return .joinLink }
         if ownsDomain(tenant) { return .domain }
-        return asked != nil && tenant.policy.signUp == .open ? .open : nil
+        return isOpenToAsking(tenant) ? .open : nil
     }
 
     private func ownsDomain(_ tenant: TenantFacts) -> Bool {
@@ -140,9 +141,10 @@ extension Evaluation {
         case .activeUser: return standing(ofActive: tenant)
         case .joinLink: return refusalOfJoining(tenant) == nil ? .admits : .refuses
         case .domain:
-            let isShut = policy.signUp == .closed || policy.signUp == .inviteOnly
-            return isShut || isFiltered ? .refuses : .admits
-        case .open: return isFiltered ? .refuses : .admits
+            let signUp = tenant.domain.map { policy.signUp(by: $0) } ?? policy.signUp
+            let isShut = signUp == .closed || signUp == .inviteOnly
+            return isShut || isFiltered || block(in: tenant) != nil ? .refuses : .admits
+        case .open: return isFiltered || block(in: tenant) != nil ? .refuses : .admits
         }
     }
 

@@ -1,0 +1,67 @@
+import Domain
+import Postgres
+import Text
+
+/// An operator's answer to a person who asked to join and waits.
+extension Change {
+    /// How many characters a word with a declining may have.
+    package static let declineReasonLimit = 500
+    /// Seconds for which a mail with the answer may wait for the mail server.
+    private static let answerMailSeconds: Int64 = 7 * 86_400
+
+    /// Lets the person in.
+    package func approveUser(_ row: UserRow) async throws -> UserRow {
+        if row.status == .active { return row }
+        try requireWaiting(row)
+        return try await setStatus(row, .active, before: nil, action: .userApproved)
+    }
+
+    /// Turns the person away: the row is deleted, so that it can be restored, and its person may
+    /// ask again after `Provisioning.deletedFor` seconds. A second time changes nothing.
+    package func declineUser(_ row: UserRow, reason: String?) async throws -> UserRow {
+        if row.status == .deleted, try await isDeclined(row) {
+            alreadyApplied()
+            return row
+        }
+        try requireWaiting(row)
+        try await endAccess(of: row)
+        return try await setStatus(
+            row, .deleted, before: .pending, action: .userDeclined, reason: reason)
+    }
+
+    /// Whether the deleted row was never a user: its person waited and was declined.
+    func isDeclined(_ row: UserRow) async throws(PostgresError) -> Bool {
+        let rows = try await query(
+            """
+            SELECT 1 FROM users
+            WHERE tenant_id = \(tenant) AND id = \(row.id) AND declined_at IS NOT NULL
+            """)
+        return !rows.isEmpty
+    }
+
+    private func requireWaiting(_ row: UserRow) throws {
+        guard row.status == .pending, [.approval, .signUp].contains(row.source) else {
+            throw StorageFailure.conflict(
+                code: "conflict",
+                detail: row.status == .pending
+                    ? "The user does not wait for approval." : "The user is \(row.status).",
+                id: nil)
+        }
+    }
+
+    /// Mails the answer. `reason`: the operator's word, plain text. A full mailbox of the person
+    /// does not stop the answer itself.
+    package func tellOfAnswer(
+        to row: UserRow, _ kind: OutgoingMail.Kind, reason: String? = nil, in database: Database
+    ) async throws {
+        do {
+            try await checkMail(
+                kind, to: row.email, about: row.id, left: mailsLeft(kind), in: database)
+        } catch is MailLimitReached { return }
+        try await post(
+            OutgoingMail(
+                kind, to: row.email, tenantName: try await tenantName(), message: reason,
+                expiresAt: now.adding(seconds: Self.answerMailSeconds)),
+            about: row.id, in: database)
+    }
+}
