@@ -1,8 +1,8 @@
 // What stands around every page: top bar, navigation, operator menu.
 import { palette } from "./shortcuts.js"
 import {
-	button, h, icon, isMac, knownSlug, leaveFor, loadMe, ownTenant, places, query, queryString, replaceContent,
-	setPreference, showState, slugOf, tenantOf, userText,
+	button, h, icon, isMac, knownSlug, leaveFor, loadMe, ownTenant, places, query, queryString,
+	replaceContent, setPreference, showState, slugOf, t, tenantHere, tenantOf, userText, waitingIn,
 } from "../lib/core.js"
 
 // Made once the language is known.
@@ -42,7 +42,18 @@ export function drawFrame() {
 		))),
 	h("li.pin.more", h("button", { type: "button", onclick: () => palette() }, icon("dots"), h("span", "More")))))
 	drawSwitch(top.querySelector(".switch"), knownSlug(slug) ?? ownTenant())
+	drawWaiting()
 }
+
+/** How many ask to join, beside the entry of their page. */
+async function drawWaiting() {
+	const link = nav?.querySelector("a[href$='/requests']")
+	if (!link) return
+	const number = await waitingIn(tenantHere())
+	link.querySelector(".tag")?.remove()
+	if (number) link.append(h("span.tag", { title: t`${number} waiting` }, number))
+}
+addEventListener("waiting-changed", drawWaiting)
 
 // The tenant that the page is about; another can be chosen and the page stays.
 async function drawSwitch(node, slug) {
@@ -105,7 +116,7 @@ export async function frame(route) {
 		return true
 	}
 	try {
-		await loadMe()
+		await loadMe(tenantHere())
 	} catch (error) {
 		if (error.status === 401) return false
 		showState(main, "error", { error, again: () => location.reload() })

@@ -52,6 +52,8 @@ const REASONS = {
 	provider_unknown: ["The provider is not registered here.", "Register it under Providers."],
 	tenant_choice_required: ["Several tenants would take this person, who has to choose one.",
 		"Nothing is to be done: the person chooses at the next sign-in."],
+	email_blocked: ["The address is on the tenant's block list.",
+		"Take it off the list in the policy, or add the user by hand."],
 	rate_limited: ["Too many attempts at once.", "It works again by itself."],
 	unavailable: ["The service could not answer.", "The person can try again."],
 }
@@ -98,6 +100,9 @@ const DETAILS = {
 	none: "None.", "not authoritative": "The domain is verified, but the provider is not its authority.",
 	invite_only: "The policy is “Invite only”.", closed: "The policy is “Closed”.", domain: "The policy is “Domain”.",
 	approval: "The policy is “Approval”.",
+	"the domain's mode is invite_only": "The domain's mode is “Invite only”.",
+	blocked_emails: "The address is blocked.", blocked_domains: "The domain is blocked.",
+	block_disposable: "The domain is one of disposable mailboxes.",
 	"outside the allowed domains": "The domain is not among the allowed domains.",
 	"outside the link's domains": "The join link is not for this domain.",
 }

@@ -167,7 +167,7 @@ def test_hostile_names_stay_text_on_every_page(console):
         console.api("POST", "/hooks/pre-signup", {"provider": provider["id"], "subject": name, "name": name, "email": "eve@nowhere.example", "tenant": one["slug"]})
         decision = console.api("GET", f"{path}/provisioning/decisions")["items"]
         base = f"/console/t/{one['slug']}"
-        tabs = ("users", "invites", "policy", "domains", "keys", "keys/new", "origins", "clients", "decisions", "audit", "settings")
+        tabs = ("users", "requests", "invites", "policy", "domains", "keys", "keys/new", "origins", "clients", "decisions", "audit", "settings")
         paths = [f"{base}/{tab}" for tab in tabs] + [f"{base}/users/{person['id']}", f"{base}/keys/{key['id']}"]
         paths += ["/console/", "/console/tenants", "/console/people", "/console/operators", "/console/providers", "/console/decisions", "/console/audit", "/console/me"]
         paths += [f"/console/decisions/{one['id']}" for one in decision[:1]] + ["/console/simulator?" + urlencode({"name": name, "subject": name, "tenant": name})]

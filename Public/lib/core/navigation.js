@@ -18,6 +18,7 @@ export function places() {
 		!ownTenant() && place("Tenants", "tenants", "building", "t", true),
 		!ownTenant() && place("People", "people", "users", "w", true),
 		own("Users", "users", "users", "u"),
+		isAllowed("editUsers") && own("Join requests", "requests", "inbox"),
 		own("Invites", "invites", "mail", "i"),
 		{ group: "Access" },
 		isAllowed("readPolicy") && own("Sign-up policy", "policy", "shield", "p"),
@@ -35,7 +36,7 @@ export function places() {
 }
 
 export const TABS = [
-	["users", "Users"], ["invites", "Invites"], ["policy", "Policy", "readPolicy"],
+	["users", "Users"], ["requests", "Join requests"], ["invites", "Invites"], ["policy", "Policy", "readPolicy"],
 	["domains", "Domains", "readPolicy"],
 	["keys", "API keys"], ["origins", "Origins", "readOrigins"], ["clients", "Clients", "readOrigins"],
 	["decisions", "Decisions"], ["audit", "Audit", "readAudit"], ["settings", "Settings"],

@@ -1,5 +1,5 @@
 // Who is signed in, what they may do, and the tenants that they have asked for.
-import { api } from "./api.js"
+import { api, queryString } from "./api.js"
 
 let operator = null
 export const currentOperator = () => operator
@@ -10,8 +10,27 @@ let rights = []
 /** Whether the server would let this operator; a tenant's own owner could not undo a suspension of it. */
 export const isAllowed = right => rights.includes(right) && !(ownTenant() && right === "suspendTenant")
 
-export async function loadMe() {
-	if (!operator) ({ operator, rights } = await api("/me"))
+// How many people ask to join a tenant: told with who is signed in, so that no page asks for it besides.
+let waiting = {}
+/** Who is signed in, and how many people wait in the tenant (a slug or an id). */
+export async function loadMe(tenant) {
+	if (operator) return
+	const me = await api(`/me${queryString({ tenant })}`);
+	({ operator, rights } = me)
+	waiting = { tenant: tenant ?? ownTenant(), number: me.join_requests }
+}
+/** The number of those who wait; of another tenant than the last one it is asked for. */
+export async function waitingIn(tenant) {
+	if (waiting.tenant !== tenant) {
+		const asked = (waiting = { tenant })
+		asked.number = (await api(`/me${queryString({ tenant })}`).catch(() => ({}))).join_requests
+	}
+	return waiting.number
+}
+/** One of those who wait was answered. */
+export function answered() {
+	if (waiting.number) waiting.number -= 1
+	dispatchEvent(new CustomEvent("waiting-changed"))
 }
 
 export async function signOut() {

@@ -14,8 +14,8 @@ import { rowSelection } from "./selection.js"
  * (placeholder), `filters` [name, label, codes or {options, type}] (`type` date: a day of the reader's zone),
  * `actions(item, reload)` → [{text, run}], the usual one first, `bulk` as for `chooser`, `exports` (as a file),
  * `related` [address, text] of a page beside it, `create` [right, text, run(reload)] or what makes a button, `live`
- * (can be followed), `whole` (no pages), `empty` {title, text, action}. Of a tenant that is deleted nothing is made,
- * changed or exported.
+ * (can be followed), `whole` (no pages), `empty` {title, text, action}, `fixed` (always asked for). Of a tenant that
+ * is deleted nothing is made, changed or exported.
  */
 export async function list(page, spec) {
 	const { noun } = spec
@@ -30,7 +30,7 @@ export async function list(page, spec) {
 	const again = () => load()
 	const create = () =>
 		(page.isGone ? null : Array.isArray(spec.create) ? creator(spec.create, again) : spec.create?.())
-	const asked = more => spec.path + queryString({ ...wantedOf(query()), ...more })
+	const asked = more => spec.path + queryString({ ...spec.fixed, ...wantedOf(query()), ...more })
 	const exports = spec.exports && !page.isGone && (() => exportFile(asked({ cursor: "" }), noun))
 	const controls = listBar({ ...spec, create, file: exports }, filters, counted, change)
 	const chosen = spec.bulk && !page.isGone ? rowSelection({ ...spec, named, all: everyOne }, again) : null

@@ -1,7 +1,17 @@
 import {
-	confirm, copyButton, createdColumn, formDialog, h, isAllowed, list, ownTenant, runAct, STATUS, t, timeNode,
-	userText,
+	api, confirm, copyButton, createdColumn, formDialog, h, isAllowed, list, noValue, ownTenant, runAct, STATUS, t,
+	timeNode, userText, words,
 } from "../../lib/ui.js"
+import { ROLES } from "./users.js"
+
+const MODES = [
+	["", "As the policy says"], ["join", "Join: its people come in"], ["ask", "Ask: its people wait for approval"],
+	["invite_only", "Invite only: nobody without an invite"],
+]
+const FIELDS = [
+	["mode", "Who comes in by it", { options: MODES, hint: "A closed policy stands above it." }],
+	["role", "Role of who comes in", { options: [["", "The policy's default"], ...ROLES.slice(0, 2)] }],
+]
 
 export default async page => {
 	const path = `${page.path}/domains`
@@ -21,6 +31,9 @@ export default async page => {
 					],
 			],
 			STATUS,
+			["Comes in", one => [
+				one.mode ? words(one.mode) : noValue("As the policy"), one.role && h("div.small.muted", words(one.role)),
+			]],
 			["Proof", one => (one.status === "verified" ? timeNode(one.verified_at) : proof(one))],
 			createdColumn("Added"),
 		],
@@ -28,6 +41,7 @@ export default async page => {
 			one.status !== "verified" && { text: "Check DNS", run: () => checkNow(path, one, reload) },
 			one.status !== "verified" && !ownTenant() && isAllowed("createTenant")
 				&& { text: "Verify by your word", run: () => byWord(path, one, reload) },
+			{ text: "Who comes in", run: () => edit(`${path}/${one.id}`, one, reload) },
 			{ text: "Remove", run: () => remove(path, one, reload) },
 		]),
 	})
@@ -53,8 +67,14 @@ const remove = (path, one, reload) => confirm({
 	path: `${path}/${one.id}`, said: t`${one.domain} is removed`, after: reload,
 })
 
+const edit = async (path, one, reload) => formDialog({
+	title: t`Who comes in by ${one.domain}?`, submit: "Save", fields: FIELDS, edits: await api(path), path, draft: null,
+	after: reload,
+})
+
 const open = (path, after) => formDialog({
 	title: "Add domain", lead: "It counts once it is proved by a DNS record.",
-	fields: [["domain*", "Domain", { hint: "Such as example.com, without www.", unique: true, named: true }]],
+	fields: [["domain*", "Domain", { hint: "Such as example.com, without www.", unique: true, named: true }],
+		...FIELDS],
 	path, said: made => t`${made.domain} is claimed; prove it next`, after,
 })

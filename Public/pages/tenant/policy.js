@@ -9,7 +9,7 @@ import { ROLES } from "./users.js"
 const MODES = [
 	["invite_only", "Invite only: nobody without an invite"],
 	["domain", "Domain: addresses of verified domains"],
-	["approval", "Approval: addresses of verified domains, once an operator approves each"],
+	["approval", "Approval: any address that is vouched for, once an operator approves each"],
 	["open", "Open: any address that is vouched for"],
 	["closed", "Closed: nobody new"],
 ]
@@ -18,9 +18,8 @@ const NEEDS = {
 	domain: "People come in whose address is of a verified domain, by a provider that is the authority of that "
 		+ "domain or with a "
 		+ "proved mailbox. All others are refused.",
-	approval: "People wait for approval whose address is of a verified domain, by a provider that is the "
-		+ "authority of that domain "
-		+ "or with a proved mailbox. All others are refused.",
+	approval: "People wait for approval who ask for this tenant by name and whose provider says that the address is "
+		+ "verified, and those of a verified domain. You answer them under Join requests.",
 	open: "People come in who ask for this tenant by name and whose provider says that the address is verified.",
 }
 
@@ -35,6 +34,18 @@ const FIELDS = [
 		{ options: [["off", "Off: always ask"], ["authoritative", "Only where the provider is the authority"]] }],
 	["password_min", "Shortest password", { type: "number", attrs: { min: 8, max: 128 } }],
 	tickField("password_blocklist", "Refuse well-known passwords"),
+	tickField("block_disposable", "Keep out disposable mail domains"),
+	["blocked_domains", "Blocked domains", {
+		type: "lines", hint: "One a line, with all below it. Invites and users whom you add are let in all the same.",
+	}],
+	["blocked_emails", "Blocked addresses", { type: "lines", hint: "One a line. A purge of the person takes it off." }],
+	["invites_pending_max", "Invites pending at once", { type: "number", attrs: { min: 1, max: 100_000 } }],
+	["invites_per_inviter_hour", "Invites of one inviter in an hour", {
+		type: "number", attrs: { min: 1, max: 100_000 },
+	}],
+	["invites_per_recipient_day", "Mails with an invite to one address in a day", {
+		type: "number", attrs: { min: 1, max: 1000 },
+	}],
 	["scope_catalogue", "Own scopes for API keys", { type: "lines" }],
 	tickField("dev_origins", "Allow localhost origins"),
 	tickField("private_network", "Allow private network access"),
@@ -105,7 +116,7 @@ async function drawNeeds(page, node, mode) {
 	if (node.dataset.mode === mode) return
 	node.dataset.mode = mode
 	replaceContent(node, text && h("p.hint", text))
-	if (mode !== "domain" && mode !== "approval") return
+	if (mode !== "domain") return
 	const { items } = await page.get(`${page.path}/domains?status=verified&limit=1`).catch(() => ({ items: [{}] }))
 	if (items.length || node.dataset.mode !== mode) return
 	append(node, [note("warn", "alert", "This tenant has no verified domain, so nobody can come in this way. ",

@@ -1,3 +1,4 @@
+import { answers } from "./requests.js"
 import {
 	api, choices, confirm, createdColumn, exportFile, filterLink, formDialog, isAllowed, list,
 	lookalikeNote, noValue, personCell, queryString, runAct, STATUS, t, timeColumn, undoable, words,
@@ -84,7 +85,7 @@ export function actions(page, one, reload) {
 		},
 	})
 	return [
-		edits && isWaiting(one) && { text: "Approve", run: () => turn("approve", t`${name} may come in`) },
+		...(edits && isWaiting(one) ? answers(path, one, reload) : []),
 		edits && status === "suspended"
 			&& { text: "Resume", run: () => turn("resume", t`${name} may sign in again`, suspends && "suspend") },
 		edits && status === "deleted" && { text: "Restore", run: () => turn("restore", t`${name} is restored`) },

@@ -1,0 +1,56 @@
+// People who asked to join and wait for an answer.
+import {
+	answered, api, createdColumn, formDialog, isAllowed, list, lookalikeNote, personCell, t, toast, userText,
+	words,
+} from "../../lib/ui.js"
+
+export default async page => {
+	const path = one => `${page.path}/users/${one.id}`
+	const mayAnswer = isAllowed("editUsers") && !page.isGone
+	await list(page, {
+		path: `${page.path}/users`, fixed: { awaiting_approval: true }, noun: ["request", "requests"],
+		search: "Search by email or name",
+		empty: {
+			title: "Nobody waits",
+			text: "Who asks to join stands here, where the policy or a domain's mode asks for approval.",
+		},
+		columns: [
+			[
+				"Person", one => [personCell(one, `${page.base}/users/${one.id}`), lookalikeNote(one.email)],
+				{ sort: "email" },
+			],
+			["Asked by", one => (one.identities ?? []).map(id => userText(`${words(id.provider)} `))],
+			createdColumn("Asked"),
+		],
+		actions: mayAnswer && ((one, reload) => answers(path(one), one, reload)),
+		bulk: mayAnswer && [
+			{ text: "Approve", fits: () => true, run: one => api(`${path(one)}/approve`, { method: "POST" }).then(told) },
+		],
+	})
+}
+
+const told = answer => (answered(), answer)
+
+/** What an operator may answer to a person who waits. */
+export const answers = (path, one, reload) => [
+	{
+		text: "Approve",
+		run: async () => {
+			await api(`${path}/approve`, { method: "POST" }).then(told)
+			toast(t`${one.email} may come in`)
+			reload()
+		},
+	},
+	{
+		text: "Decline",
+		run: () => formDialog({
+			title: t`Decline ${one.email}?`, submit: "Decline", danger: true, draft: null,
+			lead: "A mail tells them once, with your word. They may ask again after 30 days; until then you can restore "
+				+ "them from the deleted users, or invite them.",
+			fields: [["reason", "Your word to them", {
+				type: "textarea", attrs: { maxLength: 500 }, hint: "Plain text; may stay empty.",
+			}]],
+			path: `${path}/decline`, said: t`${one.email} was declined`, after: () => (answered(), reload()),
+		}),
+	},
+]
