@@ -140,6 +140,18 @@ import Text
         #expect(try await fixture.told(waiting) == ["none"])
     }
 
+    @Test func `an invite of a person who was removed is not mailed`() async throws {
+        let fixture = try await Fixture.make()
+        let id = try await fixture.invite("ann@example.com")
+        let users = try await fixture.send(.get, "/v1/tenants/acme/users?q=ann@")
+        let user = try #require(users.json["items"]?.array?.first?["id"]?.string)
+        let gone = try await fixture.send(.delete, "/v1/tenants/acme/users/\(user)")
+        #expect(gone.status == 204, "\(gone.text)")
+        try await fixture.carry()
+        #expect(fixture.sink.mails.isEmpty)
+        #expect(try await fixture.told(id) == ["none"])
+    }
+
     @Test func `the list is filtered by what became of the mails`() async throws {
         let fixture = try await Fixture.make()
         let bounced = try await fixture.invite("ann@example.com")

@@ -91,6 +91,7 @@ extension Change {
         var changes = AuditChanges()
         changes.add("status", "pending", "revoked")
         for invite in revoked {
+            try await dropMail(.invite, about: invite.get(0))
             try await audit(
                 .inviteRevoked, AuditTarget("invite", invite.get(0), invite.get(1)), changes)
         }
