@@ -52,6 +52,7 @@ extension Oracle {
     }
 
     func byJoinLink(_ index: Int) -> Answer {
+        if tenants[index].isBlocked { return .refused("block_list", .emailBlocked, index) }
         guard mayJoin(tenants[index]) else { return .refused("10", .notInvited, index) }
         return Answer(
             rule: "10", outcome: .created, tenant: index, user: .new,

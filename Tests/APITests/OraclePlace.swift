@@ -45,7 +45,7 @@ extension Oracle {
             return tenant.row.isActive ? takes : .admits
         case .row: return tenant.signUp == .closed ? .refuses : .admits
         case .active: return takes
-        case .link: return mayJoin(tenant) ? .admits : .refuses
+        case .link: return mayJoin(tenant) && !tenant.isBlocked ? .admits : .refuses
         case .domain:
             let isShut = [.closed, .inviteOnly].contains(tenant.signUpByDomain)
             return isShut || isFiltered(tenant) || tenant.isBlocked ? .refuses : .admits

@@ -2,10 +2,11 @@ import Testing
 
 /// The glossary's words in names and comments: see `Glossary.md` in the documentation catalogue.
 struct WordsTests {
-    /// How often a replaced word still stands in Sources. A count may only fall: lower it here.
+    /// How often a replaced word still stands in Sources. A count may only fall: lower it here. A
+    /// part of a longer name, such as the column `email_vouched`, does not count.
     private static let ceilings = [
         "nobody": 8, "somebody": 3, "whoever": 1, "obey": 0, "obeys": 0, "vouch": 1, "vouches": 0,
-        "vouched": 15, "postman": 0, "letter": 16, "door": 1, "told": 35, "tells": 2, "living": 1,
+        "vouched": 2, "postman": 0, "letter": 16, "door": 1, "told": 35, "tells": 2, "living": 1,
         "judge": 3,
     ]
 
@@ -19,7 +20,7 @@ struct WordsTests {
         var counts: [String: Int] = [:]
         for file in SourceTree.sources {
             for line in file.lines {
-                for word in line.lowercased().split(whereSeparator: { !$0.isLetter }) {
+                for word in line.lowercased().split(whereSeparator: { !$0.isLetter && $0 != "_" }) {
                     if Self.ceilings[String(word)] != nil { counts[String(word), default: 0] += 1 }
                 }
             }

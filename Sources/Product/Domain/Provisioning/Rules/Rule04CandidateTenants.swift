@@ -139,7 +139,9 @@ extension Evaluation {
             return tenant.user?.status == .active ? standing(ofActive: tenant) : .admits
         case .pendingRow: return policy.signUp == .closed ? .refuses : .admits
         case .activeUser: return standing(ofActive: tenant)
-        case .joinLink: return refusalOfJoining(tenant) == nil ? .admits : .refuses
+        case .joinLink:
+            let isRefused = refusalOfJoining(tenant) != nil || block(in: tenant) != nil
+            return isRefused ? .refuses : .admits
         case .domain:
             let signUp = tenant.domain.map { policy.signUp(by: $0) } ?? policy.signUp
             let isShut = signUp == .closed || signUp == .inviteOnly
