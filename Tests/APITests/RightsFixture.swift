@@ -81,6 +81,14 @@ struct RightsFixture {
             as: .platformOwner)
         let id = try #require(decision.json["decision_id"]?.string, "\(decision.text)")
         things["/v1/provisioning/decisions"] = id
+        // One that has ended, whose events end too.
+        let job = try await base.service.storage.scope(base.tenant.id).change(by: .system) {
+            let maker = JobMaker(type: "operator", id: "", name: "", home: nil)
+            return try await $0.cancelJob(
+                $0.createJob("users_actions", .object([]), total: 0, by: maker))
+        }
+        things["/v1/jobs"] = job.id.description
+        things["\(Self.acme)/jobs"] = job.id.description
         things["\(Self.acme)/provisioning/decisions"] = id
     }
 

@@ -46,6 +46,7 @@ struct RouteRight: Sendable {
 
     static let all: [RouteRight] =
         session + tenants + policy + users + invites + keys + origins + provisioning + operators
+        + jobs
 
     private static let session: [RouteRight] = [
         .init("POST /v1/session", .open), .init("GET /v1/session", .operators),
@@ -108,6 +109,7 @@ struct RouteRight: Sendable {
     private static let users: [RouteRight] = [
         .init("GET \(acme)/users", "yyyyyyyo", "users:read"),
         .init("POST \(acme)/users", "yy---y--", "users:write"),
+        .init("POST \(acme)/users/actions", "yy-y-y--", "users:write"),
         .init("GET \(acme)/users/duplicates", "yyyyyyy-", "users:read"),
         .init("GET \(acme)/users/merges", "yyyyyyy-", "users:read"),
         .init("POST \(acme)/users/merges", "yy---y--", "users:write"),
@@ -137,6 +139,7 @@ struct RouteRight: Sendable {
         .init("GET \(acme)/invites", "yyyyyyyo", "invites:read"),
         .init("POST \(acme)/invites", "yy-m-yg-", "invites:write"),
         .init("POST /v1/mail/bounces", "yy---", "mail:bounces", .platform),
+        .init("POST \(acme)/invites/actions", "yy-m-yg-", "invites:write"),
         .init("GET \(acme)/invites/{id}", "yyyyyyyo", "invites:read"),
         .init("PATCH \(acme)/invites/{id}", "yy-m-yg-", "invites:write"),
         .init("POST \(acme)/invites/{id}/resend", "yy-m-yg-", "invites:write"),
@@ -151,6 +154,7 @@ struct RouteRight: Sendable {
     private static let keys: [RouteRight] = [
         .init("GET \(acme)/api-keys", "yyyyyyoo", "api-keys:read"),
         .init("POST \(acme)/api-keys", "yyy--yoo", "api-keys:write"),
+        .init("POST \(acme)/api-keys/actions", "yyyy-yoo", "api-keys:write"),
         .init("GET \(acme)/api-keys/{id}", "yyyyyyoo", "api-keys:read"),
         .init("GET \(acme)/api-keys/{id}/uses", "yyyyyyoo", "api-keys:read"),
         .init("PATCH \(acme)/api-keys/{id}", "yyy--yoo", "api-keys:write"),
@@ -200,6 +204,27 @@ struct RouteRight: Sendable {
         .init("POST /v1/hooks/pre-signup/cognito", "yyy--y--", "hooks:signup", .home),
         .init("POST /v1/hooks/post-confirmation/cognito", "yyy--y--", "hooks:signup", .home),
         .init("POST /2015-03-31/functions/{name}/invocations", "yyy--y--", "hooks:signup", .home),
+    ]
+
+    /// Who may read a job is let in; whoever acts on it needs what the job does, which the handler
+    /// checks.
+    private static let jobs: [RouteRight] = [
+        .init("GET \(acme)/jobs", "yyyyyyy-", "users:read"),
+        .init("GET \(acme)/jobs/{id}", "yyyyyyy-", "users:read"),
+        .init("GET \(acme)/jobs/{id}/report", "yyyyyyy-", "users:read"),
+        .init("GET \(acme)/jobs/{id}/events", "yyyyyyy-", "users:read"),
+        .init("POST \(acme)/jobs/{id}/pause", "yyyyyyy-", "users:read"),
+        .init("POST \(acme)/jobs/{id}/resume", "yyyyyyy-", "users:read"),
+        .init("POST \(acme)/jobs/{id}/cancel", "yyyyyyy-", "users:read"),
+        .init("POST \(acme)/jobs/{id}/undo", "yyyyyyy-", "users:read"),
+        .init("GET /v1/jobs", "yyyyy", "users:read", .platform),
+        .init("GET /v1/jobs/{id}", "yyyyy", "users:read", .platform),
+        .init("GET /v1/jobs/{id}/report", "yyyyy", "users:read", .platform),
+        .init("GET /v1/jobs/{id}/events", "yyyyy", "users:read", .platform),
+        .init("POST /v1/jobs/{id}/pause", "yyyyy", "users:read", .platform),
+        .init("POST /v1/jobs/{id}/resume", "yyyyy", "users:read", .platform),
+        .init("POST /v1/jobs/{id}/cancel", "yyyyy", "users:read", .platform),
+        .init("POST /v1/jobs/{id}/undo", "yyyyy", "users:read", .platform),
     ]
 
     private static let operators: [RouteRight] = [

@@ -64,9 +64,8 @@ struct AuditActionTests {
 
     /// What is read from the database each time.
     private static let uncached: Set = [
-        "attribute_schema", "decisions", "hook_credential", "identity", "invite", "join_link",
-        "link_grant",
-        "operator", "provider",
+        "attribute_schema", "decisions", "hook_credential", "identity", "invite", "job",
+        "join_link", "link_grant", "operator", "provider",
         "session", "sign_up",
     ]
 

@@ -29,4 +29,6 @@ package enum Routes {
         + InviteEndpoints.all
         + JoinLinkEndpoints.all
         + BounceEndpoint.all
+        + JobEndpoints.all
+        + BulkEndpoints.all
 }

@@ -46,6 +46,12 @@ package struct Services: Sendable {
             _, _ in throw Problem.internalError
         }
 
+    /// Waits without blocking a thread; returns at once unless the composition root sets it.
+    package var pause: @Sendable (Duration) async -> Void = { _ in }
+
+    /// The kinds of jobs.
+    package var jobKinds = JobKinds.all
+
     /// Limits callers that verify many keys at once.
     package let batches = BatchSlots()
 

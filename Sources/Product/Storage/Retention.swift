@@ -38,6 +38,8 @@ struct EndedRows: Sendable {
         case users
         /// Deleted tenants, with all their rows.
         case tenants
+        /// Jobs, with their rows.
+        case jobs
     }
 
     var table: String
@@ -48,7 +50,7 @@ struct EndedRows: Sendable {
     var seconds: @Sendable (Retention) -> Int64
     /// A smaller batch was the last.
     var batch: Int {
-        kind == .users || kind == .tenants ? Database.purgeBatch : Database.sweepBatch
+        [.users, .tenants, .jobs].contains(kind) ? Database.purgeBatch : Database.sweepBatch
     }
 
     /// Every table whose rows expire.
@@ -79,6 +81,7 @@ struct EndedRows: Sendable {
         },
         EndedRows(table: "mail", kind: .tenant, column: "created_at") { $0.mail },
         EndedRows(table: "reset_asks", kind: .system, column: "created_at") { _ in 7200 },
+        EndedRows(table: "jobs", kind: .jobs, column: "kept_until") { _ in 0 },
         EndedRows(table: "users", kind: .users, column: "deleted_at") { _ in Retention.deleted },
         EndedRows(table: "tenants", kind: .tenants, column: "deleted_at") { _ in
             Retention.deleted

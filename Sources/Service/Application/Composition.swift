@@ -30,6 +30,8 @@ package struct Composition: Sendable {
     package let mailSender: MailSender?
     /// Started only if a mail server is set.
     package let resetAnswers: ResetAnswers
+    /// Works on jobs.
+    package let jobs: JobRunner
     /// The periodic check of verified domains' DNS records.
     package let domainChecks: DomainChecks
 
@@ -74,6 +76,7 @@ package struct Composition: Sendable {
             pause: externalServices.pause)
         let services = Self.services(core, externalServices, metrics)
         domainChecks = DomainChecks(database: storage, services: services)
+        jobs = JobRunner(database: storage, services: services)
         dispatcher = try Dispatcher(
             endpoints: Routes.all + Contracts.endpoints(core) + HostedSignIn.endpoints(core)
                 + [KeySetEndpoint.endpoint(tokens)],
@@ -104,6 +107,7 @@ package struct Composition: Sendable {
         services.sendsMail = externalServices.mail != nil
         let resolver = TXTResolver(server: externalServices.nameServer)
         services.txtRecords = { try? await resolver.records(of: $0, for: $1) }
+        services.pause = { await EventLoop.pause($0) }
         services.clients = Contracts.descriptions
         services.joining = HostedSignIn.joining(core)
         services.signDocument = { [tokens = core.tokens] in try await tokens.sign($0, type: $1) }

@@ -128,6 +128,9 @@ package final class Service: Sendable {
             task("indexing of attributes failed", every: 5) { try await housekeeping.index() },
             task("domain check failed", every: 600) { try await composition.domainChecks.round() },
         ]
+        for _ in 0..<JobRunner.lanes {
+            tasks.append(task("a job failed", every: 1) { try await composition.jobs.round() })
+        }
         if let mailSender = composition.mailSender {
             tasks += [
                 task("mail sending failed", every: 1) { try await mailSender.round() },
@@ -165,6 +168,7 @@ package final class Service: Sendable {
         prepareToStop()
         for one in periodicTasks { one.stop() }
         composition.mailSender?.stop()
+        composition.jobs.stop()
         // A handshake in progress needs one more round trip.
         await server.drain(
             deadline: .seconds(10), grace: drain > .zero ? .milliseconds(200) : .zero)

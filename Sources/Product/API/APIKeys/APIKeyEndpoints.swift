@@ -24,30 +24,12 @@ enum APIKeyEndpoints {
             access: collection.access(.listKeys),
             query: QueryParameter.list(
                 sorts: ["-created_at", "created_at", "name", "-name"])
-                + [
-                    QueryParameter(
-                        "q", .string(min: 1, max: 255),
-                        "Part of the name; under three characters the beginning of a word."),
-                    QueryParameter("status", .enumeration(of: APIKey.Status.self)),
-                    QueryParameter("environment", .enumeration(of: APIKeySecret.Environment.self)),
-                    QueryParameter("owner_user_id", .uuid),
-                ],
+                + APIKeyFilter.parameters,
             answers: [.list(APIKeyRow.shape)]
         ) { call in
             let list = try call.listQuery()
-            var filter = APIKeyFilter(
-                status: call.query.optionalCase("status"),
-                owner: try await owner(in: call.query, of: call, collection),
-                environment: call.query.optionalString("environment"),
-                text: call.query.optionalString("q"))
-            let tenant = try collection.tenantID(call) ?? .platform
-            if try !collection.permits(call, .listKeys, owner: .tenant(tenant)) {
-                // A caller limited to their own keys gets no others, whatever the filter.
-                let own = call.principal.user ?? call.principal.id ?? .platform
-                if let asked = filter.owner, asked != own {
-                    return call.list([], next: nil, total: Total(0))
-                }
-                filter.owner = own
+            guard let filter = try await APIKeyFilter(call.listFilter, call, collection) else {
+                return call.list([], next: nil, total: Total(0))
             }
             return call.list(try await collection.scope(call).apiKeys(list, filter)) {
                 $0.write(to: &$1, at: call.now)
@@ -56,7 +38,7 @@ enum APIKeyEndpoints {
     }
 
     /// The member `owner_user_id`, of a merged user as the one who is left.
-    private static func owner(
+    static func owner(
         in input: Input, of call: Call, _ collection: APIKeyCollection
     ) async throws -> UUID? {
         let owner = input.optionalUUID("owner_user_id")

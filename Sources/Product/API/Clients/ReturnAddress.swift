@@ -14,17 +14,17 @@ enum ReturnAddress {
 
     /// The addresses that the tenant's clients have; read only if an input has one.
     static func allowed(_ inputs: [Input], _ call: Call) async throws -> [String] {
-        try await allowed(inputs, of: call.tenant.id, call)
+        try await allowed(inputs, of: call.tenant.id, call.services)
     }
 
     /// `tenant` nil: none, so that no address is allowed.
     static func allowed(
-        _ inputs: [Input], of tenant: UUID?, _ call: Call
+        _ inputs: [Input], of tenant: UUID?, _ services: Services
     ) async throws -> [String] {
         guard let tenant, inputs.contains(where: { $0.optionalString("return_to") != nil }) else {
             return []
         }
-        return try await call.services.database.scope(tenant).returnAddresses()
+        return try await services.database.scope(tenant).returnAddresses()
     }
 
     static func fault(

@@ -5,9 +5,8 @@ import Text
 
 /// Reads invites from a body and maps storage's refusals to problems.
 enum InviteAsking {
-    /// `returns`: the addresses that `return_to` may have.
     static func request(
-        _ input: Input, _ call: Call, returns: [String], at pointer: String = ""
+        _ input: Input, _ inviting: Inviting, at pointer: String = ""
     ) throws -> InviteRequest {
         var errors: [FieldError] = []
         let text = try input.string("email")
@@ -16,31 +15,37 @@ enum InviteAsking {
             errors.append(FieldError(pointer + "/email", .invalid, "must be an email address"))
         }
         let expires = input.optionalTimestamp("expires_at")
-        if let expires, let fault = endFault(expires, call, at: pointer) { errors.append(fault) }
-        if let fault = deliveryFault(input, call, at: pointer) { errors.append(fault) }
-        if let fault = ReturnAddress.fault(input, returns, at: pointer) { errors.append(fault) }
+        if let expires, let fault = endFault(expires, inviting.now, at: pointer) {
+            errors.append(fault)
+        }
+        if let fault = deliveryFault(input, inviting.services, at: pointer) { errors.append(fault) }
+        if let fault = ReturnAddress.fault(input, inviting.returns, at: pointer) {
+            errors.append(fault)
+        }
         guard errors.isEmpty, let email else { throw Problem.invalid(errors) }
         var request = InviteRequest(
             email: email, role: input.optionalString("role").flatMap(UserRole.init),
             expiresAt: expires, message: input.optionalString("message"),
-            delivery: delivery(input, call), resend: input.flag("resend"),
-            widest: Permissions.widestInvite(call.principal.subject, in: try call.tenant.id))
+            delivery: delivery(input, inviting.services), resend: input.flag("resend"),
+            widest: Permissions.widestInvite(inviting.principal, in: inviting.tenant))
         request.externalID = input.optionalString("external_id")
         request.returnTo = input.optionalString("return_to")
         return request
     }
 
-    static func endFault(_ end: Timestamp, _ call: Call, at pointer: String = "") -> FieldError? {
-        guard !Invite.lifetimes.contains(seconds(from: call.now, to: end)) else { return nil }
+    static func endFault(
+        _ end: Timestamp, _ now: Timestamp, at pointer: String = ""
+    ) -> FieldError? {
+        guard !Invite.lifetimes.contains(seconds(from: now, to: end)) else { return nil }
         return FieldError(
             pointer + "/expires_at", .outOfRange, "must be 5 minutes to 90 days ahead")
     }
 
     /// Without a mail server the link is shown instead; the refusal says so.
     static func deliveryFault(
-        _ input: Input, _ call: Call, at pointer: String = ""
+        _ input: Input, _ services: Services, at pointer: String = ""
     ) -> FieldError? {
-        guard input.optionalString("delivery") == "mail", !call.services.sendsMail else {
+        guard input.optionalString("delivery") == "mail", !services.sendsMail else {
             return nil
         }
         return FieldError(
@@ -48,15 +53,15 @@ enum InviteAsking {
         )
     }
 
-    static func delivery(_ input: Input, _ call: Call) -> Invite.Delivery {
+    static func delivery(_ input: Input, _ services: Services) -> Invite.Delivery {
         input.optionalString("delivery").flatMap(Invite.Delivery.init)
-            ?? (call.services.sendsMail ? .mail : .link)
+            ?? (services.sendsMail ? .mail : .link)
     }
 
     /// The part of a result that the caller may see: a token that goes by mail is posted in the
     /// same transaction and not shown.
     static func posted(
-        _ result: InviteResult, _ change: Change, _ database: Database, _ call: Call
+        _ result: InviteResult, _ change: Change, _ database: Database, _ publicURL: String
     ) async throws -> InviteResult {
         guard let token = result.token, sameBytes(result.invite.delivery, "mail") else {
             return result
@@ -65,7 +70,7 @@ enum InviteAsking {
         try await change.post(
             OutgoingMail(
                 .invite, to: invite.email, tenantName: try await change.tenantName(),
-                link: invite.acceptURL(token, call.services.publicURL),
+                link: invite.acceptURL(token, publicURL),
                 inviter: invite.inviterName, role: invite.role.rawValue, message: invite.message,
                 expiresAt: invite.expiresAt),
             about: invite.id, as: invite.mailID, in: database)
@@ -113,11 +118,11 @@ enum InviteAsking {
         let database = try call.services.database
         var results = [JSONValue](repeating: .null, count: inputs.count)
         var asked: [(index: Int, request: InviteRequest)] = []
-        let returns = try await ReturnAddress.allowed(inputs, call)
+        let inviting = try await call.inviting(inputs)
         for (index, input) in inputs.enumerated() {
             let pointer = "/invites/\(index)"
             do {
-                asked.append((index, try request(input, call, returns: returns, at: pointer)))
+                asked.append((index, try request(input, inviting, at: pointer)))
             } catch {
                 let email = input.optionalString("email") ?? ""
                 results[index] = refused(index, email, problem(error) ?? .internalError)
@@ -160,7 +165,7 @@ enum InviteAsking {
     ) async throws -> JSONValue {
         do {
             let made = try await change.invite(request, in: database)
-            let result = try await posted(made, change, database, call)
+            let result = try await posted(made, change, database, call.services.publicURL)
             let token = call.isDryRun ? nil : result.token
             return entry(
                 index, request.email.original, result.outcome.rawValue,

@@ -47,7 +47,7 @@ enum InviteEditEndpoint {
         // Responses have milliseconds, the row more: the value as shown is not a change.
         var end = input.optionalTimestamp("expires_at") ?? row.expiresAt
         if sameBytes(end.description, row.expiresAt.description) { end = row.expiresAt }
-        if end != row.expiresAt, let fault = InviteAsking.endFault(end, call) {
+        if end != row.expiresAt, let fault = InviteAsking.endFault(end, call.now) {
             throw Problem.invalid([fault])
         }
         return InviteChange(

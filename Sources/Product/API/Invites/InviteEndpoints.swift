@@ -13,25 +13,12 @@ enum InviteEndpoints {
     private static let list = Endpoint(
         .get, "/v1/tenants/{tenant}/invites", id: "listInvites", tag: "Invites",
         summary: "The tenant's invites, newest first.", access: .own(.readInvites),
-        query: QueryParameter.list(
-            sorts: ["-created_at", "created_at", "email", "-email"], search: true)
-            + [
-                QueryParameter("status", .enumeration(of: Invite.Status.self)),
-                QueryParameter(
-                    "delivery_status",
-                    .array(of: .enumeration(of: Invite.DeliveryStatus.self), max: 4),
-                    "One, or several with commas between."),
-                QueryParameter("external_id", .externalID, "Only invites that give this id."),
-            ],
+        query: QueryParameter.list(sorts: ["-created_at", "created_at", "email", "-email"])
+            + InviteFilter.parameters,
         answers: [.list(InviteRow.shape)]
     ) { call in
         let list = try call.listQuery()
-        var filter = InviteFilter(
-            status: call.query.optionalString("status").flatMap(Invite.Status.init),
-            text: call.query.optionalString("q"))
-        filter.deliveries = call.query.optionalStrings("delivery_status")?
-            .compactMap(Invite.DeliveryStatus.init)
-        filter.externalID = call.query.optionalString("external_id")
+        var filter = InviteFilter(call.listFilter)
         if let own = call.bound(.readInvites) {
             filter.emailKey = try await call.scope.user(own)?.emailKey ?? ""
         }
@@ -42,24 +29,28 @@ enum InviteEndpoints {
 
     private static let create = Endpoint(
         .post, "/v1/tenants/{tenant}/invites", id: "createInvite", tag: "Invites",
-        summary: "Invites one person, or up to 1,000 with a result for each.",
+        summary:
+            "Invites one person, or up to 1,000 with a result for each; up to 10,000 by mail as a job.",
         access: .right(.manageInvites), query: [.dryRun], body: .json(InviteRow.creation),
         answers: [
             .created(InviteRow.withToken),
             Answer(200, .object(InviteRow.withToken.or(whenHas: "results", InviteRow.results))),
+            Answer(202, .object(JobRow.shape)),
             Answer(409, .problem([.userSuspended, .signUpClosed])),
         ],
         problems: [.conflict, .emailTaken, .signUpClosed, .rateLimited], idempotent: true,
         secret: true, time: .seconds(30)
     ) { call in
         if let inputs = call.input.optionalObjects("invites") {
+            if inputs.count > InviteJobs.atOnce {
+                return .accepted(try await InviteJobs.begin(inputs, call), call)
+            }
             return noStore(.ok(try await InviteAsking.list(inputs, call)))
         }
         if call.isDryRun {
             throw Problem.invalid([FieldError("?dry_run", .notAllowed, "is for lists")])
         }
-        let returns = try await ReturnAddress.allowed([call.input], call)
-        let asked = try InviteAsking.request(call.input, call, returns: returns)
+        let asked = try InviteAsking.request(call.input, await call.inviting([call.input]))
         let database = try call.services.database
         let result = try await InviteAsking.answering {
             try await call.scope.change(by: call.actor) { change in
@@ -68,7 +59,8 @@ enum InviteEndpoints {
                     request.mailsLeft = try await change.mailsLeft(.invite)
                 }
                 let made = try await change.invite(request, in: database)
-                return try await InviteAsking.posted(made, change, database, call)
+                return try await InviteAsking.posted(
+                    made, change, database, call.services.publicURL)
             }
         }
         let json = shown(result, call)
@@ -105,12 +97,13 @@ enum InviteEndpoints {
             try await call.scope.change(by: call.actor) { change in
                 let row = try await change.lockInvite(id)
                 try requireRole(call, row.role)
-                if let fault = InviteAsking.deliveryFault(call.input, call) {
+                if let fault = InviteAsking.deliveryFault(call.input, call.services) {
                     throw Problem.invalid([fault])
                 }
                 let sent = try await change.resend(
-                    row, InviteAsking.delivery(call.input, call), in: database)
-                return try await InviteAsking.posted(sent, change, database, call)
+                    row, InviteAsking.delivery(call.input, call.services), in: database)
+                return try await InviteAsking.posted(
+                    sent, change, database, call.services.publicURL)
             }
         }
         return noStore(.ok(shown(result, call), etag: result.invite.etag))
@@ -134,13 +127,14 @@ enum InviteEndpoints {
         return .ok(row.json(at: call.now), etag: row.etag)
     }
 
-    /// A caller may not change an invite with a role that it may not give.
     static func requireRole(_ call: Call, _ role: UserRole) throws {
+        try requireRole(call.principal.subject, role, in: call.tenant.id)
+    }
+
+    /// A caller may not change an invite with a role that it may not give.
+    static func requireRole(_ who: Principal, _ role: UserRole, in tenant: UUID) throws {
         let target = PermissionTarget(role: role)
-        let tenant = try call.tenant.id
-        guard
-            Permissions.permits(call.principal.subject, .manageInvites, in: tenant, target: target)
-                == .allowed
+        guard Permissions.permits(who, .manageInvites, in: tenant, target: target) == .allowed
         else { throw Problem.forbidden("The invite's role is beyond this credential.") }
     }
 

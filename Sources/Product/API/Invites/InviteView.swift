@@ -112,7 +112,8 @@ extension InviteRow {
             item.fields[index].kind = .string(max: 400)
         }
         return ObjectShape(
-            "InviteListCreation", [.required("invites", .array(of: .object(item), max: 1000))])
+            "InviteListCreation",
+            [.required("invites", .array(of: .object(item), max: InviteJobs.most))])
     }()
 
     static let results = ObjectShape(

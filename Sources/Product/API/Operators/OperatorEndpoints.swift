@@ -53,10 +53,10 @@ enum OperatorEndpoints {
         try requireGrant(call, role, in: tenant)
         let token = TokenSecret.make()
         guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
-        if let fault = InviteAsking.deliveryFault(call.input, call) {
+        if let fault = InviteAsking.deliveryFault(call.input, call.services) {
             throw Problem.invalid([fault])
         }
-        let isMailed = InviteAsking.delivery(call.input, call) == .mail
+        let isMailed = InviteAsking.delivery(call.input, call.services) == .mail
         let url = "\(call.services.publicURL)/console/sign-in#token=\(token)"
         let database = try call.services.database
         let row = try await database.scope(tenant ?? .platform).change(by: call.actor) { change in

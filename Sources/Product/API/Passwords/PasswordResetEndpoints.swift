@@ -32,7 +32,7 @@ enum PasswordResetEndpoints {
             // For an unknown tenant a random id: the request is stored alike and finds no rows.
             tenant = try await database.tenant(text)?.id ?? UUID.random()
         }
-        let returns = try await ReturnAddress.allowed([call.input], of: tenant, call)
+        let returns = try await ReturnAddress.allowed([call.input], of: tenant, call.services)
         if let fault = ReturnAddress.fault(call.input, returns) { throw Problem.invalid([fault]) }
         if call.services.sendsMail {
             guard

@@ -55,6 +55,11 @@ package func storageProblem(_ error: any Error) -> Problem? {
                     FieldCode(rawValue: fault.kind.rawValue) ?? .invalid, fault.detail)
             })
     }
+    if error is TooManyJobs {
+        return .rateLimited(
+            "The tenant has \(JobLimits.live) jobs that are not done; wait for one to end.",
+            limit: JobLimits.live, retryAfter: 60)
+    }
     switch StorageFailure(error) {
     case .notFound(let what): return .notFound(what)
     case .versionMismatch:

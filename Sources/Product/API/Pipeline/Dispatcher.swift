@@ -11,6 +11,7 @@ package struct Dispatcher: Sendable {
     let hooks: Hooks
     let services: Services
     let exports: ExportSlots
+    let streams = ExportSlots(.streams)
 
     /// Throws `RouteError` for a malformed or conflicting declaration.
     package init(

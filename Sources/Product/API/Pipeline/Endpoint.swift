@@ -50,6 +50,9 @@ package struct Endpoint: Sendable {
     package var hook: Bool
     /// Another system's contract: the handler reads the query, which our document omits.
     package var isForeign = false
+    /// The response goes on while things happen: its streams are counted, and the caller is checked
+    /// again before each piece.
+    package var isStream = false
     /// A document for everyone, on any origin's pages, without credentials.
     package var isPublicDocument = false
     /// Bytes; a larger body is 413.
@@ -73,7 +76,7 @@ package struct Endpoint: Sendable {
         access: Access, query: [QueryParameter] = [], body: Body = .none, answers: [Answer],
         problems: [Code] = [], idempotent: Bool = false, ifMatch: IfMatch = .ignored,
         secret: Bool = false, hook: Bool = false, maxBody: Int = 1 << 20,
-        time: Duration? = nil,
+        time: Duration? = nil, isStream: Bool = false,
         exists: (@Sendable (Call) async throws -> Bool)? = nil,
         handle: @escaping Handler
     ) {
@@ -93,6 +96,7 @@ package struct Endpoint: Sendable {
         self.hook = hook
         self.maxBody = maxBody
         self.time = time ?? (hook ? Self.hookTime : Self.ordinaryTime)
+        self.isStream = isStream
         self.exists = exists
         self.handle = handle
     }

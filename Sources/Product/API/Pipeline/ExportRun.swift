@@ -91,13 +91,7 @@ final class ExportRun: Sendable {
         let now = dispatcher.hooks.now()
         let limit = dispatcher.exports.limits.seconds
         if now >= exchange.call.now.adding(seconds: limit) { throw TooSlow() }
-        _ = try await dispatcher.origin(&exchange)
-        let principal = try await dispatcher.hooks.recheck(exchange.call.request)
-        guard principal.hasRights(of: exchange.call.principal) else {
-            throw Problem.forbidden("Your rights have changed since the export began.")
-        }
-        _ = try await dispatcher.tenant(&exchange)
-        _ = try dispatcher.permit(&exchange)
+        try await dispatcher.readmit(&exchange)
         state.withLock { [exchange] in $0.exchange = exchange }
         return exchange.call
     }
@@ -109,6 +103,19 @@ final class ExportRun: Sendable {
         exchange.fault = "the export was cut behind \(export.rows) rows: \(error)"
         dispatcher.hooks.record(
             exchange.record(status, took: dispatcher.hooks.now(), since: exchange.call.now))
+    }
+}
+
+extension Dispatcher {
+    /// Checks the origin, the credential and the rights of a response that goes on.
+    func readmit(_ exchange: inout Exchange) async throws {
+        _ = try await origin(&exchange)
+        let principal = try await hooks.recheck(exchange.call.request)
+        guard principal.hasRights(of: exchange.call.principal) else {
+            throw Problem.forbidden("Your rights have changed since this response began.")
+        }
+        _ = try await tenant(&exchange)
+        _ = try permit(&exchange)
     }
 }
 

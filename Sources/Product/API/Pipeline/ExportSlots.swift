@@ -2,8 +2,10 @@ import HTTP
 import Synchronization
 import Text
 
-/// Limits of exports.
+/// Limits of exports, or of other responses that take long.
 package struct ExportLimits: Sendable {
+    /// What is counted, for refusals.
+    var noun = "exports"
     /// Rows of one export; a longer one is cut off.
     package var rows = 10_000_000
     /// Concurrent exports on this replica: each requests the next page as soon as the one before is
@@ -16,6 +18,16 @@ package struct ExportLimits: Sendable {
     package var seconds: Int64 = 3600
 
     package init() {}
+
+    /// Streams of events: each asks the database once a second, and ends after ten minutes, when
+    /// its client asks again.
+    static var streams: ExportLimits {
+        var limits = ExportLimits()
+        limits.noun = "streams"
+        (limits.atOnce, limits.ofOneCaller, limits.ofOneTenant) = (64, 4, 16)
+        limits.seconds = 600
+        return limits
+    }
 }
 
 /// Counts the running exports.
@@ -52,14 +64,15 @@ final class ExportSlots: Sendable {
                 $0 + ($1.key.tenant == caller.tenant ? $1.value : 0)
             }
             if running[caller] ?? 0 >= limits.ofOneCaller {
-                return Self.enough("\(limits.ofOneCaller) exports of yours are running")
+                return Self.enough("\(limits.ofOneCaller) \(limits.noun) of yours are running")
             }
             if caller.tenant != nil, ofTenant >= limits.ofOneTenant {
-                return Self.enough("\(limits.ofOneTenant) exports of your tenant are running")
+                return Self.enough(
+                    "\(limits.ofOneTenant) \(limits.noun) of your tenant are running")
             }
             guard running.values.reduce(0, +) < limits.atOnce else {
                 return Problem(
-                    .unavailable, "Too many exports are running; try again.",
+                    .unavailable, "Too many \(limits.noun) are running; try again.",
                     fields: [Field("retry-after", "\(Self.retryAfter)")])
             }
             running[caller, default: 0] += 1

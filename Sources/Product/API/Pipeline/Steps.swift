@@ -149,6 +149,9 @@ extension Dispatcher {
         if let export = exchange.call.export {
             return try await ExportRun.begin(export, endpoint, exchange, by: self).response
         }
+        if endpoint.isStream {
+            return try await EventRun.begin(endpoint, exchange, by: self)
+        }
         guard endpoint.idempotent, let store = hooks.idempotency,
             let claim = try IdempotencyClaim(exchange.call)
         else {

@@ -16,6 +16,7 @@ package enum Code: String, Sendable, CaseIterable {
     case confirmRequired = "confirm_required"
     case domainUnproved = "domain_unproved"
     case undoConflict = "undo_conflict"
+    case jobState = "job_state"
     case idempotencyMismatch = "idempotency_mismatch"
     case commitUnknown = "commit_unknown"
     case signUpClosed = "sign_up_closed"
@@ -60,7 +61,7 @@ package enum Code: String, Sendable, CaseIterable {
         case .notFound, .inviteUnknown, .joinUnknown: 404
         case .methodNotAllowed: 405
         case .conflict, .requestInProgress, .confirmRequired, .signUpClosed, .emailTaken,
-            .identityConflict, .undoConflict,
+            .identityConflict, .undoConflict, .jobState,
             .identityLinkRequired, .inviteUsed, .inviteExpired, .inviteRevoked, .joinExpired,
             .joinRevoked, .joinUsedUp:
             409

@@ -15,9 +15,9 @@ extension QueryParameter {
 
 extension Call {
     /// Attributes and their values; 422 for a name by which lists do not filter.
-    func attributeFilter() async throws -> [(name: String, value: String)] {
+    func attributes(of filter: ListFilter) async throws -> [(name: String, value: String)] {
         let prefix = "attributes."
-        let asked = query.members.compactMap { member -> (name: String, value: String)? in
+        let asked = filter.input.members.compactMap { member -> (name: String, value: String)? in
             guard member.name.hasPrefix(prefix), let value = member.value.string else { return nil }
             return (String(member.name.dropFirst(prefix.count)), value)
         }
@@ -25,8 +25,11 @@ extension Call {
         let schema = try await scope.attributeSchema()
         let errors = asked.filter { !schema.isReady($0.name) }.map { name, _ in
             schema.unready.contains { sameBytes($0, name) }
-                ? FieldError("?\(prefix)\(name)", .notAllowed, "is being indexed; try again later")
-                : FieldError("?\(prefix)\(name)", .unknown, "is not an indexed attribute")
+                ? FieldError(
+                    "\(filter.pointer)\(prefix)\(name)", .notAllowed,
+                    "is being indexed; try again later")
+                : FieldError(
+                    "\(filter.pointer)\(prefix)\(name)", .unknown, "is not an indexed attribute")
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
         return asked

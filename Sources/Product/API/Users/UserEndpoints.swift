@@ -19,43 +19,18 @@ enum UserEndpoints {
         summary:
             "The users of the tenant, newest first; the deleted by `status=deleted` or their ids.",
         access: .own(.readUsers),
-        query: QueryParameter.list(
-            sorts: ["-created_at", "created_at", "email", "-email"], search: true)
-            + [
-                QueryParameter("ids", .array(of: .uuid, max: 200), "Only these."),
-                QueryParameter("status", .enumeration(of: User.Status.self)),
-                QueryParameter("role", .enumeration(of: UserRole.self)),
-                QueryParameter("provider", .enumeration(of: ProviderKind.self)),
-                QueryParameter("external_id", .externalID, "Only the user with this id."),
-                .attributes,
-                QueryParameter("last_sign_in_since", .timestamp, "Not before."),
-                QueryParameter("last_sign_in_until", .timestamp, "Before."),
-                QueryParameter("never_signed_in", .bool, "Only those who never did."),
-                QueryParameter(
-                    "awaiting_approval", .bool, "Only those who asked to join and wait."),
-            ],
+        query: QueryParameter.list(sorts: ["-created_at", "created_at", "email", "-email"])
+            + UserFilter.parameters,
         answers: [.list(UserRow.shape)]
     ) { call in
         let list = try call.listQuery()
-        var filter = UserFilter(
-            text: call.query.optionalString("q"), status: call.query.optionalCase("status"),
-            role: call.query.optionalCase("role"),
-            provider: call.query.optionalString("provider"))
         if let own = call.bound(.readUsers) {
             return call.list(
                 ListPage(
                     whole:
                         try await call.scope.user(own).map { [$0.seen(by: call)] } ?? []))
         }
-        if let ids = call.query.optionalStrings("ids")?.compactMap({ UUID($0) }) {
-            filter.ids = try await call.scope.survivors(of: ids)
-        }
-        filter.externalID = call.query.optionalString("external_id")
-        filter.attributes = try await call.attributeFilter()
-        filter.signedInSince = call.query.optionalTimestamp("last_sign_in_since")
-        filter.signedInUntil = call.query.optionalTimestamp("last_sign_in_until")
-        filter.neverSignedIn = call.query.flag("never_signed_in")
-        filter.awaitingApproval = call.query.flag("awaiting_approval")
+        let filter = try await UserFilter(call.listFilter, call)
         return call.list(try await call.scope.users(list, filter))
     }
 

@@ -45,6 +45,15 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case inviteRevoked = "invite.revoked"
     case inviteUpdated = "invite.updated"
 
+    case jobCancelled = "job.cancelled"
+    case jobCreated = "job.created"
+    case jobFailed = "job.failed"
+    case jobFinished = "job.finished"
+    case jobPaused = "job.paused"
+    case jobResumed = "job.resumed"
+    case jobUndoBegun = "job.undo_begun"
+    case jobUndone = "job.undone"
+
     case joinLinkCreated = "join_link.created"
     case joinLinkRevoked = "join_link.revoked"
     case joinLinkUsed = "join_link.used"
@@ -132,6 +141,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
             .identityRemoved, .identityUnlinked, .inviteAccepted, .inviteCreated,
             .inviteMailBounced, .inviteMailRefused, .inviteOtherAddress, .inviteResent,
             .inviteRevoked, .inviteUpdated,
+            .jobCancelled, .jobCreated, .jobFailed, .jobFinished, .jobPaused, .jobResumed,
+            .jobUndoBegun, .jobUndone,
             .joinLinkCreated, .joinLinkRevoked, .joinLinkUsed,
             .linkGrantCreated, .linkGrantRefused, .linkGrantUsed, .operatorConfirmed,
             .operatorCreated, .operatorDeleted, .operatorPasswordReset,

@@ -46,6 +46,9 @@ extension Database {
             case .users:
                 guard let done = try await purgeUsers(deletedBy: end) else { return false }
                 count = done
+            case .jobs:
+                guard let done = try await removeJobs(keptUntil: end) else { return false }
+                count = done
             case .tenants:
                 guard let done = try await purgeTenants(deletedBy: end) else { return false }
                 count = done

@@ -10,10 +10,11 @@ extension Change {
     private static let answerMailSeconds: Int64 = 7 * 86_400
 
     /// Lets the person in.
-    package func approveUser(_ row: UserRow) async throws -> UserRow {
+    package func approveUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         if row.status == .active { return row }
         try requireWaiting(row)
-        return try await setStatus(row, .active, before: nil, action: .userApproved)
+        return try await setStatus(
+            row, .active, before: nil, action: .userApproved, reason: reason)
     }
 
     /// Turns the person away: the row is deleted, so that it can be restored, and its person may

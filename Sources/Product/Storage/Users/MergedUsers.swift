@@ -58,6 +58,13 @@ extension TenantScope {
 }
 
 extension Change {
+    /// As of a scope.
+    package func winner(over id: UUID) async throws -> UUID? {
+        try await query(
+            "SELECT user_id FROM merged_users WHERE tenant_id = \(tenant) AND id = \(id)"
+        ).first?.get(0)
+    }
+
     /// Runs statements that see the rows of merged users.
     func seeingMerged<Result>(_ body: () async throws -> Result) async throws -> Result {
         queryLater("SELECT set_config('app.merged', 'on', true)")

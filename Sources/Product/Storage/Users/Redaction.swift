@@ -48,6 +48,7 @@ extension Change {
             UPDATE reset_asks SET email_key = NULL, next_at = NULL
             WHERE tenant_id = \(tenant) AND email_key = ANY (\(keys))
             """)
+        try await redactJobs(of: row.id, keys)
         for table in ["pending_choices", "reservations"] {
             try await query(
                 """
@@ -57,6 +58,27 @@ extension Change {
         }
         guard isAddressOwn else { return }
         try await redactUnplacedDecisions(of: row, database)
+    }
+
+    /// What jobs still have to do about the person, and who made them. A row that waits fails then.
+    private func redactJobs(of user: UUID, _ keys: [String]) async throws {
+        try await query(
+            """
+            UPDATE job_rows SET input = NULL, email_key = NULL
+            WHERE tenant_id = \(tenant) AND email_key = ANY (\(keys))
+            """)
+        try await query(
+            """
+            UPDATE job_rows SET effect = NULL
+            WHERE tenant_id = \(tenant) AND target_id = \(user) AND effect IS NOT NULL
+            """)
+        for role in ["created_by", "actor"] {
+            try await query(
+                """
+                UPDATE jobs SET \(raw: role)_name = '' WHERE tenant_id = \(tenant)
+                    AND \(raw: role)_type = 'user' AND \(raw: role)_id = \(user.description)
+                """)
+        }
     }
 
     /// Stored responses about the user; those that contain a secret are sealed under the caller's

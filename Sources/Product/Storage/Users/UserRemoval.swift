@@ -13,10 +13,11 @@ extension Database {
 
 extension Change {
     /// Ends sessions, revokes invites, and keeps the row for the days of `Retention.deleted`.
-    package func deleteUser(_ row: UserRow) async throws {
+    package func deleteUser(_ row: UserRow, reason: String? = nil) async throws {
         if row.status == .deleted { return alreadyApplied() }
         try await endAccess(of: row)
-        _ = try await setStatus(row, .deleted, before: row.status, action: .userDeleted)
+        _ = try await setStatus(
+            row, .deleted, before: row.status, action: .userDeleted, reason: reason)
     }
 
     /// Ends what could still let the person in.

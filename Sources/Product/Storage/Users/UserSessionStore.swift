@@ -88,12 +88,16 @@ extension Change {
 
     /// Ends one session, or all of them if `id` is nil: then older tokens of providers are refused
     /// as well, and pending links become invalid. 404 if the session is not the user's.
-    package func endSessions(of user: UserRow, id: UUID? = nil) async throws {
+    package func endSessions(
+        of user: UserRow, id: UUID? = nil, reason: String? = nil
+    ) async throws {
         var sql: SQL = "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user.id)"
         if let id { sql += " AND id = \(id)" }
         let ended = try await query(sql).affected
         if id != nil, ended == 0 { throw StorageFailure.notFound("session") }
         if id == nil { try await signOut(user) }
-        if ended > 0 || id == nil { try await audit(.sessionEnded, user.target) }
+        var changes = AuditChanges()
+        changes.add("reason", nil, reason)
+        if ended > 0 || id == nil { try await audit(.sessionEnded, user.target, changes) }
     }
 }

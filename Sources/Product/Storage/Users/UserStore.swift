@@ -39,7 +39,9 @@ extension Change {
     /// `new`: the row with another name, role, external id or attributes; its other members are not
     /// read.
     /// 409 `conflict` if another user has the external id. Throws `AttributeFaults`.
-    package func editUser(_ row: UserRow, to new: UserRow) async throws -> UserRow {
+    package func editUser(
+        _ row: UserRow, to new: UserRow, reason: String? = nil
+    ) async throws -> UserRow {
         var changes = AuditChanges()
         changes.add("name", row.name, new.name)
         changes.add("role", row.role, new.role)
@@ -49,6 +51,7 @@ extension Change {
             alreadyApplied()
             return row
         }
+        changes.add("reason", nil, reason)
         let schema = try await check(new.attributes, after: row.attributes)
         // What is not changed is the user's own already.
         if new.externalID != row.externalID { try await requireFree(new.externalID, for: row) }
@@ -80,25 +83,26 @@ extension Change {
         return try await editUser(row, to: new)
     }
 
-    /// Suspends the user and revokes the invites to the address.
-    package func suspendUser(_ row: UserRow) async throws -> UserRow {
+    /// Suspends the user and revokes the invites to the address. `reason`: for the audit.
+    package func suspendUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         if row.status == .suspended {
             alreadyApplied()
             return row
         }
         try require(row, row.status != .deleted)
         try await revokeInvites(to: row)
-        return try await setStatus(row, .suspended, before: row.status, action: .userSuspended)
+        return try await setStatus(
+            row, .suspended, before: row.status, action: .userSuspended, reason: reason)
     }
 
     /// Restores the status before the suspension.
-    package func resumeUser(_ row: UserRow) async throws -> UserRow {
+    package func resumeUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         try require(row, row.status != .deleted)
         guard row.status == .suspended else { return row }
         try await requireReachable(row)
         return try await setStatus(
             row, row.statusBefore == .pending ? .pending : .active, before: nil,
-            action: .userResumed)
+            action: .userResumed, reason: reason)
     }
 
     /// Restores a user who was deleted less than 30 days ago.

@@ -1,0 +1,187 @@
+import Domain
+import JSON
+import Storage
+import Text
+
+/// An action on many users, as the one on a single user does it.
+struct UserAction: BulkAction {
+    enum Verb: String, Sendable, CaseIterable {
+        case suspend, resume, delete, approve
+        case setRole = "set_role"
+        case endSessions = "end_sessions"
+        case revokeKeys = "revoke_keys"
+    }
+
+    static let target = "user"
+
+    var verb: Verb
+    var reason: String?
+    var role: UserRole?
+
+    init(_ verb: Verb, reason: String?, role: UserRole?) {
+        self.verb = verb
+        self.reason = reason
+        self.role = role
+    }
+
+    init?(_ parameters: JSONParameters) {
+        guard let verb = parameters["action"].flatMap(Verb.init) else { return nil }
+        self.init(
+            verb, reason: parameters["reason"], role: parameters["role"].flatMap(UserRole.init))
+    }
+
+    var parameters: JSONParameters {
+        JSONParameters([
+            ("action", verb.rawValue), ("reason", reason), ("role", role?.rawValue),
+        ])
+    }
+
+    var right: Right {
+        switch verb {
+        case .suspend: .suspendUsers
+        case .resume: .resumeUsers
+        case .delete: .deleteUsers
+        case .approve: .approveUsers
+        case .setRole: .editUsers
+        case .endSessions: .endSessions
+        case .revokeKeys: .revokeKeys
+        }
+    }
+
+    var undoRight: Right? {
+        switch verb {
+        case .suspend: .resumeUsers
+        case .resume: .suspendUsers
+        case .delete: .restoreUsers
+        case .setRole: .editUsers
+        case .approve, .endSessions, .revokeKeys: nil
+        }
+    }
+
+    func act(on id: UUID, row: Int, at place: BulkContext) async throws -> JobResult {
+        let change = place.change
+        let user = try await locked(id, change)
+        try Self.require(right, over: user, place)
+        var result = JobResult(row: row, .done, targetType: Self.target, targetID: id)
+        switch verb {
+        case .suspend:
+            let after = try await change.suspendUser(user, reason: reason)
+            Self.settle(&result, user.status == .suspended, user, after)
+        case .resume:
+            let after = try await change.resumeUser(user, reason: reason)
+            Self.settle(&result, user.status != .suspended, user, after)
+        case .approve:
+            let approved = try await change.approveUser(user, reason: reason)
+            if user.status == .active {
+                result.status = .unchanged
+            } else if place.services.sendsMail {
+                try await change.tellOfAnswer(to: approved, .joinApproved, in: place.database)
+            }
+        case .delete:
+            try await change.deleteUser(user, reason: reason)
+            let after = try await change.lockUser(id)
+            Self.settle(&result, user.status == .deleted, user, after)
+        case .setRole: try await setRole(of: user, &result, place)
+        case .endSessions: try await change.endSessions(of: user, reason: reason)
+        case .revokeKeys:
+            if try await change.revokeAPIKeys(owner: id, reason: reason) == 0 {
+                result.status = .unchanged
+            }
+        }
+        return result
+    }
+
+    private func setRole(
+        of user: UserRow, _ result: inout JobResult, _ place: BulkContext
+    ) async throws {
+        guard user.status != .deleted else {
+            throw Problem(.conflict, "The user is deleted; restore it first.")
+        }
+        let role = role ?? user.role
+        try Self.requireRole(role, place)
+        var next = user
+        next.role = role
+        let after = try await place.change.editUser(user, to: next, reason: reason)
+        Self.settle(&result, user.role == role, user, after)
+    }
+
+    func undo(_ result: JobResult, at place: BulkContext) async throws -> JobResult {
+        guard let id = result.targetID, let effect = result.effect else {
+            return JobResult(row: result.row, .kept, code: "no_undo")
+        }
+        let change = place.change
+        let user = try await locked(id, change)
+        try Self.require(undoRight ?? right, over: user, place)
+        guard effect["version"] == .int(user.version) else {
+            return JobResult(
+                row: result.row, .kept, code: "changed",
+                detail: "The user was changed after the job.")
+        }
+        switch verb {
+        case .suspend: _ = try await change.resumeUser(user)
+        case .resume: _ = try await change.suspendUser(user)
+        case .delete: _ = try await change.restoreUser(user)
+        case .setRole:
+            guard let role = effect["role"]?.string.flatMap(UserRole.init) else {
+                return JobResult(row: result.row, .kept, code: "no_undo")
+            }
+            try Self.requireRole(role, place)
+            var next = user
+            next.role = role
+            _ = try await change.editUser(user, to: next)
+        case .approve, .endSessions, .revokeKeys:
+            return JobResult(row: result.row, .kept, code: "no_undo")
+        }
+        return JobResult(row: result.row, .undone)
+    }
+
+    /// 409 with the id of the user into whom this one was merged.
+    private func locked(_ id: UUID, _ change: Change) async throws -> UserRow {
+        do {
+            return try await change.lockUser(id)
+        } catch StorageFailure.notFound {
+            guard let winner = try await change.winner(over: id) else {
+                throw Problem.notFound("user")
+            }
+            throw Problem.conflict("The user was merged.", with: winner.description)
+        }
+    }
+
+    /// No caller acts in bulk on the own row, nor a person on one of a higher role: by a filter that
+    /// happens without being meant.
+    private static func require(_ right: Right, over user: UserRow, _ place: BulkContext) throws {
+        try place.require(right, owner: user.id)
+        switch place.principal {
+        case .user(let own, let role, _), .key(_, .user(let own, let role, _), _):
+            guard own != user.id else { throw Problem.forbidden("This is the caller's own row.") }
+            try require(user.role, atMost: role)
+        case .operator, .key, .anyone: break
+        }
+    }
+
+    /// A person gives no role above the own.
+    private static func requireRole(_ role: UserRole, _ place: BulkContext) throws {
+        switch place.principal {
+        case .user(_, let own, _), .key(_, .user(_, let own, _), _):
+            try require(role, atMost: own)
+        case .operator, .key, .anyone: break
+        }
+    }
+
+    private static func require(_ role: UserRole, atMost own: UserRole) throws {
+        guard role <= own else { throw Problem.forbidden("The role is above the caller's own.") }
+    }
+
+    /// What an undo compares: the version that the action left.
+    private static func settle(
+        _ result: inout JobResult, _ isUnchanged: Bool, _ before: UserRow, _ after: UserRow
+    ) {
+        if isUnchanged {
+            result.status = .unchanged
+            return
+        }
+        result.effect = .object([
+            .init("version", .int(after.version)), .init("role", .string(before.role.rawValue)),
+        ])
+    }
+}

@@ -1,0 +1,108 @@
+import Domain
+import JSON
+import Storage
+import Text
+
+/// Jobs that make the invites of a list that is too long for one answer.
+struct InviteJobs: JobKind {
+    static let name = "invites"
+
+    var name: String { Self.name }
+
+    func rights(_ job: JobRow) -> [Right] { [.manageInvites] }
+
+    /// The rows are handled in the order of their addresses, as in a list, so that two lists do not
+    /// wait for each other.
+    func step(_ work: JobWork, _ services: Services) async throws -> JobStep {
+        let rows = try await work.waiting()
+        let inputs = rows.compactMap { Input(object: $0.input) }
+        let inviting = Inviting(
+            principal: work.principal, tenant: work.job.tenant, services: services,
+            now: work.change.now,
+            returns: try await ReturnAddress.allowed(inputs, of: work.job.tenant, services))
+        var left = try await work.change.mailsLeft(.invite)
+        var quotas = try await work.change.inviteQuotas()
+        var results: [JobResult] = []
+        for row in rows.sorted(by: { Self.order($0) < Self.order($1) }) {
+            let result = try await work.row(row.row) {
+                // A purge of the person has removed what was asked.
+                guard let input = Input(object: row.input) else { throw Problem.notFound("row") }
+                var request = try InviteAsking.request(input, inviting)
+                request.mailsLeft = left
+                request.quotas = quotas
+                return try await invite(request, row.row, work.change, services)
+            }
+            if result.status == .done {
+                left -= 1
+                quotas.use()
+            }
+            results.append(result)
+        }
+        return JobStep(results, isLast: rows.count < work.limit)
+    }
+
+    private static func order(_ row: WaitingRow) -> (String, Int) {
+        (row.input["email"]?.string?.lowercased() ?? "", row.row)
+    }
+
+    private func invite(
+        _ request: InviteRequest, _ row: Int, _ change: Change, _ services: Services
+    ) async throws -> JobResult {
+        let database = try services.database
+        let made = try await change.invite(request, in: database)
+        _ = try await InviteAsking.posted(made, change, database, services.publicURL)
+        // An invite that was there before is not the job's to revoke.
+        return JobResult(
+            row: row, made.outcome == .existing ? .unchanged : .done,
+            targetType: InviteAction.target, targetID: made.invite.id,
+            effect: made.outcome == .created ? .object([]) : nil)
+    }
+
+    /// Revokes the invite if it is still pending.
+    func undo(
+        _ row: JobResult, _ work: JobWork, _ services: Services
+    ) async throws -> JobResult {
+        guard let id = row.targetID else { throw Problem.notFound("invite") }
+        let invite = try await work.change.lockInvite(id)
+        try InviteEndpoints.requireRole(work.principal, invite.role, in: work.job.tenant)
+        let status = invite.status(at: work.change.now)
+        guard status == .pending || status == .expired else {
+            return JobResult(
+                row: row.row, .kept, code: "changed",
+                detail: "The invite is \(status.rawValue).")
+        }
+        _ = try await work.change.revoke(invite, in: services.database)
+        return JobResult(row: row.row, .undone)
+    }
+
+    /// More are a job.
+    static let atOnce = 1000
+    static let most = 10_000
+
+    /// Makes the job of a list. Its mails are sent as the rows are handled; a link is shown in no
+    /// report, so each invite has to go by mail.
+    static func begin(_ inputs: [Input], _ call: Call) async throws -> JobRow {
+        let faults = inputs.enumerated().compactMap { index, input in
+            InviteAsking.delivery(input, call.services) == .mail
+                ? nil
+                : FieldError(
+                    "/invites/\(index)/delivery", .notAllowed,
+                    "shows a link, which a list of over \(atOnce) cannot; it has to go by mail")
+        }
+        if !faults.isEmpty { throw Problem.invalid(faults) }
+        let rows = inputs.enumerated().map { index, input in
+            (
+                row: index + 1,
+                emailKey: (try? EmailAddress(input.optionalString("email") ?? ""))?.key ?? "",
+                input: JSONValue.object(input.members)
+            )
+        }
+        await (try call.services.database).analyzeGrownTables()
+        return try await call.scope.change(by: call.actor) { change in
+            let job = try await change.createJob(
+                name, .object([]), total: rows.count, by: call.jobMaker, isDryRun: call.isDryRun)
+            try await change.addRows(to: job.id, rows)
+            return job
+        }
+    }
+}

@@ -1,0 +1,17 @@
+import Text
+
+/// The kinds of jobs that the service knows, one line each.
+package struct JobKinds: Sendable {
+    package static let all = JobKinds(BulkEndpoints.kinds + [InviteJobs()])
+
+    private let kinds: [any JobKind]
+
+    package init(_ kinds: [any JobKind]) { self.kinds = kinds }
+
+    package var names: [String] { kinds.map(\.name) }
+
+    /// Nil for a kind of another version of the service.
+    package func named(_ name: String) -> (any JobKind)? {
+        kinds.first { sameBytes($0.name, name) }
+    }
+}

@@ -1,0 +1,117 @@
+import Storage
+import Synchronization
+
+/// Works on jobs, each slice of one by one runner; any number of replicas may run any number.
+package final class JobRunner: Sendable {
+    /// Where a slice ends, so that other tenants' jobs get their turn.
+    static let slice: Duration = .seconds(10)
+    /// Batches of one job that fail one after another before the job fails.
+    static let attempts = 5
+    /// After so many failures a slice begins row by row, so that all before the bad one are done.
+    static let cautious = 2
+    /// Jobs that one process works on at a time.
+    package static let lanes = 4
+
+    private let database: Database
+    private let services: Services
+    private let kinds: JobKinds
+    private let isStopped = Atomic<Bool>(false)
+    /// Called before each batch's transaction; for tests.
+    package let beforeBatch: @Sendable (JobRow) async throws -> Void
+
+    package init(
+        database: Database, services: Services, kinds: JobKinds = .all,
+        beforeBatch: @escaping @Sendable (JobRow) async throws -> Void = { _ in }
+    ) {
+        self.database = database
+        self.services = services
+        self.kinds = kinds
+        self.beforeBatch = beforeBatch
+    }
+
+    /// Ends the slices in progress behind their batch.
+    package func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    private var stops: Bool { isStopped.load(ordering: .relaxed) }
+
+    /// Works until no job is due.
+    package func round() async throws {
+        try await database.releaseJobs()
+        while !stops, try await slice() {}
+    }
+
+    /// One slice of the job that waits longest; false if there is none.
+    package func slice() async throws -> Bool {
+        for due in try await database.dueJobs() {
+            if let job = try await database.takeJob(due) {
+                try await work(on: job)
+                return true
+            }
+            if stops { return false }
+        }
+        return false
+    }
+
+    /// After each batch the runner rests half as long as the batch took: a job has two thirds of
+    /// one connection's time, and the rows that it locks are free in between.
+    private func work(on taken: JobRow) async throws {
+        guard let kind = kinds.named(taken.kind) else {
+            // A newer version of the service knows it.
+            return try await database.yieldJob(taken, after: Database.jobLease)
+        }
+        let clock = ContinuousClock()
+        let start = clock.now
+        var job = taken
+        var mark = start
+        var single = taken.attempts >= Self.cautious ? kind.batch : 0
+        while true {
+            let began = clock.now
+            let row = try await guarded(job) {
+                try await self.batch(of: job, kind, isSingle: single > 0, worked: began - mark)
+            }
+            single -= 1
+            mark = began
+            guard let row, row.status == .running else { return }
+            job = row
+            if stops || clock.now - start > Self.slice {
+                return try await database.yieldJob(job)
+            }
+            await services.pause((clock.now - began) / 2)
+        }
+    }
+
+    private func batch(
+        of job: JobRow, _ kind: any JobKind, isSingle: Bool, worked: Duration
+    ) async throws -> JobRow? {
+        try await beforeBatch(job)
+        return try await database.runBatch(
+            of: job, limit: isSingle ? 1 : kind.batch, worked: Int(worked / .microseconds(1)),
+            attempts: isSingle ? job.attempts : 0, rights: { kind.rights($0) },
+            body: { work in
+                work.job.isUndoing
+                    ? try await work.undone(by: kind, self.services)
+                    : try await kind.step(work, self.services)
+            },
+            ended: { try await kind.ended($0, $1) })
+    }
+
+    /// A batch that failed is tried again after a while, by any runner.
+    private func guarded(
+        _ job: JobRow, _ batch: () async throws -> JobRow?
+    ) async throws -> JobRow? {
+        do {
+            return try await batch()
+        } catch {
+            // The database is away, or it is not known what became of it: the lease decides.
+            if StorageFailure(error) != nil { throw error }
+            if job.attempts + 1 >= Self.attempts, let kind = kinds.named(job.kind) {
+                _ = try await database.failJob(job, reason: "internal_error") {
+                    try await kind.ended($0, $1)
+                }
+            } else {
+                try await database.yieldJob(job, after: Int64(job.attempts + 1), failed: true)
+            }
+            throw error
+        }
+    }
+}

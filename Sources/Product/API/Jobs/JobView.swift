@@ -1,0 +1,107 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+extension JobRow {
+    func write(to json: inout JSONWriter, at now: Timestamp) {
+        json.object {
+            $0.member("id", id)
+            $0.member("tenant_id", tenant)
+            $0.member("kind", kind)
+            $0.member("status", status)
+            $0.member("undoing", isUndoing)
+            $0.member("reason", reason)
+            $0.member("dry_run", isDryRun)
+            $0.object("progress") {
+                $0.member("done", done)
+                $0.member("failed", failed)
+                $0.member("total", total)
+                $0.member("rate", rate.map { JSONValue.number("\($0)") } ?? .null)
+                $0.member("eta", eta(at: now))
+            }
+            $0.member("undone", undone)
+            $0.member("kept", kept)
+            $0.object("created_by") {
+                $0.member("type", createdByType)
+                $0.member("id", createdByID)
+                $0.member("name", createdByName)
+            }
+            $0.member("created_at", createdAt)
+            $0.member("started_at", startedAt)
+            $0.member("finished_at", finishedAt)
+            $0.member("undo_until", undoUntil)
+        }
+    }
+
+    func json(at now: Timestamp) -> JSONValue { .written { write(to: &$0, at: now) } }
+
+    var etag: String { ETag.version(version) }
+
+    /// Rows that were handled in this direction.
+    private var handled: Int { isUndoing ? undone + kept : done + failed }
+
+    /// Rows a second, to a tenth; nil before the first batch.
+    private var rate: Double? {
+        guard worked > 0, handled > 0 else { return nil }
+        return (Double(handled) / (Double(worked) / 1_000_000) * 10).rounded() / 10
+    }
+
+    private func eta(at now: Timestamp) -> Timestamp? {
+        guard status == .running, let total, let rate, rate > 0 else { return nil }
+        let left = max(0, isUndoing ? done - handled : total - handled)
+        return now.adding(seconds: Int64((Double(left) / rate).rounded(.up)))
+    }
+
+    private static let count = Kind.integer(0...Int.max)
+
+    static let shape = ObjectShape(
+        "Job",
+        [
+            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid),
+            .readOnly("kind", .string(), "What it does: `users_actions`."),
+            .readOnly("status", .enumeration(of: JobRow.Status.self)),
+            .readOnly("undoing", .bool, "Whether what it did is being taken back."),
+            .readOnly(
+                "reason", .string(), nullable: true,
+                "Why it is paused (`requested`, `tenant_suspended`, `rights_lost`) or failed."),
+            .readOnly("dry_run", .bool, "Whether it only says what would happen."),
+            .readOnly("progress", .object(progress), "How far it is."),
+            .readOnly("undone", count, "Rows that an undo took back."),
+            .readOnly("kept", count, "Rows that an undo left as they are."),
+            .readOnly(
+                "created_by",
+                .object(
+                    ObjectShape(
+                        "JobMaker",
+                        [
+                            .readOnly("type", .string()), .readOnly("id", .string()),
+                            .readOnly("name", .string()),
+                        ])), "Who made it."),
+            .readOnly("created_at", .timestamp),
+            .readOnly("started_at", .timestamp, nullable: true, "When it began."),
+            .readOnly("finished_at", .timestamp, nullable: true, "When it ended."),
+            .readOnly(
+                "undo_until", .timestamp, nullable: true,
+                "Until then it can be undone; `null`: there is nothing to undo."),
+        ])
+
+    private static let progress = ObjectShape(
+        "JobProgress",
+        [
+            .readOnly("done", count, "Rows that were handled, or needed nothing."),
+            .readOnly("failed", count, "Rows that were refused."),
+            .readOnly("total", count, nullable: true, "Rows in all; `null` is not known yet."),
+            .readOnly("rate", .any, nullable: true, "Rows a second; `null` before the first."),
+            .readOnly("eta", .timestamp, nullable: true, "When it may be done."),
+        ])
+}
+
+extension Call {
+    /// In whose name a job of this call acts.
+    var jobMaker: JobMaker {
+        JobMaker(
+            type: actor.type, id: actor.id, name: actor.name, home: principal.tenant)
+    }
+}

@@ -1,0 +1,53 @@
+import HTTP
+import Synchronization
+import Text
+
+/// A response whose pieces come as things happen: it counts among the streams, and before each
+/// piece its caller is checked again.
+final class EventRun: Sendable {
+    private let dispatcher: Dispatcher
+    private let slot: ExportSlots.Slot
+    private let exchange: Mutex<Exchange>
+    private let pieces: @Sendable () async throws -> [UInt8]?
+
+    static func begin(
+        _ endpoint: Endpoint, _ exchange: Exchange, by dispatcher: Dispatcher
+    ) async throws -> Response {
+        let slot = try dispatcher.streams.take(for: exchange.call.principal)
+        var response = try await endpoint.handle(exchange.call)
+        guard case .stream(let pieces) = response.body else { return response }
+        let run = EventRun(pieces, exchange, dispatcher, slot)
+        response.body = .stream { try await run.next() }
+        return response
+    }
+
+    private init(
+        _ pieces: @escaping @Sendable () async throws -> [UInt8]?, _ exchange: Exchange,
+        _ dispatcher: Dispatcher, _ slot: ExportSlots.Slot
+    ) {
+        self.pieces = pieces
+        self.dispatcher = dispatcher
+        self.slot = slot
+        self.exchange = Mutex(exchange)
+    }
+
+    /// An empty piece only gives time to check; on the wire it would be the end.
+    private func next() async throws -> [UInt8]? {
+        while let piece = try await pieces() {
+            guard try await isAdmitted() else { return nil }
+            if !piece.isEmpty { return piece }
+        }
+        return nil
+    }
+
+    /// False after the longest time of a stream. Throws if the caller may no longer read, which
+    /// cuts it.
+    private func isAdmitted() async throws -> Bool {
+        var exchange = exchange.withLock { $0 }
+        let limit = dispatcher.streams.limits.seconds
+        if dispatcher.hooks.now() >= exchange.call.now.adding(seconds: limit) { return false }
+        try await dispatcher.readmit(&exchange)
+        self.exchange.withLock { [exchange] in $0 = exchange }
+        return true
+    }
+}

@@ -1,0 +1,122 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// The job is in a state in which this cannot be done.
+package struct WrongJobState: Error, Sendable {
+    package var detail: String
+}
+
+/// What people do to a job. The row is locked.
+extension Change {
+    package func pauseJob(_ job: JobRow) async throws -> JobRow {
+        guard job.status == .queued || job.status == .running else {
+            throw WrongJobState(detail: "The job is \(job.status.rawValue), so it cannot pause.")
+        }
+        return try await pauseJob(job, .requested)
+    }
+
+    func pauseJob(_ job: JobRow, _ reason: JobPause) async throws -> JobRow {
+        try await set(
+            job, .paused, .jobPaused,
+            "due_at = NULL, reason = \(reason.rawValue)")
+    }
+
+    /// From now on it acts in the name of `maker`.
+    package func resumeJob(_ job: JobRow, by maker: JobMaker) async throws -> JobRow {
+        guard job.status == .paused else {
+            throw WrongJobState(detail: "The job is \(job.status.rawValue), not paused.")
+        }
+        return try await queue(job, .jobResumed, "actor_type = \(maker.type)", by: maker)
+    }
+
+    /// What is done stays, and can be undone.
+    package func cancelJob(_ job: JobRow) async throws -> JobRow {
+        guard job.status.isLive else {
+            throw WrongJobState(detail: "The job is \(job.status.rawValue) already.")
+        }
+        guard !job.isUndoing else {
+            throw WrongJobState(detail: "The job is being undone, which can only pause.")
+        }
+        return try await end(job, .cancelled)
+    }
+
+    /// Takes back what was done, row by row, the last first; in the name of `maker`.
+    package func undoJob(_ job: JobRow, by maker: JobMaker) async throws -> JobRow {
+        guard [.done, .cancelled, .failed].contains(job.status) else {
+            throw WrongJobState(
+                detail: job.status == .undone
+                    ? "The job is undone already."
+                    : "The job is \(job.status.rawValue): cancel it first.")
+        }
+        guard let until = job.undoUntil else {
+            throw WrongJobState(detail: "There is nothing that can be undone.")
+        }
+        guard now < until else {
+            throw WrongJobState(detail: "A job can be undone for 30 days after its end.")
+        }
+        return try await queue(
+            job, .jobUndoBegun,
+            """
+            is_undoing = true, position = \(Int.max), finished_at = NULL, kept_until = NULL,
+            worked_us = 0, actor_type = \(maker.type)
+            """, by: maker)
+    }
+
+    private func queue(
+        _ job: JobRow, _ action: AuditAction, _ more: SQL, by maker: JobMaker
+    ) async throws -> JobRow {
+        try await set(
+            job, .queued, action,
+            """
+            due_at = \(now), reason = NULL, attempts = 0, actor_id = \(maker.id),
+            actor_name = \(maker.name), actor_home = \(maker.home), \(more)
+            """)
+    }
+
+    /// The job's end: nothing of what was asked is kept, and what was done until it cannot be
+    /// undone any more.
+    func end(_ job: JobRow, _ status: JobRow.Status, reason: String? = nil) async throws -> JobRow {
+        try await query(
+            """
+            UPDATE job_rows SET input = NULL, email_key = NULL
+            WHERE tenant_id = \(tenant) AND job_id = \(job.id)
+                AND (input IS NOT NULL OR email_key IS NOT NULL)
+            """)
+        let until = now.adding(seconds: JobRow.keptSeconds)
+        let isUndoable = !job.isDryRun && status != .undone
+        let action: AuditAction =
+            switch status {
+            case .cancelled: .jobCancelled
+            case .failed: .jobFailed
+            case .undone: .jobUndone
+            default: .jobFinished
+            }
+        return try await set(
+            job, status, action,
+            """
+            due_at = NULL, reason = \(reason), state = NULL, is_undoing = false,
+            finished_at = \(now), kept_until = \(until),
+            undo_until = CASE WHEN \(isUndoable) AND EXISTS (SELECT 1 FROM job_rows
+                WHERE tenant_id = \(tenant) AND job_id = \(job.id) AND effect IS NOT NULL)
+                THEN \(until) END
+            """)
+    }
+
+    func set(
+        _ job: JobRow, _ status: JobRow.Status, _ action: AuditAction, _ more: SQL
+    ) async throws -> JobRow {
+        let row = try await query(
+            """
+            UPDATE jobs SET status = \(status.rawValue), version = version + 1, \(more)
+            WHERE tenant_id = \(tenant) AND id = \(job.id) RETURNING \(JobRow.columns)
+            """
+        ).only(JobRow.init)
+        var changes = AuditChanges()
+        changes.add("status", job.status, status)
+        changes.add("reason", job.reason, row.reason)
+        try await audit(action, job.target, changes)
+        return row
+    }
+}

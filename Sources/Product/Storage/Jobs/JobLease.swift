@@ -1,0 +1,101 @@
+import Domain
+import Postgres
+import Text
+
+/// A job whose turn it is.
+package struct DueJob: Sendable {
+    package var tenant: UUID
+    package var id: UUID
+    var isTenantActive: Bool
+}
+
+/// Which runner has a job: it holds a lease that each of its batches renews.
+extension Database {
+    /// Seconds; after a crash another runner takes the job then.
+    package static let jobLease: Int64 = 30
+    static let dueJobs = 64
+
+    /// One job of each tenant that has no other running, the one that waits longest first.
+    package func dueJobs() async throws(PostgresError) -> [DueJob] {
+        let now = clock()
+        return try await platform.read(
+            """
+            SELECT tenant_id, id, is_active FROM (
+                SELECT DISTINCT ON (j.tenant_id) j.tenant_id, j.id, j.due_at,
+                    t.status = 'active' AS is_active
+                FROM jobs j JOIN tenants t ON t.id = j.tenant_id
+                WHERE j.due_at <= \(now) AND (j.status = 'running' OR NOT EXISTS (
+                    SELECT 1 FROM jobs r WHERE r.tenant_id = j.tenant_id AND r.status = 'running'))
+                ORDER BY j.tenant_id, j.due_at, j.id) AS first
+            ORDER BY due_at, id LIMIT \(Self.dueJobs)
+            """
+        ).all { row throws(PostgresError) in
+            DueJob(
+                tenant: try row.get(0), id: try row.get(1), isTenantActive: try row.get(2))
+        }
+    }
+
+    /// Queues the jobs that were paused with their tenant, if it is active again.
+    package func releaseJobs() async throws {
+        let rows = try await platform.read(
+            """
+            SELECT j.tenant_id, j.id FROM jobs j JOIN tenants t ON t.id = j.tenant_id
+            WHERE j.status = 'paused' AND j.reason = 'tenant_suspended' AND t.status = 'active'
+            LIMIT \(Self.dueJobs)
+            """)
+        for row in rows {
+            let (tenant, id): (UUID, UUID) = (try row.get(0), try row.get(1))
+            try await scope(tenant).change(by: .system) { change in
+                let job = try await change.lockJob(id)
+                // Another runner was first, or the job was paused by hand meanwhile.
+                guard job.status == .paused, job.reason == JobPause.tenantSuspended.rawValue else {
+                    return
+                }
+                _ = try await change.resumeJob(job, by: job.maker)
+            }
+        }
+    }
+
+    /// The job, if this runner is the one that gets it; a suspended tenant's is paused.
+    package func takeJob(_ due: DueJob) async throws -> JobRow? {
+        guard due.isTenantActive else {
+            try await scope(due.tenant).change(by: .system) { change in
+                let job = try await change.lockJob(due.id)
+                guard [.queued, .running].contains(job.status) else { return }
+                _ = try await change.pauseJob(job, .tenantSuspended)
+            }
+            return nil
+        }
+        let now = clock()
+        do {
+            return try await scope(due.tenant).write(
+                """
+                UPDATE jobs SET status = 'running', fence = fence + 1, version = version + 1,
+                    started_at = coalesce(started_at, \(now)),
+                    due_at = \(now.adding(seconds: Self.jobLease))
+                WHERE tenant_id = \(due.tenant) AND id = (
+                        SELECT id FROM jobs WHERE tenant_id = \(due.tenant) AND id = \(due.id)
+                            AND status IN ('queued', 'running') AND due_at <= \(now)
+                        FOR UPDATE SKIP LOCKED)
+                RETURNING \(JobRow.columns)
+                """
+            ).first.map(JobRow.init)
+        } catch let error as PostgresError where error.isUniqueViolation {
+            // Another job of the tenant began at this moment.
+            return nil
+        }
+    }
+
+    /// Leaves the job to any runner, from `seconds` on; `failed` counts a batch that failed.
+    package func yieldJob(
+        _ job: JobRow, after seconds: Int64 = 0, failed: Bool = false
+    ) async throws {
+        _ = try await scope(job.tenant).write(
+            """
+            UPDATE jobs SET due_at = \(clock().adding(seconds: seconds)),
+                attempts = attempts + \(failed ? 1 : 0), version = version + 1
+            WHERE tenant_id = \(job.tenant) AND id = \(job.id) AND fence = \(job.fence)
+                AND status = 'running'
+            """)
+    }
+}
