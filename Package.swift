@@ -53,7 +53,7 @@ let package = Package(
         room("Platform", "Configuration"),
         room("Platform", "Text", ["CIdn2", "CPsl"]),
         room("Platform", "JSON"),
-        room("Platform", "HTTP", ["Text"]),
+        room("Platform", "HTTP", ["CZlib", "Text"]),
         room("Platform", "Deadlines"),
         room("Platform", "Workers"),
         room(
@@ -104,7 +104,7 @@ let package = Package(
             path: "Tests/TestSupport", swiftSettings: settings),
         tests("TextTests", ["Text"]),
         tests("JSONTests", ["JSON"]),
-        tests("HTTPTests", ["HTTP", "TestSupport"]),
+        tests("HTTPTests", ["CZlib", "HTTP", "TestSupport"]),
         tests("RoutingTests", ["Routing", "HTTP"]),
         tests("CryptographyTests", ["Cryptography", "Text"]),
         tests(

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A blocking client socket that speaks bytes; a read that waits over ten seconds gives up.
-final class Client {
+final class Client: Sendable {
     let descriptor: Int32
 
     init(port: Int, receiveBuffer: Int32? = nil) {

@@ -11,14 +11,15 @@ struct RunningServer {
 
     static func start(
         _ configuration: ServerConfiguration = ServerConfiguration(), loops count: Int = 1,
-        fast: FastPath? = nil,
+        fast: FastPath? = nil, streams: StreamedBodies? = nil,
         respond: @escaping @Sendable (Request) async -> Response = RunningServer.echo
     ) async throws -> RunningServer {
         let loops = (0..<count).map { EventLoop(index: $0) }
         for loop in loops { loop.start() }
         CleanUp.atEnd { for loop in loops { loop.stop() } }
         let server = Server(
-            loops: loops, configuration: configuration, respond: respond, fast: fast)
+            loops: loops, configuration: configuration, respond: respond, fast: fast,
+            streams: streams)
         let port = try await server.start(address: "127.0.0.1:0")
         CleanUp.atEnd { await server.drain(deadline: .zero) }
         return RunningServer(server: server, loop: loops[0], port: port)

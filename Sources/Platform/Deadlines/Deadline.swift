@@ -15,8 +15,12 @@ package final class Deadline: Sendable {
     /// client's own format.
     private static let waitReserve: Int64 = 200_000_000
 
+    /// How long a body may keep its handler waiting; the server itself gives up earlier.
+    private static let pause: Int64 = 86_400_000_000_000
+
     private struct State {
         /// Monotonic nanoseconds.
+        var start: Int64
         var end: Int64
         /// Statements in flight that commit by themselves.
         var writing = 0
@@ -25,13 +29,12 @@ package final class Deadline: Sendable {
         var isOver = false
     }
 
-    private let start: Int64
     private let state: Mutex<State>
 
     /// `start`: when the request's last byte came, monotonic nanoseconds.
     package init(since start: Int64, lasting time: Duration) {
-        self.start = start
-        state = Mutex(State(end: start + Self.nanoseconds(time) - Self.reserve))
+        let end = start + Self.nanoseconds(time) - Self.reserve
+        state = Mutex(State(start: start, end: end))
     }
 
     /// Monotonic nanoseconds.
@@ -59,8 +62,19 @@ package final class Deadline: Sendable {
 
     /// Replaces the request's time limit, also counted from its last byte.
     package func last(_ time: Duration) {
-        let end = start + Self.nanoseconds(time) - Self.reserve
-        state.withLock { $0.end = end }
+        let time = Self.nanoseconds(time) - Self.reserve
+        state.withLock { $0.end = $0.start + time }
+    }
+
+    /// The handler waits for a piece of the body: that is the client's time.
+    package func pause() { state.withLock { $0.end += Self.pause } }
+
+    /// The piece has come, at `now` in monotonic nanoseconds: the time counts from here.
+    package func resume(at now: Int64) {
+        state.withLock { state in
+            state.end -= Self.pause + state.start - now
+            state.start = now
+        }
     }
 
     /// Called before a COMMIT is sent: false if the request was already answered as one that wrote

@@ -23,6 +23,7 @@ package struct ChunkedDecoder: Sendable {
     private let limit: Int
     private var state = State.size
     private var remaining = 0
+    private var received = 0
     private var digits = 0
     private var extra = 0
 
@@ -41,12 +42,13 @@ package struct ChunkedDecoder: Sendable {
                 let count = min(remaining, bytes.count - at)
                 body.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[at..<at + count]))
                 at += count
+                received += count
                 remaining -= count
                 if remaining == 0 { state = .dataCR }
                 continue
             }
             do throws(HTTPError) {
-                let ended = try step(bytes[at], body.count)
+                let ended = try step(bytes[at])
                 at += 1
                 if ended { return .complete }
             } catch {
@@ -57,9 +59,9 @@ package struct ChunkedDecoder: Sendable {
     }
 
     /// Takes one byte of framing; true at the end of the body.
-    private mutating func step(_ byte: UInt8, _ received: Int) throws(HTTPError) -> Bool {
+    private mutating func step(_ byte: UInt8) throws(HTTPError) -> Bool {
         switch state {
-        case .size: try stepSize(byte, received)
+        case .size: try stepSize(byte)
         case .extensionName, .extensionValue: try stepExtension(byte)
         case .sizeLF:
             try expect(byte, 0x0A)
@@ -82,12 +84,12 @@ package struct ChunkedDecoder: Sendable {
         return false
     }
 
-    private mutating func stepSize(_ byte: UInt8, _ received: Int) throws(HTTPError) {
+    private mutating func stepSize(_ byte: UInt8) throws(HTTPError) {
         if let value = hexDigit(byte) {
             guard digits < Self.sizeDigits else { throw Self.malformed }
             digits += 1
             remaining = remaining << 4 | Int(value)
-            guard remaining <= limit - received else { throw FramingFacts.bigBody }
+            guard remaining <= limit - received else { throw RequestParser.bigBody }
             return
         }
         guard digits > 0 else { throw Self.malformed }

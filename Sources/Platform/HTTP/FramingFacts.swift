@@ -64,7 +64,9 @@ struct FramingFacts {
             if !chunked { throw HTTPError(501, "Only the chunked transfer coding is served.") }
             head.framing = .chunked
         } else if lengths == 1 {
-            guard let length, !lengthTooBig, length <= limits.body else { throw Self.bigBody }
+            guard let length, !lengthTooBig, length <= max(limits.body, limits.streamedBody) else {
+                throw RequestParser.bigBody
+            }
             head.framing = .length(length)
         }
         if unknownExpectation { throw HTTPError(417, "This expectation cannot be met.") }
@@ -138,5 +140,4 @@ struct FramingFacts {
         return port.reduce(0) { $0 * 10 + Int($1 - 0x30) } <= 65_535
     }
 
-    static let bigBody = HTTPError(413, "The request body is too large.")
 }

@@ -8,6 +8,8 @@ package struct HTTPLimits: Sendable {
     package var fields = 100
     /// Decoded bytes, without chunk framing; more is 413.
     package var body = 1 << 20
+    /// The same of the longest body that a handler receives in pieces; 0 if there is none.
+    package var streamedBody = 0
 
     package init() {}
 }

@@ -33,6 +33,8 @@ package struct Request: Sendable {
     package var fields: [Field]
     /// Decoded from chunks; empty without a body.
     package var body: [UInt8]
+    /// The body, if the handler receives it in pieces; `body` is then empty.
+    package var stream: BodyStream?
     /// The peer's address as text, without a port; `unix` for a unix socket.
     package var remoteAddress: String
     /// True if the connection to the client is encrypted.

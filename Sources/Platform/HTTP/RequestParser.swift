@@ -229,5 +229,7 @@ package final class RequestParser {
     static let bareLineFeed = HTTPError(400, "A line must end in CR LF.")
     static let badTarget = HTTPError(400, "The request target is malformed.")
     static let longLine = HTTPError(414, "The request line is too long.")
+    /// Also of a body that is too long for its endpoint.
+    package static let bigBody = HTTPError(413, "The request body is too large.")
     static let longHead = HTTPError(431, "The request head is too long.")
 }

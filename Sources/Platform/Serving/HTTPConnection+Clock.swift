@@ -7,6 +7,8 @@ import Networking
 extension HTTPConnection {
     /// A handler may shorten its time to this: the first look at the clock.
     private static let firstLook: Int64 = 900_000_000
+    /// The time stands still while a body arrives and counts anew after each of its pieces.
+    private static let lookAtUpload: Int64 = 1_000_000_000
 
     /// A request's handling begins. Its number distinguishes its response from a late one.
     func beginTurn() -> UInt64 {
@@ -28,7 +30,10 @@ extension HTTPConnection {
             clock = nil
             guard phase == .handling else { return }
             let left = deadline.end - Deadline.now
-            if left > 0 { return look(after: left, deadline, form, id) }
+            if left > 0 {
+                let time = upload == nil ? left : min(left, Self.lookAtUpload)
+                return look(after: time, deadline, form, id)
+            }
             let mayHaveWritten = deadline.expire()
             let response =
                 form.response(mayHaveWritten: mayHaveWritten)

@@ -16,6 +16,7 @@ extension HTTPConnection {
             switch phase {
             case .head: used = ingestHead(rest)
             case .body: used = ingestBody(rest)
+            case .handling: used = ingestUpload(rest)
             default: used = 0
             }
             if used == 0 { break }
@@ -59,6 +60,13 @@ extension HTTPConnection {
         case .length(let count): length = count
         case .chunked: length = Int.max
         }
+        if length > 0, head.method == .post, let limit = worker.streams?(head.path) {
+            return beginUpload(head, limit: limit, arrived: bytes.count > head.length)
+        }
+        if case .length(let count) = head.framing, count > worker.configuration.limits.body {
+            refuse(owned(head, body: []), RequestParser.bigBody)
+            return head.length
+        }
         guard length <= bytes.count - head.length else {
             return expectBody(head, arrived: bytes.count > head.length)
         }
@@ -81,7 +89,7 @@ extension HTTPConnection {
         return total
     }
 
-    private func owned(_ head: RequestHead, body: [UInt8]) -> Request {
+    func owned(_ head: RequestHead, body: [UInt8]) -> Request {
         head.request(
             body: body, remoteAddress: remoteAddress, isTLS: socket.tls != nil,
             id: requestID(of: head))
@@ -132,7 +140,7 @@ extension HTTPConnection {
     }
 
     /// As `refuse(_:)`, in the format of the request's handler.
-    private func refuse(_ request: Request, _ error: HTTPError) {
+    func refuse(_ request: Request, _ error: HTTPError) {
         closesAfterAnswer = true
         let refuse = worker.refuse
         var request = request
@@ -140,7 +148,7 @@ extension HTTPConnection {
         handle(request) { await refuse($0, error) }
     }
 
-    private func handle(_ request: Request) { handle(request, worker.respond) }
+    func handle(_ request: Request) { handle(request, worker.respond) }
 
     private func handle(
         _ request: Request, _ respond: @escaping @Sendable (Request) async -> Response

@@ -15,6 +15,9 @@ extension HTTPConnection {
         guard phase == .handling, turn == self.turn else { return false }
         stopClock()
         if worker.isLeaving { closesAfterAnswer = true }
+        // The rest of a body must not be parsed as a request.
+        if upload?.isComplete == false { closesAfterAnswer = true }
+        endUpload()
         if case .stream = response.body, answersHTTP10 { closesAfterAnswer = true }
         prepareWriter()
         if worker.writer.write(response) {
@@ -94,9 +97,9 @@ extension HTTPConnection {
 
     /// Continues with the input that arrived meanwhile.
     func proceed() {
-        guard outgoing.isEmpty, phase == .head || phase == .body else { return }
+        guard outgoing.isEmpty, reads else { return }
         takePending()
-        guard outgoing.isEmpty, phase == .head || phase == .body else { return }
+        guard outgoing.isEmpty, reads else { return }
         if readPaused { setReading(true) }
         if socket.tls != nil { receive() }
     }

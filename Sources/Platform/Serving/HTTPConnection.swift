@@ -2,8 +2,8 @@ import HTTP
 import Networking
 
 /// One client's connection: a state machine that serves one request at a time. While a handler is
-/// suspended it reads nothing: responses keep their order, and a fast sender waits in its socket.
-/// It holds no buffer while idle. Confined to its loop.
+/// suspended it reads nothing but the pieces of a body that it asks for: responses keep their order,
+/// and a fast sender waits in its socket. It holds no buffer while idle. Confined to its loop.
 final class HTTPConnection {
     enum Phase {
         /// Between requests, or in a head.
@@ -24,6 +24,8 @@ final class HTTPConnection {
     var phase = Phase.head
     var outgoing = Outgoing()
     var incoming: IncomingBody?
+    /// The body that the current handler receives in pieces.
+    var upload: Upload?
     var pending: [UInt8] = []
     var pendingStart = 0
     var scanned = 0
@@ -59,6 +61,7 @@ final class HTTPConnection {
         if writable, !readable, socket.tls != nil { receive() }
         guard readable, phase != .closed else { return }
         switch phase {
+        case .handling where reads && outgoing.isEmpty: receive()
         case .handling:
             // The peer sent more, or closed: a second report with reading off shows which.
             if readPaused { return close() }
@@ -77,7 +80,7 @@ final class HTTPConnection {
         // a client that sends as fast as it is answered must not occupy the loop.
         guard !waitsForTurn else { return }
         var records = 0
-        while phase == .head || phase == .body, outgoing.isEmpty {
+        while reads, outgoing.isEmpty {
             if records == Self.recordsPerTurn { return receiveNextTurn() }
             records += 1
             switch socket.receive(into: worker.scratch) {
@@ -135,7 +138,8 @@ final class HTTPConnection {
             return
         }
         switch phase {
-        case .handling, .closed: return
+        case .handling: sweepUpload(now)
+        case .closed: return
         case .lingering: if now >= deadline { close() }
         case .head:
             guard now >= deadline else { return }
@@ -171,6 +175,7 @@ final class HTTPConnection {
         stopClock()
         pending = []
         incoming = nil
+        endUpload()
         worker.loop.unwatch(socket.descriptor)
         if isCut { socket.reset() }
         socket.close()

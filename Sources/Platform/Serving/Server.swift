@@ -2,6 +2,10 @@ import HTTP
 import Networking
 import Synchronization
 
+/// The most bytes of the body of a POST to this path if its handler receives the body in pieces,
+/// else nil. Runs on the loops' threads for each POST with a body.
+package typealias StreamedBodies = @Sendable (_ path: UnsafeBufferPointer<UInt8>) -> Int?
+
 /// An HTTP/1.1 server over a set of loops. Each loop has its own listener (SO_REUSEPORT), and a
 /// connection stays on the loop that accepted it.
 package final class Server: Sendable {
@@ -10,21 +14,24 @@ package final class Server: Sendable {
     /// The caller starts `loops`. `respond` runs on the connection's loop for one request at a time
     /// of each connection; `fast` may answer before a request is copied. `refuse` formats the
     /// refusal of a request with a readable head, after which its connection closes. `judge` runs
-    /// before `100 Continue` is sent; nil permits the body.
+    /// before `100 Continue` is sent; nil permits the body. `streams` names the requests whose
+    /// handlers receive the body in pieces: they refuse it by themselves.
     package init(
         loops: [EventLoop], configuration: ServerConfiguration = ServerConfiguration(),
         respond: @escaping @Sendable (Request) async -> Response, fast: FastPath? = nil,
         refuse: @escaping @Sendable (Request, HTTPError) async -> Response = {
             Response.refusal($1, id: $0.id)
         },
-        precheck: (@Sendable (Request) async -> Response?)? = nil
+        precheck: (@Sendable (Request) async -> Response?)? = nil,
+        streams: StreamedBodies? = nil
     ) {
         let slots = ConnectionSlots(configuration.connections)
         let handshakes = max(1, configuration.handshakes / max(1, loops.count))
         workers = loops.map { loop in
             let worker = Worker(
                 loop: loop, configuration: configuration, slots: slots, respond: respond,
-                fast: fast, refuse: refuse, precheck: precheck, handshakes: handshakes)
+                fast: fast, refuse: refuse, precheck: precheck, streams: streams,
+                handshakes: handshakes)
             return LoopBound(worker, loop: loop)
         }
     }

@@ -17,6 +17,7 @@ final class Worker {
     let fast: FastPath?
     let refuse: @Sendable (Request, HTTPError) async -> Response
     let precheck: (@Sendable (Request) async -> Response?)?
+    let streams: StreamedBodies?
     let parser: RequestParser
     let writer = ResponseWriter()
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: receiveBytes, alignment: 16)
@@ -42,7 +43,8 @@ final class Worker {
         loop: EventLoop, configuration: ServerConfiguration, slots: ConnectionSlots,
         respond: @escaping @Sendable (Request) async -> Response, fast: FastPath?,
         refuse: @escaping @Sendable (Request, HTTPError) async -> Response,
-        precheck: (@Sendable (Request) async -> Response?)?, handshakes limit: Int
+        precheck: (@Sendable (Request) async -> Response?)?, streams: StreamedBodies?,
+        handshakes limit: Int
     ) {
         self.loop = loop
         self.configuration = configuration
@@ -51,6 +53,7 @@ final class Worker {
         self.fast = fast
         self.refuse = refuse
         self.precheck = precheck
+        self.streams = streams
         parser = RequestParser(limits: configuration.limits)
         handshakes = Handshakes(limit: limit)
     }

@@ -93,6 +93,7 @@ package final class Service: Sendable {
             composition: composition, responseCache: responseCache, proxies: proxies,
             drainState: drainState, showsMetrics: configuration.metricsListen == nil)
         var limits = ServerConfiguration()
+        limits.limits.streamedBody = composition.dispatcher.longestStreamedBody
         limits.measures = composition.metrics.server()
         return Server(
             loops: loops, configuration: limits,
@@ -102,7 +103,8 @@ package final class Service: Sendable {
                 if responseCache.answer(request, writer) { return .given }
                 return quick.answer(request, writer)
             },
-            refuse: { await site.refuse($0, as: $1) }, precheck: { await site.precheck($0) })
+            refuse: { await site.refuse($0, as: $1) }, precheck: { await site.precheck($0) },
+            streams: { composition.dispatcher.streamedBody($0) })
     }
 
     private static func periodicTasks(

@@ -98,7 +98,7 @@ extension Endpoint {
                 .init("required", .bool(isRequired || method == .put)),
                 .init("content", .object([.init("application/json", media)])),
             ])
-        case .raw(let types):
+        case .raw(let types), .stream(let types):
             let content = types.map { JSONValue.Member($0, .object([])) }
             return .object([.init("required", .bool(true)), .init("content", .object(content))])
         }

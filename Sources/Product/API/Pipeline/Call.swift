@@ -54,6 +54,9 @@ package struct Call: Sendable {
         return value
     }
 
+    /// The body of an endpoint that receives it in pieces.
+    package var pieces: BodyStream { request.stream ?? BodyStream(request.body) }
+
     /// `?dry_run=true`: the handler computes and writes nothing.
     package var isDryRun: Bool { query.flag("dry_run") }
 }

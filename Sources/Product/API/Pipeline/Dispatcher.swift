@@ -12,6 +12,8 @@ package struct Dispatcher: Sendable {
     let services: Services
     let exports: ExportSlots
     let streams = ExportSlots(.streams)
+    /// The last parts of the paths whose bodies are received in pieces, each with its slash.
+    private let streamedEnds: [[UInt8]]
 
     /// Throws `RouteError` for a malformed or conflicting declaration.
     package init(
@@ -24,6 +26,10 @@ package struct Dispatcher: Sendable {
         }
         table = try RouteTable(routes)
         self.endpoints = endpoints
+        streamedEnds = endpoints.compactMap { endpoint in
+            guard case .stream = endpoint.body else { return nil }
+            return endpoint.path.split(separator: "/").last.map { Array("/\($0)".utf8) }
+        }
         self.hooks = hooks
         self.services = services
         self.exports = ExportSlots(exports)
@@ -50,8 +56,7 @@ package struct Dispatcher: Sendable {
     /// The response to a request that is not served, its body too large or truncated: with CORS
     /// fields, so that an allowed page can read it.
     package func refuse(_ request: Request, as error: HTTPError) async -> Response {
-        let code: Code = error.status == 413 ? .payloadTooLarge : .invalidRequest
-        let problem = Problem(code, error.detail, status: error.status)
+        let problem = Self.problem(error)
         return await respond(
             to: request,
             by: [
@@ -62,6 +67,11 @@ package struct Dispatcher: Sendable {
                     throw problem
                 }
             ])
+    }
+
+    private static func problem(_ error: HTTPError) -> Problem {
+        let code: Code = error.status == 413 ? .payloadTooLarge : .invalidRequest
+        return Problem(code, error.detail, status: error.status)
     }
 
     /// Whether a request may proceed, by everything known before its body: its path, its origin,
@@ -134,12 +144,30 @@ package struct Dispatcher: Sendable {
             ?? problem.response(requestID: exchange.problemID)
     }
 
+    /// Of all endpoints; 0 if none receives its body in pieces.
+    package var longestStreamedBody: Int {
+        endpoints.map { if case .stream = $0.body { $0.maxBody } else { 0 } }.max() ?? 0
+    }
+
+    /// The most bytes of the body of a POST if its handler receives it in pieces, else nil. By the
+    /// path as sent.
+    package func streamedBody(_ path: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard streamedEnds.contains(where: { path.suffix($0.count).elementsEqual($0) }),
+            let endpoint = table.match(String(decoding: path, as: UTF8.self))?.value(for: .post),
+            case .stream = endpoint.body
+        else { return nil }
+        return endpoint.maxBody
+    }
+
     /// An unknown error is our fault: logged in full, answered without details.
     func problem(for error: any Error, _ exchange: inout Exchange) -> Problem {
         if let problem = error as? Problem {
             exchange.fault = problem.cause
             return problem
         }
+        if let refused = error as? HTTPError { return Self.problem(refused) }
+        // The answer is never read.
+        if error is BodyLost { return Problem(.invalidRequest, "The body ended too early.") }
         if var problem = hooks.problem(error) {
             if problem.status >= 500 { exchange.fault = "\(error)" }
             if problem.status == 503 {

@@ -13,6 +13,9 @@ package struct Endpoint: Sendable {
         case json(ObjectShape)
         /// One of these media types; the handler reads `call.request.body`.
         case raw([String])
+        /// The same, but the handler receives it in pieces, by `call.pieces`; gzip is accepted. The
+        /// method is POST.
+        case stream([String])
     }
 
     /// How the endpoint treats the `If-Match` field (RFC 9110, section 13.1.1).

@@ -120,7 +120,7 @@ extension Dispatcher {
             switch endpoint.body {
             case .json(let shape): shape
             case .none: request.body.isEmpty ? nil : .empty
-            case .raw: nil
+            case .raw, .stream: nil
             }
         if let shape, request.method != .get, request.method != .head {
             var decoder = Decoder(
@@ -184,25 +184,35 @@ extension Dispatcher {
             .invalidRequest, "The body is empty; it must be a JSON object, `{}` at least.")
     }
 
-    private static func mediaType(of request: Request) -> String {
+    static func mediaType(of request: Request) -> String {
         (request.first("content-type") ?? "").prefix { $0 != ";" }.trimmingSpaces.lowercased()
     }
 
     /// Only if there is a body; parameters of the type (`; charset=utf-8`) do not matter.
     private static func checkMediaType(of request: Request, _ endpoint: Endpoint) throws {
-        guard !request.body.isEmpty, request.method != .get, request.method != .head else { return }
+        guard !request.body.isEmpty || request.stream != nil, request.method != .get,
+            request.method != .head
+        else { return }
         guard request.all("content-type").count <= 1 else {
             throw Problem(.invalidRequest, "Two Content-Type headers: send one.")
         }
         let codings = request.all("content-encoding").flatMap { $0.split(separator: ",") }
             .map { $0.trimmingSpaces.lowercased() }
-        guard codings.allSatisfy({ sameBytes($0, "identity") }) else {
+        let isStreamed = if case .stream = endpoint.body { true } else { false }
+        let isPlain = codings.allSatisfy { sameBytes($0, "identity") }
+        guard isPlain || isStreamed && codings.count == 1 && sameBytes(codings[0], "gzip") else {
             throw Problem(
-                .unsupportedMediaType, "The body must come without a Content-Encoding.",
-                fields: [Field("accept-encoding", "identity")])
+                .unsupportedMediaType,
+                isStreamed
+                    ? "The only Content-Encoding here is gzip."
+                    : "The body must come without a Content-Encoding.",
+                fields: [Field("accept-encoding", isStreamed ? "gzip, identity" : "identity")])
         }
         let allowed: [String] =
-            if case .raw(let types) = endpoint.body { types } else { ["application/json"] }
+            switch endpoint.body {
+            case .raw(let types), .stream(let types): types
+            case .none, .json: ["application/json"]
+            }
         let type = mediaType(of: request)
         guard allowed.contains(where: { sameBytes($0, type) || sameBytes($0, "*/*") }) else {
             throw Problem(

@@ -1,0 +1,135 @@
+import CZlib
+import Synchronization
+
+/// Unpacks the gzip coding (RFC 1952) of a body as its pieces arrive, in pieces of bounded size: a
+/// small body that unpacks to a large one fills no memory.
+final class Gunzip: Sendable {
+    private struct State {
+        /// zlib keeps the address of its stream.
+        var stream: UnsafeMutablePointer<z_stream>
+        var input: [UInt8] = []
+        var at = 0
+        var packed = 0
+        var unpacked = 0
+        /// Between two members, where the body may end.
+        var isBetween = true
+    }
+
+    private static let pieceBytes = 64 << 10
+    /// Unpacked bytes before the ratio counts: a short text may repeat itself.
+    private static let freeBytes = 1 << 20
+
+    private let limit: Int
+    private let ratio: Int
+    private let state: Mutex<State>
+
+    /// Nil if zlib has no memory. `ratio`: the most unpacked bytes for each packed one.
+    init?(limit: Int, ratio: Int) {
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        // 15 window bits plus 16 accept the gzip format alone.
+        let size = Int32(MemoryLayout<z_stream>.size)
+        guard inflateInit2_(stream, 15 + 16, ZLIB_VERSION, size) == Z_OK else {
+            stream.deallocate()
+            return nil
+        }
+        self.limit = limit
+        self.ratio = ratio
+        state = Mutex(State(stream: stream))
+    }
+
+    deinit {
+        state.withLock { state in
+            inflateEnd(state.stream)
+            state.stream.deallocate()
+        }
+    }
+
+    /// More of the packed body; the bytes of before are used up.
+    func append(_ bytes: [UInt8]) {
+        state.withLock { state in
+            state.input = bytes
+            state.at = 0
+            state.packed += bytes.count
+        }
+    }
+
+    /// The next unpacked bytes; empty: more input is needed.
+    func next() throws(HTTPError) -> [UInt8] {
+        try state.withLock { state throws(HTTPError) in
+            while true {
+                let piece = try Self.inflate(&state)
+                state.unpacked += piece.count
+                guard state.unpacked <= limit else { throw Self.tooLong }
+                guard state.unpacked <= Self.freeBytes + state.packed * ratio else {
+                    throw Self.tooDense
+                }
+                if !piece.isEmpty || state.at == state.input.count { return piece }
+            }
+        }
+    }
+
+    /// The packed body has ended.
+    func finish() throws(HTTPError) {
+        guard state.withLock({ $0.isBetween && $0.packed > 0 }) else {
+            throw HTTPError(400, "The gzip body ends too early.")
+        }
+    }
+
+    private static func inflate(_ state: inout State) throws(HTTPError) -> [UInt8] {
+        var code = Z_OK
+        let stream = state.stream
+        let at = state.at
+        let left = state.input.count - at
+        var used = 0
+        let isBetween = state.isBetween
+        // Without input zlib may still hold output, but not between two members.
+        if left == 0, isBetween { return [] }
+        let piece = state.input.withUnsafeMutableBufferPointer { input in
+            [UInt8](unsafeUninitializedCapacity: pieceBytes) { output, count in
+                stream.pointee.next_in = input.baseAddress.map { $0 + at }
+                stream.pointee.avail_in = UInt32(left)
+                stream.pointee.next_out = output.baseAddress
+                stream.pointee.avail_out = UInt32(output.count)
+                code = CZlib.inflate(stream, Z_NO_FLUSH)
+                count = output.count - Int(stream.pointee.avail_out)
+                used = left - Int(stream.pointee.avail_in)
+            }
+        }
+        state.at += used
+        switch code {
+        case Z_OK: state.isBetween = false
+        case Z_BUF_ERROR: break
+        case Z_STREAM_END:
+            // Several members are one body (RFC 1952, section 2.2).
+            state.isBetween = true
+            inflateReset(stream)
+        default: throw HTTPError(400, "The body is not gzip.")
+        }
+        return piece
+    }
+
+    private static let tooLong = HTTPError(413, "The unpacked body is too large.")
+    private static let tooDense = HTTPError(413, "The body unpacks to far more than it has.")
+}
+
+extension BodyStream {
+    /// The unpacked content of a gzip body. `limit`: unpacked bytes; `ratio`: the most unpacked bytes
+    /// for each packed one.
+    package func unpacked(limit: Int, ratio: Int) throws(HTTPError) -> BodyStream {
+        guard let gunzip = Gunzip(limit: limit, ratio: ratio) else {
+            throw HTTPError(503, "The service cannot unpack a body now.")
+        }
+        return BodyStream {
+            while true {
+                let piece = try gunzip.next()
+                if !piece.isEmpty { return piece }
+                guard let packed = try await next() else {
+                    try gunzip.finish()
+                    return nil
+                }
+                gunzip.append(packed)
+            }
+        }
+    }
+}
