@@ -1,0 +1,37 @@
+import Domain
+import JSON
+import Storage
+import Text
+
+extension ImportedRow {
+    /// Auth0: the export of users, the export of password hashes, and the schema of its own imports.
+    init(auth0 fields: ImportFields, issuer: String?) {
+        email = fields.text("email", "Email")
+        emailVerified = fields.flag("email_verified", "Email Verified")
+        name = Self.name(
+            fields.text("name", "Name"), fields.text("given_name", "Given Name"),
+            fields.text("family_name", "Family Name"))
+        isSuspended = fields.flag("blocked")
+        createdAt = fields.time("created_at", "Created At")
+        take(fields.object("user_metadata"), to: \.publicAttributes)
+        take(fields.object("app_metadata"), to: \.privateAttributes)
+        let id =
+            fields.text("user_id", "Id") ?? fields.fields("_id")?.text("$oid").map { "auth0|\($0)" }
+        externalID = id
+        if let issuer, let id { add(.oidc, issuer, id, email) }
+        for item in fields.list("identities") {
+            let identity = ImportFields(item)
+            let provider = identity.text("provider", "connection") ?? ""
+            // Its own database: the password is the sign-in.
+            if provider == "auth0" { continue }
+            add(
+                provider, identity.text("user_id"),
+                email: identity.fields("profileData")?.text("email"))
+        }
+        if let hash = fields.text("passwordHash", "password_hash") {
+            password = .reading(hash)
+        } else if let custom = fields.fields("custom_password_hash") {
+            password = .auth0(custom)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Domain
+import JSON
+import Storage
+import Text
+
+extension ImportedRow {
+    /// Cognito: ListUsers, or the CSV template of its own imports. Passwords never leave a pool.
+    init(cognito fields: ImportFields, pool: Provider) {
+        var attributes = fields
+        let list = fields.list("Attributes", "UserAttributes")
+        if !list.isEmpty {
+            attributes = ImportFields(
+                .object(
+                    list.compactMap { item in
+                        guard let name = item["Name"]?.string, let value = item["Value"] else {
+                            return nil
+                        }
+                        return .init(name, value)
+                    }))
+        }
+        email = attributes.text("email")
+        emailVerified = attributes.flag("email_verified")
+        name = Self.name(
+            attributes.text("name"), attributes.text("given_name"), attributes.text("family_name"))
+        externalID = attributes.text("sub")
+        createdAt = fields.time("UserCreateDate")
+        let status = fields.text("UserStatus")
+        isSuspended = fields.document["Enabled"]?.bool == false
+        take(
+            (attributes.document.members ?? []).compactMap { member in
+                guard member.name.hasPrefix("custom:"), member.value.string != "" else {
+                    return nil
+                }
+                return .init(String(member.name.dropFirst(7)), member.value)
+            }, to: \.privateAttributes)
+        var isFederated = status == "EXTERNAL_PROVIDER"
+        let userName = fields.text("Username", "cognito:username") ?? ""
+        for item in attributes.list("identities") {
+            let identity = ImportFields(item)
+            guard let upstream = identity.text("providerName"),
+                let subject = identity.text("userId"),
+                let person = CognitoMapping.federated(
+                    pool: pool, upstream: upstream, subject: subject)
+            else { continue }
+            // The name of a user who came by an upstream alone.
+            if sameBytesIgnoringASCIICase(userName, "\(upstream)_\(subject)") { isFederated = true }
+            add(person.identity, email)
+        }
+        if !userName.isEmpty, !isFederated {
+            add(CognitoMapping.native(pool: pool, userName: userName).identity, email)
+        }
+    }
+
+    private mutating func add(_ key: IdentityKey, _ email: String?) {
+        add(key.provider, key.issuer, key.subject, email)
+    }
+}

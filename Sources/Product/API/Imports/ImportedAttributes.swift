@@ -1,0 +1,35 @@
+import JSON
+import Storage
+import Text
+
+extension ImportedRow {
+    /// Adds members whose names attributes may have, and says which were left out.
+    mutating func take(
+        _ members: [JSONValue.Member],
+        to place: WritableKeyPath<ImportedRow, [JSONValue.Member]>
+    ) {
+        let (kept, left) = members.asAttributes()
+        for member in kept
+        where !self[keyPath: place].contains(where: { sameBytes($0.name, member.name) }) {
+            self[keyPath: place].append(member)
+        }
+        if !left.isEmpty {
+            notes.append("\(left.count) attributes have names that are not valid here.")
+        }
+    }
+}
+
+extension [JSONValue.Member] {
+    /// Those whose names attributes may have, and the names of the others.
+    func asAttributes() -> (kept: [JSONValue.Member], left: [String]) {
+        var (kept, left): ([JSONValue.Member], [String]) = ([], [])
+        for member in self {
+            if Attributes.isName(member.name) {
+                if !member.value.isNull { kept.append(member) }
+            } else {
+                left.append(member.name)
+            }
+        }
+        return (kept, left)
+    }
+}

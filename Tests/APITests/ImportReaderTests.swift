@@ -1,0 +1,247 @@
+import Cryptography
+import Domain
+import JSON
+import Storage
+import TestSupport
+import Testing
+import Text
+
+@testable import API
+
+/// Files of other systems, each with rows that cannot be imported: `Tests/ImportFiles`.
+struct ImportReaderTests {
+    /// The code of each row's fault, `-` for a row that is taken, `~` with something left out.
+    private static let outcomes: [(file: String, format: ImportFormat, rows: String)] = [
+        (
+            "users.csv", .csv,
+            """
+            - - - email_missing email_invalid email_invalid email_invalid email_invalid \
+            email_invalid - - - validation_failed validation_failed ~ ~ validation_failed \
+            validation_failed validation_failed validation_failed validation_failed \
+            invalid_request invalid_request invalid_request - validation_failed \
+            invalid_request invalid_request
+            """
+        ),
+        (
+            "users.ndjson", .ndjson,
+            """
+            - - - validation_failed email_missing email_invalid email_invalid email_invalid \
+            email_invalid email_invalid - - - email_invalid validation_failed validation_failed \
+            validation_failed validation_failed validation_failed validation_failed email_missing \
+            invalid_request invalid_request invalid_request ~
+            """
+        ),
+        (
+            "auth0.ndjson", .auth0,
+            """
+            - - - - - email_missing email_missing email_invalid email_invalid email_invalid \
+            email_invalid email_invalid - - - ~ ~ ~ - ~ validation_failed validation_failed \
+            invalid_request invalid_request invalid_request validation_failed validation_failed \
+            validation_failed invalid_request
+            """
+        ),
+        (
+            "supabase.json", .supabase,
+            """
+            - - - email_missing email_missing email_invalid email_invalid email_invalid \
+            email_invalid email_invalid - - ~ ~ - ~ - ~ - ~ - - - -
+            """
+        ),
+        (
+            "clerk.csv", .clerk,
+            """
+            - - - email_missing email_invalid email_invalid email_invalid email_invalid \
+            email_invalid - - ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ email_missing invalid_request invalid_request
+            """
+        ),
+        (
+            "keycloak.json", .keycloak,
+            """
+            - - - email_missing email_missing email_invalid email_invalid email_invalid \
+            email_invalid email_invalid - - - ~ ~ ~ ~ ~ ~ - ~ ~ validation_failed - - -
+            """
+        ),
+        (
+            "firebase.json", .firebase,
+            """
+            - - - email_missing email_missing email_invalid email_invalid email_invalid \
+            email_invalid email_invalid - - ~ ~ ~ - ~ - ~ validation_failed - - - - -
+            """
+        ),
+        (
+            "cognito.json", .cognito,
+            """
+            - - - - email_missing email_missing email_invalid email_invalid email_invalid \
+            email_invalid email_invalid - - - - - - - validation_failed ~ - - - - -
+            """
+        ),
+    ]
+
+    @Test(arguments: outcomes.indices)
+    func `each row of a file is taken or refused for itself`(_ index: Int) throws {
+        let (file, format, wanted) = Self.outcomes[index]
+        let bytes = try ImportFile.bytes(file)
+        let rows = try Self.read(bytes, format, isCSV: file.hasSuffix(".csv"), pieces: bytes.count)
+        let found = rows.map { row in
+            switch row.content {
+            case .success(let user): user.note == nil ? "-" : "~"
+            case .failure(let fault): fault.code
+            }
+        }
+        #expect(found.joined(separator: " ") == wanted, "\(rows.map { "\($0)" })")
+        #expect(rows.map(\.row) == Array(1...rows.count))
+        for row in rows {
+            if case .failure(let fault) = row.content { #expect(fault.detail.hasSuffix(".")) }
+        }
+    }
+
+    @Test(arguments: outcomes.indices)
+    func `a file is the same in pieces of any size`(_ index: Int) throws {
+        let (file, format, _) = Self.outcomes[index]
+        let bytes = try ImportFile.bytes(file)
+        let isCSV = file.hasSuffix(".csv")
+        let whole = try Self.read(bytes, format, isCSV: isCSV, pieces: bytes.count)
+        for size in [1, 7, 4096] {
+            let rows = try Self.read(bytes, format, isCSV: isCSV, pieces: size)
+            #expect(rows.map { "\($0)" } == whole.map { "\($0)" })
+        }
+    }
+
+    @Test func `what a format says of a person is taken over`() throws {
+        func first(_ file: String, _ format: ImportFormat) throws -> ImportedUser {
+            let rows = try Self.read(
+                ImportFile.bytes(file), format, isCSV: file.hasSuffix(".csv"), pieces: 4096)
+            return try rows[0].content.get()
+        }
+        for (file, format, _) in Self.outcomes {
+            let user = try first(file, format)
+            #expect(user.email.key == "ann@\(Self.domain(of: file))", "\(file)")
+            #expect(
+                user.emailVerified
+                    && user.name
+                        == (format == .clerk ? "First Last" : format == .keycloak ? "Ann A" : "Ann")
+            )
+            #expect(user.externalID != nil)
+            #expect((user.passwordHash == nil) == (format == .cognito), "\(file)")
+            let attributes = user.publicAttributes + user.privateAttributes
+            #expect(
+                attributes.contains { $0.name == "plan" && $0.value == .string("team") }
+                    || format == .clerk, "\(file)")
+            #expect(
+                user.createdAt.map { $0.description.hasPrefix("2021-02-03T04:05:06") }
+                    ?? [.clerk, .ndjson].contains(format), "\(file)")
+        }
+        let auth0 = try Self.read(
+            ImportFile.bytes("auth0.ndjson"), .auth0, isCSV: false, pieces: 4096,
+            issuer: "https://acme.auth0.com/")
+        #expect(
+            try auth0[1].content.get().identities == [
+                ImportedIdentity(
+                    provider: "oidc", issuer: "https://acme.auth0.com/",
+                    subject: "google-oauth2|110", email: "bea@auth0.example"),
+                ImportedIdentity(
+                    provider: "google", issuer: "https://accounts.google.com", subject: "110"),
+            ])
+    }
+
+    private static func domain(of file: String) -> String {
+        let name = file.split(separator: ".")
+        return "\(name[0] == "users" ? name[1] : name[0]).example"
+    }
+
+    @Test func `the people of a pool keep the sign-ins that the pool leads to`() throws {
+        let rows = try Self.read(
+            ImportFile.bytes("cognito.json"), .cognito, isCSV: false, pieces: 4096)
+        func identity(_ row: Int) throws -> [String] {
+            try rows[row].content.get().identities.map {
+                "\($0.provider) \($0.issuer) \($0.subject)"
+            }
+        }
+        #expect(try identity(0) == ["cognito eu-1_pool ann"])
+        #expect(try identity(1) == ["google https://accounts.google.com 510"])
+        #expect(try identity(2) == ["cognito eu-1_pool/azuread cid"])
+    }
+
+    @Test func `a line of ten megabytes is one row's fault`() throws {
+        let long = String(repeating: "x", count: 10 << 20)
+        let ndjson =
+            "{\"email\":\"a@x.example\"}\n{\"email\":\"\(long)\"}\n{\"email\":\"b@x.example\"}\n"
+        let csv = "email,name\na@x.example,A\nlong@x.example,\"\(long)\"\nb@x.example,B\n"
+        let list =
+            "[{\"email\":\"a@x.example\"},{\"name\":\"\(long)\"},{\"email\":\"b@x.example\"}]"
+        for (text, isCSV) in [(ndjson, false), (csv, true), (list, false)] {
+            let rows = try Self.read(
+                Array(text.utf8), isCSV ? .csv : .ndjson, isCSV: isCSV, pieces: 65_536)
+            #expect(rows.count == 3)
+            #expect(throws: ImportFault.longRow) { try rows[1].content.get() }
+            #expect(try rows[2].content.get().email.key == "b@x.example")
+        }
+    }
+
+    @Test(arguments: [
+        ("", ImportFormat.ndjson, false), ("", .csv, true), ("nonsense", .auth0, false),
+        ("[{}", .ndjson, false), ("{\"users\":[{}]", .firebase, false), ("[]", .keycloak, false),
+        ("email\na@b.example\n\"open", .csv, true), ("email,email\n", .csv, true),
+        ("email,shoe\n", .csv, true), ("[{}] {}", .ndjson, false),
+        ("\u{FEFF}[", .ndjson, false),
+    ])
+    func `a file that cannot be read to its end is refused whole`(
+        _ text: String, _ format: ImportFormat, _ isCSV: Bool
+    ) {
+        #expect(throws: ImportFileFault.self) {
+            try Self.read(Array(text.utf8), format, isCSV: isCSV, pieces: 3)
+        }
+    }
+
+    @Test func `another encoding is named`() {
+        let utf16: [UInt8] = [0xFF, 0xFE] + "email\n".utf8.flatMap { [$0, 0] }
+        #expect {
+            try Self.read(utf16, .csv, isCSV: true, pieces: 5)
+        } throws: { error in
+            (error as? ImportFileFault)?.detail.contains("UTF-16") == true
+        }
+    }
+
+    @Test func `a mapping reads the file's own columns and no others`() throws {
+        let text = "Nr,E-Mail,Plan\n7,a@b.example,team\n"
+        var options = ImportOptions()
+        options.mapping = [
+            "email": "E-Mail", "external_id": "Nr", "public_attributes.plan": "Plan",
+        ]
+        let user = try Self.read(
+            Array(text.utf8), .csv, isCSV: true, pieces: 4, options: options)[0].content.get()
+        #expect(user.externalID == "7" && user.email.key == "a@b.example")
+        #expect(user.publicAttributes == [.init("plan", .string("team"))])
+        options.mapping?["name"] = "Name"
+        #expect(throws: ImportFileFault.self) {
+            try Self.read(Array(text.utf8), .csv, isCSV: true, pieces: 4, options: options)
+        }
+    }
+
+    @Test func `Firebase's own columns are read without their names`() throws {
+        let text =
+            "f1,a@b.example,true,,,Ann,,g1,a@g.example,,,,,,,,,,,,,,,1612325106000,,,false,\n"
+        let user = try Self.read(Array(text.utf8), .firebase, isCSV: true, pieces: 9)[0].content
+            .get()
+        #expect(user.externalID == "f1" && user.name == "Ann" && user.emailVerified)
+        #expect(user.identities.map(\.subject) == ["g1"])
+        #expect(user.createdAt?.description == "2021-02-03T04:05:06.000Z")
+    }
+
+    private static func read(
+        _ bytes: [UInt8], _ format: ImportFormat, isCSV: Bool, pieces size: Int,
+        issuer: String? = nil, options given: ImportOptions? = nil
+    ) throws -> [StagedRow] {
+        var options = given ?? ImportOptions()
+        options.issuer = issuer
+        options.firebase = try ImportFile.project()
+        options.pool = Provider(
+            id: UUID.random(), tenantID: nil, kind: .cognito, name: "pool", issuer: "eu-1_pool")
+        var reader = ImportReader(format, isCSV: isCSV, options)
+        var rows: [StagedRow] = []
+        for start in stride(from: 0, to: bytes.count, by: max(size, 1)) {
+            rows += try reader.read(Array(bytes[start..<min(start + size, bytes.count)]))
+        }
+        return try rows + reader.finish()
+    }
+}
