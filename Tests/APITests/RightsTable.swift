@@ -113,6 +113,7 @@ struct RouteRight: Sendable {
         .init("GET \(acme)/users/duplicates", "yyyyyyy-", "users:read"),
         .init("GET \(acme)/users/merges", "yyyyyyy-", "users:read"),
         .init("POST \(acme)/users/merges", "yy---y--", "users:write"),
+        .init("POST \(acme)/imports", "yy---y--", "users:write"),
         .init("GET \(acme)/users/merges/{id}", "yyyyyyy-", "users:read"),
         .init("POST \(acme)/users/merges/{id}/undo", "yy---y--", "users:write"),
         .init("GET \(acme)/users/{id}", "yyyyyyyo", "users:read"),

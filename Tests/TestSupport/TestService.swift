@@ -118,9 +118,9 @@ package final class TestService: Sendable {
     }
 
     /// Sends one request, and throws where request or answer differ from `/openapi.json`; `json` is
-    /// the body's text, `address` the client's, `replica` who answers.
+    /// the body's text, `bytes` a body that is no text, `address` the client's, `replica` who answers.
     package func send(
-        _ method: Method, _ target: String, json: String? = nil,
+        _ method: Method, _ target: String, json: String? = nil, bytes: [UInt8]? = nil,
         as credential: Credential = .anonymous, fields: [Field] = [],
         from address: String = "127.0.0.1", isTLS: Bool = false, to replica: Composition? = nil
     ) async throws -> TestAnswer {
@@ -139,7 +139,7 @@ package final class TestService: Sendable {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let request = Request(
             method, String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", fields: all,
-            body: json.map { Array($0.utf8) } ?? [], remoteAddress: address, isTLS: isTLS)
+            body: bytes ?? json.map { Array($0.utf8) } ?? [], remoteAddress: address, isTLS: isTLS)
         let response = await (replica ?? composition).respond(to: request)
         // On a host that is bound to a client that client alone answers, by its own contract.
         let isBound = request.first("host").map { $0 != "gatehouse.test" } ?? false

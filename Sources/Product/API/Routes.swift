@@ -31,4 +31,5 @@ package enum Routes {
         + BounceEndpoint.all
         + JobEndpoints.all
         + BulkEndpoints.all
+        + ImportEndpoint.all
 }

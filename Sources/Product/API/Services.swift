@@ -52,6 +52,9 @@ package struct Services: Sendable {
     /// The kinds of jobs.
     package var jobKinds = JobKinds.all
 
+    /// Limits imports that are being received.
+    package let uploads = UploadSlots()
+
     /// Limits callers that verify many keys at once.
     package let batches = BatchSlots()
 

@@ -73,6 +73,7 @@ struct EndedRows: Sendable {
         EndedRows(table: "link_grants", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "email_changes", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "former_addresses", kind: .tenant, column: "expires_at") { _ in 0 },
+        EndedRows(table: "imports", kind: .tenant, column: "expires_at") { _ in 0 },
         EndedRows(table: "tombstones", kind: .tenant, column: "expires_at") { _ in 0 },
         EndedRows(table: "password_resets", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "api_key_uses", kind: .tenant, column: "day") { $0.uses },

@@ -17,6 +17,8 @@ package struct Call: Sendable {
     package internal(set) var input = Input()
     /// The query parameters, decoded by their declarations.
     package internal(set) var query = Input()
+    /// What the endpoint's `receive` made of the body.
+    var received: ReceivedBody?
     /// Identifies the list of a cursor: path, sort and filters.
     var listIdentity: String = ""
     /// If the list is exported as a file; `page` and `list` then mean its next part.

@@ -70,6 +70,10 @@ package struct Endpoint: Sendable {
     /// Whether the path's object exists, checked only before 403, 415 or 422, since 404 precedes
     /// them. A successful request does not pay for it: the handler finds out itself.
     package var exists: (@Sendable (Call) async throws -> Bool)?
+    package typealias Receive = @Sendable (Call) async throws -> ReceivedBody
+    /// Reads a body that comes in pieces, before the idempotency key is looked at; its result is
+    /// the handler's `call.received`.
+    package var receive: Receive?
     /// Answers the request; runs at most once for each idempotency key.
     package var handle: Handler
 
@@ -79,7 +83,7 @@ package struct Endpoint: Sendable {
         access: Access, query: [QueryParameter] = [], body: Body = .none, answers: [Answer],
         problems: [Code] = [], idempotent: Bool = false, ifMatch: IfMatch = .ignored,
         secret: Bool = false, hook: Bool = false, maxBody: Int = 1 << 20,
-        time: Duration? = nil, isStream: Bool = false,
+        time: Duration? = nil, isStream: Bool = false, receive: Receive? = nil,
         exists: (@Sendable (Call) async throws -> Bool)? = nil,
         handle: @escaping Handler
     ) {
@@ -100,6 +104,7 @@ package struct Endpoint: Sendable {
         self.maxBody = maxBody
         self.time = time ?? (hook ? Self.hookTime : Self.ordinaryTime)
         self.isStream = isStream
+        self.receive = receive
         self.exists = exists
         self.handle = handle
     }

@@ -42,6 +42,13 @@ extension Response {
         return response
     }
 
+    /// 202 with the job that was begun.
+    static func accepted(_ job: JSONValue, at location: String, etag: String) -> Response {
+        var response = json(202, bytes: job.encoded(), etag: etag)
+        response.fields.append(Field("location", location))
+        return response
+    }
+
     package static let noContent = Response(204)
 }
 

@@ -152,6 +152,15 @@ extension Dispatcher {
         if endpoint.isStream {
             return try await EventRun.begin(endpoint, exchange, by: self)
         }
+        guard let receive = endpoint.receive, exchange.call.received == nil else {
+            return try await answer(endpoint, &exchange)
+        }
+        return try await receiving(receive, &exchange) { try await answer(endpoint, &$0) }
+    }
+
+    private func answer(
+        _ endpoint: Endpoint, _ exchange: inout Exchange
+    ) async throws -> Response {
         guard endpoint.idempotent, let store = hooks.idempotency,
             let claim = try IdempotencyClaim(exchange.call)
         else {

@@ -71,6 +71,25 @@ extension Change {
             """)
     }
 
+    /// One row for each of many targets with its own changes, by one statement.
+    func audit(
+        _ action: AuditAction, ofEach events: [(target: AuditTarget, changes: AuditChanges)]
+    ) {
+        for event in events { invalidations.add(action, event.target, of: tenant) }
+        let targets = events.map(\.target)
+        queryLater(
+            """
+            INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
+                actor_name, action, target_type, target_id, target_name, request_id, ip, changes)
+            SELECT \(tenant), event.id, \(now), \(actor.type), \(actor.id), \(actor.name),
+                \(action.rawValue), event.type, event.target, event.name, \(actor.requestID), \(actor.ip),
+                event.changes::jsonb
+            FROM unnest(\(targets.map { _ in UUID.ordered(at: now) })::uuid[], \(targets.map(\.type))::text[],
+                \(targets.map(\.id))::text[], \(targets.map(\.name))::text[],
+                \(events.map(\.changes.document.text))::text[]) AS event (id, type, target, name, changes)
+            """)
+    }
+
     /// One row for each of many targets of the same action, by one statement.
     package func audit(
         _ action: AuditAction, ofEach targets: [AuditTarget],

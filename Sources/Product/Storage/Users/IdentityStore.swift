@@ -6,10 +6,11 @@ import Text
 extension Change {
     /// 409 `identity_conflict` with the id of the user who has it. The user row is locked.
     /// `isAssertedByTenant`: the identity counts in this tenant alone. `isManual`: linked manually
-    /// by an operator, which lifts the bar of an earlier unlinking.
+    /// by an operator, which lifts the bar of an earlier unlinking. `isTold`: by mail, to the user.
     package func linkIdentity(
         _ user: UserRow, provider: String, issuer: String, subject: String, email: String?,
-        isAssertedByTenant: Bool, isManual: Bool = false, database: Database
+        isAssertedByTenant: Bool, isManual: Bool = false, isTold: Bool = true,
+        database: Database
     ) async throws -> (user: UserRow, identity: UUID) {
         try require(user, user.status != .deleted)
         let isPools = sameBytes(provider, ProviderKind.cognito.rawValue)
@@ -37,7 +38,7 @@ extension Change {
         let key = database.personKey(provider: provider, issuer: issuer, subject: subject)
         try await query("SELECT directory_add_person(\(key))")
         if isManual { try await endBar(on: (provider, issuer, subject)) }
-        try await tellOfSignIn(at: provider, user.id, user.email, in: database)
+        if isTold { try await tellOfSignIn(at: provider, user.id, user.email, in: database) }
         try await audit(.identityLinked, AuditTarget("identity", id, "\(provider) \(subject)"))
         return (try await touch(user), id)
     }

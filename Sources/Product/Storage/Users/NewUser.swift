@@ -58,7 +58,7 @@ extension Change {
     }
 
     /// The text that the search reads: the address's key and the name, in lower case.
-    private static func searchText(_ emailKey: String, _ name: String?) -> String {
+    static func searchText(_ emailKey: String, _ name: String?) -> String {
         emailKey + " " + (name ?? "").lowercased()
     }
 }

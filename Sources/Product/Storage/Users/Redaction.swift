@@ -56,6 +56,7 @@ extension Change {
                 WHERE tenant_id = \(tenant) AND email_key = ANY (\(keys))
                 """)
         }
+        try await redactImports(of: keys)
         guard isAddressOwn else { return }
         try await redactUnplacedDecisions(of: row, database)
     }
@@ -79,6 +80,15 @@ extension Change {
                     AND \(raw: role)_type = 'user' AND \(raw: role)_id = \(user.description)
                 """)
         }
+    }
+
+    /// Rows that wait; each fails then.
+    private func redactImports(of keys: [String]) async throws(PostgresError) {
+        try await query(
+            """
+            UPDATE import_rows SET document = NULL, email_key = NULL
+            WHERE tenant_id = \(tenant) AND email_key = ANY (\(keys))
+            """)
     }
 
     /// Stored responses about the user; those that contain a secret are sealed under the caller's

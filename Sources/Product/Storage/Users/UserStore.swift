@@ -163,7 +163,8 @@ extension Change {
     }
 
     /// A row created by an invite counts only while the invite is active, so it frees its address.
-    private func removeLapsedInvitee(_ emailKey: String) async throws {
+    @discardableResult
+    func removeLapsedInvitee(_ emailKey: String) async throws -> Bool {
         let rows = try await query(
             """
             DELETE FROM users WHERE tenant_id = \(tenant) AND email_key = \(emailKey)
@@ -180,6 +181,7 @@ extension Change {
             try await query("SELECT user_search_drop(\(id))")
             try await audit(.userRemoved, AuditTarget("user", id, row.get(1)))
         }
+        return !rows.isEmpty
     }
 
     func emailTaken(_ emailKey: String) async throws -> StorageFailure {

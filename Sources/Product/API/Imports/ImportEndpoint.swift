@@ -1,0 +1,68 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/tenants/{tenant}/imports`: users from another system.
+enum ImportEndpoint {
+    static let all = [create]
+
+    private static let create = Endpoint(
+        .post, "/v1/tenants/{tenant}/imports", id: "createImport", tag: "Imports",
+        summary:
+            "Imports users from a file, as a job; the file is the body, or the part `file` of a form "
+            + "after the part `options` (`mapping`, `issuer`, `hash`).",
+        access: .right(.createUsers),
+        query: [
+            QueryParameter(
+                "format", .enumeration(of: ImportFormat.self), required: true,
+                "Where the file is from."),
+            QueryParameter("dry_run", .bool, "Only says row by row what would happen."),
+            QueryParameter(
+                "on_conflict", .enumeration(of: ImportRules.Conflict.self),
+                "What becomes of a row whose address a user has: skip."),
+        ],
+        body: .stream([
+            "text/csv", "application/x-ndjson", "application/json", "multipart/form-data",
+        ]),
+        answers: [Answer(202, .object(JobRow.shape), summary: "The job, which has begun to wait.")],
+        problems: [.rateLimited], idempotent: true, maxBody: ImportLimits.packed,
+        receive: receive
+    ) { call in
+        guard let upload = call.received else { throw Problem.internalError }
+        let maker = call.jobMaker
+        let conflict: ImportRules.Conflict = call.query.optionalCase("on_conflict") ?? .skip
+        let job = try await call.scope.change(by: call.actor) { change in
+            let job = try await change.createJob(
+                ImportJob.kind,
+                .object([
+                    .init("import", .string(upload.id.description)),
+                    .init("format", .string(try call.query.string("format"))),
+                    .init("on_conflict", .string(conflict.rawValue)),
+                ]), total: upload.rows, by: maker, isDryRun: call.isDryRun)
+            try await change.giveImport(upload.id, to: job.id)
+            return job
+        }
+        return .accepted(
+            job.json(at: call.now), at: "/v1/tenants/\(job.tenant)/jobs/\(job.id)", etag: job.etag)
+    }
+
+    /// Nothing of an upload that breaks off is kept.
+    private static let receive: Endpoint.Receive = { call in
+        guard let format = call.query.optionalString("format").flatMap(ImportFormat.init) else {
+            throw Problem.internalError
+        }
+        let scope = try call.scope
+        let slot = try call.services.uploads.take(for: scope.tenant)
+        defer { withExtendedLifetime(slot) {} }
+        let id = try await scope.beginImport()
+        do {
+            let rows = try await ImportUpload.receive(call, format: format, as: id)
+            return ReceivedBody(id: id, rows: rows) { try await scope.discardImport(id) }
+        } catch {
+            try? await scope.discardImport(id)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Cryptography
+import HTTP
+import Storage
+import Text
+
+/// Receives the body of an import: from pieces to staged rows.
+struct ImportUpload {
+    private static let rowsOfBatch = 500
+    private static let bytesOfBatch = 1 << 20
+
+    private let call: Call
+    private let scope: TenantScope
+    private let format: ImportFormat
+    private let id: UUID
+    var options = ImportOptions()
+    private var reader: ImportReader?
+    private var batch: [StagedRow] = []
+    /// Bytes of the pieces that the batch came from.
+    private var bytes = 0
+
+    /// The number of rows, which are staged under `id`.
+    static func receive(_ call: Call, format: ImportFormat, as id: UUID) async throws -> Int {
+        var upload = try ImportUpload(call, format, id)
+        do {
+            return try await upload.receive()
+        } catch let fault as ImportFileFault {
+            throw Problem.invalid([FieldError("/file", .invalid, fault.detail)])
+        }
+    }
+
+    private init(_ call: Call, _ format: ImportFormat, _ id: UUID) throws {
+        self.call = call
+        self.format = format
+        self.id = id
+        scope = try call.scope
+    }
+
+    private mutating func receive() async throws -> Int {
+        let type = call.request.first("content-type") ?? ""
+        let pieces = try Self.content(of: call)
+        if HeaderParameters(type).value == "multipart/form-data" {
+            guard let form = MultipartReader(contentType: type) else {
+                throw Problem(.invalidRequest, "The multipart form has no boundary.")
+            }
+            try await readForm(form, pieces)
+        } else {
+            try await begin(type: type)
+            while let piece = try await pieces.next() { try await take(piece) }
+            try await finish()
+        }
+        return reader?.count ?? 0
+    }
+
+    private static func content(of call: Call) throws -> BodyStream {
+        let isPacked = call.request.all("content-encoding").contains { $0.lowercased() == "gzip" }
+        return isPacked
+            ? try call.pieces.unpacked(limit: ImportLimits.unpacked, ratio: ImportLimits.ratio)
+            : call.pieces
+    }
+
+    mutating func begin(type: String) async throws {
+        if format == .cognito { try await options.findPool(for: scope) }
+        let isCSV =
+            switch HeaderParameters(type).value {
+            case "text/csv": true
+            case "application/json", "application/x-ndjson": false
+            // A form's part often has another type: `curl -F file=@users.csv`.
+            default: format == .csv
+            }
+        reader = ImportReader(format, isCSV: isCSV, options)
+    }
+
+    mutating func take(_ piece: [UInt8]) async throws {
+        batch += try reader?.read(piece) ?? []
+        bytes += piece.count
+        if batch.count >= Self.rowsOfBatch || bytes >= Self.bytesOfBatch { try await stage() }
+    }
+
+    mutating func finish() async throws {
+        batch += try reader?.finish() ?? []
+        try await stage()
+    }
+
+    private mutating func stage() async throws {
+        let rows = batch
+        batch = []
+        bytes = 0
+        for start in stride(from: 0, to: rows.count, by: Self.rowsOfBatch) {
+            let end = min(start + Self.rowsOfBatch, rows.count)
+            try await scope.stage(Array(rows[start..<end]), of: id)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Domain
+import Postgres
+import Text
+
+extension Change {
+    func importFacts(
+        _ rows: [StagedRow], of id: UUID, in database: Database
+    ) async throws -> ImportFacts {
+        let users = rows.compactMap { try? $0.content.get() }
+        var facts = ImportFacts()
+        guard !users.isEmpty else { return facts }
+        facts.first = try await firstRows(of: id, users.flatMap(\.keys))
+        let addresses = users.map(\.email.key)
+        try await readAddresses(addresses, into: &facts)
+        try await readExternalIDs(users.compactMap(\.externalID), into: &facts)
+        let identities = users.flatMap(\.identities)
+        if !identities.isEmpty { try await readIdentities(identities, into: &facts) }
+        try await readTombstones(addresses, identities, into: &facts, database)
+        return facts
+    }
+
+    /// Rows of dead invites count as absent, as wherever an address is needed.
+    private func readAddresses(_ keys: [String], into facts: inout ImportFacts) async throws {
+        let rows = try await query(
+            """
+            SELECT u.email_key, u.id, u.role, u.status, u.status = 'pending'
+                AND u.source = 'invite' AND u.last_sign_in_at IS NULL
+            FROM users u WHERE u.tenant_id = \(tenant) AND u.email_key = ANY (\(keys))
+                AND u.status <> 'merged'
+            """)
+        for row in rows {
+            let (key, id, role, status, isInvitee): (String, UUID, UserRole, User.Status, Bool) =
+                try row.columns()
+            if status == .deleted {
+                facts.deleted.insert(key)
+                continue
+            }
+            if isInvitee, try await removeLapsedInvitee(key) { continue }
+            facts.known[key] = ImportFacts.Known(id: id, role: role, status: status)
+        }
+        let reserved = try await query(
+            """
+            SELECT f.email_key FROM former_addresses f WHERE f.tenant_id = \(tenant)
+                AND f.email_key = ANY (\(keys)) AND f.expires_at > \(now) AND EXISTS (
+                    SELECT 1 FROM users u WHERE u.tenant_id = \(tenant) AND u.id = f.user_id
+                        AND u.status <> 'deleted')
+            """)
+        for row in reserved { facts.reserved.insert(try row.get(0)) }
+    }
+
+    private func readExternalIDs(_ ids: [String], into facts: inout ImportFacts) async throws {
+        guard !ids.isEmpty else { return }
+        let rows = try await query(
+            """
+            SELECT external_id, id FROM users WHERE tenant_id = \(tenant)
+                AND external_id = ANY (\(ids)) AND status <> 'deleted' AND status <> 'merged'
+            """)
+        for row in rows {
+            facts.holders[ImportedUser.key(externalID: try row.get(0))] = try row.get(1)
+        }
+    }
+}

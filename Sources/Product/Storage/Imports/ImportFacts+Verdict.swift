@@ -1,0 +1,114 @@
+import Domain
+import JSON
+import Text
+
+extension ImportFacts {
+    /// What becomes of a row, before anything is written.
+    func verdict(
+        on row: StagedRow, by rules: ImportRules, _ schema: AttributeSchema
+    ) -> Verdict {
+        let user: ImportedUser
+        switch row.content {
+        case .success(let content): user = content
+        case .failure(let fault): return .result(JobResult(row.row, fault))
+        }
+        let known = known[user.email.key]
+        var candidate = ImportCandidate(row: row.row, user: user, known: known?.id)
+        if let fault = fault(in: row.row, user, known, by: rules) {
+            return .result(JobResult(row.row, fault, about: known?.id))
+        }
+        if let known {
+            guard rules.conflict == .update else {
+                return .result(
+                    JobResult(
+                        row: row.row, rules.conflict == .skip ? .unchanged : .failed,
+                        code: "email_taken", detail: "A user of this tenant has the address.",
+                        targetType: "user", targetID: known.id))
+            }
+            return .update(candidate, known.id)
+        }
+        if let fault = Self.attributeFault(user, schema) {
+            return .result(JobResult(row.row, fault))
+        }
+        candidate.known = nil
+        return .create(candidate)
+    }
+
+    private static func attributeFault(
+        _ user: ImportedUser, _ schema: AttributeSchema
+    ) -> ImportFault? {
+        let faults =
+            user.attributes.faults()
+            + schema.faults(user.attributes, after: AttributePair(), isNew: true)
+        guard let fault = faults.first else { return nil }
+        let name = [fault.object, fault.name ?? ""].filter { !$0.isEmpty }.joined(separator: ".")
+        return ImportFault("validation_failed", "\(name) \(fault.detail).")
+    }
+
+    private func fault(
+        in row: Int, _ user: ImportedUser, _ known: Known?, by rules: ImportRules
+    ) -> ImportFault? {
+        for key in user.keys {
+            guard let other = first[key], other < row else { continue }
+            return ImportFault(
+                "conflict",
+                "Row \(other) of this import has the same address, external id or sign-in.")
+        }
+        if let known {
+            // What is skipped or fails needs no more reasons.
+            guard rules.conflict == .update else { return nil }
+            guard rules.roles.contains(known.role) else { return Self.roleTooHigh }
+        } else if deleted.contains(user.email.key) {
+            return ImportFault(
+                "user_deleted",
+                "A user with this address was deleted; restore the user, or create one by hand.")
+        } else if reserved.contains(user.email.key) {
+            return ImportFault(
+                "email_taken",
+                "It was another user's address until lately, and is kept for 30 days.")
+        }
+        if !rules.roles.contains(user.role ?? .member) { return Self.roleTooHigh }
+        return taken(from: user, but: known?.id)
+    }
+
+    /// What another user has.
+    private func taken(from user: ImportedUser, but known: UUID?) -> ImportFault? {
+        if let id = user.externalID, let other = holders[ImportedUser.key(externalID: id)],
+            other != known
+        {
+            return ImportFault("conflict", "The user \(other) has the external id.")
+        }
+        for identity in user.identities {
+            if let other = holders[identity.key], other != known {
+                return ImportFault(
+                    "identity_conflict", "The sign-in is linked to the user \(other) already.")
+            }
+            if barred.contains(identity.key) {
+                return ImportFault(
+                    "identity_link_required",
+                    "The sign-in was unlinked, or its user removed for good; link it by hand.")
+            }
+        }
+        return nil
+    }
+
+    private static let roleTooHigh = ImportFault(
+        "forbidden", "The role is above what this credential may give.")
+}
+
+extension ImportedUser {
+    var attributes: AttributePair {
+        var pair = AttributePair()
+        pair.public = Attributes.none.merging(.object(publicAttributes))
+        pair.private = Attributes.none.merging(.object(privateAttributes))
+        return pair
+    }
+}
+
+extension JobResult {
+    init(_ row: Int, _ fault: ImportFault, about user: UUID? = nil) {
+        self.init(
+            row: row, .failed, code: fault.code, detail: fault.detail,
+            targetType: user == nil ? nil : "user", targetID: user)
+    }
+}

@@ -1,0 +1,96 @@
+import Domain
+import Postgres
+import Text
+
+/// Another transaction took an address, an external id or a sign-in since it was found free: the
+/// batch is tried again.
+struct ImportRace: Error {}
+
+/// As `insertUser`, for the new users of a batch: one statement for each table.
+extension Change {
+    func insertUsers(
+        _ candidates: [ImportCandidate], by rules: ImportRules, _ schema: AttributeSchema,
+        in database: Database
+    ) async throws -> [JobResult] {
+        guard !candidates.isEmpty else { return [] }
+        let users = candidates.map { newUser($0.user) }
+        try await insertRows(users)
+        putInSearch(users)
+        queryLater(
+            """
+            SELECT directory_add_people(\(users.map { database.personKey(emailKey: $0.new.emailKey) }))
+            """)
+        let identities = zip(users, candidates).flatMap { user, candidate in
+            candidate.user.identities.map { (user: user.new.id, identity: $0) }
+        }
+        if !identities.isEmpty { try await insertIdentities(identities, by: rules, database) }
+        indexAll(users, by: schema)
+        audit(
+            .userCreated,
+            ofEach: users.map { (user: (new: NewUser, createdAt: Timestamp)) in
+                var changes = AuditChanges()
+                changes.add("role", nil, user.new.role)
+                changes.add("status", nil, user.new.status)
+                changes.add("external_id", nil, user.new.externalID)
+                changes.add(AttributePair(), user.new.attributes)
+                return (AuditTarget("user", user.new.id, user.new.email), changes)
+            })
+        return zip(candidates, users).map { candidate, user in
+            JobResult(
+                row: candidate.row, .done, detail: candidate.user.note, targetType: "user",
+                targetID: user.new.id, effect: ImportEffect.created.document)
+        }
+    }
+
+    /// Active if the importer brought something to sign in with; else the user waits for the first
+    /// sign-in, as one by an operator does.
+    private func newUser(_ user: ImportedUser) -> (new: NewUser, createdAt: Timestamp) {
+        let canSignIn = user.passwordHash != nil || !user.identities.isEmpty
+        let new = NewUser(
+            email: user.email.original, emailKey: user.email.key, name: user.name,
+            role: user.role ?? .member,
+            status: user.isSuspended ? .suspended : canSignIn ? .active : .pending,
+            source: .import, emailVerifiedAt: user.emailVerified ? now : nil,
+            passwordHash: user.passwordHash, externalID: user.externalID,
+            attributes: user.attributes)
+        return (new, min(user.createdAt ?? now, now))
+    }
+
+    private func insertRows(_ users: [(new: NewUser, createdAt: Timestamp)]) async throws {
+        let new = users.map(\.new)
+        let never = Self.endOfTime
+        let made = try await query(
+            """
+            INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
+                email_verified_at, password_hash, password_changed_at, external_id,
+                public_attributes, private_attributes, status_before, created_at, updated_at)
+            SELECT \(tenant), u.id, u.email, u.email_key, nullif(u.name, ''), u.role, u.status,
+                'import', nullif(u.verified_at, \(never)), nullif(u.password, ''),
+                CASE WHEN u.password <> '' THEN \(now)::timestamptz END, nullif(u.external_id, ''),
+                u.shown, u.kept, CASE WHEN u.status = 'suspended' THEN 'active' END, u.created_at,
+                \(now)
+            FROM unnest(\(new.map(\.id))::uuid[], \(new.map(\.email))::text[],
+                \(new.map(\.emailKey))::text[], \(new.map { $0.name ?? "" })::text[],
+                \(new.map(\.role.rawValue))::text[], \(new.map(\.status.rawValue))::text[],
+                \(new.map { $0.emailVerifiedAt ?? never })::timestamptz[],
+                \(new.map { $0.passwordHash ?? "" })::text[],
+                \(new.map { $0.externalID ?? "" })::text[],
+                \(new.map(\.attributes.public.text))::text[],
+                \(new.map(\.attributes.private.text))::text[],
+                \(users.map(\.createdAt))::timestamptz[])
+                AS u (id, email, email_key, name, role, status, verified_at, password, external_id,
+                    shown, kept, created_at)
+            ON CONFLICT DO NOTHING
+            """)
+        guard made.affected == users.count else { throw ImportRace() }
+    }
+
+    private func putInSearch(_ users: [(new: NewUser, createdAt: Timestamp)]) {
+        queryLater(
+            """
+            SELECT user_search_put_all(\(users.map(\.new.id)),
+                \(users.map { Self.searchText($0.new.emailKey, $0.new.name) }),
+                \(users.map(\.createdAt)))
+            """)
+    }
+}

@@ -1,0 +1,23 @@
+import Cryptography
+import Text
+
+extension ImportedUser {
+    /// What no other row of the import may have.
+    var keys: [Int64] {
+        var keys = [Self.key("email", email.key)]
+        if let externalID { keys.append(Self.key(externalID: externalID)) }
+        return keys + identities.map(\.key)
+    }
+
+    static func key(externalID: String) -> Int64 { key("id", externalID) }
+
+    fileprivate static func key(_ parts: String...) -> Int64 {
+        let text = parts.joined(separator: "\u{0}")
+        return SHA256.hash(Array(text.utf8)).prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+    }
+}
+
+extension ImportedIdentity {
+    /// By the bytes of its three parts.
+    var key: Int64 { ImportedUser.key("sign-in", provider, issuer, subject) }
+}

@@ -1,0 +1,61 @@
+import Cryptography
+import JSON
+import Postgres
+import Text
+
+/// The rows of an upload, before its job.
+extension TenantScope {
+    /// Seconds after which an upload without a further row counts as broken off.
+    private static let idleSeconds: Int64 = 3600
+
+    /// Begins an upload; `discardImport` or `Change.addImport` follows.
+    package func beginImport() async throws -> UUID {
+        let (id, now) = (UUID.random(), database.clock())
+        _ = try await write(
+            """
+            INSERT INTO imports (tenant_id, id, created_at, expires_at)
+            VALUES (\(tenant), \(id), \(now), \(now.adding(seconds: Self.idleSeconds)))
+            """)
+        return id
+    }
+
+    package func stage(_ rows: [StagedRow], of id: UUID) async throws {
+        guard !rows.isEmpty else { return }
+        var keys: [(key: Int64, row: Int64)] = []
+        var documents: [String] = []
+        for row in rows {
+            guard case .success(let user) = row.content else {
+                documents.append("")
+                continue
+            }
+            documents.append(String(decoding: user.document.encoded(), as: UTF8.self))
+            keys += Set(user.keys).map { ($0, Int64(row.row)) }
+        }
+        let faults = rows.map { row in
+            if case .failure(let fault) = row.content { fault } else { ImportFault("", "") }
+        }
+        _ = try await write(
+            """
+            WITH touched AS (UPDATE imports
+                SET expires_at = \(database.clock().adding(seconds: Self.idleSeconds))
+                WHERE tenant_id = \(tenant) AND id = \(id) RETURNING id),
+            staged AS (INSERT INTO import_rows (tenant_id, import_id, row, email_key, document,
+                    code, detail)
+                SELECT \(tenant), touched.id, r.row, nullif(r.email_key, ''),
+                    nullif(r.document, ''), nullif(r.code, ''), nullif(r.detail, '')
+                FROM touched, unnest(\(rows.map { Int64($0.row) })::bigint[],
+                    \(rows.map { (try? $0.content.get())?.email.key ?? "" })::text[],
+                    \(documents)::text[], \(faults.map(\.code))::text[],
+                    \(faults.map(\.detail))::text[]) AS r (row, email_key, document, code, detail))
+            INSERT INTO import_keys (tenant_id, import_id, key, row)
+            SELECT \(tenant), touched.id, k.key, k.row FROM touched,
+                unnest(\(keys.map(\.key))::bigint[], \(keys.map(\.row))::bigint[]) AS k (key, row)
+            """)
+    }
+
+    /// Removes an upload that broke off, or that is not needed: one that is a job's stays.
+    package func discardImport(_ id: UUID) async throws {
+        _ = try await write(
+            "DELETE FROM imports WHERE tenant_id = \(tenant) AND id = \(id) AND job_id IS NULL")
+    }
+}
