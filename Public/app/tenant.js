@@ -10,8 +10,9 @@ export function fileOf({ page, params: { tab, id } }) {
 	if (page !== "tenant") return page
 	const [name] = tabOf(tab)
 	const file = id && {
-		"users/": "user", "users/duplicates": "duplicates", "invites/join-links": "join-links", "keys/": "key", "keys/new": "new-key",
-	}[`${name}/${/^(new|duplicates|join-links)$/.test(id) ? id : ""}`]
+		"users/": "user", "users/duplicates": "duplicates", "users/import": "import", "keys/": "key",
+		"keys/new": "new-key", "jobs/": "job", "invites/join-links": "join-links",
+	}[`${name}/${/^(new|duplicates|import|join-links)$/.test(id) ? id : ""}`]
 	return /decisions|audit/.test(name) ? name : `tenant/${file ?? name}`
 }
 

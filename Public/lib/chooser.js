@@ -1,5 +1,5 @@
 // What can be done to rows that are chosen together.
-import { button, countWords, h, replaceContent, t, translate } from "./core.js"
+import { api, button, countWords, goTo, h, replaceContent, slugOf, t, translate } from "./core.js"
 import { toast, undoable } from "./dialogs.js"
 import { confirm } from "./form.js"
 
@@ -9,10 +9,11 @@ const MOST = 10_000
 const WIDE = 100
 
 /**
- * Fills the bar `node` with what can be done to `items`. `spec`: `noun`, `named(item)`, `bulk` [{text, fits(item),
- * run(item) or all(items, reload), back(item), asks, number}] (`back` undoes one, `asks` is asked before, exactly
- * `number` must be chosen), `isMore` where more match than are chosen, `all(most)` → every item that matches,
- * `clear()`, `again()` draws the choice anew, `reload()` the list.
+ * Fills the bar `node` with what can be done to `items`. `spec`: `path` of the list, `noun`, `named(item)`, `bulk`
+ * [{text, fits(item), verb, more, run(item) or all(items, reload), back(item), asks, number}] (`verb` with `more` is sent
+ * once for all, `back` undoes one, `asks` is asked before, exactly `number` must be chosen), `isMore` where more match
+ * than are chosen, `all(most)` → every item that matches, `clear()`, `again()` draws the choice anew, `reload()` the
+ * list.
  */
 export function offer(node, items, spec, said = t`${items.length} selected`) {
 	const { bulk, isMore, clear } = spec
@@ -53,12 +54,28 @@ function ask(node, one, items, spec) {
 
 async function run(node, one, items, spec) {
 	if (one.all) return one.all(items, spec.reload)
-	const { done, failed } = await forEach(node, items, one.run, spec)
+	const { done, failed, job } = await (one.verb ? together(one, items, spec) : forEach(node, items, one.run, spec))
+	if (job) return goTo(`/console/t/${slugOf(location.pathname)}/jobs/${job.id}`)
 	const said = failed.length ? t`${done.length} done, ${failed.length} not. ${failed.slice(0, 3).join(" ")}`
 		: t`${translate(one.text)}: ${countWords(done.length, ...spec.noun)} done`
 	if (one.back && done.length) undoable(said, () => takeBack(node, one, done, spec))
 	else toast(said, { stay: failed.length > 0 })
 	return spec.reload()
+}
+
+/** One call for all; of more than a hundred the server makes a job, which has a page of its own. */
+async function together({ verb: action, more }, items, { path, named }) {
+	try {
+		const answer = await api(`${path}/actions`, { body: { action, ids: items.map(one => one.id), ...more } })
+		if (answer.kind) return { job: answer }
+		const wrong = new Map(answer.items.filter(one => one.status === "failed").map(one => [one.id, one.detail]))
+		return {
+			done: items.filter(one => !wrong.has(one.id)),
+			failed: items.filter(one => wrong.has(one.id)).map(one => `${named(one)}: ${wrong.get(one.id)}`),
+		}
+	} catch (error) {
+		return { done: [], failed: [error.message] }
+	}
 }
 
 async function takeBack(node, one, items, spec) {

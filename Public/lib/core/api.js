@@ -26,16 +26,19 @@ export const describeRequest = (path, { body, method = body ? "POST" : "GET", ..
 
 // So often an act that is under way is asked about again, twice a second.
 const MOST_TRIES = 20
-/** The server's answer, of a 2xx; any other is thrown. `accept`: the type that is wanted. */
+/**
+ * The server's answer, of a 2xx; any other is thrown. `accept`: the type that is wanted; `file`: a body that is no
+ * JSON, with what `headers` say of it.
+ */
 export async function sendRequest(
-	path, { body, method = body ? "POST" : "GET", signal, etag, accept, tries = 0 } = {},
+	path, { body, file, method = body ? "POST" : "GET", signal, etag, accept, headers: more, tries = 0 } = {},
 ) {
-	const text = body && JSON.stringify(body)
-	const headers = { accept: accept ?? "application/json", "x-gatehouse-console": "1" }
-	if (text) headers["content-type"] = "application/json"
+	const text = file ?? (body && JSON.stringify(body))
+	const headers = { accept: accept ?? "application/json", "x-gatehouse-console": "1", ...more }
+	if (body) headers["content-type"] = "application/json"
 	if (etag) headers["if-match"] = etag
 	const act = `${path} ${text}`
-	if (method === "POST" && /^\/(tenants(\/|$)|api-keys|people\/actions)/.test(path)) {
+	if (method === "POST" && !file && /^\/(tenants(\/|$)|api-keys|people\/actions)/.test(path)) {
 		if (!pending.has(act)) pending.set(act, crypto.randomUUID())
 		headers["idempotency-key"] = pending.get(act)
 	}

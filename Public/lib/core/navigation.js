@@ -29,6 +29,7 @@ export function places() {
 		isAllowed("readPolicy") && place("Providers", "providers", "door", "r"),
 		{ group: "Observe" },
 		isAllowed("readAudit") && place("Audit", "audit", "list", "a", true),
+		own("Jobs", "jobs", "pulse", "j"),
 		{ group: "Manage" },
 		isAllowed("readOperators") && place("Operators", "operators", "badge", "m"),
 		{ text: "API docs", href: "/docs", look: "book" },
@@ -39,6 +40,6 @@ export const TABS = [
 	["users", "Users"], ["requests", "Join requests"], ["invites", "Invites"], ["policy", "Policy", "readPolicy"],
 	["domains", "Domains", "readPolicy"],
 	["keys", "API keys"], ["origins", "Origins", "readOrigins"], ["clients", "Clients", "readOrigins"],
-	["decisions", "Decisions"], ["audit", "Audit", "readAudit"], ["settings", "Settings"],
+	["decisions", "Decisions"], ["jobs", "Jobs"], ["audit", "Audit", "readAudit"], ["settings", "Settings"],
 ]
 export const tabOf = wanted => TABS.find(([name]) => name === wanted) ?? TABS[0]

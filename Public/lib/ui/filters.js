@@ -64,7 +64,7 @@ export function listBar(spec, filters, counted, change) {
 	})
 	const fields = filters.map(one => field(one, change))
 	const take = spec.file && button("Export", spec.file, { icon: "save", "data-export": "" })
-	const related = spec.related && h("a.btn", { href: spec.related[0] }, spec.related[1])
+	const related = spec.related?.filter(Boolean).map(([href, text]) => h("a.btn", { href }, text))
 	const live = spec.live && button("Follow", () => change({ live: query().live ? "" : "1" }), { icon: "pulse" })
 	return {
 		node: h("div.bar", { role: "search" }, box

@@ -13,7 +13,7 @@ import { rowSelection } from "./selection.js"
  * `columns` [label, cell(item), {sort, state}]; where wanted `title` and `lead` of a page of its own, `search`
  * (placeholder), `filters` [name, label, codes or {options, type}] (`type` date: a day of the reader's zone),
  * `actions(item, reload)` → [{text, run}], the usual one first, `bulk` as for `chooser`, `exports` (as a file),
- * `related` [address, text] of a page beside it, `create` [right, text, run(reload)] or what makes a button, `live`
+ * `related` [address, text] of pages beside it, `create` [right, text, run(reload)] or what makes a button, `live`
  * (can be followed), `whole` (no pages), `empty` {title, text, action}, `fixed` (always asked for). Of a tenant that
  * is deleted nothing is made, changed or exported.
  */

@@ -82,7 +82,7 @@ export default async page => {
 			asks: "Each gets a new link by mail; the one that was sent before stops working.",
 		}, {
 			text: "Revoke", fits: one => one.status === "pending",
-			run: one => api(`${path}/${one.id}/revoke`, { method: "POST" }),
+			verb: "revoke",
 			asks: "The links stop working now. This is final; people can be invited again.",
 		}],
 	})

@@ -1,5 +1,5 @@
 import {
-	ago, api, confirm, createdColumn, formDialog, h, icon, isAllowed, list, revealSecret, statusTag, t, tickField,
+	ago, confirm, createdColumn, formDialog, h, icon, isAllowed, list, revealSecret, statusTag, t, tickField,
 	timeColumn, translate, userText,
 } from "../../lib/ui.js"
 
@@ -62,7 +62,7 @@ export default async page => {
 		actions: (one, reload) => keyActions(page, one, reload),
 		bulk: isAllowed("revokeKeys") && [{
 			text: "Revoke", fits: isAlive, asks: "Calls with them fail at once. This is final.",
-			run: one => api(`${path}/${one.id}/revoke`, BECAUSE),
+			verb: "revoke", more: BECAUSE.body,
 		}],
 	})
 }

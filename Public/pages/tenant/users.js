@@ -18,7 +18,10 @@ export default async page => {
 	const post = verb => one => api(`${path(one)}/${verb}`, { method: "POST" })
 	await list(page, {
 		path: `${page.path}/users`, noun: NOUN, exports: true, search: "Search by email or name",
-		related: [`${page.base}/users/duplicates`, "Duplicates"],
+		related: [
+			[`${page.base}/users/duplicates`, "Duplicates"],
+			isAllowed("createUsers") && !page.isGone && [`${page.base}/users/import`, "Import"],
+		],
 		create: ["editUsers", "Add user", reload => open(page, reload)],
 		empty: {
 			title: "Nobody has come in yet",
@@ -49,20 +52,19 @@ export default async page => {
 				text: "Make one", number: 2, fits: one => /active|pending/.test(one.status),
 				all: async (some, reload) => (await import("./merge.js")).askToMerge(page, some, reload),
 			},
-			isAllowed("editUsers") && { text: "Approve", fits: isWaiting, run: post("approve") },
+			isAllowed("editUsers") && { text: "Approve", fits: isWaiting, verb: "approve" },
 			isAllowed("suspendUsers") && {
-				text: "Suspend", fits: one => one.status === "active", run: post("suspend"),
+				text: "Suspend", fits: one => one.status === "active", verb: "suspend",
 				back: isAllowed("editUsers") && post("resume"),
 				asks: "Their sign-ins, sessions and keys are refused at once. Resuming lets them work again.",
 			},
 			isAllowed("editUsers") && {
-				text: "Resume", fits: one => one.status === "suspended", run: post("resume"),
+				text: "Resume", fits: one => one.status === "suspended", verb: "resume",
 				back: isAllowed("suspendUsers") && post("suspend"),
 			},
 			isAllowed("editUsers") && {
 				text: "Delete", fits: one => /active|pending|suspended/.test(one.status), asks: ENDS,
-				back: post("restore"),
-				run: one => api(path(one), { method: "DELETE" }),
+				back: post("restore"), verb: "delete",
 			},
 		].filter(Boolean),
 	})
