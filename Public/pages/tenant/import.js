@@ -46,7 +46,7 @@ async function drawFile(page, node, file) {
 	const found = formatOf(file.name, head)
 	const more = h("div.stack-gap")
 	const options = form([
-		["format", "Format", { options: FORMATS, value: found, hint: "What the file looks like; choose another if not." }],
+		["format", "Format", { options: FORMATS, value: found, hint: "What the file looks like." }],
 		["on_conflict", "If a person is here already", { options: CONFLICTS }],
 	], { submit: "Try it", send: values => send(page, file, values, more, true), done: job => followTo(page, job) })
 	const format = options.querySelector("select")

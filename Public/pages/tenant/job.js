@@ -78,7 +78,8 @@ async function drawRows(page, node, path, one) {
 	if (!rows.length) return replaceContent(node, h("h2", "Rows that were not done"), noValue("Nothing went wrong."))
 	return replaceContent(node, h("h2", "Rows that were not done"),
 		dataTable("Rows that were not done", ["Row", "Result", "Why"], rows.map(row => [
-			formatNumber(row.row), [statusTag(row.status), row.code && h("code.sub", row.code)], userText(row.detail ?? ""),
+			formatNumber(row.row), [statusTag(row.status), row.code && h("code.sub", row.code)],
+			userText(row.detail ?? ""),
 		])),
 		count > rows.length
 			&& h("p.small.muted", t`The first ${rows.length} of ${formatNumber(count)}; the report has all.`))
