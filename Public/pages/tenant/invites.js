@@ -46,7 +46,7 @@ export default async page => {
 	])
 	await list(page, {
 		path, noun: ["invite", "invites"], search: "Search by email",
-		related: [`${page.base}/invites/join-links`, "Join links"],
+		related: [[`${page.base}/invites/join-links`, "Join links"]],
 		create: ["manageInvites", "Invite", reload => invite(path, reload)],
 		empty: {
 			title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends.",
@@ -78,7 +78,7 @@ export default async page => {
 		bulk: isAllowed("manageInvites") && [{
 			text: "Resend",
 			fits: one => one.delivery === "mail" && (one.status === "pending" || one.status === "expired"),
-			run: one => api(`${path}/${one.id}/resend`, { method: "POST", body: { delivery: "mail" } }),
+			verb: "resend",
 			asks: "Each gets a new link by mail; the one that was sent before stops working.",
 		}, {
 			text: "Revoke", fits: one => one.status === "pending",
