@@ -92,7 +92,7 @@ struct BulkFixture {
 
 extension TestAnswer {
     /// `id status` or `id status code` of each item.
-    var results: [String: String] {
+    var outcomes: [String: String] {
         var found: [String: String] = [:]
         for item in json["items"]?.array ?? [] {
             let words = [item["status"]?.string, item["code"]?.string].compactMap { $0 }

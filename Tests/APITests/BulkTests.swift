@@ -22,14 +22,14 @@ import Text
         let answer = try await fixture.act(body)
         #expect(answer.status == 200, "\(answer.text)")
         #expect(
-            answer.results == [
+            answer.outcomes == [
                 ann.description: "done", bob.description: "done",
                 nobody.description: "failed not_found",
             ])
         #expect(answer.json["count"] == .int(3))
         #expect(try await fixture.count(.suspended) == 2)
         let again = try await fixture.act(body)
-        #expect(again.results[ann.description] == "unchanged")
+        #expect(again.outcomes[ann.description] == "unchanged")
         let audit = try await fixture.service.send(
             .get, "/v1/tenants/acme/audit-events?action=user.suspended", as: .platformOwner)
         #expect(audit.json["items"]?.array?.count == 2)
@@ -47,13 +47,13 @@ import Text
         for action in ["suspend", "resume", "delete", "end_sessions", "revoke_keys"] {
             let answer = try await fixture.act(
                 #"{"action":"\#(action)","ids":[\#(list([own]))]}"#, as: .bearer(key.secret))
-            #expect(answer.results == [own.description: "failed forbidden"], "\(action)")
+            #expect(answer.outcomes == [own.description: "failed forbidden"], "\(action)")
         }
         let role = try await fixture.act(
             #"{"action":"set_role","role":"manager","ids":[\#(list([own, peer, member]))]}"#,
             as: .bearer(key.secret))
         #expect(
-            role.results == [
+            role.outcomes == [
                 own.description: "failed forbidden", peer.description: "done",
                 member.description: "done",
             ], "\(role.text)")
@@ -88,7 +88,7 @@ import Text
         func act(_ action: String, _ more: String = "") async throws -> String? {
             let answer = try await fixture.act(
                 #"{"action":"\#(action)","ids":[\#(list([user]))]\#(more)}"#)
-            return answer.results[user.description] ?? answer.text
+            return answer.outcomes[user.description] ?? answer.text
         }
         #expect(try await act("end_sessions") == "done")
         #expect(try await fixture.base.count("sessions WHERE user_id = \(user)") == 0)
@@ -148,9 +148,9 @@ import Text
         let answer = try await fixture.act(
             #"{"action":"suspend","filter":{"role":"member"}}"#, query: "?dry_run=true")
         #expect(answer.status == 200)
-        #expect(answer.results.count == 150 && answer.json["count"] == .int(150))
-        #expect(answer.results[users[3].description] == "unchanged")
-        #expect(answer.results.values.count { $0 == "done" } == 149)
+        #expect(answer.outcomes.count == 150 && answer.json["count"] == .int(150))
+        #expect(answer.outcomes[users[3].description] == "unchanged")
+        #expect(answer.outcomes.values.count { $0 == "done" } == 149)
         #expect(try await fixture.count(.suspended) == 1)
         #expect(try await fixture.base.count("jobs WHERE true") == 0)
     }
@@ -197,7 +197,7 @@ import Text
         let answer = try await fixture.act(
             #"{"action":"revoke","ids":[\#(list(ids))]}"#, on: "invites", as: .bearer(key.secret))
         #expect(
-            answer.results == [
+            answer.outcomes == [
                 ids[0].description: "done", ids[1].description: "failed forbidden",
                 ids[2].description: "done",
             ], "\(answer.text)")
@@ -219,15 +219,15 @@ import Text
         let answer = try await fixture.act(
             #"{"action":"revoke",\#(ids)}"#, on: "api-keys", as: .bearer(own.secret))
         #expect(
-            answer.results == [second.id: "done", other.id: "failed forbidden"], "\(answer.text)")
+            answer.outcomes == [second.id: "done", other.id: "failed forbidden"], "\(answer.text)")
         // A filter leaves what the list shows: the own ones.
         let all = try await fixture.act(
             #"{"action":"revoke","filter":{"status":"active"}}"#, on: "api-keys",
             query: "?dry_run=true", as: .bearer(own.secret))
-        #expect(all.results == [own.id: "done"], "\(all.text)")
+        #expect(all.outcomes == [own.id: "done"], "\(all.text)")
         let rest = try await fixture.act(
             #"{"action":"revoke","filter":{},"reason":"leak"}"#, on: "api-keys")
-        #expect(rest.results[other.id] == "done" && rest.results[second.id] == "unchanged")
+        #expect(rest.outcomes[other.id] == "done" && rest.outcomes[second.id] == "unchanged")
         let refused = try await fixture.service.send(.get, "/v1/me", as: .bearer(other.secret))
         #expect(refused.status == 401)
     }

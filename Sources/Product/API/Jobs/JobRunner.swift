@@ -84,8 +84,10 @@ package final class JobRunner: Sendable {
         of job: JobRow, _ kind: any JobKind, isSingle: Bool, worked: Duration
     ) async throws -> JobRow? {
         try await beforeBatch(job)
+        // An undo has a savepoint for each row, whatever the kind's batches are.
+        let most = job.isUndoing ? min(kind.batch, JobLimits.batch) : kind.batch
         return try await database.runBatch(
-            of: job, limit: isSingle ? 1 : kind.batch, worked: Int(worked / .microseconds(1)),
+            of: job, limit: isSingle ? 1 : most, worked: Int(worked / .microseconds(1)),
             attempts: isSingle ? job.attempts : 0, rights: { kind.rights($0) },
             body: { work in
                 work.job.isUndoing

@@ -45,7 +45,7 @@ enum JoinLinkEndpoints {
     private static func request(_ call: Call) async throws -> JoinLinkRequest {
         var errors: [FieldError] = []
         let end = call.input.optionalTimestamp("expires_at")
-        if let end, let fault = InviteAsking.endFault(end, call) { errors.append(fault) }
+        if let end, let fault = InviteAsking.endFault(end, call.now) { errors.append(fault) }
         let returns = try await ReturnAddress.allowed([call.input], call)
         if let fault = ReturnAddress.fault(call.input, returns) { errors.append(fault) }
         guard errors.isEmpty else { throw Problem.invalid(errors) }

@@ -2,7 +2,7 @@ import Text
 
 /// The kinds of jobs that the service knows, one line each.
 package struct JobKinds: Sendable {
-    package static let all = JobKinds(BulkEndpoints.kinds + [InviteJobs()])
+    package static let all = JobKinds(BulkEndpoints.kinds + [InviteJobs(), ImportJob()])
 
     private let kinds: [any JobKind]
 
