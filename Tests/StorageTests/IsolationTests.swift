@@ -15,7 +15,8 @@ import Text
         "tombstones", "former_identities", "email_changes", "former_addresses", "client_profiles",
         "user_merges", "merged_users", "identity_aliases", "barred_identities", "failed_sign_ins",
         "attribute_schemas",
-        "user_attributes", "join_links", "jobs", "job_rows", "imports", "import_rows", "import_keys",
+        "user_attributes", "join_links", "jobs", "job_rows", "imports", "import_rows",
+        "import_keys",
     ]
     static let directoryTables = [
         "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",

@@ -82,17 +82,22 @@ extension ForeignPasswordHash {
         // The hash of pbkdf2_sha1 may be followed by its length, which the hash has already.
         if hasher == "pbkdf2_sha1", fields.count == 5 { fields.removeLast() }
         guard fields.count == 4, fields[0] == hasher else { throw .malformed }
+        return try clerkPBKDF2(hasher, rounds: fields[1], salt: fields[2], hash: fields[3])
+    }
+
+    private static func clerkPBKDF2(
+        _ hasher: String, rounds: String, salt: String, hash: String
+    ) throws(Refusal) -> ForeignPasswordHash {
         typealias Read = ForeignHashReader
-        let (salt, hash) = (fields[2], fields[3])
         switch hasher {
         case "pbkdf2_sha1":
-            return try pbkdf2(.sha1, fields[1], Array(salt.utf8), Read.hexBytes(hash))
+            return try pbkdf2(.sha1, rounds, Array(salt.utf8), Read.hexBytes(hash))
         case "pbkdf2_sha256":
-            return try pbkdf2(.sha256, fields[1], Read.bytes(salt), Read.bytes(hash))
+            return try pbkdf2(.sha256, rounds, Read.bytes(salt), Read.bytes(hash))
         case "pbkdf2_sha512":
-            return try pbkdf2(.sha512, fields[1], Array(salt.utf8), Read.hexBytes(hash))
+            return try pbkdf2(.sha512, rounds, Array(salt.utf8), Read.hexBytes(hash))
         default:
-            return try pbkdf2(.sha512, fields[1], Read.hexBytes(salt), Read.hexBytes(hash))
+            return try pbkdf2(.sha512, rounds, Read.hexBytes(salt), Read.hexBytes(hash))
         }
     }
 

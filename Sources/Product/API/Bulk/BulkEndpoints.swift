@@ -101,6 +101,14 @@ enum BulkEndpoints {
         "reason", .string(min: 1, max: 500), "For the audit and the list.")
 
     /// By `ids` or by `filter`, never both: neither is no wish for all.
+    private static func action<Verb: RawRepresentable<String> & CaseIterable>(
+        _ verbs: Verb.Type, _ example: Verb
+    ) -> FieldShape {
+        FieldShape(
+            "action", .enumeration(of: verbs), required: true, "What is done to each.",
+            example: .string(example.rawValue))
+    }
+
     private static func request<Verb: RawRepresentable<String> & CaseIterable>(
         _ name: String, _ verbs: Verb.Type, example: Verb, _ filters: [QueryParameter],
         _ more: [FieldShape]
@@ -109,10 +117,7 @@ enum BulkEndpoints {
             ObjectShape(
                 name,
                 [
-                    FieldShape(
-                        "action", .enumeration(of: verbs), required: true,
-                        "What is done to each.", example: .string(example.rawValue)),
-                    which,
+                    action(verbs, example), which,
                     .optional(
                         "expected", .integer(0...Int.max),
                         "How many they are as shown: 412 if it is another number."),

@@ -98,11 +98,17 @@ struct UserAction: BulkAction {
             throw Problem(.conflict, "The user is deleted; restore it first.")
         }
         let role = role ?? user.role
+        let after = try await give(role, to: user, place, reason: reason)
+        Self.settle(&result, user.role == role, user, after)
+    }
+
+    private func give(
+        _ role: UserRole, to user: UserRow, _ place: BulkContext, reason: String? = nil
+    ) async throws -> UserRow {
         try Self.requireRole(role, place)
         var next = user
         next.role = role
-        let after = try await place.change.editUser(user, to: next, reason: reason)
-        Self.settle(&result, user.role == role, user, after)
+        return try await place.change.editUser(user, to: next, reason: reason)
     }
 
     func undo(_ result: JobResult, at place: BulkContext) async throws -> JobResult {
@@ -125,10 +131,7 @@ struct UserAction: BulkAction {
             guard let role = effect["role"]?.string.flatMap(UserRole.init) else {
                 return JobResult(row: result.row, .kept, code: "no_undo")
             }
-            try Self.requireRole(role, place)
-            var next = user
-            next.role = role
-            _ = try await change.editUser(user, to: next)
+            _ = try await give(role, to: user, place)
         case .approve, .endSessions, .revokeKeys:
             return JobResult(row: result.row, .kept, code: "no_undo")
         }

@@ -104,12 +104,8 @@ struct JSONRowReader: Sendable {
 
     /// A row of a list ends where its brackets do, or before a comma.
     private mutating func takeOfList(_ byte: UInt8) throws(ImportFault) -> Record? {
-        if isInString {
-            add(byte)
-            step(byte)
-            return nil
-        }
         switch byte {
+        case _ where isInString: step(byte)
         case 0x22: isInString = true
         case 0x7B, 0x5B: depth += 1
         case 0x7D, 0x5D:

@@ -15,13 +15,11 @@ enum InviteAsking {
             errors.append(FieldError(pointer + "/email", .invalid, "must be an email address"))
         }
         let expires = input.optionalTimestamp("expires_at")
-        if let expires, let fault = endFault(expires, inviting.now, at: pointer) {
-            errors.append(fault)
-        }
-        if let fault = deliveryFault(input, inviting.services, at: pointer) { errors.append(fault) }
-        if let fault = ReturnAddress.fault(input, inviting.returns, at: pointer) {
-            errors.append(fault)
-        }
+        errors += [
+            expires.flatMap { endFault($0, inviting.now, at: pointer) },
+            deliveryFault(input, inviting.services, at: pointer),
+            ReturnAddress.fault(input, inviting.returns, at: pointer),
+        ].compactMap { $0 }
         guard errors.isEmpty, let email else { throw Problem.invalid(errors) }
         var request = InviteRequest(
             email: email, role: input.optionalString("role").flatMap(UserRole.init),

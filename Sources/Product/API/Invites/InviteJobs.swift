@@ -15,11 +15,7 @@ struct InviteJobs: JobKind {
     /// wait for each other.
     func step(_ work: JobWork, _ services: Services) async throws -> JobStep {
         let rows = try await work.waiting()
-        let inputs = rows.compactMap { Input(object: $0.input) }
-        let inviting = Inviting(
-            principal: work.principal, tenant: work.job.tenant, services: services,
-            now: work.change.now,
-            returns: try await ReturnAddress.allowed(inputs, of: work.job.tenant, services))
+        let inviting = try await inviting(rows, work, services)
         var left = try await work.change.mailsLeft(.invite)
         var quotas = try await work.change.inviteQuotas()
         var results: [JobResult] = []
@@ -39,6 +35,16 @@ struct InviteJobs: JobKind {
             results.append(result)
         }
         return JobStep(results, isLast: rows.count < work.limit)
+    }
+
+    private func inviting(
+        _ rows: [WaitingRow], _ work: JobWork, _ services: Services
+    ) async throws -> Inviting {
+        let inputs = rows.compactMap { Input(object: $0.input) }
+        let tenant = work.job.tenant
+        return Inviting(
+            principal: work.principal, tenant: tenant, services: services, now: work.change.now,
+            returns: try await ReturnAddress.allowed(inputs, of: tenant, services))
     }
 
     private static func order(_ row: WaitingRow) -> (String, Int) {

@@ -38,6 +38,11 @@ extension Change {
             if isInvitee, try await removeLapsedInvitee(key) { continue }
             facts.known[key] = ImportFacts.Known(id: id, role: role, status: status)
         }
+        try await readReserved(keys, into: &facts)
+    }
+
+    /// Addresses that a user of the tenant had until lately.
+    private func readReserved(_ keys: [String], into facts: inout ImportFacts) async throws {
         let reserved = try await query(
             """
             SELECT f.email_key FROM former_addresses f WHERE f.tenant_id = \(tenant)

@@ -51,11 +51,7 @@ extension Change {
                 buried.contains(Array(keys[$0..<$0 + Database.personKeyLength]))
             }
         }
-        for (address, keys) in zip(addresses, people) where isBuried(keys) {
-            facts.deleted.insert(address)
-        }
-        for (identity, keys) in zip(identities, signIns) where isBuried(keys) {
-            facts.barred.insert(identity.key)
-        }
+        facts.deleted.formUnion(zip(addresses, people).filter { isBuried($1) }.map(\.0))
+        facts.barred.formUnion(zip(identities, signIns).filter { isBuried($1) }.map(\.0.key))
     }
 }

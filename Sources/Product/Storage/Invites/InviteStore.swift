@@ -12,15 +12,7 @@ extension Change {
         let policy = try await policy().policy
         let role = request.role ?? request.defaultRole ?? policy.givenRole
         guard let widest = request.widest, role <= widest else { throw InviteRefusal.roleTooWide }
-        guard policy.signUp != .closed else {
-            throw StorageFailure.conflict(
-                code: "sign_up_closed", detail: "The tenant's policy is closed.", id: nil)
-        }
-        let allowed = policy.allows(domain: request.email.domain.ascii)
-        guard allowed || policy.externalInvites else { throw InviteRefusal.outsideDomains }
-        if let block = policy.block(ofKey: request.email.key, domain: request.email.domain.ascii) {
-            throw InviteRefusal.blocked(by: block.rawValue)
-        }
+        try Self.requireTaken(request.email, by: policy)
         try await checkMail(of: request, policy, database)
         try await requireFits(request.externalID, at: request.email.key)
         let quotas = if let asked = request.quotas { asked } else { try await inviteQuotas(policy) }
@@ -53,7 +45,7 @@ extension Change {
             VALUES (\(tenant), \(UUID.random()), \(request.email.original), \(request.email.key),
                 \(role.rawValue), \(request.message), \(request.delivery.rawValue),
                 \(TenantToken.hash(token)), \(user), \(actor.type), \(actor.id), \(actor.name),
-                \(!allowed), \(request.externalID), \(request.returnTo),
+                \(!policy.allows(domain: request.email.domain.ascii)), \(request.externalID), \(request.returnTo),
                 \(mailToBe(request.delivery)),
                 \(request.expiresAt ?? now.adding(seconds: Invite.defaultLifetime)),
                 \(now), \(now))
@@ -66,6 +58,21 @@ extension Change {
         changes.add("external_id", nil, invite.externalID)
         try await audit(.inviteCreated, invite.target, changes)
         return InviteResult(outcome: .created, invite: invite, token: token)
+    }
+
+    /// Refuses an address that the policy takes from no invite.
+    private static func requireTaken(_ email: EmailAddress, by policy: TenantPolicy) throws {
+        guard policy.signUp != .closed else {
+            throw StorageFailure.conflict(
+                code: "sign_up_closed", detail: "The tenant's policy is closed.", id: nil)
+        }
+        let domain = email.domain.ascii
+        guard policy.allows(domain: domain) || policy.externalInvites else {
+            throw InviteRefusal.outsideDomains
+        }
+        if let block = policy.block(ofKey: email.key, domain: domain) {
+            throw InviteRefusal.blocked(by: block.rawValue)
+        }
     }
 
     /// An existing invite is mailed only on request.
@@ -197,12 +204,16 @@ extension Change {
             """)
         let renewed = try rows.only(InviteRow.init)
         try await dropMail(.invite, about: invite.id)
+        try await auditRenewal(of: invite, as: renewed)
+        return InviteResult(outcome: .resent, invite: renewed, token: token)
+    }
+
+    private func auditRenewal(of invite: InviteRow, as renewed: InviteRow) async throws {
         var changes = AuditChanges()
         changes.add("role", invite.role.rawValue, renewed.role.rawValue)
         changes.add("expires_at", invite.expiresAt.description, renewed.expiresAt.description)
         changes.add("delivery", invite.delivery, renewed.delivery)
         try await audit(.inviteResent, invite.target, changes)
-        return InviteResult(outcome: .resent, invite: renewed, token: token)
     }
 
     /// Values of `mail_id` and `delivery_status` of an invite that is about to be posted.

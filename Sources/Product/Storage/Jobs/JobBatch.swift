@@ -14,8 +14,7 @@ extension Database {
     /// `attempts`: failures that the batch leaves counted. `ended` is called in
     /// the transaction that ends the job. Nil: the job is no longer this runner's.
     package func runBatch(
-        of lease: JobRow, limit: Int, worked: Int, attempts: Int = 0,
-        rights: (JobRow) -> [Right],
+        of lease: JobRow, limit: Int, worked: Int, attempts: Int = 0, rights: (JobRow) -> [Right],
         body: (JobWork) async throws -> JobStep,
         ended: (Change, JobRow) async throws -> Void
     ) async throws -> JobRow? {

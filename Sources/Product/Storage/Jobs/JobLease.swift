@@ -59,11 +59,7 @@ extension Database {
     /// The job, if this runner is the one that gets it; a suspended tenant's is paused.
     package func takeJob(_ due: DueJob) async throws -> JobRow? {
         guard due.isTenantActive else {
-            try await scope(due.tenant).change(by: .system) { change in
-                let job = try await change.lockJob(due.id)
-                guard [.queued, .running].contains(job.status) else { return }
-                _ = try await change.pauseJob(job, .tenantSuspended)
-            }
+            try await pauseJobOfSuspended(due)
             return nil
         }
         let now = clock()
@@ -83,6 +79,14 @@ extension Database {
         } catch let error as PostgresError where error.isUniqueViolation {
             // Another job of the tenant began at this moment.
             return nil
+        }
+    }
+
+    private func pauseJobOfSuspended(_ due: DueJob) async throws {
+        try await scope(due.tenant).change(by: .system) { change in
+            let job = try await change.lockJob(due.id)
+            guard [.queued, .running].contains(job.status) else { return }
+            _ = try await change.pauseJob(job, .tenantSuspended)
         }
     }
 

@@ -84,15 +84,7 @@ extension Change {
         _ kind: String, _ parameters: JSONValue, total: Int?, by maker: JobMaker,
         isDryRun: Bool = false, state: JSONValue? = nil
     ) async throws -> JobRow {
-        // One after another, so that no two count the same jobs.
-        try await query("SELECT pg_advisory_xact_lock(hashtextextended(\("jobs \(tenant)"), 0))")
-        let live = try await query(
-            """
-            SELECT count(*) FROM jobs WHERE tenant_id = \(tenant)
-                AND status IN ('queued', 'running', 'paused')
-            """
-        ).only { (row) throws(PostgresError) in try row.get(0, as: Int.self) }
-        guard live < JobLimits.live else { throw TooManyJobs() }
+        try await requireRoomForJob()
         let row = try await query(
             """
             INSERT INTO jobs (tenant_id, id, kind, dry_run, total, parameters, state,
@@ -107,6 +99,18 @@ extension Change {
         ).only(JobRow.init)
         try await audit(.jobCreated, row.target)
         return row
+    }
+
+    /// One after another, so that no two count the same jobs.
+    private func requireRoomForJob() async throws {
+        try await query("SELECT pg_advisory_xact_lock(hashtextextended(\("jobs \(tenant)"), 0))")
+        let live = try await query(
+            """
+            SELECT count(*) FROM jobs WHERE tenant_id = \(tenant)
+                AND status IN ('queued', 'running', 'paused')
+            """
+        ).only { (row) throws(PostgresError) in try row.get(0, as: Int.self) }
+        guard live < JobLimits.live else { throw TooManyJobs() }
     }
 
     /// Rows that wait, numbered from 1, each about one object.

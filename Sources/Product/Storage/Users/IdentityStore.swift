@@ -81,9 +81,8 @@ extension Change {
             try await endResets(of: user.id)
         }
         try await query("DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user.id)")
-        try await audit(
-            .identityUnlinked,
-            AuditTarget("identity", id, "\(identity.provider) \(identity.subject)"))
+        let target = AuditTarget("identity", id, "\(identity.provider) \(identity.subject)")
+        try await audit(.identityUnlinked, target)
         _ = try await touch(user)
     }
 

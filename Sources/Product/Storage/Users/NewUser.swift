@@ -22,16 +22,15 @@ extension Change {
     /// Inserts a user: the row, its search text, its directory entry and the audit event. False if
     /// another user of the tenant who is not deleted has the address or the external id.
     func insertUser(_ new: NewUser, _ database: Database) async throws -> Bool {
-        let passwordChangedAt = new.passwordHash == nil ? nil : now
         let made = try await query(
             """
             WITH made AS (
                 INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
                     email_verified_at, last_sign_in_at, password_hash, password_changed_at,
                     external_id, public_attributes, private_attributes, created_at, updated_at)
-                VALUES (\(tenant), \(new.id), \(new.email), \(new.emailKey), \(new.name),
-                    \(new.role), \(new.status), \(new.source), \(new.emailVerifiedAt),
-                    \(new.lastSignInAt), \(new.passwordHash), \(passwordChangedAt), \(new.externalID),
+                VALUES (\(tenant), \(new.id), \(new.email), \(new.emailKey), \(new.name), \(new.role),
+                    \(new.status), \(new.source), \(new.emailVerifiedAt), \(new.lastSignInAt),
+                    \(new.passwordHash), \(new.passwordHash.map { _ in now }), \(new.externalID),
                     \(new.attributes.public.text), \(new.attributes.private.text), \(now), \(now))
                 ON CONFLICT DO NOTHING
                 RETURNING id)

@@ -38,10 +38,16 @@ extension Change {
             VALUES (\(tenant), \(UUID.random()), \(TenantToken.hash(link.token)), \(user.id),
                 \(returnTo), \(now), \(link.expiresAt), true)
             """)
-        try await query(
-            "UPDATE users SET must_change_password = true WHERE tenant_id = \(tenant) AND id = \(user.id)"
-        )
+        try await requireNewPassword(of: user.id)
         try await audit(.userPasswordLinkMade, user.target)
         return link
+    }
+
+    private func requireNewPassword(of user: UUID) async throws {
+        try await query(
+            """
+            UPDATE users SET must_change_password = true
+            WHERE tenant_id = \(tenant) AND id = \(user)
+            """)
     }
 }
