@@ -123,19 +123,23 @@ struct UserAction: BulkAction {
                 row: result.row, .kept, code: "changed",
                 detail: "The user was changed after the job.")
         }
+        try await takeBack(user, effect, place)
+        return JobResult(row: result.row, .undone)
+    }
+
+    private func takeBack(
+        _ user: UserRow, _ effect: JSONValue, _ place: BulkContext
+    ) async throws {
+        let change = place.change
         switch verb {
         case .suspend: _ = try await change.resumeUser(user)
         case .resume: _ = try await change.suspendUser(user)
         case .delete: _ = try await change.restoreUser(user)
         case .setRole:
-            guard let role = effect["role"]?.string.flatMap(UserRole.init) else {
-                return JobResult(row: result.row, .kept, code: "no_undo")
-            }
+            let role = effect["role"]?.string.flatMap(UserRole.init) ?? user.role
             _ = try await give(role, to: user, place)
-        case .approve, .endSessions, .revokeKeys:
-            return JobResult(row: result.row, .kept, code: "no_undo")
+        case .approve, .endSessions, .revokeKeys: break
         }
-        return JobResult(row: result.row, .undone)
     }
 
     /// 409 with the id of the user into whom this one was merged.

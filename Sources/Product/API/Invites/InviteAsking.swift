@@ -80,34 +80,9 @@ enum InviteAsking {
         return gap.overflow ? .max : gap.partialValue / 1_000_000
     }
 
-    static func problem(_ error: any Error, at pointer: String = "") -> Problem? {
-        if let problem = error as? Problem { return problem }
-        switch error as? InviteRefusal {
-        case .outsideDomains:
-            return .invalid([
-                FieldError(
-                    pointer + "/email", .notAllowed, "is outside the tenant's allowed domains")
-            ])
-        case .blocked(let member):
-            return .invalid([
-                FieldError(
-                    pointer + "/email", .notAllowed, "is blocked by the policy's \(member)")
-            ])
-        case .quota(let member, let limit, let seconds):
-            return .rateLimited(
-                "The policy's \(member), \(limit), is used up.", limit: limit, retryAfter: seconds)
-        case .roleTooWide: return .forbidden("The role is beyond what this credential may give.")
-        case nil: break
-        }
-        if let limit = error as? MailLimitReached {
-            return .rateLimited(limit.detail, limit: limit.limit, retryAfter: limit.seconds)
-        }
-        return storageProblem(error)
-    }
-
     /// Runs `body`, its refusals as problems.
     static func answering<Result>(_ body: () async throws -> Result) async throws -> Result {
-        do { return try await body() } catch { throw problem(error) ?? error }
+        do { return try await body() } catch { throw refusal(error) ?? error }
     }
 
     /// A list in one transaction: each entry has its own result, and the addresses are locked in
@@ -123,7 +98,7 @@ enum InviteAsking {
                 asked.append((index, try request(input, inviting, at: pointer)))
             } catch {
                 let email = input.optionalString("email") ?? ""
-                results[index] = refused(index, email, problem(error) ?? .internalError)
+                results[index] = refused(index, email, refusal(error) ?? .internalError)
             }
         }
         asked.sort { ($0.request.email.key, $0.index) < ($1.request.email.key, $1.index) }
@@ -171,7 +146,7 @@ enum InviteAsking {
                     at: call.now, token: token, publicURL: call.services.publicURL), nil)
         } catch {
             // Only refusals: an error of the database ends the whole list.
-            guard let problem = problem(error), problem.status < 500 else { throw error }
+            guard let problem = refusal(error), problem.status < 500 else { throw error }
             return refused(index, request.email.original, problem)
         }
     }

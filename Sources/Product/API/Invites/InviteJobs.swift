@@ -60,7 +60,7 @@ struct InviteJobs: JobKind {
         // An invite that was there before is not the job's to revoke.
         return JobResult(
             row: row, made.outcome == .existing ? .unchanged : .done,
-            targetType: InviteAction.target, targetID: made.invite.id,
+            targetType: "invite", targetID: made.invite.id,
             effect: made.outcome == .created ? .object([]) : nil)
     }
 

@@ -36,7 +36,7 @@ extension Change {
         do {
             return try await savepoint(body)
         } catch {
-            guard let problem = InviteAsking.problem(error), problem.status < 500 else {
+            guard let problem = refusal(error), problem.status < 500 else {
                 throw error
             }
             return JobResult(

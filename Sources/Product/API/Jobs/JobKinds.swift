@@ -1,9 +1,7 @@
 import Text
 
-/// The kinds of jobs that the service knows, one line each.
+/// The kinds of jobs that a service knows.
 package struct JobKinds: Sendable {
-    package static let all = JobKinds(BulkEndpoints.kinds + [InviteJobs(), ImportJob()])
-
     private let kinds: [any JobKind]
 
     package init(_ kinds: [any JobKind]) { self.kinds = kinds }

@@ -105,3 +105,14 @@ extension Call {
             type: actor.type, id: actor.id, name: actor.name, home: principal.tenant)
     }
 }
+
+extension Response {
+    /// 202 with a job that was just made.
+    static func accepted(_ job: JobRow, _ call: Call) -> Response {
+        var response = Response.json(
+            202, bytes: job.json(at: call.now).encoded(), etag: job.etag)
+        response.fields.append(
+            Field("location", "/v1/tenants/\(job.tenant)/jobs/\(job.id)"))
+        return response
+    }
+}

@@ -86,15 +86,8 @@ extension Change {
             """)
         let until = now.adding(seconds: JobRow.keptSeconds)
         let isUndoable = !job.isDryRun && status != .undone
-        let action: AuditAction =
-            switch status {
-            case .cancelled: .jobCancelled
-            case .failed: .jobFailed
-            case .undone: .jobUndone
-            default: .jobFinished
-            }
         return try await set(
-            job, status, action,
+            job, status, Self.audited(status),
             """
             due_at = NULL, reason = \(reason), state = NULL, is_undoing = false,
             finished_at = \(now), kept_until = \(until),
@@ -102,6 +95,15 @@ extension Change {
                 WHERE tenant_id = \(tenant) AND job_id = \(job.id) AND effect IS NOT NULL)
                 THEN \(until) END
             """)
+    }
+
+    private static func audited(_ end: JobRow.Status) -> AuditAction {
+        switch end {
+        case .cancelled: .jobCancelled
+        case .failed: .jobFailed
+        case .undone: .jobUndone
+        default: .jobFinished
+        }
     }
 
     func set(
