@@ -145,7 +145,12 @@ struct RightsFixture {
             prefix += "/\(part)"
             path += "/\(value)"
         }
-        let query = endpoint.query.filter(\.isRequired).map { "\($0.name)=ab" }
+        let query = endpoint.query.filter(\.isRequired).map { parameter in
+            if case .enumeration(let words) = parameter.kind {
+                return "\(parameter.name)=\(words[0])"
+            }
+            return "\(parameter.name)=ab"
+        }
         return (path + (query.isEmpty ? "" : "?" + query.joined(separator: "&")), isKnown)
     }
 }

@@ -24,10 +24,10 @@ enum PeopleEndpoints {
 
     private static let question = ObjectShape(
         "PersonSearch",
-        [
-            .optional("email", .email, "Either the address or the identity."),
-            .optional("identity", .object(identity), "Either the identity or the address."),
-        ])
+        [.required("email", .email, "The address; or an `identity`.")]
+    ).or(
+        whenHas: "identity",
+        ObjectShape("PersonSearchByIdentity", [.required("identity", .object(identity))]))
 
     private static let search = Endpoint(
         .post, "/v1/people/search", id: "searchPeople", tag: "People",
@@ -46,17 +46,10 @@ enum PeopleEndpoints {
         ], maxBody: 1 << 14
     ) { call in
         let database = try call.services.database
-        let found: [FoundPerson]
-        switch (call.input.has("email"), call.input.optionalObject("identity")) {
-        case (true, nil):
-            found = try await database.people(email: call.input.emailAddress("email"))
-        case (false, let asked?):
-            found = try await database.people(identity: identityKey(asked))
-        default:
-            throw Problem.invalid([
-                FieldError("/email", .required, "or `identity` must be given, and not both")
-            ])
-        }
+        let found =
+            if let asked = call.input.optionalObject("identity") {
+                try await database.people(identity: identityKey(asked))
+            } else { try await database.people(email: call.input.emailAddress("email")) }
         let shown = found.prefix(Database.foundPeopleLimit)
         return noStore(
             .ok(

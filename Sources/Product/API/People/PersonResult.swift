@@ -50,7 +50,7 @@ struct PersonResult: Sendable {
                 "certificate", .string(max: 1 << 20), always: false,
                 "Of an erasure: a JWS (ES256), signed with a key of `/.well-known/jwks.json`. It "
                     + "names what was removed in each tenant, and is not stored."),
-            .readOnly("exported_at", .timestamp, always: false),
+            .readOnly("exported_at", .timestamp, always: false, "Of an export: when it was made."),
             .readOnly(
                 "people", .array(of: .any), always: false,
                 "Of an export: each user's rows, by table."),
