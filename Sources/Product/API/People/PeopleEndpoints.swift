@@ -27,7 +27,9 @@ enum PeopleEndpoints {
         [.required("email", .email, "The address; or an `identity`.")]
     ).or(
         whenHas: "identity",
-        ObjectShape("PersonSearchByIdentity", [.required("identity", .object(identity))]))
+        ObjectShape(
+            "PersonSearchByIdentity",
+            [.required("identity", .object(identity), "The sign-in; or an `email`.")]))
 
     private static let search = Endpoint(
         .post, "/v1/people/search", id: "searchPeople", tag: "People",
