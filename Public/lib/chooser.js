@@ -11,9 +11,9 @@ const WIDE = 100
 /**
  * Fills the bar `node` with what can be done to `items`. `spec`: `path` of the list, `noun`, `named(item)`, `bulk`
  * [{text, fits(item), verb, more, run(item) or all(items, reload), back(item), asks, number}] (`verb` with `more` is
- * sent once for all, `back` undoes one, `asks` is asked before, exactly `number` must be chosen), `isMore` where more match
- * than are chosen, `all(most)` → every item that matches, `clear()`, `again()` draws the choice anew, `reload()` the
- * list.
+ * sent once for all, `back` undoes one, `asks` is asked before, exactly `number` must be chosen), `isMore` where more
+ * match than are chosen, `all(most)` → every item that matches, `clear()`, `again()` draws the choice anew, `reload()`
+ * the list.
  */
 export function offer(node, items, spec, said = t`${items.length} selected`) {
 	const { bulk, isMore, clear } = spec

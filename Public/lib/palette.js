@@ -3,7 +3,7 @@ import {
 	api, factList, goTo, h, icon, isAllowed, isMac, places, queryString, replaceContent, t, tenantHere, translate,
 	userText,
 } from "./core.js"
-import { dialog, undo } from "./dialogs.js"
+import { closeButton, dialog, undo } from "./dialogs.js"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const entry = (kind, look, text, href, more) => ({ kind, look, text, href: `/console/${href}`, ...more })
@@ -171,4 +171,4 @@ function move(step) {
 const sheet = () => dialog("Keyboard shortcuts", factList([
 	...Object.entries(SHEET).map(([keys, text]) => [isMac ? keys.replace("Ctrl", "⌘") : keys, text]),
 	...places().filter(one => one.key).map(one => [`G ${one.key.toUpperCase()}`, one.text]),
-].map(([keys, text]) => [h("kbd", keys), text])))
+].map(([keys, text]) => [h("kbd", keys), text])), closeButton())

@@ -32,7 +32,8 @@ export default async page => {
 			],
 			STATUS,
 			["Comes in", one => [
-				one.mode ? words(one.mode) : noValue("As the policy"), one.role && h("div.small.muted", words(one.role)),
+				one.mode ? words(one.mode) : noValue("As the policy"),
+				one.role && h("div.small.muted", words(one.role)),
 			]],
 			["Proof", one => (one.status === "verified" ? timeNode(one.verified_at) : proof(one))],
 			createdColumn("Added"),

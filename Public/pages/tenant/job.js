@@ -5,9 +5,9 @@ import {
 } from "../../lib/ui.js"
 import { jobActs, jobBar, jobWords } from "./jobs.js"
 
-/** So many rows that were not done are shown; the report has all. */
+/** The report has all rows. */
 const SHOWN = 50
-/** Milliseconds between two looks at a job that runs. */
+/** Milliseconds between two looks. */
 const PACE = 1000
 const RUNS = /queued|running/
 
@@ -68,7 +68,6 @@ function drawProgress(node, one) {
 		]))
 }
 
-/** The rows that were not done, or that an undo left as they are; the report has all. */
 async function drawRows(page, node, path, one) {
 	const asked = [one.progress.failed > 0 && "failed", one.kept > 0 && "kept"].filter(Boolean)
 	const found = await Promise.all(asked.map(status =>

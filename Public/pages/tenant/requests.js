@@ -24,7 +24,10 @@ export default async page => {
 		],
 		actions: mayAnswer && ((one, reload) => answers(path(one), one, reload)),
 		bulk: mayAnswer && [
-			{ text: "Approve", fits: () => true, run: one => api(`${path(one)}/approve`, { method: "POST" }).then(told) },
+			{
+				text: "Approve", fits: () => true,
+				run: one => api(`${path(one)}/approve`, { method: "POST" }).then(told),
+			},
 		],
 	})
 }
@@ -45,8 +48,8 @@ export const answers = (path, one, reload) => [
 		text: "Decline",
 		run: () => formDialog({
 			title: t`Decline ${one.email}?`, submit: "Decline", danger: true, draft: null,
-			lead: "A mail tells them once, with your word. They may ask again after 30 days; until then you can restore "
-				+ "them from the deleted users, or invite them.",
+			lead: "A mail tells them once, with your word. They may ask again after 30 days; until then you can "
+				+ "restore them from the deleted users, or invite them.",
 			fields: [["reason", "Your word to them", {
 				type: "textarea", attrs: { maxLength: 500 }, hint: "Plain text; may stay empty.",
 			}]],
