@@ -81,7 +81,7 @@ const firebase = () => h("fieldset", h("legend", "Parameters of the password has
 /** The options that go beside the file; null where the file says everything. */
 function optionsOf(node) {
 	const columns = [...node.querySelectorAll("[data-column]")].filter(one => one.value)
-	if (columns.length) return { mapping: Object.fromEntries(columns.map(one => [one.dataset.column, one.value])) }
+	if (columns.length) return { mapping: Object.fromEntries(columns.map(one => [one.value, one.dataset.column])) }
 	const hash = [...node.querySelectorAll("[data-hash]")].filter(one => one.value.trim())
 	if (!hash.length) return null
 	const number = ({ name, value }) => (/rounds|mem_cost/.test(name) ? Number(value) : value.trim())
@@ -160,7 +160,7 @@ function proposed(names) {
 	const guess = name => {
 		const plain = name.trim().toLowerCase().replaceAll(/[ -]/g, "_")
 		if (codes.has(plain)) return plain
-		if (/e_?mail/.test(plain)) return "email"
+		if (/mail/.test(plain)) return "email"
 		return /name$/.test(plain) ? "name" : /hash/.test(plain) ? "password_hash" : ""
 	}
 	const used = new Set()

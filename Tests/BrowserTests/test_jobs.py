@@ -1,0 +1,64 @@
+"""What is done to many at once: acts on all that match, as a job that can be followed and undone, and imports."""
+import re
+
+from playwright.sync_api import expect
+
+CSV = ("Mail,Full name,Group\r\n" + "".join(f"p{number}@import.example,Person {number},staff\r\n" for number in range(30))
+       + "not an address,Nobody,staff\r\n")
+
+
+def test_acts_on_more_than_a_hundred_are_a_job_that_is_followed_and_undone(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}"
+    people = [{"email": f"p{number:03}@acme.example", "delivery": "link"} for number in range(110)]
+    console.api("POST", f"{path}/invites", {"invites": people})
+    for number in range(3):
+        console.api("POST", f"{path}/users", {"email": f"by-hand{number}@acme.example"})
+    page = console.go(f"/console/t/{one['slug']}/users")
+    page.get_by_label("Select all of this page").check()
+    group = page.get_by_role("group", name="Selected rows")
+    group.get_by_role("button", name="Select all that match").click()
+    expect(group).to_contain_text("All 113 users that match are selected")
+    group.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("textbox").fill("113")
+    page.get_by_role("dialog").get_by_role("button", name="Delete 113 users").click()
+    expect(page).to_have_url(re.compile(f"/console/t/{one['slug']}/jobs/[0-9a-f-]+$"))
+    expect(page.get_by_text("of 113 rows done")).to_be_visible()
+    expect(page.locator("main h2 .tag", has_text="Done")).to_be_visible()
+    console.go(f"/console/t/{one['slug']}/jobs")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.locator("tbody a.main").click()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("dialog").get_by_role("button", name="Undo the job").click()
+    expect(page.locator("main h2 .tag", has_text="Undone")).to_be_visible()
+    left = console.api("GET", f"{path}/users?status=pending&q=by-hand")
+    assert left["total"]["value"] == 3
+
+
+def test_users_of_a_csv_are_tried_mapped_and_imported(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/users")
+    page.get_by_role("link", name="Import").click()
+    page.get_by_label("CSV, JSON or NDJSON").set_input_files(
+        files=[{"name": "people.csv", "mimeType": "text/csv", "buffer": CSV.encode()}])
+    expect(page.get_by_label("Format")).to_have_value("csv")
+    # Columns are guessed by their names, and the first rows are shown.
+    expect(page.get_by_label("What Mail is")).to_have_value("email")
+    expect(page.get_by_label("What Full name is")).to_have_value("name")
+    expect(page.get_by_label("What Group is")).to_have_value("")
+    expect(page.locator("tbody")).to_contain_text("p0@import.example")
+    page.get_by_role("button", name="Try it").click()
+    expect(page).to_have_url(re.compile("/jobs/[0-9a-f-]+$"))
+    expect(page.locator("main h2 .tag", has_text="Done")).to_be_visible()
+    expect(page.locator("main")).to_contain_text("tried only")
+    expect(page.locator("main")).to_contain_text("30 of 31 rows done, 1 not")
+    assert console.api("GET", f"/tenants/{one['id']}/users")["total"]["value"] == 0
+    console.go(f"/console/t/{one['slug']}/users/import")
+    page.get_by_label("CSV, JSON or NDJSON").set_input_files(
+        files=[{"name": "people.csv", "mimeType": "text/csv", "buffer": CSV.encode()}])
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator("main h2 .tag", has_text="Done")).to_be_visible()
+    # What went wrong stands in place, with its row.
+    wrong = page.get_by_role("region", name="Rows that were not done")
+    expect(wrong.locator("tbody tr")).to_have_count(1)
+    assert console.api("GET", f"/tenants/{one['id']}/users")["total"]["value"] == 30
