@@ -122,6 +122,14 @@ package struct PersonTable: Sendable {
         addressed("pending_choices", hiding: ["identity"], by: "created_at, identity"),
         addressed("reservations", hiding: ["link_grant"], by: "number"),
         addressed("reset_asks", .redacted, hiding: ["about"], by: "id"),
+        // What an undo needs and a file's row may be secrets.
+        PersonTable("job_rows", .redacted, hiding: ["input", "effect"], by: "job_id, row") {
+            "(t.target_id = ANY (\($0.ids)) OR t.email_key = ANY (\($0.keys)))"
+        },
+        PersonTable("jobs", .redacted, hiding: ["parameters", "state"], by: "created_at, id") {
+            "t.created_by_type = 'user' AND t.created_by_id = ANY (\($0.idTexts))"
+        },
+        addressed("import_rows", .redacted, hiding: ["document"], by: "import_id, row"),
     ]
 
     /// One part of the rows, each as a JSON object.
