@@ -72,8 +72,8 @@ import Text
             "directory_tenant_by_domain", "directory_tenants_of", "directory_client_by_host",
             "directory_claim", "directory_claim_host", "directory_release_domain",
             "directory_release_host", "directory_add_person", "directory_remove_person",
-            "directory_bound_hosts", "user_search_put", "user_search_drop", "search_matches",
-            "search_fetch",
+            "directory_bound_hosts", "user_search_put", "user_search_put_all", "user_search_drop",
+            "search_matches", "search_fetch",
         ]
         let elsewhere: Set = [
             "origin_rows", "decisions_remove", "tenant_rows_remove", "directory_add_people",
@@ -172,6 +172,10 @@ import Text
             "SELECT directory_remove_person(\(Self.key))",
             "SELECT user_search_drop('\(raw: Self.user)')",
             "SELECT user_search_put('\(raw: Self.user)', 'taken', now())",
+            """
+            SELECT user_search_put_all(ARRAY['\(raw: Self.user)']::uuid[], ARRAY['taken'],
+                ARRAY[now()])
+            """,
         ]
         for sql in releases {
             _ = try await ask(sql, other.id)

@@ -93,7 +93,7 @@ extension Change {
             finished_at = \(now), kept_until = \(until),
             undo_until = CASE WHEN \(isUndoable) AND EXISTS (SELECT 1 FROM job_rows
                 WHERE tenant_id = \(tenant) AND job_id = \(job.id) AND effect IS NOT NULL)
-                THEN \(until) END
+                THEN \(until)::timestamptz END
             """)
     }
 
