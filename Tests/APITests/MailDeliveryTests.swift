@@ -174,6 +174,34 @@ import Text
         #expect(bad.status == 422)
     }
 
+    @Test func `all that failed are sent again by one call, and no other`() async throws {
+        let fixture = try await Fixture.make()
+        let bounced = try await fixture.invite("ann@example.com")
+        try await fixture.carry()
+        _ = try await fixture.result(Fixture.report(to: try fixture.returnPath()))
+        let sent = try await fixture.invite("bob@example.com")
+        try await fixture.carry()
+        fixture.sink.refuse("550 5.7.1 no")
+        let refused = try await fixture.invite("cid@example.com")
+        try await fixture.carry()
+        fixture.sink.refuse(nil)
+        let before = fixture.sink.mails.count
+        let answer = try await fixture.send(
+            .post, "\(Self.invites)/actions",
+            #"{"action":"resend","filter":{"delivery_status":["refused","bounced"]},"expected":2}"#)
+        #expect(answer.status == 200, "\(answer.text)")
+        let acted = (answer.json["items"]?.array ?? []).compactMap { $0["id"]?.string }
+        #expect(Set(acted) == [bounced, refused])
+        #expect(try await fixture.listed("delivery_status=queued") == [refused, bounced])
+        try await fixture.carry()
+        #expect(
+            Set(fixture.sink.mails.dropFirst(before).flatMap(\.to))
+                == ["<ann@example.com>", "<cid@example.com>"])
+        for id in [bounced, sent, refused] {
+            #expect(try await fixture.told(id) == ["sent"])
+        }
+    }
+
     @Test func `a purge takes an address out of the words, whoever's invite they are of`()
         async throws
     {
