@@ -1,4 +1,3 @@
-import { answers } from "./requests.js"
 import {
 	api, choices, confirm, createdColumn, exportFile, filterLink, formDialog, isAllowed, list,
 	lookalikeNote, noValue, personCell, queryString, runAct, STATUS, t, timeColumn, undoable, words,
@@ -86,8 +85,12 @@ export function actions(page, one, reload) {
 			reload()
 		},
 	})
+	const answer = text => ({ text, run: async () => {
+		const { answers } = await import("./requests.js")
+		answers(path, one, reload).find(act => act.text === text).run()
+	} })
 	return [
-		...(edits && isWaiting(one) ? answers(path, one, reload) : []),
+		...(edits && isWaiting(one) ? ["Approve", "Decline"].map(answer) : []),
 		edits && status === "suspended"
 			&& { text: "Resume", run: () => turn("resume", t`${name} may sign in again`, suspends && "suspend") },
 		edits && status === "deleted" && { text: "Restore", run: () => turn("restore", t`${name} is restored`) },
