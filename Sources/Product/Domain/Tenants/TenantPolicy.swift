@@ -41,7 +41,7 @@ package struct TenantPolicy: Sendable, Equatable {
     /// How many invites may be pending at once.
     package var invitesPendingMax = 10_000
     /// How many invites one inviter may make within an hour.
-    package var invitesPerInviterHour = 5_000
+    package var invitesPerInviterHour = 10_000
     /// How many mails with an invite one address may get within a day.
     package var invitesPerRecipientDay = 20
     /// Increases with each change; decisions record it.
