@@ -5,8 +5,8 @@ struct WordsTests {
     /// How often a replaced word still stands in Sources. A count may only fall: lower it here. A
     /// part of a longer name, such as the column `email_vouched`, does not count.
     private static let ceilings = [
-        "nobody": 8, "somebody": 3, "whoever": 1, "obey": 0, "obeys": 0, "vouch": 1, "vouches": 0,
-        "vouched": 2, "postman": 0, "letter": 16, "door": 1, "told": 35, "tells": 2, "living": 1,
+        "nobody": 7, "somebody": 2, "whoever": 1, "obey": 0, "obeys": 0, "vouch": 1, "vouches": 0,
+        "vouched": 2, "postman": 0, "letter": 15, "door": 1, "told": 35, "tells": 2, "living": 1,
         "judge": 3,
     ]
 
