@@ -70,7 +70,10 @@ extension Database {
         }
         if let owner = row.tenantID { condition += " AND tenant_id = \(owner)" }
         let rows = try await platform.read(
-            "SELECT count(*) FROM (SELECT 1 FROM identities WHERE \(condition) LIMIT 100000) AS found"
+            """
+            SELECT count(*) FROM (SELECT 1 FROM identities WHERE \(condition)
+                AND user_id IS NOT NULL LIMIT 100000) AS found
+            """
         )
         return try rows.first?.get(0) ?? 0
     }

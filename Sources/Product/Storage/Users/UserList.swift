@@ -132,6 +132,7 @@ extension TenantScope {
         let rows = try await read(
             """
             SELECT user_id FROM identities WHERE tenant_id = \(tenant) AND provider = \(provider)
+                AND user_id IS NOT NULL
             LIMIT \(raw: "\(Self.few + 1)")
             """)
         var ids: [UUID] = []
