@@ -19,14 +19,18 @@ extension Change {
         return facts
     }
 
-    /// Rows of dead invites count as absent, as wherever an address is needed.
+    /// Rows of dead invites count as absent, as wherever an address is needed. Here and below each key
+    /// is a probe of an index of its own, by LATERAL and LIMIT: by the planner's figures, which know
+    /// nothing of the rows that an import just wrote, reading the whole tenant looks cheaper. Of one
+    /// address there is at most one live user, and any deleted one is as good as another.
     private func readAddresses(_ keys: [String], into facts: inout ImportFacts) async throws {
         let rows = try await query(
             """
             SELECT u.email_key, u.id, u.role, u.status, u.status = 'pending'
                 AND u.source = 'invite' AND u.last_sign_in_at IS NULL
-            FROM users u WHERE u.tenant_id = \(tenant) AND u.email_key = ANY (\(keys))
-                AND u.status <> 'merged'
+            FROM unnest(\(keys)::text[]) AS w (key), LATERAL (
+                SELECT * FROM users WHERE tenant_id = \(tenant) AND email_key = w.key
+                    AND status <> 'merged' ORDER BY status = 'deleted' LIMIT 2) AS u
             """)
         for row in rows {
             let (key, id, role, status, isInvitee): (String, UUID, UserRole, User.Status, Bool) =
@@ -57,8 +61,9 @@ extension Change {
         guard !ids.isEmpty else { return }
         let rows = try await query(
             """
-            SELECT external_id, id FROM users WHERE tenant_id = \(tenant)
-                AND external_id = ANY (\(ids)) AND status <> 'deleted' AND status <> 'merged'
+            SELECT w.id, u.id FROM unnest(\(ids)::text[]) AS w (id), LATERAL (
+                SELECT id FROM users WHERE tenant_id = \(tenant) AND external_id = w.id
+                    AND status <> 'deleted' AND status <> 'merged' LIMIT 1) AS u
             """)
         for row in rows {
             facts.holders[ImportedUser.key(externalID: try row.get(0))] = try row.get(1)

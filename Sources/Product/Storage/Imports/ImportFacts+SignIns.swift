@@ -9,12 +9,13 @@ extension Change {
         for table in ["identities", "barred_identities"] {
             let rows = try await query(
                 """
-                SELECT t.provider, t.issuer, t.subject, t.user_id
+                SELECT w.provider, w.issuer, w.subject, t.user_id
                 FROM unnest(\(identities.map(\.provider))::text[],
                     \(identities.map(\.issuer))::text[], \(identities.map(\.subject))::text[])
-                    AS w (provider, issuer, subject)
-                JOIN \(raw: table) t ON t.tenant_id = \(tenant) AND t.provider = w.provider
-                    AND t.issuer = w.issuer AND t.subject = w.subject
+                    AS w (provider, issuer, subject), LATERAL (
+                    SELECT user_id FROM \(raw: table) WHERE tenant_id = \(tenant)
+                        AND provider = w.provider AND issuer = w.issuer
+                        AND subject = w.subject LIMIT 1) AS t
                 """)
             for row in rows {
                 let key = ImportedIdentity(

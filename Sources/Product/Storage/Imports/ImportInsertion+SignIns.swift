@@ -8,8 +8,8 @@ extension Change {
         _ identities: [(user: UUID, identity: ImportedIdentity)], by rules: ImportRules,
         _ database: Database
     ) async throws {
-        let ids = identities.map { _ in UUID.random() }
-        let made = try await query(
+        let ids = identities.map { _ in UUID.ordered(at: now) }
+        queryLater(
             """
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
                 created_at, tenants_word, linked_by_type, linked_by_id)
@@ -22,9 +22,7 @@ extension Change {
                 \(identities.map(\.identity.subject))::text[],
                 \(identities.map { $0.identity.email ?? "" })::text[])
                 AS i (id, user_id, provider, issuer, subject, email)
-            ON CONFLICT (tenant_id, provider, issuer, subject) DO NOTHING
             """)
-        guard made.affected == identities.count else { throw ImportRace() }
         let keys = identities.map(\.identity).map {
             database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
         }

@@ -2,11 +2,9 @@ import Domain
 import Postgres
 import Text
 
-/// Another transaction took an address, an external id or a sign-in since it was found free: the
+/// As `insertUser`, for the new users of a batch: one statement for each table. If another transaction
+/// took an address, an external id or a sign-in since it was found free, a statement fails, and the
 /// batch is tried again.
-struct ImportRace: Error {}
-
-/// As `insertUser`, for the new users of a batch: one statement for each table.
 extension Change {
     func insertUsers(
         _ candidates: [ImportCandidate], by rules: ImportRules, _ schema: AttributeSchema,
@@ -14,7 +12,7 @@ extension Change {
     ) async throws -> [JobResult] {
         guard !candidates.isEmpty else { return [] }
         let users = candidates.map { newUser($0.user) }
-        try await insertRows(users)
+        insertRows(users)
         putInSearch(users)
         queryLater(
             """
@@ -42,24 +40,27 @@ extension Change {
         }
     }
 
+    /// The ids of a batch lie side by side, so that its entries in the indexes do, too.
+    ///
     /// Active if the importer brought something to sign in with; else the user waits for the first
     /// sign-in, as one by an operator does.
     private func newUser(_ user: ImportedUser) -> (new: NewUser, createdAt: Timestamp) {
         let canSignIn = user.passwordHash != nil || !user.identities.isEmpty
-        let new = NewUser(
+        var new = NewUser(
             email: user.email.original, emailKey: user.email.key, name: user.name,
             role: user.role ?? .member,
             status: user.isSuspended ? .suspended : canSignIn ? .active : .pending,
             source: .import, emailVerifiedAt: user.emailVerified ? now : nil,
             passwordHash: user.passwordHash, externalID: user.externalID,
             attributes: user.attributes)
+        new.id = UUID.ordered(at: now)
         return (new, min(user.createdAt ?? now, now))
     }
 
-    private func insertRows(_ users: [(new: NewUser, createdAt: Timestamp)]) async throws {
+    private func insertRows(_ users: [(new: NewUser, createdAt: Timestamp)]) {
         let new = users.map(\.new)
         let never = Self.endOfTime
-        let made = try await query(
+        queryLater(
             """
             INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
                 email_verified_at, password_hash, password_changed_at, external_id,
@@ -80,9 +81,7 @@ extension Change {
                 \(users.map(\.createdAt))::timestamptz[])
                 AS u (id, email, email_key, name, role, status, verified_at, password, external_id,
                     shown, kept, created_at)
-            ON CONFLICT DO NOTHING
             """)
-        guard made.affected == users.count else { throw ImportRace() }
     }
 
     private func putInSearch(_ users: [(new: NewUser, createdAt: Timestamp)]) {
