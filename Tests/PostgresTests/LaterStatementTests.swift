@@ -65,6 +65,48 @@ import Testing
         #expect(try await postgres.one("SELECT count(*) FROM t") == 0)
     }
 
+    @Test func `a large one does not wait for the next, and fails as a small one does`()
+        async throws
+    {
+        let postgres = try await makeTable()
+        let large = String(repeating: "x", count: 40_000)
+        try await postgres.transaction { transaction in
+            transaction.queryLater("INSERT INTO t SELECT length(\(large))")
+            transaction.queryLater("UPDATE t SET a = a + 1")
+            let seen = try await transaction.query("SELECT a FROM t")[0].get(0, as: Int.self)
+            #expect(seen == 40_001)
+        }
+        await #expect {
+            try await postgres.transaction { transaction in
+                transaction.queryLater("INSERT INTO t SELECT length(\(large)) + 1")
+                transaction.queryLater("INSERT INTO t VALUES (1)")
+            }
+        } throws: {
+            isTaken($0)
+        }
+        #expect(try await postgres.one("SELECT count(*) FROM t") == 1)
+    }
+
+    @Test func `its failure is told once, and the transaction goes on from its savepoint`()
+        async throws
+    {
+        let postgres = try await makeTable()
+        let large = String(repeating: "x", count: 40_000)
+        try await postgres.transaction { transaction in
+            try await transaction.query("INSERT INTO t VALUES (40000)")
+            try await transaction.query("SAVEPOINT one")
+            transaction.queryLater("INSERT INTO t SELECT length(\(large))")
+            await #expect {
+                try await transaction.query("SELECT 1")
+            } throws: {
+                isTaken($0)
+            }
+            try await transaction.query("ROLLBACK TO SAVEPOINT one")
+            try await transaction.query("INSERT INTO t VALUES (2)")
+        }
+        #expect(try await postgres.one("SELECT count(*) FROM t") == 2)
+    }
+
     @Test func `a body that throws sends it no more`() async throws {
         let postgres = try await makeTable()
         await #expect(throws: Stop.self) {

@@ -7,8 +7,12 @@ final class TransactionSession: @unchecked Sendable {
     private let connection: PostgresConnection
     /// Sent ahead of the first statement, in the same round trip.
     private var prelude: [String]
-    /// Statements whose answers are not awaited: sent ahead of the next, in the same round trip.
-    private let waiting = Mutex<[SQL]>([])
+    /// Statements whose answers are not awaited: sent ahead of the next, in the same round trip, or
+    /// as soon as they are many bytes, so that the server works on them meanwhile.
+    private let waiting = Mutex<(statements: [SQL], bytes: Int)>(([], 0))
+    private static let bytesThatWait = 32 * 1024
+    /// The first of those that failed since the last awaited one, whose answer it becomes.
+    private var failure: PostgresError?
     private var begun = false
     private var ended = false
 
@@ -18,53 +22,67 @@ final class TransactionSession: @unchecked Sendable {
         self.prelude = prelude
     }
 
-    func sendLater(_ sql: SQL) { waiting.withLock { $0.append(sql) } }
+    func sendLater(_ sql: SQL) {
+        let bytes = waiting.withLock { waiting in
+            waiting.statements.append(sql)
+            waiting.bytes += sql.values.count
+            return waiting.bytes
+        }
+        guard bytes > Self.bytesThatWait else { return }
+        pool.loop.run { [self] in if !ended { submitWaiting() } }
+    }
 
     /// The failure of a statement that went ahead is the answer.
     func send(_ sql: SQL) async -> Answer {
         await withUnsafeContinuation { continuation in
-            let earlier = FirstFailure()
-            let statement = Statement(sql, .inTransaction) { answer in
-                continuation.resume(returning: earlier.error.map { .failure($0) } ?? answer)
+            let statement = Statement(sql, .inTransaction) { [self] answer in
+                continuation.resume(returning: takeFailure().map { .failure($0) } ?? answer)
             }
             pool.loop.run { [self] in
                 guard !ended else {
                     return statement.complete(
                         .failure(PostgresError(.unavailable, "the transaction has ended")))
                 }
-                submit(statement, after: earlier)
+                submitWaiting()
+                submit(statement)
             }
         }
     }
 
-    private func submit(_ statement: Statement, after earlier: FirstFailure) {
+    private func takeFailure() -> PostgresError? {
+        defer { failure = nil }
+        return failure
+    }
+
+    private func submitWaiting() {
         let ahead = waiting.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
+            defer { waiting = ([], 0) }
+            return waiting.statements
         }
-        let first = ahead.map { sql in
-            Statement(sql, .inTransaction) { answer in
-                if case .failure(let error) = answer { earlier.error = earlier.error ?? error }
-            }
+        for sql in ahead {
+            submit(
+                Statement(sql, .inTransaction) { [self] answer in
+                    if case .failure(let error) = answer { failure = failure ?? error }
+                })
         }
-        for one in first + [statement] {
-            let before = prelude
-            prelude = []
-            begun = true
-            connection.submitAlone(one, before: before)
-        }
+    }
+
+    private func submit(_ statement: Statement) {
+        let before = prelude
+        prelude = []
+        begun = true
+        connection.submitAlone(statement, before: before)
     }
 
     /// COMMIT; nil if the server confirmed it.
     func commit() async -> PostgresError? {
-        let earlier = FirstFailure()
-        return await finish("COMMIT", after: earlier) { answer in
+        await finish("COMMIT") { answer, earlier in
             switch answer {
             case .success(let rows):
                 // After a failed statement the server answers COMMIT with ROLLBACK, and without an
                 // error.
                 if rows.command == "COMMIT" { return nil }
-                return earlier.error
+                return earlier
                     ?? PostgresError(
                         .server(
                             sqlstate: "25P02", message: "the transaction had failed",
@@ -77,34 +95,29 @@ final class TransactionSession: @unchecked Sendable {
     }
 
     func rollback() async {
-        waiting.withLock { $0 = [] }
-        _ = await finish("ROLLBACK", after: FirstFailure()) { _ in nil }
+        waiting.withLock { $0 = ([], 0) }
+        _ = await finish("ROLLBACK") { _, _ in nil }
     }
 
     /// Ends the transaction and returns the connection, or closes it if that failed.
     private func finish(
-        _ command: SQL, after earlier: FirstFailure,
-        _ judge: @escaping @Sendable (Answer) -> PostgresError?
+        _ command: SQL, _ judge: @escaping @Sendable (Answer, PostgresError?) -> PostgresError?
     ) async -> PostgresError? {
         await withUnsafeContinuation { continuation in
             pool.loop.run { [self] in
                 ended = true
-                guard begun || waiting.withLock({ !$0.isEmpty }) else {
+                guard begun || waiting.withLock({ !$0.statements.isEmpty }) else {
                     pool.release(connection)
                     return continuation.resume(returning: nil)
                 }
                 let statement = Statement(command, .inTransaction) { [self] answer in
                     if case .failure = answer { connection.close("a transaction did not end") }
                     pool.release(connection)
-                    continuation.resume(returning: judge(answer))
+                    continuation.resume(returning: judge(answer, takeFailure()))
                 }
-                submit(statement, after: earlier)
+                submitWaiting()
+                submit(statement)
             }
         }
     }
-}
-
-/// Of the statements that went ahead of one. `@unchecked Sendable`: touched on the pool's loop only.
-private final class FirstFailure: @unchecked Sendable {
-    var error: PostgresError?
 }
