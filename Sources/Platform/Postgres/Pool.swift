@@ -20,6 +20,11 @@ final class Pool: @unchecked Sendable {
     /// Writers that are not handed out again and close after their pending answers.
     var leaving: [PostgresConnection] = []
     var waitingWriters: [Waiter] = []
+    /// Whether a statement has no answer yet.
+    var isInUse: Bool {
+        !waitingReads.isEmpty || !waitingWriters.isEmpty
+            || (readers + writers).contains { !$0.isIdle }
+    }
     var backoff = Backoff()
     /// No connection is opened before this loop time.
     var nextAttempt: Int64 = 0

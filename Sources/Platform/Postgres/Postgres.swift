@@ -132,6 +132,18 @@ package final class Postgres: Sendable {
         }
     }
 
+    /// Whether a statement is on its way or waits at this moment: asked now and then, the part of true
+    /// answers is the part of the time in which the database is in use from here.
+    package func isInUse() async -> Bool {
+        for pool in pools {
+            let isUsed = await withUnsafeContinuation { continuation in
+                pool.loop.run { continuation.resume(returning: pool.isInUse) }
+            }
+            if isUsed { return true }
+        }
+        return false
+    }
+
     /// Fails what is waiting and in flight, and closes the connections.
     package func close() async {
         for pool in pools {

@@ -34,12 +34,14 @@ package final class Service: Sendable {
         prepare: @Sendable (Composition) async throws -> Void = { _ in }
     ) async throws -> Service {
         let loops = (0..<configuration.threads).map { EventLoop(index: $0) }
-        for loop in loops { loop.start() }
-        return try await Service(configuration, loops, prepare)
+        // Beside the requests: what takes long there, a batch of a job, delays none of theirs.
+        let background = EventLoop(index: configuration.threads, niceness: 10)
+        for loop in loops + [background] { loop.start() }
+        return try await Service(configuration, loops, background, prepare)
     }
 
     private init(
-        _ configuration: ServiceConfiguration, _ loops: [EventLoop],
+        _ configuration: ServiceConfiguration, _ loops: [EventLoop], _ background: EventLoop,
         _ prepare: @Sendable (Composition) async throws -> Void
     ) async throws {
         self.loops = loops
@@ -71,7 +73,7 @@ package final class Service: Sendable {
             metricsServer = nil
         }
         port = try await server.start(address: configuration.listen, tls: context)
-        periodicTasks = Self.periodicTasks(configuration, composition, loops[0], logger)
+        periodicTasks = Self.periodicTasks(configuration, composition, background, logger)
         for one in periodicTasks { one.start() }
     }
 

@@ -5,7 +5,8 @@ import Text
 
 /// Receives the body of an import: from pieces to staged rows.
 struct ImportUpload {
-    private static let rowsOfBatch = 500
+    private static let rowsOfBatch = 250
+    private static let bytesOfSlice = 16 << 10
     private static let bytesOfBatch = 1 << 20
 
     private let call: Call
@@ -70,10 +71,15 @@ struct ImportUpload {
         reader = ImportReader(format, isCSV: isCSV, options)
     }
 
+    /// Slice by slice: between two of them the connection's loop serves others.
     mutating func take(_ piece: [UInt8]) async throws {
-        batch += try reader?.read(piece) ?? []
-        bytes += piece.count
-        if batch.count >= Self.rowsOfBatch || bytes >= Self.bytesOfBatch { try await stage() }
+        for start in stride(from: 0, to: piece.count, by: Self.bytesOfSlice) {
+            let slice = piece[start..<min(start + Self.bytesOfSlice, piece.count)]
+            batch += try reader?.read(Array(slice)) ?? []
+            bytes += slice.count
+            if batch.count >= Self.rowsOfBatch || bytes >= Self.bytesOfBatch { try await stage() }
+            await call.services.pause(.zero)
+        }
     }
 
     mutating func finish() async throws {

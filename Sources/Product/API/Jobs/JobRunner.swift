@@ -52,8 +52,8 @@ package final class JobRunner: Sendable {
         return false
     }
 
-    /// After each batch the runner rests half as long as the batch took: a job has two thirds of
-    /// one connection's time, and the rows that it locks are free in between.
+    /// A job has one connection. After a batch that finds others at work on the database the runner
+    /// rests half as long as the batch took, so the busier they are, the more often it does.
     private func work(on taken: JobRow) async throws {
         guard let kind = kinds.named(taken.kind) else {
             // A newer version of the service knows it.
@@ -76,7 +76,8 @@ package final class JobRunner: Sendable {
             if stops || clock.now - start > Self.slice {
                 return try await database.yieldJob(job)
             }
-            await services.pause((clock.now - began) / 2)
+            let took = clock.now - began
+            if await database.isInUse() { await services.pause(took / 2) }
         }
     }
 
