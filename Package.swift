@@ -136,7 +136,7 @@ let package = Package(
             "SignInTests",
             [
                 "Application", "SignIn", "API", "Domain", "Storage", "Postgres", "Cryptography",
-                "HTTP", "Observability",
+                "HTTP", "Mail", "Observability", "Outbound",
                 "JSON",
                 "Text", "TestSupport",
             ]),

@@ -1,7 +1,9 @@
+import Application
 import Cryptography
 import Domain
 import HTTP
 import JSON
+import Outbound
 import Storage
 import TestSupport
 import Testing
@@ -19,9 +21,12 @@ struct ImmichFixture: ClientFixture {
     let user: UserRow
 
     static func make(
-        settings: String = "{}", clock: TestClock? = nil
+        settings: String = "{}", clock: TestClock? = nil,
+        mail: ExternalServices.Mail? = nil
     ) async throws -> ImmichFixture {
         let service = try await TestService.make(
+            externalServices: ExternalServices(
+                providers: OutboundPolicy(allowsLoopback: true), mail: mail),
             clock: { clock?.now ?? Timestamp.systemClock() })
         let tenant = try await service.makeTenant("acme")
         try await set(service, tenant, settings)

@@ -1,7 +1,9 @@
 import API
+import Application
 import Domain
 import HTTP
 import JSON
+import Mail
 import Postgres
 import Storage
 import TestSupport
@@ -102,12 +104,74 @@ import Text
         #expect(try await signIn("bea@auth0.example", "a new long passphrase", fixture) == 201)
     }
 
-    @Test func `people of a pool are the same users through it`() async throws {
-        let fixture = try await ImmichFixture.make()
+    /// The token of the mailed link; nil if no mail came.
+    private func resetToken(
+        _ email: String, _ fixture: ImmichFixture, _ sink: SMTPSink
+    ) async throws -> String? {
+        let before = sink.mails.count
+        let asked = try await fixture.service.send(
+            .post, "/v1/password-resets", json: #"{"email":"\#(email)","tenant":"acme"}"#)
+        #expect(asked.status == 202)
+        try await fixture.service.composition.resetAnswers.round()
+        let sender = try #require(fixture.service.composition.mailSender)
+        while try await sender.round() > 0 {}
+        guard sink.mails.count > before, let text = sink.mails.last?.parts.first else { return nil }
+        return text.split(separator: "#token=").last.map { String($0.prefix { !$0.isWhitespace }) }
+    }
+
+    @Test(arguments: [
+        // With a sign-in at the pool; and without any, who waits as pending.
+        ("cognito.json", "cognito", "application/json", "ann@cognito.example", "active"),
+        ("auth0.ndjson", "auth0", "application/x-ndjson", "md5@auth0.example", "pending"),
+    ])
+    func `a password that did not come along is set by a mailed reset`(
+        _ file: String, _ format: String, _ type: String, _ email: String, _ status: String
+    ) async throws {
+        let sink = SMTPSink()
+        let fixture = try await ImmichFixture.make(
+            mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))
+        try await addProviders(to: fixture)
+        try await importing(file, format, type, into: fixture)
+        func user() async throws -> JSONValue {
+            let found = try await fixture.service.send(
+                .get, "/v1/tenants/acme/users?q=\(email)", as: .platformOwner)
+            return try #require(found.json["items"]?.array?.first)
+        }
+        #expect(try await user()["status"]?.string == status)
+        let token = try #require(try await resetToken(email, fixture, sink))
+        let body = #"{"token":"\#(token)","password":"a new long passphrase"}"#
+        let set = try await fixture.service.send(.post, "/v1/password-resets/confirm", json: body)
+        #expect(set.status == 204, "\(set.text)")
+        #expect(try await signIn(email, "a new long passphrase", fixture) == 201)
+        let after = try await user()
+        #expect(after["status"]?.string == "active")
+        #expect(after["email_verified_at"]?.string != nil)
+        let again = try await fixture.service.send(
+            .post, "/v1/password-resets/confirm", json: body)
+        #expect(again.status == 404)
+    }
+
+    @Test func `a mailbox is no way in for who had no password`() async throws {
+        let sink = SMTPSink()
+        let fixture = try await ImmichFixture.make(
+            mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))
+        try await addProviders(to: fixture)
+        try await importing("cognito.json", "cognito", "application/json", into: fixture)
+        for name in ["bea", "cid"] {
+            #expect(try await resetToken("\(name)@cognito.example", fixture, sink) == nil)
+        }
+    }
+
+    private func addProviders(to fixture: ImmichFixture) async throws {
         for provider in [
             #"{"kind":"cognito","name":"pool","issuer":"eu-1_pool"}"#,
             #"{"kind":"google","name":"Google","client_id":"client"}"#,
         ] { try await fixture.service.manage(.post, "/v1/providers", provider) }
+    }
+
+    @Test func `people of a pool are the same users through it`() async throws {
+        let fixture = try await ImmichFixture.make()
+        try await addProviders(to: fixture)
         try await importing("cognito.json", "cognito", "application/json", into: fixture)
         for (name, attempt) in [
             ("ann", #""provider":"cognito","issuer":"eu-1_pool","subject":"ann""#),

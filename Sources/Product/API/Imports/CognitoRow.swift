@@ -46,6 +46,7 @@ extension ImportedRow {
             if sameBytesIgnoringASCIICase(userName, "\(upstream)_\(subject)") { isFederated = true }
             add(person.identity, email)
         }
+        awaitsPassword = !isFederated
         if !userName.isEmpty, !isFederated {
             add(CognitoMapping.native(pool: pool, userName: userName).identity, email)
         }

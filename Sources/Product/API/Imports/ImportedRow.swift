@@ -15,6 +15,8 @@ struct ImportedRow: Sendable {
     var privateAttributes: [JSONValue.Member] = []
     var identities: [ImportedIdentity] = []
     var password = ImportedPassword.none
+    /// Whether there is a password that the format does not carry.
+    var awaitsPassword = false
     var createdAt: Timestamp?
     /// What the format knows and we do not take.
     var notes: [String] = []
@@ -80,10 +82,12 @@ struct ImportedRow: Sendable {
         user.privateAttributes = try Self.attributes(privateAttributes, "private_attributes")
         user.identities = try Self.distinct(identities)
         var notes = notes
+        user.awaitsPassword = awaitsPassword
         switch password {
         case .none: break
         case .kept(let text): user.passwordHash = text
         case .refused(let why):
+            user.awaitsPassword = true
             notes.insert("The password is not taken over (\(why)): it needs a reset.", at: 0)
         }
         if !notes.isEmpty { user.note = notes.prefix(5).joined(separator: " ") }

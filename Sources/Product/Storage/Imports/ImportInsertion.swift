@@ -12,7 +12,7 @@ extension Change {
     ) async throws -> [JobResult] {
         guard !candidates.isEmpty else { return [] }
         let users = candidates.map { newUser($0.user) }
-        insertRows(users)
+        insertRows(users, awaitingPassword: candidates.map(\.user.awaitsPassword))
         putInSearch(users)
         queryLater(
             """
@@ -57,19 +57,22 @@ extension Change {
         return (new, min(user.createdAt ?? now, now))
     }
 
-    private func insertRows(_ users: [(new: NewUser, createdAt: Timestamp)]) {
+    private func insertRows(
+        _ users: [(new: NewUser, createdAt: Timestamp)], awaitingPassword: [Bool]
+    ) {
         let new = users.map(\.new)
         let never = Self.endOfTime
         queryLater(
             """
             INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
                 email_verified_at, password_hash, password_changed_at, external_id,
-                public_attributes, private_attributes, status_before, created_at, updated_at)
+                public_attributes, private_attributes, status_before, created_at, updated_at,
+                password_awaited)
             SELECT \(tenant), u.id, u.email, u.email_key, nullif(u.name, ''), u.role, u.status,
                 'import', nullif(u.verified_at, \(never)), nullif(u.password, ''),
                 CASE WHEN u.password <> '' THEN \(now)::timestamptz END, nullif(u.external_id, ''),
                 u.shown, u.kept, CASE WHEN u.status = 'suspended' THEN 'active' END, u.created_at,
-                \(now)
+                \(now), u.awaited <> ''
             FROM unnest(\(new.map(\.id))::uuid[], \(new.map(\.email))::text[],
                 \(new.map(\.emailKey))::text[], \(new.map { $0.name ?? "" })::text[],
                 \(new.map(\.role.rawValue))::text[], \(new.map(\.status.rawValue))::text[],
@@ -78,9 +81,10 @@ extension Change {
                 \(new.map { $0.externalID ?? "" })::text[],
                 \(new.map(\.attributes.public.text))::text[],
                 \(new.map(\.attributes.private.text))::text[],
-                \(users.map(\.createdAt))::timestamptz[])
+                \(users.map(\.createdAt))::timestamptz[],
+                \(awaitingPassword.map { $0 ? "yes" : "" })::text[])
                 AS u (id, email, email_key, name, role, status, verified_at, password, external_id,
-                    shown, kept, created_at)
+                    shown, kept, created_at, awaited)
             """)
     }
 

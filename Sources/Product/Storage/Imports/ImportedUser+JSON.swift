@@ -10,6 +10,7 @@ extension ImportedUser {
             if let text { members.append(.init(name, .string(text))) }
         }
         if emailVerified { members.append(.init("email_verified", .bool(true))) }
+        if awaitsPassword { members.append(.init("password_awaited", .bool(true))) }
         if isSuspended { members.append(.init("suspended", .bool(true))) }
         add("name", name)
         add("role", role?.rawValue)
@@ -35,6 +36,7 @@ extension ImportedUser {
         }
         self.init(email: email)
         emailVerified = document["email_verified"]?.bool ?? false
+        awaitsPassword = document["password_awaited"]?.bool ?? false
         isSuspended = document["suspended"]?.bool ?? false
         name = document["name"]?.string
         role = document["role"]?.string.flatMap(UserRole.init)

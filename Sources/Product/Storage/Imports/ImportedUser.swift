@@ -40,6 +40,8 @@ package struct ImportedUser: Sendable, Equatable {
     package var identities: [ImportedIdentity] = []
     /// As `users.password_hash` keeps it.
     package var passwordHash: String?
+    /// Whether there was one that did not come along.
+    package var awaitsPassword = false
     package var createdAt: Timestamp?
     /// What of the row is not taken over, for its result.
     package var note: String?

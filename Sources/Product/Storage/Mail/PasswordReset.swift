@@ -50,8 +50,8 @@ extension Change {
             about: id, in: database)
     }
 
-    /// Only a user with a password gets a link to change it: a federated user's mailbox does not
-    /// become a second way in.
+    /// Only a user with a password gets a link to change it, or one whose password did not come along
+    /// with an import: a federated user's mailbox does not become a second way in.
     func offerUserReset(
         _ emailKey: String, returnTo: String?, _ publicURL: String, _ database: Database
     ) async throws {
@@ -59,8 +59,9 @@ extension Change {
             """
             SELECT u.id, u.email, t.name, t.locator FROM users u
             JOIN tenants t ON t.id = \(tenant)
-            WHERE u.tenant_id = \(tenant) AND u.email_key = \(emailKey) AND u.status = 'active'
-                AND u.password_hash IS NOT NULL AND t.status = 'active'
+            WHERE u.tenant_id = \(tenant) AND u.email_key = \(emailKey) AND t.status = 'active'
+                AND (u.status = 'active' AND u.password_hash IS NOT NULL
+                    OR u.status IN ('active', 'pending') AND u.password_awaited)
             """)
         guard let row = rows.first else { return }
         let id: UUID = try row.get(0)

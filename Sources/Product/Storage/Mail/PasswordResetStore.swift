@@ -110,14 +110,23 @@ extension Database {
             // The user's row is locked first, as everywhere.
             let rows = try await change.query(
                 """
-                UPDATE users SET password_hash = \(passwordHash), must_change_password = false,
-                    password_changed_at = \(change.now), signed_out_at = \(change.now),
-                    version = version + 1, updated_at = \(change.now)
-                WHERE tenant_id = \(tenant) AND id = \(user) AND status = 'active'
-                    AND (password_hash IS NOT NULL OR \(mayBeFirst))
-                RETURNING email
+                WITH old AS (SELECT status FROM users
+                    WHERE tenant_id = \(tenant) AND id = \(user) FOR UPDATE)
+                UPDATE users u SET password_hash = \(passwordHash), password_awaited = false,
+                    must_change_password = false, password_changed_at = \(change.now),
+                    signed_out_at = \(change.now), status = 'active',
+                    email_verified_at = CASE WHEN old.status = 'pending'
+                        THEN coalesce(u.email_verified_at, \(change.now))
+                        ELSE u.email_verified_at END,
+                    version = u.version + 1, updated_at = \(change.now)
+                FROM old
+                WHERE u.tenant_id = \(tenant) AND u.id = \(user)
+                    AND (u.status = 'active' AND (u.password_hash IS NOT NULL OR \(mayBeFirst))
+                        OR u.status IN ('active', 'pending') AND u.password_awaited)
+                RETURNING u.email, old.status
                 """)
-            guard let email = try rows.first?.get(0, as: String.self) else { return false }
+            guard let row = rows.first else { return false }
+            let (email, status): (String, User.Status) = try row.columns()
             let used = try await change.query(
                 """
                 UPDATE password_resets SET used_at = \(change.now)
@@ -131,8 +140,10 @@ extension Database {
                 "DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user)")
             let actor = Actor(
                 type: "user", id: user.description, name: email, requestID: requestID, ip: ip)
+            var changes = AuditChanges()
+            changes.add("status", status, .active)
             try await change.acting(as: actor).audit(
-                .userPasswordReset, AuditTarget("user", user, email))
+                .userPasswordReset, AuditTarget("user", user, email), changes)
             return true
         }
     }

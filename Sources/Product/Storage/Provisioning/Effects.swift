@@ -97,7 +97,8 @@ struct EffectWriting: Sendable {
     private func wipe(_ user: UUID) async throws {
         try await change.query(
             """
-            UPDATE users SET password_hash = NULL, pin_hash = NULL, version = version + 1, updated_at = \(now)
+            UPDATE users SET password_hash = NULL, password_awaited = false, pin_hash = NULL,
+                version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(user)
             """)
         try await change.endResets(of: user)
@@ -190,7 +191,7 @@ struct EffectWriting: Sendable {
         if let hash = call.passwordHash {
             change.queryLater(
                 """
-                UPDATE users SET password_hash = \(hash)
+                UPDATE users SET password_hash = \(hash), password_awaited = false
                 WHERE tenant_id = \(tenant) AND id = \(user)
                 """)
         }

@@ -72,8 +72,8 @@ extension Change {
     ) async throws -> ResolvedDecision {
         try await query(
             """
-            UPDATE users SET password_hash = NULL, pin_hash = NULL, must_change_password = false,
-                email_verified_at = \(now)
+            UPDATE users SET password_hash = NULL, password_awaited = false, pin_hash = NULL,
+                must_change_password = false, email_verified_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(user.id)
             """)
         try await endResets(of: user.id)

@@ -60,8 +60,8 @@ extension Change {
     ) async throws -> UserRow {
         let rows = try await query(
             """
-            UPDATE users SET password_hash = \(hash), must_change_password = \(mustChange),
-                password_changed_at = \(now), version = version + 1, updated_at = \(now)
+            UPDATE users SET password_hash = \(hash), password_awaited = false,
+                must_change_password = \(mustChange), password_changed_at = \(now), version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(user) AND status <> 'deleted'
             RETURNING \(UserRow.columns(of: tenant))
             """)

@@ -75,7 +75,7 @@ extension Change {
         if identity.provider == "password" {
             try await query(
                 """
-                UPDATE users SET password_hash = NULL
+                UPDATE users SET password_hash = NULL, password_awaited = false
                 WHERE tenant_id = \(tenant) AND id = \(user.id)
                 """)
             try await endResets(of: user.id)
