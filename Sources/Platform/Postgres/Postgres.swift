@@ -132,8 +132,8 @@ package final class Postgres: Sendable {
         }
     }
 
-    /// Whether a statement is on its way or waits at this moment: asked now and then, the part of true
-    /// answers is the part of the time in which the database is in use from here.
+    /// Whether a read is on its way, or a transaction waits for its turn: asked now and then, the part of
+    /// true answers is the part of the time in which requests of this process use the database.
     package func isInUse() async -> Bool {
         for pool in pools {
             let isUsed = await withUnsafeContinuation { continuation in

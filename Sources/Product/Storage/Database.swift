@@ -71,8 +71,7 @@ package struct Database: Sendable {
     /// The key of counters and of proofs that a form or a confirmation is ours.
     package var directoryKey: [UInt8] { directory.sealing }
 
-    /// Whether a request of this replica waits for the database at this moment; who asks has no
-    /// statement on its way.
+    /// Whether a request of this replica reads at this moment, or waits for a connection.
     package func isInUse() async -> Bool {
         if await app.isInUse() { return true }
         return await platform.isInUse()

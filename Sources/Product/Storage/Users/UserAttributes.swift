@@ -154,15 +154,17 @@ extension TenantScope {
                 """, condition: condition)
     }
 
-    /// Those of some users that have the value.
+    /// Those of some users that have the value: a probe for each, since the planner would at times read
+    /// all that have it, be they a million.
     private func some(
         of users: [UUID], having attribute: (name: String, value: String)
     ) async throws(PostgresError) -> [UUID] {
         let rows = try await read(
             """
-            SELECT user_id FROM user_attributes WHERE tenant_id = \(tenant)
-                AND name = \(attribute.name) AND value = \(attribute.value)
-                AND user_id = ANY (\(users))
+            SELECT w.id FROM unnest(\(users)::uuid[]) AS w (id), LATERAL (
+                SELECT value FROM user_attributes WHERE tenant_id = \(tenant)
+                    AND user_id = w.id AND name = \(attribute.name) LIMIT 1) AS a
+            WHERE a.value = \(attribute.value)
             """)
         return try rows.all { row throws(PostgresError) in try row.get(0) }
     }
