@@ -134,9 +134,11 @@ extension TenantScope {
         for row in rows { ids.append(try row.get(0)) }
         if ids.count <= Self.few { return search.ids.append(ids) }
         search.some = try await some(of: search.some ?? ids, having: attribute)
+        // The one value of a user, asked by its key: of EXISTS the planner may make a hash of all that
+        // have the value.
         let condition: SQL = """
-             AND CASE WHEN EXISTS (SELECT 1 FROM user_attributes a WHERE a.tenant_id = \(tenant)
-                AND a.user_id = users.id AND a.name = \(name) AND a.value = \(value))
+             AND CASE WHEN (SELECT a.value FROM user_attributes a WHERE a.tenant_id = \(tenant)
+                AND a.user_id = users.id AND a.name = \(name)) = \(value)
                 THEN true ELSE false END
             """
         // One table is walked; of the rest each user is asked.

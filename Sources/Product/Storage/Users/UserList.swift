@@ -140,11 +140,13 @@ extension TenantScope {
         for row in rows { ids.append(try row.get(0)) }
         if ids.count <= Self.few { return search.ids.append(ids) }
         if search.some == nil { search.some = ids }
-        // Inside a CASE it stays a look-up for each user scanned, not a full join.
+        // As a value inside a CASE it stays a look-up for each user scanned: EXISTS may become a full
+        // join, or a hash of all.
         search.conditions.append(
             """
-             AND CASE WHEN EXISTS (SELECT 1 FROM identities i WHERE i.tenant_id = \(tenant)
-                AND i.user_id = users.id AND i.provider = \(provider)) THEN true ELSE false END
+             AND CASE WHEN (SELECT true FROM identities i WHERE i.tenant_id = \(tenant)
+                AND i.user_id = users.id AND i.provider = \(provider) LIMIT 1)
+                THEN true ELSE false END
             """)
     }
 }
