@@ -127,6 +127,7 @@ extension TenantScope {
             """
             SELECT user_id FROM user_attributes
             WHERE tenant_id = \(tenant) AND name = \(name) AND value = \(value)
+                AND created_at IS NOT NULL
             LIMIT \(raw: "\(Self.few + 1)")
             """)
         var ids: [UUID] = []
@@ -152,7 +153,8 @@ extension TenantScope {
                 FROM user_attributes a
                 CROSS JOIN LATERAL (SELECT * FROM users WHERE tenant_id = \(tenant)
                     AND id = a.user_id OFFSET 0) AS u
-                WHERE a.tenant_id = \(tenant) AND a.name = \(name) AND a.value = \(value)) AS users
+                WHERE a.tenant_id = \(tenant) AND a.name = \(name) AND a.value = \(value)
+                    AND a.created_at IS NOT NULL) AS users
                 """, condition: condition)
     }
 
