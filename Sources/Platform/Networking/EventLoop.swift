@@ -24,7 +24,6 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
 
     /// Position among the process's loops, from 0.
     package let index: Int
-    private let niceness: Int32
     private let epoll: Int32
     private let wakeup: Int32
     private var thread: pthread_t?
@@ -39,11 +38,9 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
     /// Monotonic nanoseconds, read once a cycle.
     package private(set) var now: Int64 = gh_monotonic()
 
-    /// Creates the descriptors; `start` creates the thread. `niceness`: as in nice(2), but of this
-    /// thread alone: the more, the later it runs where others want the processor.
-    package init(index: Int, niceness: Int32 = 0) {
+    /// Creates the descriptors; `start` creates the thread.
+    package init(index: Int) {
         self.index = index
-        self.niceness = niceness
         epoll = gh_epoll_create()
         wakeup = gh_eventfd()
         _ = gh_epoll_add(epoll, wakeup, UInt32(GH_READABLE), UInt64(UInt32(bitPattern: wakeup)))
@@ -179,7 +176,6 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         // response by its first 8 KB: the loop runs when that process waits, and finds more to do at
         // once.
         gh_prefer_throughput()
-        if niceness != 0 { gh_be_nice(niceness) }
         let capacity = 512
         let events = UnsafeMutablePointer<gh_event>.allocate(capacity: capacity)
         defer { events.deallocate() }

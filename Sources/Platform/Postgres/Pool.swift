@@ -20,10 +20,6 @@ final class Pool: @unchecked Sendable {
     /// Writers that are not handed out again and close after their pending answers.
     var leaving: [PostgresConnection] = []
     var waitingWriters: [Waiter] = []
-    /// Whether a read has no answer yet, or a transaction no connection.
-    var isInUse: Bool {
-        !waitingReads.isEmpty || !waitingWriters.isEmpty || readers.contains { !$0.isIdle }
-    }
     var backoff = Backoff()
     /// No connection is opened before this loop time.
     var nextAttempt: Int64 = 0

@@ -132,18 +132,6 @@ package final class Postgres: Sendable {
         }
     }
 
-    /// Whether a read is on its way, or a transaction waits for its turn: asked now and then, the part of
-    /// true answers is the part of the time in which requests of this process use the database.
-    package func isInUse() async -> Bool {
-        for pool in pools {
-            let isUsed = await withUnsafeContinuation { continuation in
-                pool.loop.run { continuation.resume(returning: pool.isInUse) }
-            }
-            if isUsed { return true }
-        }
-        return false
-    }
-
     /// Fails what is waiting and in flight, and closes the connections.
     package func close() async {
         for pool in pools {

@@ -71,12 +71,6 @@ package struct Database: Sendable {
     /// The key of counters and of proofs that a form or a confirmation is ours.
     package var directoryKey: [UInt8] { directory.sealing }
 
-    /// Whether a request of this replica reads at this moment, or waits for a connection.
-    package func isInUse() async -> Bool {
-        if await app.isInUse() { return true }
-        return await platform.isInUse()
-    }
-
     /// The platform's own rows in tenant tables belong to the nil tenant.
     package var platformScope: TenantScope { scope(.platform) }
 }

@@ -34,14 +34,12 @@ package final class Service: Sendable {
         prepare: @Sendable (Composition) async throws -> Void = { _ in }
     ) async throws -> Service {
         let loops = (0..<configuration.threads).map { EventLoop(index: $0) }
-        // Beside the requests: what takes long there, a batch of a job, delays none of theirs.
-        let background = EventLoop(index: configuration.threads, niceness: 10)
-        for loop in loops + [background] { loop.start() }
-        return try await Service(configuration, loops, background, prepare)
+        for loop in loops { loop.start() }
+        return try await Service(configuration, loops, prepare)
     }
 
     private init(
-        _ configuration: ServiceConfiguration, _ loops: [EventLoop], _ background: EventLoop,
+        _ configuration: ServiceConfiguration, _ loops: [EventLoop],
         _ prepare: @Sendable (Composition) async throws -> Void
     ) async throws {
         self.loops = loops
@@ -73,7 +71,7 @@ package final class Service: Sendable {
             metricsServer = nil
         }
         port = try await server.start(address: configuration.listen, tls: context)
-        periodicTasks = Self.periodicTasks(configuration, composition, background, logger)
+        periodicTasks = Self.periodicTasks(configuration, composition, loops, logger)
         for one in periodicTasks { one.start() }
     }
 
@@ -110,16 +108,18 @@ package final class Service: Sendable {
     }
 
     private static func periodicTasks(
-        _ configuration: ServiceConfiguration, _ composition: Composition, _ loop: EventLoop,
+        _ configuration: ServiceConfiguration, _ composition: Composition, _ loops: [EventLoop],
         _ logger: Logger
     ) -> [PeriodicTask] {
         let database = composition.database
         let housekeeping = Housekeeping(database: database, metrics: composition.metrics)
         func task(
             _ name: StaticString, every seconds: Int64, first: Int64? = nil,
+            on loop: EventLoop? = nil,
             _ work: @escaping @Sendable () async throws -> Void
         ) -> PeriodicTask {
-            PeriodicTask(name, every: seconds, first: first, on: loop, logger: logger, work)
+            PeriodicTask(
+                name, every: seconds, first: first, on: loop ?? loops[0], logger: logger, work)
         }
         // A failed item is still there, so the next round finds it.
         var tasks = [
@@ -132,8 +132,12 @@ package final class Service: Sendable {
             task("indexing of attributes failed", every: 5) { try await housekeeping.index() },
             task("domain check failed", every: 600) { try await composition.domainChecks.round() },
         ]
+        // Not where mails are sent, which jobs ask for.
         for _ in 0..<JobRunner.lanes {
-            tasks.append(task("a job failed", every: 1) { try await composition.jobs.round() })
+            tasks.append(
+                task("a job failed", every: 1, on: loops[loops.count - 1]) {
+                    try await composition.jobs.round()
+                })
         }
         if let mailSender = composition.mailSender {
             tasks += [

@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -127,5 +126,3 @@ void gh_prefer_throughput(void) {
     struct sched_param none = {.sched_priority = 0};
     if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &none);
 }
-
-void gh_be_nice(int niceness) { setpriority(PRIO_PROCESS, 0, niceness); }

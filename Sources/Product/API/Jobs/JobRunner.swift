@@ -52,8 +52,7 @@ package final class JobRunner: Sendable {
         return false
     }
 
-    /// A job has one connection. After a batch that finds others at work on the database the runner
-    /// rests half as long as the batch took, so the busier they are, the more often it does.
+    /// A job has one connection, and between two batches the rows that it locks are free.
     private func work(on taken: JobRow) async throws {
         guard let kind = kinds.named(taken.kind) else {
             // A newer version of the service knows it.
@@ -76,8 +75,6 @@ package final class JobRunner: Sendable {
             if stops || clock.now - start > Self.slice {
                 return try await database.yieldJob(job)
             }
-            let took = clock.now - began
-            if await database.isInUse() { await services.pause(took / 2) }
         }
     }
 

@@ -37,7 +37,5 @@ int gh_peer(int descriptor, char *out, int capacity);
 // Schedules the calling thread as SCHED_BATCH (sched(7)), unless whoever started the process chose a
 // policy. What the kernel refuses is left as it was.
 void gh_prefer_throughput(void);
-// Sets the niceness of the calling thread (setpriority(2): on Linux it is each thread's own).
-void gh_be_nice(int niceness);
 // send(2) without SIGPIPE.
 long gh_send(int descriptor, const void *bytes, unsigned long count);
