@@ -18,6 +18,8 @@ extension ImportedRow {
         let id =
             fields.text("user_id", "Id") ?? fields.fields("_id")?.text("$oid").map { "auth0|\($0)" }
         externalID = id
+        // A user of its database, whose hash is in another file.
+        awaitsPassword = id?.hasPrefix("auth0|") ?? false
         if let issuer, let id { add(.oidc, issuer, id, email) }
         for item in fields.list("identities") {
             let identity = ImportFields(item)

@@ -31,6 +31,7 @@ extension ImportedRow {
                 account.text("provider") ?? "", account.text("provider_user_id"),
                 email: account.text("email_address"))
         }
+        awaitsPassword = fields.flag("password_enabled")
         if let digest = fields.text("password_digest") {
             password = .clerk(digest, hasher: fields.text("password_hasher") ?? "bcrypt")
         }

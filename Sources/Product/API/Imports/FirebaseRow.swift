@@ -19,6 +19,7 @@ extension ImportedRow {
         for item in fields.list("providerUserInfo") {
             let info = ImportFields(item)
             let provider = info.text("providerId") ?? ""
+            if provider == "password" { awaitsPassword = true }
             if ["password", "phone"].contains(provider) { continue }
             add(provider, info.text("rawId"), email: info.text("email"))
         }

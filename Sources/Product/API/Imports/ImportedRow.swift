@@ -15,7 +15,7 @@ struct ImportedRow: Sendable {
     var privateAttributes: [JSONValue.Member] = []
     var identities: [ImportedIdentity] = []
     var password = ImportedPassword.none
-    /// Whether there is a password that the format does not carry.
+    /// Whether there is a password, if `password` is none: the export does not carry it.
     var awaitsPassword = false
     var createdAt: Timestamp?
     /// What the format knows and we do not take.
@@ -82,9 +82,8 @@ struct ImportedRow: Sendable {
         user.privateAttributes = try Self.attributes(privateAttributes, "private_attributes")
         user.identities = try Self.distinct(identities)
         var notes = notes
-        user.awaitsPassword = awaitsPassword
         switch password {
-        case .none: break
+        case .none: user.awaitsPassword = awaitsPassword
         case .kept(let text): user.passwordHash = text
         case .refused(let why):
             user.awaitsPassword = true
