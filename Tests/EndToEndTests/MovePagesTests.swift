@@ -32,9 +32,9 @@ import Testing
             let source = TestCluster.root + "/Tests/ImportFiles/" + file
             if !file.isEmpty { try Shell.run(["cp", source, folder]) }
             // Of the project that the file is from.
-            let options = ImportFile.options.replacing("'", with: "")
-            _ = try Shell.run([
-                "bash", "-c", "cat > \(folder)/options.json <<'END'\n\(options)\nEND",
+            try Shell.run([
+                "bash", "-c", #"printf %s "$0" > "$1""#, ImportFile.options,
+                "\(folder)/options.json",
             ])
             return try Shell.run([
                 "timeout", "120", "env", "GATE=http://127.0.0.1:\(port)", "KEY=\(key)", "bash",

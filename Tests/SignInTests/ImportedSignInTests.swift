@@ -20,6 +20,8 @@ import Text
         ("firebase.json", "firebase", "application/json"),
     ]
 
+    private static let hash = "$2b$04$abcdefghijklmnopqrstuuqREtd3VJD2QVZbuFskFSLk6eRIrQoOS"
+
     /// The file's bytes as text of one byte each would change them: a form carries them.
     private func importing(
         _ file: String, _ format: String, _ type: String, into fixture: ImmichFixture
@@ -149,6 +151,29 @@ import Text
         let again = try await fixture.service.send(
             .post, "/v1/password-resets/confirm", json: body)
         #expect(again.status == 404)
+    }
+
+    @Test func `the undo of an import that brought the password lets the reset set one again`()
+        async throws
+    {
+        let sink = SMTPSink()
+        let fixture = try await ImmichFixture.make(
+            mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))
+        try await importing("auth0.ndjson", "auth0", "application/x-ndjson", into: fixture)
+        let (email, services) = ("md5@auth0.example", Services(database: fixture.service.storage))
+        let runner = JobRunner(database: fixture.service.storage, services: services)
+        let brought = try await fixture.service.send(
+            .post, "/v1/tenants/acme/imports?format=ndjson&on_conflict=update",
+            bytes: Array(
+                #"{"email":"\#(email)","password_hash":"\#(Self.hash)"}"#.utf8),
+            as: .platformOwner, fields: [Field("content-type", "application/x-ndjson")])
+        let job = try #require(brought.json["id"]?.string, "\(brought.text)")
+        try await runner.round()
+        #expect(try await hash(of: email, fixture) == Self.hash)
+        try await fixture.service.manage(.post, "/v1/tenants/acme/jobs/\(job)/undo", "{}")
+        try await runner.round()
+        #expect(try await hash(of: email, fixture) == nil)
+        #expect(try await resetToken(email, fixture, sink) != nil)
     }
 
     @Test func `a mailbox is no way in for who had no password`() async throws {

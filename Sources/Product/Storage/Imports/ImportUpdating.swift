@@ -42,7 +42,6 @@ extension Change {
                 WHERE tenant_id = \(tenant) AND id = \(row.id))
             UPDATE users u SET
                 password_hash = coalesce(u.password_hash, \(user.passwordHash)),
-                password_awaited = u.password_awaited AND \(user.passwordHash)::text IS NULL,
                 password_changed_at = CASE WHEN u.password_hash IS NULL
                         AND \(user.passwordHash)::text IS NOT NULL THEN \(now)
                     ELSE u.password_changed_at END,

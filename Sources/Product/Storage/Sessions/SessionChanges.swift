@@ -61,7 +61,8 @@ extension Change {
         let rows = try await query(
             """
             UPDATE users SET password_hash = \(hash), password_awaited = false,
-                must_change_password = \(mustChange), password_changed_at = \(now), version = version + 1, updated_at = \(now)
+                must_change_password = \(mustChange), password_changed_at = \(now),
+                version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(user) AND status <> 'deleted'
             RETURNING \(UserRow.columns(of: tenant))
             """)
