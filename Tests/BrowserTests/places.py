@@ -76,4 +76,4 @@ def each_dialog(console, look):
     opened(users, lambda: (page.locator("tbody input").first.click(), page.keyboard.press("z")), "selection and message")
     opened(keys, lambda: (press(rotate)(), press("dialog .primary")(), page.locator(".secret").wait_for()), "secret")
     page.locator("#stored").check()
-    page.locator("dialog .primary").click()
+    page.locator("dialog[open] .primary").click()

@@ -39,7 +39,7 @@ def test_the_invite_form_warns_of_letters_that_look_alike_and_shows_the_ascii_fo
     dialog.get_by_role("button", name="Invite").click()
     expect(page.locator(".secret")).to_be_visible()
     page.locator("#stored").check()
-    page.locator("dialog .primary").click()
+    page.locator("dialog[open] .primary").click()
     expect(page.locator("tbody tr")).to_contain_text("Look-alike letters")
     expect(page.locator("tbody tr")).to_contain_text(ascii_of(page, MIXED))
 

@@ -22,7 +22,7 @@ def found(console):
 
 def give_reason(page, act, reason="Request 4711"):
     page.get_by_label("Reason").fill(reason)
-    page.locator("dialog").get_by_role("button", name=act, exact=True).click()
+    page.locator("dialog[open]").get_by_role("button", name=act, exact=True).click()
 
 
 def everything(page):
@@ -71,7 +71,7 @@ def test_an_erasure_shows_what_breaks_takes_the_address_and_gives_a_certificate(
     page, tenants, users, address = found(owner)
     page.get_by_role("button", name="Erase", exact=True).click()
     give_reason(page, "Show what is erased")
-    dialog = page.locator("dialog")
+    dialog = page.locator("dialog[open]")
     expect(dialog).to_contain_text("This cannot be undone.")
     expect(dialog.locator("tbody tr")).to_contain_text(["Users: 1", "Users: 1"])
     dialog.get_by_role("button", name="Erase for good").click()
