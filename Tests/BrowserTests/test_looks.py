@@ -91,7 +91,7 @@ def test_the_tokens_have_contrast(console):
 
 
 def test_the_console_keeps_its_budgets_of_bytes_and_requests(console):
-    packed = packed_sizes()
+    packed = packed_sizes(console.server)
     assert sum(packed.values()) <= ALL_OF_IT, f"all files: {sum(packed.values())} bytes"
     pages = {name: size for name, size in packed.items() if name.startswith("pages/")}
     assert max(pages.values()) <= A_PAGE, pages
