@@ -1,7 +1,7 @@
 // What stands around every page: top bar, navigation, operator menu.
 import { palette } from "./shortcuts.js"
 import {
-	button, h, icon, isMac, knownSlug, leaveFor, loadMe, ownTenant, places, query, queryString,
+	api, button, h, icon, isMac, knownSlug, leaveFor, loadMe, ownTenant, places, query, queryString,
 	replaceContent, setPreference, showState, slugOf, t, tenantHere, tenantOf, userText, waitingIn,
 } from "../lib/core.js"
 
@@ -99,6 +99,16 @@ addEventListener("session-over", () => {
 	// A form for a new thing is opened again, with what was typed; see the drafts of lib/form.js.
 	const again = document.querySelector("dialog[data-new]") && !query().new ? { ...query(), new: 1 } : query()
 	leaveFor(`/console/sign-in${queryString({ next: location.pathname + queryString(again) })}`)
+})
+
+/** What is hard to take back needs a recent sign-in. */
+addEventListener("step-up", async ({ detail }) => {
+	const { dialog } = await import("../lib/dialogs.js")
+	dialog("Sign in once more", h("p.lead", detail), h("div.acts", button("Sign in again", async () => {
+		await api("/session", { method: "DELETE" })
+		sessionStorage.clear()
+		leaveFor(`/console/sign-in${queryString({ next: location.pathname })}`)
+	}, { look: ".primary" })))
 })
 
 export function drawOffline() {

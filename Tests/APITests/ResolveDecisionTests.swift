@@ -34,6 +34,18 @@ import Text
         }
     }
 
+    @Test func `an account is given after a recent sign-in alone`() async throws {
+        let fixture = try await Fixture.make()
+        let began = Timestamp.systemClock().adding(seconds: -601)
+        _ = try await fixture.base.service.storage.app.query(
+            "UPDATE operator_sessions SET created_at = \(began)")
+        let late = try await fixture.resolve(#"{"action":"give_account"}"#)
+        #expect(late.status == 403 && late.json["code"]?.string == "step_up_required")
+        let other = try await fixture.resolve(
+            #"{"action":"open_another","email":"other@ex.com"}"#)
+        #expect(other.status == 200, "\(other.text)")
+    }
+
     @Test func `give_account links the person who proved the address and ends the other ways in`()
         async throws
     {

@@ -1,4 +1,5 @@
 """What is done to many at once: acts on all that match, as a job that can be followed and undone, and imports."""
+import json
 import re
 
 from playwright.sync_api import expect
@@ -62,3 +63,26 @@ def test_users_of_a_csv_are_tried_mapped_and_imported(console):
     wrong = page.get_by_role("region", name="Rows that were not done")
     expect(wrong.locator("tbody tr")).to_have_count(1)
     assert console.api("GET", f"/tenants/{one['id']}/users")["total"]["value"] == 30
+
+
+def test_an_old_sign_in_is_renewed_before_an_import(console):
+    console.expects_refusals = True
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/users/import")
+    page.get_by_label("CSV, JSON or NDJSON").set_input_files(
+        {"name": "p.csv", "mimeType": "text/csv", "buffer": b"email\r\nann@import.example\r\n"})
+    asked = {"type": "about:blank", "title": "Sign in again", "status": 403, "code": "step_up_required",
+             "detail": "An import needs a sign-in of the last 10 minutes: sign out and in again."}
+    page.route(re.compile("/imports"), lambda route: route.fulfill(
+        status=403, content_type="application/problem+json", body=json.dumps(asked)))
+    page.get_by_role("button", name="Try it").click()
+    dialog = page.get_by_role("dialog", name="Sign in once more")
+    expect(dialog).to_contain_text("a sign-in of the last 10 minutes")
+    # The session is that of the other tests, too.
+    ended = []
+    page.route(re.compile("/v1/session$"), lambda route: (
+        ended.append(route.request.method), route.fulfill(status=401, content_type="application/problem+json", body="{}")
+        if ended[1:] else route.fulfill(status=204)))
+    dialog.get_by_role("button", name="Sign in again").click()
+    expect(page).to_have_url(re.compile(r"/console/sign-in\?next=.*import$"))
+    assert ended[0] == "DELETE"

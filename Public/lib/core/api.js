@@ -69,6 +69,7 @@ export async function sendRequest(
 		return sendRequest(path, { body, method, signal, etag, accept, tries: tries + 1 })
 	}
 	if (answer.status === 401 && !/^\/(session|setup)/.test(path)) dispatchEvent(new CustomEvent("session-over"))
+	if (problem.code === "step_up_required") dispatchEvent(new CustomEvent("step-up", { detail: problem.detail }))
 	throw new Problem(answer.status, problem, answer.headers.get("retry-after"))
 }
 

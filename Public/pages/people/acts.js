@@ -65,19 +65,11 @@ export const askToErase = (rows, again, email) => formDialog({
 			await api("/people/actions", { body })
 		} catch (error) {
 			if (error.code === "confirm_required") return { body, confirmation: error.confirm, users: error.users }
-			if (error.code === "step_up_required") signInAgain(error)
 			throw error
 		}
 	},
 	done: asked => eraseNow(rows, again, email ?? rows[0].email, asked),
 })
-
-const signInAgain = error => dialog("Sign in once more", h("p.lead", error.message),
-	h("div.acts", button("Sign in again", async () => {
-		await api("/session", { method: "DELETE" })
-		sessionStorage.clear()
-		location.assign("/console/sign-in?next=/console/people")
-	}, { look: ".primary" })))
 
 async function eraseNow(rows, again, email, { body, confirmation, users }) {
 	const node = await confirm({

@@ -7,8 +7,6 @@ import Text
 /// The erasure of a person from the tenants that the request names: asked for twice, done user by
 /// user, and certified.
 struct PersonErasure: Sendable {
-    /// Seconds since the operator's sign-in within which an erasure is allowed.
-    static let signInSeconds: Int64 = 600
     /// The header's `typ` of a certificate.
     static let certificateType = "gatehouse-erasure+jwt"
 
@@ -41,17 +39,10 @@ struct PersonErasure: Sendable {
         return try await erasure.erase(targets)
     }
 
-    /// The console's session if its sign-in was just now.
+    /// An erasure is an operator's at the console: a key has no session.
     private static func recentSession(_ call: Call) async throws -> UUID {
-        let database = try call.services.database
-        guard let session = call.principal.session,
-            let began = try await database.operatorSessionBegan(session),
-            call.now < began.adding(seconds: signInSeconds)
-        else {
-            throw Problem(
-                .stepUpRequired,
-                "An erasure needs a sign-in of the last 10 minutes: sign out and in again.")
-        }
+        try await call.requireRecentSignIn(for: "An erasure")
+        guard let session = call.principal.session else { throw Call.signInAgain("An erasure") }
         return session
     }
 
