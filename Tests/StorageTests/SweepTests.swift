@@ -143,6 +143,67 @@ import Text
         #expect(try await sweep(storage) == [:])
     }
 
+    @Test func `a table that fails does not keep the others`() async throws {
+        let fixture = try await Fixture()
+        let storage = fixture.service.storage
+        let old = storage.clock().adding(seconds: -400 * 86_400)
+        _ = try await storage.app.query(
+            """
+            INSERT INTO idempotency (tenant_id, principal, method, path, key_hash, body_hash,
+                created_at)
+            VALUES (\(UUID.platform), 'key', 'POST', '/x', \([1] as [UInt8]), \([0] as [UInt8]),
+                \(old))
+            """)
+        try await fixture.administrator.query(
+            """
+            INSERT INTO sign_in_failures (key, last_at, failures)
+            VALUES (\([1] as [UInt8]), \(old), 1)
+            """)
+        try await fixture.administrator.query(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+                AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$
+            """)
+        try await fixture.administrator.query(
+            """
+            CREATE TRIGGER refuse BEFORE DELETE ON idempotency
+                FOR EACH STATEMENT EXECUTE FUNCTION refuse()
+            """)
+        await #expect(throws: PostgresError.self) { _ = try await sweep(storage) }
+        #expect(try await fixture.count("idempotency") == 1)
+        #expect(try await fixture.count("sign_in_failures") == 0)
+    }
+
+    @Test func `a large import is removed in batches`() async throws {
+        let fixture = try await Fixture()
+        let tenant = try await fixture.service.makeTenant("acme").id
+        let (storage, id) = (fixture.service.storage, UUID.random())
+        try await fixture.administrator.query(
+            """
+            INSERT INTO imports (tenant_id, id, created_at, expires_at)
+            VALUES (\(tenant), \(id), \(storage.clock()), \(storage.clock()))
+            """)
+        try await fixture.administrator.query(
+            """
+            INSERT INTO import_rows (tenant_id, import_id, row)
+            SELECT \(tenant), \(id), n FROM generate_series(1, 2500) n
+            """)
+        try await fixture.administrator.query(
+            """
+            INSERT INTO import_keys (tenant_id, import_id, key, row)
+            SELECT \(tenant), \(id), n, n FROM generate_series(1, 2500) n
+            """)
+        let isGone = try await storage.scope(tenant).change(by: .system) { change in
+            try await change.removeRows(ofImport: id)
+        }
+        #expect(!isGone)
+        #expect(try await fixture.count("import_keys") == 1500)
+        #expect(try await sweep(storage) == ["imports": 1])
+        for table in ["imports", "import_rows", "import_keys"] {
+            #expect(try await fixture.count(table) == 0, "\(table)")
+        }
+    }
+
     @Test func `users to purge are found by the time of their deletion`() async throws {
         let fixture = try await Fixture()
         let tenant = try await fixture.service.makeTenant("acme")

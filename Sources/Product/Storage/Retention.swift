@@ -40,6 +40,8 @@ struct EndedRows: Sendable {
         case tenants
         /// Jobs, with their rows.
         case jobs
+        /// Uploads, with their rows.
+        case imports
     }
 
     var table: String
@@ -50,7 +52,8 @@ struct EndedRows: Sendable {
     var seconds: @Sendable (Retention) -> Int64
     /// A smaller batch was the last.
     var batch: Int {
-        [.users, .tenants, .jobs].contains(kind) ? Database.purgeBatch : Database.sweepBatch
+        [.users, .tenants, .jobs, .imports].contains(kind)
+            ? Database.purgeBatch : Database.sweepBatch
     }
 
     /// Every table whose rows expire.
@@ -73,7 +76,7 @@ struct EndedRows: Sendable {
         EndedRows(table: "link_grants", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "email_changes", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "former_addresses", kind: .tenant, column: "expires_at") { _ in 0 },
-        EndedRows(table: "imports", kind: .tenant, column: "expires_at") { _ in 0 },
+        EndedRows(table: "imports", kind: .imports, column: "expires_at") { _ in 0 },
         EndedRows(table: "tombstones", kind: .tenant, column: "expires_at") { _ in 0 },
         EndedRows(table: "password_resets", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "api_key_uses", kind: .tenant, column: "day") { $0.uses },

@@ -34,10 +34,11 @@ package final class JobRunner: Sendable {
 
     private var stops: Bool { isStopped.load(ordering: .relaxed) }
 
-    /// Works until no job is due.
+    /// Works until no job is due; then what ended imports leave is removed.
     package func round() async throws {
         try await database.releaseJobs()
         while !stops, try await slice() {}
+        while !stops, try await database.removeImports() > 0 {}
     }
 
     /// One slice of the job that waits longest; false if there is none.

@@ -53,9 +53,16 @@ extension TenantScope {
             """)
     }
 
-    /// Removes an upload that broke off, or that is not needed: one that is a job's stays.
+    /// Removes an upload that broke off, or that is not needed: one that is a job's stays. What is left
+    /// of a large one is removed with the imports that ended.
     package func discardImport(_ id: UUID) async throws {
-        _ = try await write(
-            "DELETE FROM imports WHERE tenant_id = \(tenant) AND id = \(id) AND job_id IS NULL")
+        try await change(by: .system) { change in
+            try await change.query(
+                """
+                UPDATE imports SET expires_at = \(change.now)
+                WHERE tenant_id = \(tenant) AND id = \(id) AND job_id IS NULL
+                """)
+            _ = try await change.removeRows(ofImport: id)
+        }
     }
 }

@@ -13,10 +13,13 @@ extension Change {
         guard given.count == 1 else { throw StorageFailure.notFound("import") }
     }
 
-    /// Rows, passwords and addresses of an import that has ended.
+    /// Rows, passwords and addresses of an import that has ended: `removeImports` deletes them.
     package func endImport(of job: UUID) async throws {
         try await query(
-            "DELETE FROM imports WHERE tenant_id = \(tenant) AND job_id = \(job)")
+            """
+            UPDATE imports SET expires_at = \(now)
+            WHERE tenant_id = \(tenant) AND job_id = \(job)
+            """)
     }
 
     /// The next rows, in their order.

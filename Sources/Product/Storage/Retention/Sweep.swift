@@ -13,13 +13,20 @@ extension Database {
     static let sweepLock: Int64 = 0x6761_7465_0001
 
     /// One round over every table. Calls `removed` for each batch; false if another replica is
-    /// sweeping.
+    /// sweeping. Where a table fails, the others are swept before its error is thrown.
     package func sweep(
         removed: @Sendable (_ table: String, _ rows: Int) -> Void
     ) async throws -> Bool {
+        var failure: (any Error)?
         for rows in EndedRows.all {
-            guard try await sweep(rows, removed) else { return false }
+            do {
+                guard try await sweep(rows, removed) else { return false }
+            } catch {
+                if (error as? PostgresError)?.kind == .unavailable { throw error }
+                failure = failure ?? error
+            }
         }
+        if let failure { throw failure }
         return true
     }
 
@@ -49,6 +56,7 @@ extension Database {
             case .jobs:
                 guard let done = try await removeJobs(keptUntil: end) else { return false }
                 count = done
+            case .imports: count = try await removeImports()
             case .tenants:
                 guard let done = try await purgeTenants(deletedBy: end) else { return false }
                 count = done
