@@ -35,7 +35,7 @@ struct ImportReaderTests {
             "auth0.ndjson", .auth0,
             """
             - - - - - email_missing email_missing email_invalid email_invalid email_invalid \
-            email_invalid email_invalid - - - ~ ~ ~ - ~ validation_failed validation_failed \
+            email_invalid email_invalid - - - ~ ~ ~ - ~ ~ ~ \
             invalid_request invalid_request invalid_request validation_failed validation_failed \
             validation_failed invalid_request
             """
@@ -44,7 +44,7 @@ struct ImportReaderTests {
             "supabase.json", .supabase,
             """
             - - - email_missing email_missing email_invalid email_invalid email_invalid \
-            email_invalid email_invalid - - ~ ~ - ~ - ~ - ~ - - - -
+            email_invalid email_invalid - - ~ ~ - ~ - - - ~ - - - -
             """
         ),
         (
@@ -123,7 +123,12 @@ struct ImportReaderTests {
             )
             #expect(user.externalID != nil)
             #expect((user.passwordHash == nil) == (format == .cognito), "\(file)")
-            let attributes = user.publicAttributes + user.privateAttributes
+            // What people wrote about themselves is no attribute of its own.
+            let written = user.privateAttributes.first { $0.name == "user_metadata" }
+            let attributes =
+                [.supabase, .auth0].contains(format)
+                ? written?.value.members ?? [] : user.publicAttributes + user.privateAttributes
+            #expect(user.publicAttributes.isEmpty || [.csv, .ndjson].contains(format))
             #expect(
                 attributes.contains { $0.name == "plan" && $0.value == .string("team") }
                     || format == .clerk, "\(file)")
@@ -142,6 +147,56 @@ struct ImportReaderTests {
                 ImportedIdentity(
                     provider: "google", issuer: "https://accounts.google.com", subject: "110"),
             ])
+    }
+
+    @Test(arguments: [
+        ("ann@x.example", "ann@x.example", true),
+        ("ann@x.example", "Ann@X.example|bea@x.example", true),
+        ("n@x.example", "ann@x.example", false), ("ann@x.example", "joann@x.example", false),
+        ("ann@x.example", "ann@x.example.org, b@x.example", false), ("ann@x.example", "", false),
+    ])
+    func `Clerk's list of verified addresses holds the whole address`(
+        _ email: String, _ verified: String, _ wanted: Bool
+    ) throws {
+        let row = "primary_email_address,verified_email_addresses\n\(email),\"\(verified)\"\n"
+        let rows = try Self.read(Array(row.utf8), .clerk, isCSV: true, pieces: 4096)
+        #expect(try rows[0].content.get().emailVerified == wanted)
+    }
+
+    @Test(arguments: [
+        (#""email_confirmed_at":"2021-02-03T04:05:06Z""#, true),
+        (#""confirmed_at":"2021-02-03T04:05:06Z","phone":"49123""#, false),
+    ])
+    func `a phone that Supabase confirmed proves no address`(_ member: String, _ wanted: Bool)
+        throws
+    {
+        let row = #"[{"email":"ann@x.example",\#(member)}]"#
+        let rows = try Self.read(Array(row.utf8), .supabase, isCSV: false, pieces: 4096)
+        #expect(try rows[0].content.get().emailVerified == wanted)
+    }
+
+    @Test func `of Clerk's users the main address counts, not another that is verified`() throws {
+        let row = #"""
+            [{"primary_email_address_id":"2","email_addresses":[
+            {"id":"1","email_address":"a@x.example","verification":{"status":"verified"}},
+            {"id":"2","email_address":"b@x.example","verification":{"status":"unverified"}}]}]
+            """#
+        let rows = try Self.read(Array(row.utf8), .clerk, isCSV: false, pieces: 4096)
+        let user = try rows[0].content.get()
+        #expect(user.email.key == "b@x.example" && !user.emailVerified)
+    }
+
+    @Test(arguments: ["{}\n{}", "{}\n{}\n{}"])
+    func `a file has a limited number of rows`(_ text: String) throws {
+        var reader = ImportReader(.ndjson, isCSV: false, ImportOptions(), limit: 2)
+        if text.utf8.count < 6 {
+            #expect(try (reader.read(Array(text.utf8)) + reader.finish()).count == 2)
+        } else {
+            #expect(throws: ImportFileFault.self) {
+                _ = try reader.read(Array(text.utf8))
+                _ = try reader.finish()
+            }
+        }
     }
 
     private static func domain(of file: String) -> String {

@@ -165,7 +165,8 @@ import Text
         let brought = try await fixture.service.send(
             .post, "/v1/tenants/acme/imports?format=ndjson&on_conflict=update",
             bytes: Array(
-                #"{"email":"\#(email)","password_hash":"\#(Self.hash)"}"#.utf8),
+                #"{"email":"\#(email)","email_verified":true,"password_hash":"\#(Self.hash)"}"#
+                    .utf8),
             as: .platformOwner, fields: [Field("content-type", "application/x-ndjson")])
         let job = try #require(brought.json["id"]?.string, "\(brought.text)")
         try await runner.round()

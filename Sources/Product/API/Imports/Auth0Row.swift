@@ -13,8 +13,8 @@ extension ImportedRow {
             fields.text("family_name", "Family Name"))
         isSuspended = fields.flag("blocked")
         createdAt = fields.time("created_at", "Created At")
-        take(fields.object("user_metadata"), to: \.publicAttributes)
         take(fields.object("app_metadata"), to: \.privateAttributes)
+        takeUserWritten(fields.object("user_metadata"))
         let id =
             fields.text("user_id", "Id") ?? fields.fields("_id")?.text("$oid").map { "auth0|\($0)" }
         externalID = id

@@ -8,22 +8,24 @@ extension ImportedRow {
     init(clerk fields: ImportFields, issuer: String?) {
         let addresses = fields.list("email_addresses").map(ImportFields.init)
         let primary = fields.text("primary_email_address_id")
-        let address = addresses.first { $0.text("id") == primary } ?? addresses.first
+        let main = addresses.first { $0.text("id") == primary } ?? addresses.first
+        let verified = Self.listed(fields.text("verified_email_addresses"))
         email =
-            fields.text("primary_email_address") ?? address?.text("email_address")
-            ?? fields.text("verified_email_addresses", "unverified_email_addresses")?
-            .split(whereSeparator: { ",|; ".contains($0) }).first.map(String.init)
-        let verified = fields.text("verified_email_addresses") ?? ""
+            fields.text("primary_email_address") ?? main?.text("email_address") ?? verified.first
+            ?? Self.listed(fields.text("unverified_email_addresses")).first
         emailVerified =
-            address?.fields("verification")?.text("status") == "verified"
-            || email.map { verified.utf8.count > 0 && verified.contains($0) } ?? false
+            verified.contains { isEmail($0) }
+            || addresses.contains { address in
+                address.fields("verification")?.text("status") == "verified"
+                    && address.text("email_address").map { isEmail($0) } ?? false
+            }
         name = Self.name(nil, fields.text("first_name"), fields.text("last_name"))
         externalID = fields.text("external_id") ?? fields.text("id")
         createdAt = fields.time("created_at")
         isSuspended = fields.flag("banned")
         take(fields.object("public_metadata"), to: \.publicAttributes)
         take(fields.object("private_metadata"), to: \.privateAttributes)
-        take(fields.object("unsafe_metadata"), to: \.privateAttributes)
+        takeUserWritten(fields.object("unsafe_metadata"))
         if let issuer, let id = fields.text("id") { add(.oidc, issuer, id, email) }
         for item in fields.list("external_accounts") {
             let account = ImportFields(item)
@@ -35,5 +37,14 @@ extension ImportedRow {
         if let digest = fields.text("password_digest") {
             password = .clerk(digest, hasher: fields.text("password_hasher") ?? "bcrypt")
         }
+    }
+    /// Addresses of one cell.
+    private static func listed(_ text: String?) -> [String] {
+        (text ?? "").split { ",|; ".contains($0) }.map(String.init)
+    }
+
+    private func isEmail(_ other: String) -> Bool {
+        guard let email = email.flatMap({ try? EmailAddress($0) }) else { return false }
+        return (try? EmailAddress(other))?.key == email.key
     }
 }

@@ -27,7 +27,7 @@ enum ImportEndpoint {
             "text/csv", "application/x-ndjson", "application/json", "multipart/form-data",
         ]),
         answers: [Answer(202, .object(JobRow.shape), summary: "The job, which has begun to wait.")],
-        problems: [.rateLimited], idempotent: true, maxBody: ImportLimits.packed,
+        problems: [.rateLimited, .stepUpRequired], idempotent: true, maxBody: ImportLimits.packed,
         receive: receive
     ) { call in
         guard let upload = call.received else { throw Problem.internalError }
@@ -40,6 +40,7 @@ enum ImportEndpoint {
                     .init("import", .string(upload.id.description)),
                     .init("format", .string(try call.query.string("format"))),
                     .init("on_conflict", .string(conflict.rawValue)),
+                    .init(ImportJob.tenantsWord, .bool(!call.principal.platform)),
                 ]), total: upload.rows, by: maker, isDryRun: call.isDryRun)
             try await change.giveImport(upload.id, to: job.id)
             return job
@@ -53,6 +54,7 @@ enum ImportEndpoint {
         guard let format = call.query.optionalString("format").flatMap(ImportFormat.init) else {
             throw Problem.internalError
         }
+        try await call.requireRecentSignIn(for: "An import")
         let scope = try call.scope
         let slot = try call.services.uploads.take(for: scope.tenant)
         defer { withExtendedLifetime(slot) {} }

@@ -25,6 +25,8 @@ package enum ImportLimits {
     package static let unpacked = 4 << 30
     /// The most unpacked bytes for each packed one: a file of addresses has some 10.
     package static let ratio = 200
+    /// Rows of one file.
+    package static let rows = 5_000_000
     /// Bytes of one row.
     package static let row = 1 << 20
     /// Bytes of a form's `options`.

@@ -6,6 +6,9 @@ import Text
 /// The job of an import.
 struct ImportJob: JobKind {
     static let kind = "import"
+    /// Of the parameters: whether the file is the word of the tenant alone. It stays so when an operator
+    /// of the platform resumes the job.
+    static let tenantsWord = "asserted_by_tenant"
 
     let name = Self.kind
     /// One statement for each table writes the new users of a batch.
@@ -44,7 +47,8 @@ struct ImportJob: JobKind {
         else { throw Problem.internalError }
         return ImportRules(
             id: id, conflict: conflict, roles: roles(of: work),
-            isAssertedByTenant: work.principal.tenantID != nil)
+            isAssertedByTenant: parameters[Self.tenantsWord]?.bool ?? true
+                || work.principal.tenantID != nil)
     }
 
     /// The roles that the job's maker may give and act for.

@@ -16,10 +16,15 @@ struct ImportReader: Sendable {
     /// The columns' names; nil: the first record has them.
     var columns: [String]?
     private var beginning: [UInt8]? = []
-    /// Rows so far.
+    /// Rows so far, and at most.
     var count = 0
+    private let limit: Int
 
-    init(_ format: ImportFormat, isCSV: Bool, _ options: ImportOptions) {
+    init(
+        _ format: ImportFormat, isCSV: Bool, _ options: ImportOptions,
+        limit: Int = ImportLimits.rows
+    ) {
+        self.limit = limit
         self.format = format
         self.options = options
         csv = isCSV ? CSVReader() : nil
@@ -55,16 +60,27 @@ struct ImportReader: Sendable {
             throw fileFault(error)
         }
         if csv != nil, columns == nil { throw ImportFileFault(detail: "The file is empty.") }
+        try holdToLimit()
         return rows
     }
 
+    private func holdToLimit() throws(ImportFileFault) {
+        guard count > limit else { return }
+        throw ImportFileFault(
+            detail: "The file has more than \(limit) rows: import it in parts.")
+    }
+
     private mutating func take(_ piece: [UInt8]) throws(ImportFileFault) -> [StagedRow] {
+        let taken: [StagedRow]
         do throws(ImportFault) {
-            if csv != nil { return try rows(csv?.read(piece) ?? []) }
-            return try json.read(piece).map { row($0) }
+            taken =
+                csv != nil
+                ? try rows(csv?.read(piece) ?? []) : try json.read(piece).map { row($0) }
         } catch {
             throw fileFault(error)
         }
+        try holdToLimit()
+        return taken
     }
 
     private func fileFault(_ fault: ImportFault) -> ImportFileFault {

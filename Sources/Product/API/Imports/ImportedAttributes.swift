@@ -17,6 +17,20 @@ extension ImportedRow {
             notes.append("\(left.count) attributes have names that are not valid here.")
         }
     }
+
+    /// What people wrote about themselves at the former system, below one private member: no app may
+    /// take it for the operators' word.
+    mutating func takeUserWritten(_ members: [JSONValue.Member]) {
+        guard !members.isEmpty else { return }
+        let whole = JSONValue.Member(Self.userWritten, .object(members))
+        if Attributes.faults(inChange: [whole]).isEmpty {
+            take([whole], to: \.privateAttributes)
+        } else {
+            notes.append("What the user wrote (\(Self.userWritten)) cannot be an attribute here.")
+        }
+    }
+
+    private static let userWritten = "user_metadata"
 }
 
 extension [JSONValue.Member] {

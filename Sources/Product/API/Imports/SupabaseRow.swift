@@ -7,13 +7,13 @@ extension ImportedRow {
     /// Supabase: rows of `auth.users`, or the users of its admin API.
     init(supabase fields: ImportFields) {
         email = fields.text("email")
-        emailVerified = fields.text("email_confirmed_at", "confirmed_at") != nil
+        emailVerified = fields.text("email_confirmed_at") != nil
         createdAt = fields.time("created_at")
         externalID = fields.text("id")
         let shown = fields.fields("raw_user_meta_data", "user_metadata")
         name = shown?.text("full_name", "name")
-        take(fields.object("raw_user_meta_data", "user_metadata"), to: \.publicAttributes)
         take(fields.object("raw_app_meta_data", "app_metadata"), to: \.privateAttributes)
+        takeUserWritten(fields.object("raw_user_meta_data", "user_metadata"))
         let banned = fields.text("banned_until")
         isSuspended = (banned.map { $0 != "none" } ?? false) || fields.text("deleted_at") != nil
         for item in fields.list("identities") {

@@ -9,7 +9,7 @@ extension Change {
         let users = rows.compactMap { try? $0.content.get() }
         var facts = ImportFacts()
         guard !users.isEmpty else { return facts }
-        facts.first = try await firstRows(of: id, users.flatMap(\.keys))
+        facts.first = try await firstRows(of: id, users.flatMap { $0.keys + $0.verifiedKeys })
         let addresses = users.map(\.email.key)
         try await readAddresses(addresses, into: &facts)
         try await readExternalIDs(users.compactMap(\.externalID), into: &facts)

@@ -31,6 +31,7 @@ extension ImportFacts {
             return .result(JobResult(row.row, fault))
         }
         candidate.known = nil
+        candidate.user = user.asNew
         return .create(candidate)
     }
 
@@ -48,8 +49,7 @@ extension ImportFacts {
     private func fault(
         in row: Int, _ user: ImportedUser, _ known: Known?, by rules: ImportRules
     ) -> ImportFault? {
-        for key in user.keys {
-            guard let other = first[key], other < row else { continue }
+        if let other = rival(of: user, in: row) {
             return ImportFault(
                 "conflict",
                 "Row \(other) of this import has the same address, external id or sign-in.")
@@ -69,6 +69,13 @@ extension ImportFacts {
         }
         if !rules.roles.contains(user.role ?? .member) { return Self.roleTooHigh }
         return taken(from: user, but: known?.id)
+    }
+
+    /// The row that stands before this one: an earlier one, or any whose address is verified if this
+    /// one's is not.
+    private func rival(of user: ImportedUser, in row: Int) -> Int? {
+        let earlier = user.keys.lazy.compactMap { first[$0] }.first { $0 < row }
+        return earlier ?? user.verifiedKeys.lazy.compactMap { first[$0] }.first
     }
 
     /// What another user has.

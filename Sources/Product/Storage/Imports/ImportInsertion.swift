@@ -12,7 +12,7 @@ extension Change {
     ) async throws -> [JobResult] {
         guard !candidates.isEmpty else { return [] }
         let users = candidates.map { newUser($0.user) }
-        insertRows(users, awaitingPassword: candidates.map(\.user.awaitsPassword))
+        insertRows(users, of: candidates.map(\.user))
         putInSearch(users)
         queryLater(
             """
@@ -41,15 +41,11 @@ extension Change {
     }
 
     /// The ids of a batch lie side by side, so that its entries in the indexes do, too.
-    ///
-    /// Active if the importer brought something to sign in with; else the user waits for the first
-    /// sign-in, as one by an operator does.
     private func newUser(_ user: ImportedUser) -> (new: NewUser, createdAt: Timestamp) {
-        let canSignIn = user.passwordHash != nil || !user.identities.isEmpty
         var new = NewUser(
             email: user.email.original, emailKey: user.email.key, name: user.name,
             role: user.role ?? .member,
-            status: user.isSuspended ? .suspended : canSignIn ? .active : .pending,
+            status: user.isSuspended ? .suspended : user.begins,
             source: .import, emailVerifiedAt: user.emailVerified ? now : nil,
             passwordHash: user.passwordHash, externalID: user.externalID,
             attributes: user.attributes)
@@ -58,7 +54,7 @@ extension Change {
     }
 
     private func insertRows(
-        _ users: [(new: NewUser, createdAt: Timestamp)], awaitingPassword: [Bool]
+        _ users: [(new: NewUser, createdAt: Timestamp)], of imported: [ImportedUser]
     ) {
         let new = users.map(\.new)
         let never = Self.endOfTime
@@ -71,7 +67,7 @@ extension Change {
             SELECT \(tenant), u.id, u.email, u.email_key, nullif(u.name, ''), u.role, u.status,
                 'import', nullif(u.verified_at, \(never)), nullif(u.password, ''),
                 CASE WHEN u.password <> '' THEN \(now)::timestamptz END, nullif(u.external_id, ''),
-                u.shown, u.kept, CASE WHEN u.status = 'suspended' THEN 'active' END, u.created_at,
+                u.shown, u.kept, CASE WHEN u.status = 'suspended' THEN u.before END, u.created_at,
                 \(now), u.awaited <> ''
             FROM unnest(\(new.map(\.id))::uuid[], \(new.map(\.email))::text[],
                 \(new.map(\.emailKey))::text[], \(new.map { $0.name ?? "" })::text[],
@@ -82,9 +78,10 @@ extension Change {
                 \(new.map(\.attributes.public.text))::text[],
                 \(new.map(\.attributes.private.text))::text[],
                 \(users.map(\.createdAt))::timestamptz[],
-                \(awaitingPassword.map { $0 ? "yes" : "" })::text[])
+                \(imported.map { $0.awaitsPassword ? "yes" : "" })::text[],
+                \(imported.map(\.begins.rawValue))::text[])
                 AS u (id, email, email_key, name, role, status, verified_at, password, external_id,
-                    shown, kept, created_at, awaited)
+                    shown, kept, created_at, awaited, before)
             """)
     }
 
@@ -95,5 +92,13 @@ extension Change {
                 \(users.map { Self.searchText($0.new.emailKey, $0.new.name) }),
                 \(users.map(\.createdAt)))
             """)
+    }
+}
+
+extension ImportedUser {
+    /// Active if the importer brought something to sign in with; else the user waits for the first
+    /// sign-in, as one by an operator does.
+    fileprivate var begins: User.Status {
+        passwordHash != nil || !identities.isEmpty ? .active : .pending
     }
 }

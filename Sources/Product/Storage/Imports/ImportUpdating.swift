@@ -8,8 +8,10 @@ extension Change {
     func updateKnown(
         _ id: UUID, from candidate: ImportCandidate, by rules: ImportRules, in database: Database
     ) async throws -> JobResult {
-        let (row, user) = (candidate.row, candidate.user)
         let before = try await lockUser(id)
+        let row = candidate.row
+        let user = candidate.user.asUpdate(
+            of: before, hasPassword: try await hasPassword(before.id))
         var after = before
         if let name = user.name { after.name = name }
         if let role = user.role { after.role = role }
@@ -30,6 +32,15 @@ extension Change {
             effect: ImportEffect.updated(
                 before, secrets: secrets, identities: identities, version: end.version
             ).document)
+    }
+
+    private func hasPassword(_ user: UUID) async throws -> Bool {
+        try await query(
+            """
+            SELECT password_hash IS NOT NULL FROM users
+            WHERE tenant_id = \(tenant) AND id = \(user)
+            """
+        ).only { row throws(PostgresError) in try row.get(0, as: Bool.self) }
     }
 
     /// Sets what the user does not have yet: a password, and since when the address is proved. An
@@ -80,12 +91,8 @@ extension Change {
         _ database: Database
     ) async throws -> [UUID] {
         var made: [UUID] = []
-        for identity in identities {
-            let has = user.identities.contains {
-                sameBytes($0.provider, identity.provider) && sameBytes($0.issuer, identity.issuer)
-                    && sameBytes($0.subject, identity.subject)
-            }
-            if has { continue }
+        for identity in identities
+        where !user.identities.contains(where: { $0.isSameSignIn(as: identity) }) {
             made.append(
                 try await linkIdentity(
                     user, provider: identity.provider, issuer: identity.issuer,

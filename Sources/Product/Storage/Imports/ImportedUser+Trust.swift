@@ -1,0 +1,59 @@
+import Domain
+import Text
+
+/// Anybody could have signed up elsewhere with an address that was never verified there, with a
+/// password and sign-ins of their own.
+extension ImportedUser {
+    /// As a new user. Who has no sign-in but an unverified address's password waits for a mailed
+    /// reset: only who reads the mail sets one.
+    var asNew: ImportedUser {
+        guard !emailVerified else { return self }
+        var user = self
+        if passwordHash != nil {
+            user.passwordHash = nil
+            user.awaitsPassword = true
+            user.add("The address is not verified, so the password is not taken over.")
+        }
+        // The reset would prove the address for sign-ins that may be another person's.
+        if !identities.isEmpty { user.awaitsPassword = false }
+        return user
+    }
+
+    /// What a known user may get: sign-ins of a verified address alone, and none beside those that
+    /// another person may hold.
+    func asUpdate(of known: UserRow, hasPassword: Bool) -> ImportedUser {
+        let added = identities.contains { identity in
+            !known.identities.contains { $0.isSameSignIn(as: identity) }
+        }
+        guard added || passwordHash != nil || emailVerified else { return self }
+        let isOwn = known.identities.allSatisfy { identity in
+            identities.contains { identity.isSameSignIn(as: $0) }
+        }
+        var user = self
+        if !emailVerified {
+            if !added && (passwordHash == nil || hasPassword) { return self }
+            user.add("The address is not verified, so password and sign-ins are not taken over.")
+        } else if known.emailVerifiedAt == nil, hasPassword || !isOwn {
+            user.add(
+                "The user's address and sign-ins were never proved, so the file's are not taken over."
+            )
+        } else {
+            return self
+        }
+        user.emailVerified = false
+        user.passwordHash = nil
+        user.identities = []
+        return user
+    }
+
+    private mutating func add(_ text: String) {
+        note = [text, note].compactMap { $0 }.joined(separator: " ")
+    }
+}
+
+extension IdentityRow {
+    func isSameSignIn(as other: ImportedIdentity) -> Bool {
+        sameBytes(provider, other.provider) && sameBytes(issuer, other.issuer)
+            && sameBytes(subject, other.subject)
+    }
+}

@@ -1,0 +1,159 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// Whom a row of an import is believed about: an address that was never verified opens nobody's account.
+@Suite(.serialized, .cleansUp) struct ImportTrustTests {
+    private static let hash = "$2b$04$abcdefghijklmnopqrstuuPp7HPfoAs8I2dCQCQ/fW7zEJv8I8C8e"
+    private static let signIn =
+        #""identities":[{"provider":"oidc","issuer":"https://idp.example","subject":"mallory"}]"#
+
+    private func secrets(
+        of email: String, _ fixture: ImportFixture
+    ) async throws -> (hash: String?, isProved: Bool, isAwaited: Bool, identities: Int) {
+        let tenant = fixture.tenant
+        let rows = try await fixture.scope.read(
+            """
+            SELECT password_hash, email_verified_at IS NOT NULL, password_awaited,
+                (SELECT count(*) FROM identities i WHERE i.tenant_id = \(tenant) AND i.user_id = u.id)
+            FROM users u WHERE tenant_id = \(tenant) AND email_key = \(email)
+            """)
+        let row = try #require(rows.first)
+        return (try row.get(0), try row.get(1), try row.get(2), try row.get(3))
+    }
+
+    private func detail(_ id: UUID, _ fixture: ImportFixture) async throws -> String {
+        try await fixture.scope.results(of: id, after: 0, limit: 10).compactMap(\.detail)
+            .joined(separator: "\n")
+    }
+
+    @Test func `a row with an unverified address brings no sign-in to a known user`() async throws {
+        let fixture = try await ImportFixture.make()
+        try await fixture.importing(#"{"email":"ann@x.example","email_verified":true}"#)
+        let id = try await fixture.importing(
+            #"{"email":"ann@x.example","name":"Ann","password_hash":"\#(Self.hash)",\#(Self.signIn)}"#,
+            "format=ndjson&on_conflict=update")
+        let ann = try await secrets(of: "ann@x.example", fixture)
+        #expect(ann.hash == nil && ann.identities == 0)
+        #expect(try await fixture.user("ann@x.example")["name"] == .string("Ann"))
+        #expect(try await fixture.user("ann@x.example")["status"] == .string("pending"))
+        #expect(try await detail(id, fixture).contains("not verified"))
+    }
+
+    @Test func `a verified row does`() async throws {
+        let fixture = try await ImportFixture.make()
+        try await fixture.importing(#"{"email":"ann@x.example"}"#)
+        try await fixture.importing(
+            #"{"email":"ann@x.example","email_verified":true,"password_hash":"\#(Self.hash)",\#(Self.signIn)}"#,
+            "format=ndjson&on_conflict=update")
+        let ann = try await secrets(of: "ann@x.example", fixture)
+        #expect(ann.hash == Self.hash && ann.identities == 1 && ann.isProved)
+    }
+
+    @Test(arguments: [
+        (#""email_verified":true,"#, "active", true, false), ("", "pending", false, true),
+        (#""status":"suspended","#, "suspended", false, true),
+    ])
+    func `a new user's password counts if the address is verified, and waits for a reset else`(
+        _ member: String, _ status: String, _ has: Bool, _ awaits: Bool
+    ) async throws {
+        let fixture = try await ImportFixture.make()
+        let id = try await fixture.importing(
+            #"{"email":"ann@x.example",\#(member)"password_hash":"\#(Self.hash)"}"#)
+        let ann = try await secrets(of: "ann@x.example", fixture)
+        #expect((ann.hash != nil) == has && ann.isAwaited == awaits)
+        let user = try await fixture.user("ann@x.example")
+        #expect(user["status"] == .string(status))
+        #expect(try await detail(id, fixture).isEmpty == has)
+        guard status == "suspended", let one = user["id"]?.string else { return }
+        _ = try await fixture.base.send(.post, "/\(one)/resume", json: "{}")
+        #expect(try await fixture.user("ann@x.example")["status"] == .string("pending"))
+    }
+
+    /// A reset would prove the address for whoever holds the sign-in.
+    @Test func `beside a sign-in the password of an unverified address is not awaited`()
+        async throws
+    {
+        let fixture = try await ImportFixture.make()
+        try await fixture.importing(
+            #"{"email":"ann@x.example","password_hash":"\#(Self.hash)",\#(Self.signIn)}"#)
+        let ann = try await secrets(of: "ann@x.example", fixture)
+        #expect(ann.hash == nil && !ann.isAwaited && ann.identities == 1 && !ann.isProved)
+    }
+
+    @Test func `who signed up with an address of others is not proved by their row`() async throws {
+        let fixture = try await ImportFixture.make()
+        try await fixture.importing(#"{"email":"ann@x.example",\#(Self.signIn)}"#)
+        let id = try await fixture.importing(
+            #"{"email":"ann@x.example","email_verified":true,"password_hash":"\#(Self.hash)"}"#,
+            "format=ndjson&on_conflict=update")
+        let ann = try await secrets(of: "ann@x.example", fixture)
+        #expect(ann.hash == nil && !ann.isProved && ann.identities == 1)
+        #expect(try await detail(id, fixture).contains("never proved"))
+        // The former system has verified the same person since.
+        try await fixture.importing(
+            #"{"email":"ann@x.example","email_verified":true,"password_hash":"\#(Self.hash)",\#(Self.signIn)}"#,
+            "format=ndjson&on_conflict=update")
+        let later = try await secrets(of: "ann@x.example", fixture)
+        #expect(later.hash == Self.hash && later.isProved && later.identities == 1)
+    }
+
+    @Test func `of two rows with one address the verified one counts, wherever it is`() async throws
+    {
+        let fixture = try await ImportFixture.make()
+        let id = try await fixture.importing(
+            """
+            {"email":"ann@x.example","name":"Mallory","external_id":"7"}
+            {"email":"ann@x.example","name":"Ann","external_id":"7","email_verified":true}
+            {"email":"ann@x.example","email_verified":true}
+            {"email":"bea@x.example"}
+            {"email":"bea@x.example"}
+            """)
+        #expect(
+            try await fixture.report(id) == [
+                "1 failed conflict", "2 done", "3 failed conflict", "4 done", "5 failed conflict",
+            ])
+        #expect(try await fixture.user("ann@x.example")["name"] == .string("Ann"))
+    }
+
+    @Test func `what a tenant asserts stays its word when the platform resumes the job`()
+        async throws
+    {
+        let fixture = try await ImportFixture.make()
+        let answer = try await fixture.post(
+            "format=ndjson", #"{"email":"ann@x.example","email_verified":true,\#(Self.signIn)}"#)
+        let job = try #require(answer.json["id"]?.string, "\(answer.text)")
+        for act in ["pause", "resume"] {
+            let done = try await fixture.service.send(
+                .post, "/v1/tenants/acme/jobs/\(job)/\(act)", json: "{}", as: .platformOwner)
+            #expect(done.status == 200, "\(done.text)")
+        }
+        try await fixture.run()
+        let words = try await fixture.base.count("identities WHERE tenants_word")
+        #expect(words == 1)
+    }
+
+    @Test func `an import at the console needs a recent sign-in, one by a key does not`()
+        async throws
+    {
+        let clock = TestClock()
+        let fixture = ImportFixture(base: try await UserFixture.make(clock: clock))
+        let row = #"{"email":"ann@x.example"}"#
+        try await fixture.importing(row)
+        let key = try await fixture.service.manage(
+            .post, "/v1/tenants/acme/api-keys", #"{"name":"k","scopes":["users:write"]}"#)
+        clock.advance(seconds: 601)
+        let late = try await fixture.post("format=ndjson", row)
+        #expect(late.status == 403 && late.json["code"] == .string("step_up_required"))
+        #expect(try await fixture.base.count("imports") == 0)
+        let byKey = try await fixture.post(
+            "format=ndjson", row, as: .bearer(try #require(key["key"]?.string)))
+        #expect(byKey.status == 202, "\(byKey.text)")
+    }
+}
