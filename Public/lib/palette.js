@@ -1,9 +1,10 @@
 // The palette, and the keys that work on every page.
 import {
-	api, factList, goTo, h, icon, isAllowed, isMac, places, queryString, replaceContent, t, tenantHere, translate,
-	userText,
+	ago, api, factList, goTo, h, icon, isAllowed, isMac, places, queryString, replaceContent, t, tenantHere, translate,
+	userText, words,
 } from "./core.js"
 import { closeButton, dialog, undo } from "./dialogs.js"
+import { keyIn } from "./key-text.js"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const entry = (kind, look, text, href, more) => ({ kind, look, text, href: `/console/${href}`, ...more })
@@ -35,12 +36,24 @@ function found({ type = "tenant", id, slug, name, email, tenant_id: of }, tenant
 	return entry(...TYPES[type], email ?? name, place[type], { sub, data: true })
 }
 
-/** Pages and actions at once, then what the search finds; arrows choose, Enter opens. `tab`: of another tenant. */
-export function open({ tab } = {}) {
+/** The key whose secret was pasted, with the way to its end; the secret is in the body of this request alone. */
+async function identified(key, signal) {
+	const one = await api("/api-keys/identify", { body: { key }, signal })
+	const place = one.tenant_id ? `t/${one.tenant_id}/keys/${one.id}?act=revoke` : `audit?target=${one.id}`
+	const sub = one.leaked_at ? t`leaked ${ago(one.leaked_at)}` : words(one.status)
+	return entry("API key", "key", one.name, place, { sub, data: true })
+}
+
+/**
+ * Pages and actions at once, then what the search finds; arrows choose, Enter opens. `tab`: of another tenant; `text`:
+ * what is looked for at first.
+ */
+export function open({ tab, text = "" } = {}) {
 	if (document.querySelector(".palette")) return
 	const label = tab ? "Switch to tenant" : "Search or jump to"
 	const list = h("ul", { role: "listbox", id: "found", "aria-label": "Results" })
 	const input = h("input", {
+		value: text,
 		type: "search", role: "combobox", placeholder: t`${translate(label)}…`, "aria-label": label, spellcheck: false,
 		autocomplete: "off",
 		"aria-expanded": "true", "aria-controls": "found", "aria-autocomplete": "list", oninput: look, onkeydown: key,
@@ -62,22 +75,36 @@ export function open({ tab } = {}) {
 	function look() {
 		stop()
 		const text = input.value.trim()
+		wantsFirst = false
+		const secret = keyIn(text)
+		if (secret) {
+			draw([], { isLooking: secret.isWhole, empty: "This is not a whole key" })
+			if (secret.isWhole) ask(secret.key)
+			return
+		}
 		const tenant = tenantHere()
 		const known = tab ? [] : [
 			...places().filter(one => one.href).map(one => ({ ...one, kind: "Page" })), ...actions(tenant),
 		]
 			.filter(one => translate(one.text).toLowerCase().includes(text.toLowerCase()))
-		wantsFirst = false
 		draw(known, { isLooking: Boolean(text || tab) })
 		// What was pasted whole is asked for at once.
 		if (text || tab) timer = setTimeout(() => find(text, known, tenant), UUID.test(text) ? 0 : 150)
 	}
 
+	async function ask(key) {
+		const { signal } = (running = new AbortController())
+		const one = await identified(key, signal).catch(() => null)
+		if (signal.aborted) return
+		draw([one].filter(Boolean), { empty: "No key that you may list has this secret" })
+		if (wantsFirst && one) enter(one)
+	}
+
 	async function find(q, known, tenant) {
 		const { signal } = (running = new AbortController())
-		const ask = (path, values) => api(path + queryString({ q, ...values }), { signal })
+		const get = (path, values) => api(path + queryString({ q, ...values }), { signal })
 		// A tenant that is gone finds nothing; the others are still there.
-		const asking = tab ? ask("/tenants", { limit: 20 }) : ask("/search", { tenant }).catch(() => ask("/search"))
+		const asking = tab ? get("/tenants", { limit: 20 }) : get("/search", { tenant }).catch(() => get("/search"))
 		const all = await asking.catch(() => ({ items: [] }))
 		if (signal.aborted) return
 		const more = all.items.map(one => found(one, tenant, tab ?? "users"))
@@ -86,7 +113,7 @@ export function open({ tab } = {}) {
 		if (wantsFirst && entries.length) enter(entries[0])
 	}
 
-	function draw(all, { isLooking = false } = {}) {
+	function draw(all, { isLooking = false, empty = "Nothing found" } = {}) {
 		entries = all
 		replaceContent(list, all.map((one, at) => h("li", {
 			role: "option", id: `found${at}`, onclick: () => enter(one),
@@ -97,7 +124,7 @@ export function open({ tab } = {}) {
 		!all.length
 			&& h(
 				"li.state.muted", { role: "option", "aria-selected": "false" },
-				isLooking ? "Looking…" : "Nothing found",
+				isLooking ? "Looking…" : empty,
 			))
 		mark(0)
 	}

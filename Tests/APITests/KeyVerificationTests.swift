@@ -321,3 +321,64 @@ import Text
         #expect(try await !service.storage.installSetupKey("gate_test_nonsense"))
     }
 }
+
+/// Which key is this text?
+@Suite(.serialized, .cleansUp) struct KeyIdentificationTests {
+    private func made(
+        _ service: TestService, _ slug: String, _ scopes: String = #""smtp""#
+    ) async throws -> (id: String, key: String) {
+        let key = try await service.manage(
+            .post, "/v1/tenants/\(slug)/api-keys",
+            #"{"name":"Mail of \#(slug)","scopes":[\#(scopes)]}"#)
+        return (try #require(key["id"]?.string), try #require(key["key"]?.string))
+    }
+
+    private func identify(
+        _ text: String, _ service: TestService, as who: TestService.Credential
+    ) async throws -> TestAnswer {
+        try await service.send(
+            .post, "/v1/api-keys/identify", json: #"{"key":"\#(text)"}"#, as: who)
+    }
+
+    @Test func `who may list a key finds it by its text, and no one else does`() async throws {
+        let service = try await TestService.make()
+        let acme = try await service.makeTenant("acme")
+        let other = try await service.makeTenant("other")
+        let (id, key) = try await made(service, "acme")
+        let lister = try await made(service, "acme", #""api-keys:read""#).key
+        let weak = try await made(service, "acme", #""users:read""#).key
+        let foreign = try await made(service, "other", #""api-keys:read""#).key
+        for who: TestService.Credential in [.platformOwner, .tenantAdmin(acme), .bearer(lister)] {
+            let found = try await identify(key, service, as: who)
+            #expect(found.json["id"]?.string == id, "\(found.text)")
+            #expect(found.json["tenant_id"]?.string == acme.id.description)
+            #expect(found.json["name"]?.string == "Mail of acme")
+            #expect(found.json["status"]?.string == "active")
+            #expect(found.json["leaked_at"] == .null)
+            #expect(!found.text.contains(key))
+        }
+        for who: TestService.Credential in [.tenantAdmin(other), .bearer(weak), .bearer(foreign)] {
+            #expect(try await identify(key, service, as: who).status == 404)
+        }
+        let typo = String(key.dropLast()) + (key.last == "0" ? "1" : "0")
+        #expect(try await identify(typo, service, as: .platformOwner).status == 404)
+        #expect(try await identify(key, service, as: .anonymous).status == 401)
+    }
+
+    @Test func `it says where the key stands and that it leaked, and counts as no use`()
+        async throws
+    {
+        let service = try await TestService.make()
+        try await service.makeTenant("acme")
+        let (id, key) = try await made(service, "acme")
+        #expect(try await service.send(.get, "/v1/me?k=\(key)").status == 400)
+        let leaked = try await identify(key, service, as: .platformOwner)
+        #expect(leaked.json["leaked_at"]?.string != nil, "\(leaked.text)")
+        let shown = try await service.send(
+            .get, "/v1/tenants/acme/api-keys/\(id)", as: .platformOwner)
+        #expect(shown.json["last_used_at"] == .null)
+        try await service.manage(.post, "/v1/tenants/acme/api-keys/\(id)/revoke", "{}")
+        let ended = try await identify(key, service, as: .platformOwner)
+        #expect(ended.json["status"]?.string == "revoked", "\(ended.text)")
+    }
+}

@@ -175,6 +175,7 @@ struct RouteRight: Sendable {
         .init("POST /v1/api-keys/{id}/rollback", "yy---", "api-keys:write", .platform),
         .init("POST /v1/api-keys/verify", .signedIn),
         .init("POST /v1/api-keys/verify-batch", .signedIn),
+        .init("POST /v1/api-keys/identify", .signedIn),
         .init("POST /oauth/introspect", .signedIn),
     ]
 

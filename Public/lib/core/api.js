@@ -38,7 +38,7 @@ export async function sendRequest(
 	if (body) headers["content-type"] = "application/json"
 	if (etag) headers["if-match"] = etag
 	const act = `${path} ${text}`
-	if (method === "POST" && !file && /^\/(tenants(\/|$)|api-keys|people\/actions)/.test(path)) {
+	if (method === "POST" && !file && /^\/(tenants(\/|$)|api-keys(?!\/identify)|people\/actions)/.test(path)) {
 		if (!pending.has(act)) pending.set(act, crypto.randomUUID())
 		headers["idempotency-key"] = pending.get(act)
 	}

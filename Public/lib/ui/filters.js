@@ -1,5 +1,6 @@
 // The bar above a list: search, filters, export and the button for a new thing.
 import { button, h, icon, query, t, translate } from "../core.js"
+import { keyIn } from "../key-text.js"
 
 const dayOf = iso => {
 	const one = new Date(iso)
@@ -59,6 +60,11 @@ export function listBar(spec, filters, counted, change) {
 		type: "search", placeholder: spec.search, "aria-label": spec.search, "data-search": "", spellcheck: false,
 		oninput: () => {
 			clearTimeout(timer)
+			const text = box.value
+			if (keyIn(text)) {
+				box.value = ""
+				return import("../palette.js").then(palette => palette.open({ text }))
+			}
 			timer = setTimeout(() => change({ q: box.value.trim() }, { replace: true }), 150)
 		},
 	})

@@ -1,7 +1,7 @@
 import { bars } from "../../lib/chart.js"
 import {
 	ago, append, button, buttons, card, factList, formatNumber, formDialog, h, isAllowed, loadPart, note, noValue,
-	redraw, replaceContent, statusTag, t, timeNode, userText, waitBriefly,
+	query, redraw, replaceContent, statusTag, t, timeNode, userText, waitBriefly,
 } from "../../lib/ui.js"
 import { BOUNDS, isIdle, keyActions, oldOf } from "./keys.js"
 
@@ -18,6 +18,9 @@ export default async page => {
 	}
 	const codes = (items, otherwise) =>
 		(items?.length ? h("ul", items.map(item => h("li", userText(item, "code")))) : noValue(otherwise))
+	const acts = page.isGone ? [] : keyActions(page, one, redraw).filter(Boolean)
+	// A leaked key was pasted: whether to end it is asked at once.
+	if (query().act === "revoke") requestAnimationFrame(() => acts.find(act => act.text === "Revoke")?.run())
 	append(page.body, [
 		h("div.head", h(
 			"div", h("h2", userText(one.name), " ", statusTag(one.status)),
@@ -25,7 +28,7 @@ export default async page => {
 		),
 			h(
 				"div.acts", lives && isAllowed("writeKeys") && button("Edit", () => edit(page, one)),
-				buttons(page.isGone ? [] : keyActions(page, one, redraw)),
+				buttons(acts),
 			)),
 		previous && note("warn", "alert", "The old secret ", h(
 			"code", `…${previous.last4}`,

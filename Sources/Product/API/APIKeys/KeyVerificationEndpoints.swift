@@ -6,7 +6,9 @@ import Text
 
 /// `/v1/api-keys/verify`, and the same for many: is this key valid, and for what?
 enum KeyVerificationEndpoints {
-    static let all: [Endpoint] = [verify, verifyBatch, IntrospectionEndpoint.endpoint]
+    static let all: [Endpoint] = [
+        verify, verifyBatch, KeyIdentification.endpoint, IntrospectionEndpoint.endpoint,
+    ]
 
     private static let verify = Endpoint(
         .post, "/v1/api-keys/verify", id: "verifyApiKey", tag: "API keys",

@@ -33,6 +33,17 @@ extension TenantScope {
         return try rows.first.map(APIKeyRow.init)
     }
 
+    /// When the key last came in the address of a request; nil: never seen.
+    package func leakedAt(ofAPIKey id: UUID) async throws(PostgresError) -> Timestamp? {
+        let rows = try await read(
+            """
+            SELECT occurred_at FROM audit_events WHERE tenant_id = \(tenant)
+                AND target_id = \(id.description) AND action = \(AuditAction.apiKeyLeaked.rawValue)
+            ORDER BY occurred_at DESC LIMIT 1
+            """)
+        return try rows.first?.get(0)
+    }
+
     /// How often the key was used on each of the last days, today last.
     package func uses(
         ofAPIKey id: UUID, days: Int
