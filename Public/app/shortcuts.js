@@ -1,10 +1,9 @@
-// The keys that work on every page; what they do is lib/palette.js's, which comes with the first of them.
+// The keys that work on every page; what they do comes with the first of them.
 import { preferences } from "../lib/core.js"
 
-let code
-const load = () => (code ??= import("../lib/palette.js"))
+const load = () => import("../lib/palette.js")
 export const palette = options => load().then(one => one.open(options))
-export const press = key => load().then(one => one.press(key))
+export const press = key => import("../lib/key-acts.js").then(one => one.press(key))
 
 /** The Latin letter of a key: of a layout without Latin letters the one that stands there on the others. */
 function letterOf({ key, code, shiftKey }) {

@@ -1,9 +1,8 @@
-// The palette, and the keys that work on every page.
+// The palette: pages, actions, and what the search finds.
 import {
-	ago, api, factList, goTo, h, icon, isAllowed, isMac, places, queryString, replaceContent, t, tenantHere, translate,
-	userText, words,
+	ago, api, goTo, h, icon, isAllowed, places, queryString, replaceContent, t, tenantHere, translate, userText, words,
 } from "./core.js"
-import { closeButton, dialog, undo } from "./dialogs.js"
+import { dialog } from "./dialogs.js"
 import { keyIn } from "./key-text.js"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -154,48 +153,3 @@ export function open({ tab, text = "" } = {}) {
 		goTo(one.href)
 	}
 }
-
-// Keys that work on every page, never while something is being typed; app.js listens.
-
-const SHEET = {
-	"Ctrl K": "Search, jump, act", "/": "Search this list", "Shift N": "New", E: "Export", "J, K": "Next, previous row",
-	X: "Select the row",
-	Enter: "Open the row", Z: "Undo the last change", F6: "Messages", "?": "This sheet",
-}
-let going = 0
-
-export function press(key) {
-	if (document.querySelector("dialog[open]")) return
-	if (Date.now() - going < 2000) {
-		going = 0
-		const place = places().find(one => one.key === key.toLowerCase())
-		if (place) goTo(place.href)
-		return
-	}
-	const act = {
-		g: () => (going = Date.now()), "/": () => open(),
-		N: () => use("[data-new]"), e: () => use("[data-export]"), j: () => move(1), k: () => move(-1),
-		x: () => document.activeElement.closest("tr")?.querySelector("input[type=checkbox]")?.click(), z: undo,
-		"?": sheet,
-	}[key]
-	act?.()
-}
-
-/** Presses a button that gets the focus, and has it back from a dialog. */
-function use(button) {
-	const one = document.querySelector(button)
-	one?.focus()
-	one?.click()
-}
-
-function move(step) {
-	const rows = [...document.querySelectorAll("main tbody tr")].filter(row => row.querySelector("a, button"))
-	const at = rows.findIndex(row => row.contains(document.activeElement))
-	const next = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))]
-	next?.querySelector("a, td button").focus()
-}
-
-const sheet = () => dialog("Keyboard shortcuts", factList([
-	...Object.entries(SHEET).map(([keys, text]) => [isMac ? keys.replace("Ctrl", "⌘") : keys, text]),
-	...places().filter(one => one.key).map(one => [`G ${one.key.toUpperCase()}`, one.text]),
-].map(([keys, text]) => [h("kbd", keys), text])), closeButton())
