@@ -1,7 +1,9 @@
 // One shell answers every path: finds the page of an address, draws it, and asks before an edited one is left.
 import { frame, main } from "./frame.js"
 import { fileOf, tenant } from "./tenant.js"
-import { api, h, leaveFor, replaceContent, sentRequests, showState, tenantOf, unknownSlugs, view } from "../lib/core.js"
+import {
+	api, h, leaveFor, rememberPlace, replaceContent, sentRequests, showState, tenantOf, unknownSlugs, view,
+} from "../lib/core.js"
 
 const ROUTES = [
 	[/^\/(invite|join|reset|email|console\/(setup|sign-in))$/, "outside"],
@@ -78,7 +80,9 @@ export async function drawPage() {
 	const heading = main.querySelector("h1")
 	if (heading) {
 		heading.tabIndex = -1
-		document.title = `${heading.dataset.title ?? heading.textContent} · Gatehouse`
+		const title = heading.dataset.title ?? heading.textContent
+		document.title = `${title} · Gatehouse`
+		if (route && route.page !== "outside") rememberPlace(title)
 	}
 	// The first page leaves the focus before the skip link.
 	(main.querySelector("[autofocus]") ?? (first ? null : heading))?.focus({ preventScroll: true })

@@ -1,6 +1,7 @@
 // The palette: pages, actions, and what the search finds.
 import {
-	ago, api, goTo, h, icon, isAllowed, places, queryString, replaceContent, t, tenantHere, translate, userText, words,
+	ago, api, goTo, h, icon, isAllowed, places, queryString, recentPlaces, replaceContent, t, TABS, tenantHere,
+	translate, userText, words,
 } from "./core.js"
 import { dialog } from "./dialogs.js"
 import { keyIn } from "./key-text.js"
@@ -33,6 +34,28 @@ function found({ type = "tenant", id, slug, name, email, tenant_id: of }, tenant
 	}
 	const sub = slug ?? (email && email !== name ? name : null)
 	return entry(...TYPES[type], email ?? name, place[type], { sub, data: true })
+}
+
+/** Whether each word of `text` stands in the words of an entry. */
+const hasAll = (one, text) => {
+	const own = (one.data ? one.text : translate(one.text)).toLowerCase()
+	return text.toLowerCase().split(/\s+/).every(word => own.includes(word))
+}
+
+/** The places that were seen last, but for this one. */
+const recent = () => recentPlaces().filter(one => one.href !== location.pathname)
+	.map(one => ({ ...one, kind: "Seen lately", look: "clock", data: true }))
+
+/** Of two words, as "acme policy": the pages that the last names, of the tenants that the first finds. */
+async function pagesOf(text, signal) {
+	const [first, ...rest] = text.split(/\s+/)
+	const wanted = rest.length
+		? TABS.filter(([, name, right]) => (!right || isAllowed(right)) && hasAll({ text: name }, rest.join(" "))) : []
+	if (!wanted.length) return []
+	const path = `/tenants${queryString({ q: first, limit: 5 })}`
+	const { items } = await api(path, { signal }).catch(() => ({ items: [] }))
+	return items.flatMap(({ slug, name: sub }) =>
+		wanted.map(([place, name]) => entry("Page", "building", name, `t/${slug}/${place}`, { sub })))
 }
 
 /** The key whose secret was pasted, with the way to its end; the secret is in the body of this request alone. */
@@ -82,10 +105,9 @@ export function open({ tab, text = "" } = {}) {
 			return
 		}
 		const tenant = tenantHere()
-		const known = tab ? [] : [
-			...places().filter(one => one.href).map(one => ({ ...one, kind: "Page" })), ...actions(tenant),
-		]
-			.filter(one => translate(one.text).toLowerCase().includes(text.toLowerCase()))
+		const pages = places().filter(one => one.href).map(one => ({ ...one, kind: "Page" }))
+		const known = tab ? [] : [...recent(), ...pages, ...actions(tenant)].filter(one => hasAll(one, text))
+			.filter((one, at, all) => all.findIndex(other => other.href === one.href) === at)
 		draw(known, { isLooking: Boolean(text || tab) })
 		// What was pasted whole is asked for at once.
 		if (text || tab) timer = setTimeout(() => find(text, known, tenant), UUID.test(text) ? 0 : 150)
@@ -104,9 +126,9 @@ export function open({ tab, text = "" } = {}) {
 		const get = (path, values) => api(path + queryString({ q, ...values }), { signal })
 		// A tenant that is gone finds nothing; the others are still there.
 		const asking = tab ? get("/tenants", { limit: 20 }) : get("/search", { tenant }).catch(() => get("/search"))
-		const all = await asking.catch(() => ({ items: [] }))
+		const [all, pages] = await Promise.all([asking.catch(() => ({ items: [] })), tab ? [] : pagesOf(q, signal)])
 		if (signal.aborted) return
-		const more = all.items.map(one => found(one, tenant, tab ?? "users"))
+		const more = [...pages, ...all.items.map(one => found(one, tenant, tab ?? "users"))]
 			.filter(one => !known.some(({ href }) => href === one.href))
 		draw([...known, ...more])
 		if (wantsFirst && entries.length) enter(entries[0])

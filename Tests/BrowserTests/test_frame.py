@@ -42,6 +42,33 @@ def test_the_palette_finds_pages_tenants_people_and_ids(console):
     expect(page.locator(".palette")).to_have_count(0)
 
 
+def test_the_palette_offers_the_places_that_were_seen_last(console):
+    one = console.tenant("Lately Works")
+    page = console.page
+    for path in ("/console/", f"/console/t/{one['slug']}/policy", "/console/audit?action=user.created", "/console/"):
+        console.go(path)
+    page.keyboard.press("Control+k")
+    options = page.get_by_role("option")
+    expect(options.nth(0)).to_contain_text("Audit")
+    expect(options.nth(0)).to_contain_text("Seen lately")
+    expect(options.nth(1)).to_contain_text("Lately Works")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(f"/console/t/{one['slug']}/policy$"))
+    assert "user.created" not in page.evaluate("() => sessionStorage.getItem('places')")
+
+
+def test_two_words_open_a_page_of_a_tenant(console):
+    one = console.tenant("Quarry Works")
+    page = console.go("/console/")
+    page.keyboard.press("Control+k")
+    page.locator(".palette input").fill("quarry pol")
+    option = page.get_by_role("option", name=re.compile("Policy.*Quarry Works"))
+    expect(option).to_have_count(1)
+    option.click()
+    expect(page).to_have_url(re.compile(f"/console/t/{one['slug']}/policy$"))
+
+
 def test_inside_a_tenant_the_palette_finds_its_keys_invites_and_ids(console):
     one = console.tenant("Search Works")
     path = f"/tenants/{one['id']}"

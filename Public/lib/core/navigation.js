@@ -43,3 +43,14 @@ export const TABS = [
 	["decisions", "Decisions"], ["jobs", "Jobs"], ["audit", "Audit", "readAudit"], ["settings", "Settings"],
 ]
 export const tabOf = wanted => TABS.find(([name]) => name === wanted) ?? TABS[0]
+
+/** In this tab, and until the sign-out: the places that were seen last, {text, href}, this one first. */
+export const recentPlaces = () => JSON.parse(sessionStorage.getItem("places") ?? "[]")
+const MOST_PLACES = 9
+
+/** `text`: the page's title. Addresses are kept without what was searched or filtered. */
+export function rememberPlace(text) {
+	const { pathname: href } = location
+	const others = recentPlaces().filter(one => one.href !== href)
+	sessionStorage.setItem("places", JSON.stringify([{ text, href }, ...others].slice(0, MOST_PLACES)))
+}
