@@ -1,9 +1,11 @@
 import API
+import Application
 import Domain
 import HTTP
 import JSON
 import Postgres
 import Storage
+import Synchronization
 import TestSupport
 import Testing
 import Text
@@ -47,6 +49,38 @@ import Text
         let audited = try await fixture.base.count(
             "audit_events WHERE action = 'user.created' AND actor_type = 'operator'")
         #expect(audited == 3)
+    }
+
+    @Test(arguments: ["revoked", "suspended"])
+    func `who loses the right while a file arrives imports nothing`(_ loss: String) async throws {
+        let fixture = try await ImportFixture.make()
+        let key = try await fixture.service.makeKey(#""users:write""#)
+        let next = Mutex(0)
+        var request = Request(
+            .post, "/v1/tenants/acme/imports", query: "format=ndjson",
+            fields: [
+                Field("authorization", "Bearer \(key.secret)"),
+                Field("content-type", "application/x-ndjson"),
+            ], body: [], remoteAddress: "127.0.0.1", isTLS: false)
+        request.stream = BodyStream {
+            let number = next.withLock { number in
+                defer { number += 1 }
+                return number
+            }
+            if number == 1 {
+                try await fixture.service.manage(
+                    .post,
+                    loss == "revoked"
+                        ? "/v1/tenants/acme/api-keys/\(key.id)/revoke" : "/v1/tenants/acme/suspend",
+                    "{}")
+            }
+            return number < 2 ? Array((Self.people + "\n").utf8) : nil
+        }
+        let response = await fixture.service.composition.respond(to: request)
+        #expect(response.status == (loss == "revoked" ? 401 : 403))
+        for table in ["jobs", "imports", "import_rows"] as [SQL] {
+            #expect(try await fixture.base.count(table) == 0, "\(table)")
+        }
     }
 
     @Test(arguments: ["skip", "update", "fail"])

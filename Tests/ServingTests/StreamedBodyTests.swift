@@ -177,6 +177,27 @@ import Testing
         #expect(client.readAll().hasPrefix("HTTP/1.1 408 "))
     }
 
+    @Test func `a body that trickles is refused by its rate, and any by its whole time`()
+        async throws
+    {
+        // The lowest rate is asked at once and is beyond what the client sends; then its time is over.
+        for (rate, time, words) in [
+            (Int64(1) << 40, Int64(3_600_000_000_000), "slower than"),
+            (0, 100_000_000, "longer than"),
+        ] {
+            var configuration = ServerConfiguration()
+            configuration.uploadGrace = 50_000_000
+            configuration.uploadRate = rate
+            configuration.uploadTime = time
+            configuration.sweepInterval = 20_000_000
+            let running = try await start(configuration)
+            let client = Client(port: running.port)
+            client.send(Self.post("/pieces", "Content-Length: 2000000") + "abc")
+            let answer = client.readAll()
+            #expect(answer.hasPrefix("HTTP/1.1 408 ") && answer.contains(words), "\(answer)")
+        }
+    }
+
     @Test func `the client's time is not the handler's, and the handler's has its limit`()
         async throws
     {

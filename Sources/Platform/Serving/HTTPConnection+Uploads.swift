@@ -62,8 +62,8 @@ extension HTTPConnection {
     }
 
     func sweepUpload(_ now: Int64) {
-        guard upload?.isSlow(now, worker.configuration) == true else { return }
-        upload?.fail(HTTPError(408, "The request took too long to arrive."), at: now)
+        guard let refusal = upload?.refusal(now, worker.configuration) else { return }
+        upload?.fail(refusal, at: now)
     }
 
     /// The request is answered, or the connection closed.

@@ -11,6 +11,11 @@ package struct ServerConfiguration: Sendable {
     /// The lowest rate of a body in bytes per second, enforced after `rateGrace`.
     package var bodyRate: Int64 = 1024
     package var rateGrace: Int64 = 5_000_000_000
+    /// For a body that its handler receives in pieces: how long the client may take in all, and the
+    /// lowest rate in bytes per second, enforced after `uploadGrace`.
+    package var uploadTime: Int64 = 1500_000_000_000
+    package var uploadRate: Int64 = 16_384
+    package var uploadGrace: Int64 = 10_000_000_000
     /// From a request's last byte to its response's first, unless its handler sets another limit.
     package var answerTime: Duration = .seconds(5)
     package var idleTime: Int64 = 60_000_000_000

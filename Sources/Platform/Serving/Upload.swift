@@ -86,13 +86,23 @@ struct Upload {
         waiting.resume()
     }
 
-    /// Refuses a body that arrives too slowly, or that stopped. Only the client's time counts.
-    func isSlow(_ now: Int64, _ configuration: ServerConfiguration) -> Bool {
-        guard isWanted else { return false }
+    /// Why the rest of the body is not read: it stopped, arrives too slowly, or takes too long in all,
+    /// as a sender that trickles would hold one of few places. Only the client's time counts.
+    func refusal(_ now: Int64, _ configuration: ServerConfiguration) -> HTTPError? {
+        guard isWanted else { return nil }
         let waits = now - waitsSince
         let all = waited + waits
-        guard waits <= configuration.bodyTime else { return true }
-        guard all > configuration.rateGrace else { return false }
-        return arrived < all / 1_000_000 * configuration.bodyRate / 1000
+        if waits > configuration.bodyTime {
+            return HTTPError(408, "The request took too long to arrive.")
+        }
+        if all > configuration.uploadTime {
+            let seconds = configuration.uploadTime / 1_000_000_000
+            return HTTPError(408, "The body took longer than \(seconds) s to arrive.")
+        }
+        guard all > configuration.uploadGrace,
+            arrived < all / 1_000_000 * configuration.uploadRate / 1000
+        else { return nil }
+        return HTTPError(
+            408, "The body arrived slower than \(configuration.uploadRate) bytes a second.")
     }
 }

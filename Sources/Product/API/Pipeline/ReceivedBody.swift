@@ -19,7 +19,8 @@ package struct ReceivedBody: Sendable {
 
 extension Dispatcher {
     /// Receives the body, answers as for one that came whole, and removes what was not taken: the
-    /// answer may be a stored one. The digest of the body stands for it under its idempotency key.
+    /// answer may be a stored one. The digest of the body stands for it under its idempotency key. A
+    /// body may take long to arrive, so the caller is checked again once it is there.
     func receiving(
         _ receive: Endpoint.Receive, _ exchange: inout Exchange,
         _ answer: (inout Exchange) async throws -> Response
@@ -36,6 +37,7 @@ extension Dispatcher {
         exchange.call.request.stream = nil
         exchange.call.request.body = digest.finish()
         do {
+            try await readmit(&exchange)
             let response = try await answer(&exchange)
             try? await received.discard()
             return response
