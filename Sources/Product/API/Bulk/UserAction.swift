@@ -98,7 +98,10 @@ struct UserAction: BulkAction {
             throw Problem(.conflict, "The user is deleted; restore it first.")
         }
         let role = role ?? user.role
-        let after = try await give(role, to: user, place, reason: reason)
+        var after = try await give(role, to: user, place, reason: reason)
+        if user.role == role {
+            after = try await place.change.actAgain(on: user, .userUpdated, reason: reason)
+        }
         Self.settle(&result, user.role == role, user, after)
     }
 

@@ -12,9 +12,13 @@ extension Database {
 }
 
 extension Change {
-    /// Ends sessions, revokes invites, and keeps the row for the days of `Retention.deleted`.
+    /// Ends sessions, revokes invites, and keeps the row for the days of `Retention.deleted`, which
+    /// count from the first deletion.
     package func deleteUser(_ row: UserRow, reason: String? = nil) async throws {
-        if row.status == .deleted { return alreadyApplied() }
+        guard row.status != .deleted else {
+            _ = try await actAgain(on: row, .userDeleted, reason: reason, orFirst: true)
+            return
+        }
         try await endAccess(of: row)
         _ = try await setStatus(
             row, .deleted, before: row.status, action: .userDeleted, reason: reason)

@@ -83,11 +83,11 @@ extension Change {
         return try await editUser(row, to: new)
     }
 
-    /// Suspends the user and revokes the invites to the address. `reason`: for the audit.
+    /// Suspends the user and revokes the invites to the address. `reason`: for the audit. Who is
+    /// suspended is so by this act too, unless it is a retry.
     package func suspendUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         if row.status == .suspended {
-            alreadyApplied()
-            return row
+            return try await actAgain(on: row, .userSuspended, reason: reason, orFirst: true)
         }
         try require(row, row.status != .deleted)
         try await revokeInvites(to: row)
@@ -98,7 +98,9 @@ extension Change {
     /// Restores the status before the suspension.
     package func resumeUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         try require(row, row.status != .deleted)
-        guard row.status == .suspended else { return row }
+        guard row.status == .suspended else {
+            return try await actAgain(on: row, .userResumed, reason: reason)
+        }
         try await requireReachable(row)
         return try await setStatus(
             row, row.statusBefore == .pending ? .pending : .active, before: nil,
