@@ -79,7 +79,7 @@ import Text
             "origin_rows", "decisions_remove", "tenant_rows_remove", "directory_add_people",
             "directory_keep_people", "directory_people_under", "directory_people_elsewhere",
             "person_redact", "decisions_redact", "audit_redact_tenant",
-            "policies_redact",
+            "policies_redact", "policies_redact_author",
             "analyze_grown_tables", "domain_claimants",
         ]
         let found = Set(try rows.map { try $0.get(0, as: String.self) })

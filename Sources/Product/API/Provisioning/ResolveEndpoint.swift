@@ -89,7 +89,7 @@ enum ResolveEndpoint {
                     .accountGiven, to: address, tenantName: try await change.tenantName(),
                     link: call.services.publicURL,
                     expiresAt: call.now.adding(seconds: TokenSignIn.noticeSeconds)),
-                about: UUID.random(), in: database)
+                about: UUID.random(), of: [resolved.user.id], in: database)
         }
     }
 }

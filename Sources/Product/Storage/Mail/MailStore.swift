@@ -17,10 +17,11 @@ package struct DueMail: Sendable {
 
 extension Change {
     /// Queues a mail; it is sent if this transaction is committed. Waiting mails about the same
-    /// object are dropped: their links are dead. `id`: the object knows its mail by it, so reports
-    /// about the mail are expected.
+    /// object are dropped: their links are dead. `people`: users whose purge ends the mail, besides
+    /// the object. `id`: the object knows its mail by it, so reports about the mail are expected.
     package func post(
-        _ mail: OutgoingMail, about thing: UUID, as known: UUID? = nil, in database: Database
+        _ mail: OutgoingMail, about thing: UUID, of people: [UUID] = [], as known: UUID? = nil,
+        in database: Database
     ) async throws {
         try await dropMail(mail.kind, about: thing)
         let id = known ?? .random()
@@ -31,11 +32,12 @@ extension Change {
         try await query(
             """
             INSERT INTO mail (tenant_id, id, kind, about, letter, recipient, urgent, turn, next_at,
-                created_at, return_token)
+                created_at, return_token, people)
             VALUES (\(tenant), \(id), \(mail.kind.rawValue), \(thing), \(sealed),
                 \(database.recipient(mail.to)), \(isUrgent), greatest(\(now), (
                     SELECT max(turn) FROM mail WHERE tenant_id = \(tenant) AND urgent = \(isUrgent)
-                        AND next_at IS NOT NULL) + \(step) * interval '1 second'), \(now), \(now), \(token))
+                        AND next_at IS NOT NULL) + \(step) * interval '1 second'), \(now), \(now), \(token),
+                nullif(\(people)::uuid[], '{}'))
             """)
     }
 

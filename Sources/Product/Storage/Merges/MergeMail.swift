@@ -15,7 +15,7 @@ extension Change {
                 OutgoingMail(
                     kind, to: address, tenantName: name, message: winner.email,
                     expiresAt: now.adding(seconds: Self.noticeSeconds)),
-                about: UUID.random(), in: database)
+                about: UUID.random(), of: [winner.id, loser.id], in: database)
         }
     }
 }

@@ -21,6 +21,9 @@ package struct PersonTable: Sendable {
     package let fate: Fate
     /// Columns that are no part of an export: secrets, and what is another person's.
     let hidden: [String]
+    /// By which columns a row says that the person did something: `maker` for `maker_type`,
+    /// `maker_id`.
+    package let actors: [String]
     /// Columns that order the rows of one person, for an export in pages.
     let order: String
     /// Of the rows of `t`, which has the tenant already.
@@ -28,13 +31,15 @@ package struct PersonTable: Sendable {
 
     init(
         _ name: String, of table: String? = nil, _ fate: Fate, hiding hidden: [String] = [],
-        by order: String, where condition: @escaping @Sendable (PersonRecords) -> SQL
+        by order: String, doneBy actors: [String] = [],
+        where condition: @escaping @Sendable (PersonRecords) -> SQL
     ) {
         self.name = name
         self.table = table ?? name
         self.fate = fate
         self.hidden = hidden
         self.order = order
+        self.actors = actors
         self.condition = condition
     }
 
@@ -50,6 +55,11 @@ package struct PersonTable: Sendable {
         _ name: String, _ fate: Fate = .removed, hiding hidden: [String] = [], by order: String
     ) -> PersonTable {
         PersonTable(name, fate, hiding: hidden, by: order) { "t.email_key = ANY (\($0.keys))" }
+    }
+
+    /// Rows that say by these columns that the person did something.
+    private static func done(_ column: String, by records: PersonRecords) -> SQL {
+        "t.\(raw: column)_type = 'user' AND t.\(raw: column)_id = ANY (\(records.idTexts))"
     }
 
     package static let all = account + access + past
@@ -99,15 +109,27 @@ package struct PersonTable: Sendable {
             hiding: [
                 "token_hash", "email", "email_key", "message", "user_id", "accepted_user_id",
                 "accepted_identity_id", "external_id",
-            ], by: "id"
-        ) { "t.inviter_type = 'user' AND t.inviter_id = ANY (\($0.idTexts))" },
+            ], by: "id", doneBy: ["inviter"]
+        ) { done("inviter", by: $0) },
+        PersonTable(
+            "join_links", .redacted, hiding: ["token_hash"], by: "id", doneBy: ["maker"]
+        ) { done("maker", by: $0) },
     ]
 
     private static let past: [PersonTable] = [
         PersonTable("decisions", .redacted, by: "id") {
             "(t.user_id = ANY (\($0.ids)) OR t.email_key = ANY (\($0.keys)))"
         },
-        PersonTable("audit_events", .redacted, by: "id") { records in
+        // Whose the records are is another's.
+        PersonTable(
+            "merges_made", of: "user_merges", .redacted,
+            hiding: [
+                "winner_id", "loser_id", "identities", "keys", "accepted_invites",
+                "revoked_invites", "addresses", "carried", "left_identities", "left_aliases",
+                "winner_status", "winner_signed_in_at", "winner_email_key", "loser_status", "ended",
+            ], by: "created_at, id", doneBy: ["created_by"]
+        ) { done("created_by", by: $0) },
+        PersonTable("audit_events", .redacted, by: "id", doneBy: ["actor"]) { records in
             """
             (t.target_id = ANY (\(records.idTexts + records.things.map(\.description)))
             OR t.target_name = ANY (\(records.words))
@@ -116,8 +138,10 @@ package struct PersonTable: Sendable {
                 OR t.actor_name = ANY (\(records.words))))
             """
         },
-        PersonTable("mail", .redacted, hiding: ["letter", "recipient", "turn"], by: "id") {
-            "t.about = ANY (\($0.ids + $0.things))"
+        PersonTable(
+            "mail", .redacted, hiding: ["letter", "recipient", "turn", "people"], by: "id"
+        ) {
+            "(t.about = ANY (\($0.ids + $0.things)::uuid[]) OR t.people && \($0.ids)::uuid[])"
         },
         addressed("pending_choices", hiding: ["identity"], by: "created_at, identity"),
         addressed("reservations", hiding: ["link_grant"], by: "number"),
@@ -126,9 +150,10 @@ package struct PersonTable: Sendable {
         PersonTable("job_rows", .redacted, hiding: ["input", "effect"], by: "job_id, row") {
             "(t.target_id = ANY (\($0.ids)) OR t.email_key = ANY (\($0.keys)))"
         },
-        PersonTable("jobs", .redacted, hiding: ["parameters", "state"], by: "created_at, id") {
-            "t.created_by_type = 'user' AND t.created_by_id = ANY (\($0.idTexts))"
-        },
+        PersonTable(
+            "jobs", .redacted, hiding: ["parameters", "state"], by: "created_at, id",
+            doneBy: ["created_by", "actor"]
+        ) { "(\(done("created_by", by: $0)) OR \(done("actor", by: $0)))" },
         addressed("import_rows", .redacted, hiding: ["document"], by: "import_id, row"),
     ]
 

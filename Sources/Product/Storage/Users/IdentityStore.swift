@@ -54,7 +54,7 @@ extension Change {
             OutgoingMail(
                 .signInAdded, to: email, tenantName: try await tenantName(), message: provider,
                 expiresAt: now.adding(seconds: Self.noticeSeconds)),
-            about: UUID.random(), in: database)
+            about: UUID.random(), of: [user], in: database)
     }
 
     /// Deletes the identity and ends the user's sessions. `isBarred`: it may not enter the tenant

@@ -80,7 +80,8 @@ extension Change {
     ) async throws -> Int {
         try await query(
             """
-            UPDATE user_merges SET left_identities = '[]', left_aliases = '[]', addresses = '{}'
+            UPDATE user_merges SET left_identities = '[]', left_aliases = '[]', addresses = '{}',
+                winner_email_key = NULL
             WHERE tenant_id = \(tenant) AND (winner_id = \(row.id) OR loser_id = \(row.id))
             """)
         let merged = try await query(

@@ -13,14 +13,9 @@ extension Change {
         let words = try await spellings(of: addresses)
         try await query("SELECT person_redact(\(tenant), \(row.id), \(things), \(words))")
         try await query("SELECT policies_redact(\(tenant), \(keys))")
+        try await query("SELECT policies_redact_author(\(tenant), \(row.id))")
         try await redactDecisions(of: row.id, keys)
-        try await query(
-            """
-            UPDATE mail SET letter = NULL, next_at = NULL, ended_at = coalesce(ended_at, \(now)),
-                failure = CASE WHEN failure IS NULL AND ended_at IS NOT NULL THEN NULL
-                    ELSE 'redacted' END
-            WHERE tenant_id = \(tenant) AND about = ANY (\(things + [row.id]))
-            """)
+        try await redactMail(of: row.id, things, addresses.map(\.text), database)
         try await query(
             """
             UPDATE invites SET inviter_name = '' WHERE tenant_id = \(tenant)
@@ -30,6 +25,11 @@ extension Change {
             """
             UPDATE join_links SET maker_name = '' WHERE tenant_id = \(tenant)
                 AND maker_type = 'user' AND maker_id = \(row.id.description)
+            """)
+        try await query(
+            """
+            UPDATE user_merges SET created_by_name = '' WHERE tenant_id = \(tenant)
+                AND created_by_type = 'user' AND created_by_id = \(row.id.description)
             """)
         try await query(
             """
@@ -59,6 +59,23 @@ extension Change {
         try await redactImports(of: keys)
         guard isAddressOwn else { return }
         try await redactUnplacedDecisions(of: row, database)
+    }
+
+    /// What is not sent yet: about the person, about what is theirs, and to their addresses.
+    private func redactMail(
+        of user: UUID, _ things: [UUID], _ addresses: [String], _ database: Database
+    ) async throws {
+        let recipients = addresses.map(database.recipient)
+        try await query(
+            """
+            UPDATE mail SET letter = NULL, next_at = NULL, ended_at = coalesce(ended_at, \(now)),
+                failure = CASE WHEN failure IS NULL AND ended_at IS NOT NULL THEN NULL
+                    ELSE 'redacted' END
+            WHERE tenant_id = \(tenant) AND (about = ANY (\(things + [user])::uuid[])
+                OR people && \([user])::uuid[] OR next_at IS NOT NULL AND recipient = ANY (ARRAY(
+                    SELECT substring(\(Array(recipients.joined()))::bytea FROM n::integer FOR 32)
+                    FROM generate_series(1, \(recipients.count * 32), 32) AS n)))
+            """)
     }
 
     /// What jobs still have to do about the person, and who made them. A row that waits fails then.
