@@ -1,5 +1,7 @@
 // Two records of one person become one, and two again.
-import { button, formDialog, h, noValue, redraw, runAct, t, timeNode, undoable, userText } from "../../lib/ui.js"
+import {
+	button, formDialog, h, noValue, redraw, runAct, t, timeNode, toast, undoable, userText,
+} from "../../lib/ui.js"
 
 const RANK = ["admin", "manager", "member"]
 
@@ -25,7 +27,18 @@ export function askToMerge(page, some, reload) {
 	})
 }
 
-const undo = (path, one, after) => runAct(`${path}/${one.id}/undo`, {}, "They are two again", after)
+const undo = (path, one, after) => runAct(`${path}/${one.id}/undo`, {}, "They are two again", async undone => {
+	const words = endedWords(undone.ended)
+	if (words) toast(t`Ended, as it was made since: ${words}`, { stay: true })
+	await after()
+})
+
+/** What an undo ended, in words; empty if it was nothing. */
+const endedWords = ended => [
+	ended.keys.length && `API keys (${ended.keys.length})`, ended.sessions && `sessions (${ended.sessions})`,
+	ended.link_grants && "links to add a sign-in", ended.password_links && "links to set a password",
+	ended.email_change && "a change of the address", ended.password && "the password", ended.pin && "the PIN",
+].filter(Boolean).join(", ")
 
 /** A line about a merge on the page of the user who stayed. */
 export const mergeLine = (page, one) => h("div.line",

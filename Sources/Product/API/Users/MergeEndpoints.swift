@@ -86,7 +86,9 @@ enum MergeEndpoints {
 
     private static let undo = Endpoint(
         .post, path + "/{id}/undo", id: "undoMerge", tag: "Users",
-        summary: "Makes the two records of before; the last merge of a user first.",
+        summary:
+            "Makes the two records of before; the last merge of a user first. What was made as "
+            + "the winner since is `ended`; a sign-in or an address since is an `undo_conflict`.",
         access: .right(.linkIdentities), answers: [.ok(MergeRow.shape)],
         problems: [.undoConflict, .conflict], idempotent: true, exists: exists
     ) { call in

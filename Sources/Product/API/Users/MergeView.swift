@@ -26,6 +26,7 @@ extension MergeRow: JSONView {
                             .init("key_id", .uuid($0.id)), .init("scopes", .strings($0.refused)),
                         ])
                     }))
+            $0.member("ended", ended?.document ?? .null)
             $0.member("undo_until", undoUntil)
             $0.member("created_at", createdAt)
             $0.object("created_by") {
@@ -40,6 +41,21 @@ extension MergeRow: JSONView {
     var etag: String { ETag.version(status == .done ? 1 : 2) }
 
     private static let count = Kind.integer(0...Int.max)
+
+    private static let endedShape = ObjectShape(
+        "EndedAccess",
+        [
+            .readOnly(
+                "keys", .array(of: .uuid),
+                "Revoked: made or rotated since, by whomever, or made with such a key."),
+            .readOnly("sessions", count, "Sessions of the winner."),
+            .readOnly("link_grants", count, "Permissions to link a sign-in."),
+            .readOnly("password_links", count, "Links to set a password."),
+            .readOnly("email_change", .bool, "A change of the address that waited for its proof."),
+            .readOnly(
+                "password", .bool, "The winner's, which was set since; a reset sets another."),
+            .readOnly("pin", .bool, "The winner's, which was set since."),
+        ])
 
     static let shape = ObjectShape(
         "Merge",
@@ -67,6 +83,9 @@ extension MergeRow: JSONView {
                             .readOnly("key_id", .uuid, "A key that moved."),
                             .readOnly("scopes", .array(of: .string()), "What it lost."),
                         ]))), "Scopes that moved keys lost, as the winner's role is another."),
+            .readOnly(
+                "ended", .object(endedShape), nullable: true,
+                "What the undo ended, as it was made as the winner since; null before it."),
             .readOnly("undo_until", .timestamp, "Until then it can be undone."),
             .readOnly("created_at", .timestamp),
             .readOnly(

@@ -154,7 +154,7 @@ extension Change {
     /// second time changes nothing.
     package func revoke(_ invite: InviteRow, in database: Database) async throws -> InviteRow {
         switch invite.status(at: now) {
-        case .revoked: return invite
+        case .revoked: return try await revokeAgain(invite)
         case .accepted:
             throw StorageFailure.conflict(
                 code: "invite_used", detail: "The invite was accepted.", id: invite.acceptedUserID)
@@ -237,6 +237,21 @@ extension Change {
         changes.add("status", invite.status(at: now).rawValue, "revoked")
         try await audit(.inviteRevoked, invite.target, changes)
         return try rows.only(InviteRow.init)
+    }
+
+    /// Who revokes what a merge revoked means it: the merge's undo leaves the invite then.
+    private func revokeAgain(_ invite: InviteRow) async throws -> InviteRow {
+        let rows = try await query(
+            """
+            UPDATE invites v SET version = v.version + 1, updated_at = \(now) FROM user_merges m
+            WHERE v.tenant_id = \(tenant) AND v.id = \(invite.id) AND v.status = 'revoked'
+                AND m.tenant_id = \(tenant) AND m.status = 'done'
+                AND v.id = ANY (m.revoked_invites) AND v.updated_at = m.created_at
+            RETURNING v.id
+            """)
+        if rows.isEmpty { return invite }
+        try await audit(.inviteRevoked, invite.target)
+        return try await lockInvite(invite.id)
     }
 
     /// The prefix of the tenant's tokens.

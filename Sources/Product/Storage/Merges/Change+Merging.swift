@@ -103,7 +103,8 @@ extension Change {
             INSERT INTO user_merges (tenant_id, id, winner_id, loser_id, created_at,
                 created_by_type, created_by_id, created_by_name, winner_status,
                 winner_signed_in_at, loser_status, identities, keys, accepted_invites,
-                revoked_invites, addresses, carried, left_identities, left_aliases)
+                revoked_invites, addresses, carried, left_identities, left_aliases,
+                winner_email_key, winner_had_password)
             VALUES (\(tenant), \(UUID.ordered(at: now)), \(winner.id), \(loser.id), \(now),
                 \(actor.type), \(actor.id), \(actor.name), \(winner.status),
                 \(winner.lastSignInAt), \(loser.status), \(moved.identities), \(keyDocument),
@@ -115,7 +116,9 @@ extension Change {
                 (SELECT coalesce(jsonb_agg(to_jsonb(a) ORDER BY a.pool, a.alias), '[]')
                     FROM identity_aliases a JOIN identities i
                         ON i.tenant_id = \(tenant) AND i.id = a.identity_id
-                    WHERE a.tenant_id = \(tenant) AND i.user_id = \(loser.id)))
+                    WHERE a.tenant_id = \(tenant) AND i.user_id = \(loser.id)),
+                \(winner.emailKey), (SELECT w.password_hash IS NOT NULL FROM users w
+                    WHERE w.tenant_id = \(tenant) AND w.id = \(winner.id)))
             RETURNING \(MergeRow.columns)
             """)
         return try rows.only(MergeRow.init)

@@ -1,4 +1,5 @@
 import Domain
+import JSON
 import Postgres
 import Text
 
@@ -35,13 +36,14 @@ extension Change {
             return merge
         }
         guard let winner = users[winner] else { throw try await withoutWinner(winner) }
-        try await requireUndoable(merge)
-        let restored = try await restoreLoser(loser, of: merge)
+        try await requireUndoable(merge, winner)
+        let restored = try await restoreLoser(loser, of: merge, winner)
         try permit(winner, restored)
         try await giveBack(merge, winner, restored, database)
+        let ended = try await endAccess(to: winner, since: merge, in: database)
         try await settle(winner, without: restored, merge)
         try await tellOfMerge(.mergeUndone, winner, restored, in: database)
-        return try await markUndone(merge, winner, restored)
+        return try await markUndone(merge, winner, restored, ended)
     }
 
     /// The persons of a merge, locked before the merge itself is.
@@ -76,7 +78,7 @@ extension Change {
             reasons: [.init(pointer: "/winner", detail: detail ?? "The winner was purged.")])
     }
 
-    private func requireUndoable(_ merge: MergeRow) async throws {
+    private func requireUndoable(_ merge: MergeRow, _ winner: UserRow) async throws {
         var reasons: [UndoConflict.Reason] = []
         if merge.undoUntil <= now {
             reasons.append(.init(pointer: "/undo_until", detail: "The 30 days are over."))
@@ -96,6 +98,7 @@ extension Change {
                 AND k.revoked_at >= \(merge.createdAt)
             """)
         for row in rows { reasons.append(.init(pointer: try row.get(0), detail: try row.get(1))) }
+        reasons += try await accessToJudge(merge, winner)
         guard reasons.isEmpty else { throw UndoConflict(reasons: reasons) }
     }
 
@@ -116,14 +119,20 @@ extension Change {
         guard reasons.isEmpty else { throw UndoConflict(reasons: reasons) }
     }
 
-    /// The loser's row as it was, but for version and time.
-    private func restoreLoser(_ id: UUID, of merge: MergeRow) async throws -> UserRow {
+    /// The loser's row as it was, but for version and time. A suspension of the winner since was of
+    /// both, so it stands for both.
+    private func restoreLoser(
+        _ id: UUID, of merge: MergeRow, _ winner: UserRow
+    ) async throws -> UserRow {
+        let isSuspended = winner.status == .suspended
         let rows = try await seeingMerged {
             try await requireFree(id)
             return try await query(
                 """
-                UPDATE users SET status = m.loser_status, version = users.version + 1,
-                    updated_at = \(now)
+                UPDATE users SET version = users.version + 1, updated_at = \(now),
+                    status = CASE WHEN \(isSuspended) THEN 'suspended' ELSE m.loser_status END,
+                    status_before = CASE WHEN \(isSuspended) THEN m.loser_status
+                        ELSE users.status_before END
                 FROM user_merges m
                 WHERE users.tenant_id = \(tenant) AND users.id = \(id) AND users.status = 'merged'
                     AND m.tenant_id = \(tenant) AND m.id = \(merge.id)
@@ -236,16 +245,10 @@ extension Change {
             "DELETE FROM former_identities WHERE tenant_id = \(tenant) AND id = ANY (\(ids))")
     }
 
-    /// The winner's sessions since the merge may be the loser's: they end. A status that only the
-    /// loser gave ends with it.
+    /// A status that only the loser gave ends with it.
     private func settle(
         _ winner: UserRow, without loser: UserRow, _ merge: MergeRow
     ) async throws(PostgresError) {
-        try await query(
-            """
-            DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(winner.id)
-                AND created_at >= \(merge.createdAt)
-            """)
         try await query(
             """
             UPDATE users u SET version = u.version + 1, updated_at = \(now),
@@ -264,18 +267,20 @@ extension Change {
     }
 
     private func markUndone(
-        _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow
+        _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow, _ ended: EndedAccess
     ) async throws -> MergeRow {
         var changes = AuditChanges()
         changes.add("merged_into", winner.id.description, nil)
+        if loser.status == .suspended { changes.add("status", loser.statusBefore, loser.status) }
         try await audit(.userMergeUndone, loser.target, changes)
         changes = AuditChanges()
         changes.add("merged_ids", loser.id.description, nil)
+        changes.add("ended", .null, ended.document)
         try await audit(.userMergeUndone, winner.target, changes)
         return try await query(
             """
             UPDATE user_merges SET status = 'undone', left_identities = '[]', left_aliases = '[]',
-                addresses = '{}'
+                addresses = '{}', winner_email_key = NULL, ended = \(JSONB(ended.document))
             WHERE tenant_id = \(tenant) AND id = \(merge.id) RETURNING \(MergeRow.columns)
             """
         ).only(MergeRow.init)

@@ -27,6 +27,9 @@ package struct MergeRow: ListedRow {
     /// The loser's sign-ins that were not moved: a password, and what was never proved.
     package var left: Int
 
+    /// What the undo ended; nil before it.
+    package var ended: EndedAccess?
+
     /// Exclusive: from then on it cannot be undone.
     package var undoUntil: Timestamp { createdAt.adding(seconds: Self.undoSeconds) }
 
@@ -37,7 +40,7 @@ package struct MergeRow: ListedRow {
         """
         id, winner_id, loser_id, status, created_at, created_by_type, created_by_id,
         created_by_name, cardinality(identities), cardinality(accepted_invites),
-        cardinality(addresses), keys::text, jsonb_array_length(left_identities)
+        cardinality(addresses), keys::text, jsonb_array_length(left_identities), ended::text
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -53,6 +56,7 @@ package struct MergeRow: ListedRow {
         addresses = try row.get(10)
         keys = try row.json(11).array?.compactMap(MovedKey.init) ?? []
         left = try row.get(12)
+        if try row.get(13, as: String?.self) != nil { ended = EndedAccess(try row.json(13)) }
     }
 }
 

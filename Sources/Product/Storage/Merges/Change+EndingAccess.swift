@@ -1,0 +1,179 @@
+import Domain
+import Postgres
+import Text
+
+/// What was made as the winner between a merge and its undo may be the other person's. None of it
+/// outlives the undo as access to the winner, and the moved keys' new secrets none to the loser.
+extension Change {
+    /// Sign-ins and an address since: whose they are only a person can say, so that they stand in
+    /// the way until one has. What an operator linked is such a word. A deletion since was of both.
+    func accessToJudge(_ merge: MergeRow, _ winner: UserRow) async throws -> [UndoConflict.Reason] {
+        let rows = try await query(
+            """
+            SELECT '/winner/identities/' || i.id, 'The sign-in came since the merge: unlink it, and '
+                || 'link it to whom it belongs after the undo.'
+            FROM identities i, user_merges m
+            WHERE i.tenant_id = \(tenant) AND i.user_id = \(winner.id)
+                AND i.created_at >= m.created_at AND NOT i.id = ANY (m.identities)
+                AND i.provider <> \(ProviderKind.password.rawValue)
+                AND i.linked_by_type IS DISTINCT FROM 'operator'
+                AND m.tenant_id = \(tenant) AND m.id = \(merge.id)
+            UNION ALL SELECT '/winner/email', 'The address was changed since; change it back first.'
+            FROM user_merges m WHERE m.tenant_id = \(tenant) AND m.id = \(merge.id)
+                AND m.winner_email_key <> \(winner.emailKey)
+            """)
+        var reasons = try rows.all { row throws(PostgresError) in
+            UndoConflict.Reason(pointer: try row.get(0), detail: try row.get(1))
+        }
+        if winner.status == .deleted {
+            reasons.append(
+                .init(
+                    pointer: "/winner/status",
+                    detail: "The winner was deleted since; restore it first."))
+        }
+        return reasons
+    }
+
+    /// Ends all else. The moved keys are the loser's again.
+    func endAccess(
+        to winner: UserRow, since merge: MergeRow, in database: Database
+    ) async throws -> EndedAccess {
+        var ended = EndedAccess()
+        ended.keys = try await revokeKeys(since: merge, in: database)
+        ended.password = try await endPassword(of: winner, since: merge, database)
+        ended.pin = try await endPin(of: winner, since: merge)
+        try await endLinks(of: winner, since: merge, &ended)
+        ended.sessions = try await query(
+            """
+            DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(winner.id)
+                AND created_at >= \(merge.createdAt)
+            """
+        ).affected
+        try await query(
+            """
+            DELETE FROM known_devices WHERE tenant_id = \(tenant) AND user_id = \(winner.id)
+                AND last_at >= \(merge.createdAt)
+            """)
+        return ended
+    }
+
+    /// By no matter whom a key was made or rotated: either person may hold its secret.
+    private func keys(since merge: MergeRow) async throws -> [UUID] {
+        try await query(
+            """
+            SELECT k.id FROM api_keys k WHERE k.tenant_id = \(tenant) AND k.revoked_at IS NULL
+                AND (k.owner_user_id = \(merge.winner) AND k.created_at >= \(merge.createdAt)
+                    OR (k.owner_user_id = \(merge.winner)
+                        OR k.id = ANY (\(merge.keys.map(\.id))::uuid[]))
+                        AND EXISTS (SELECT 1 FROM audit_events e
+                            WHERE e.tenant_id = \(tenant) AND e.target_id = k.id::text
+                                AND e.action = \(AuditAction.apiKeyRotated.rawValue)
+                                AND e.occurred_at >= \(merge.createdAt)))
+            ORDER BY k.id
+            """
+        ).all(Self.id)
+    }
+
+    private func revokeKeys(since merge: MergeRow, in database: Database) async throws -> [UUID] {
+        let reason = "The merge \(merge.id) was undone."
+        for id in try await keys(since: merge) {
+            let key = try await lockAPIKey(id)
+            _ = try await revokeWithMade(key, reason: reason, in: database, permit: { _ in })
+        }
+        return try await query(
+            """
+            SELECT id FROM api_keys WHERE tenant_id = \(tenant) AND revoked_at = \(now)
+                AND revocation_reason = \(reason) ORDER BY id
+            """
+        ).all(Self.id)
+    }
+
+    /// Removes a password that is newer than the merge; the one before it is lost, so that a mailed
+    /// reset may set another if there was one.
+    private func endPassword(
+        of winner: UserRow, since merge: MergeRow, _ database: Database
+    ) async throws -> Bool {
+        let ended = try await query(
+            """
+            UPDATE users u SET password_hash = NULL, must_change_password = false,
+                password_awaited = coalesce(m.winner_had_password, true),
+                password_changed_at = CASE WHEN m.winner_had_password IS FALSE THEN NULL
+                    ELSE u.password_changed_at END
+            FROM user_merges m
+            WHERE u.tenant_id = \(tenant) AND u.id = \(winner.id) AND u.password_hash IS NOT NULL
+                AND u.password_changed_at >= m.created_at
+                AND m.tenant_id = \(tenant) AND m.id = \(merge.id)
+            """)
+        try await removePasswordSignIns(of: winner, since: merge, database)
+        return ended.affected > 0
+    }
+
+    /// A first password goes with its sign-in.
+    private func removePasswordSignIns(
+        of winner: UserRow, since merge: MergeRow, _ database: Database
+    ) async throws {
+        for identity in winner.identities
+        where identity.provider == ProviderKind.password.rawValue
+            && identity.createdAt >= merge.createdAt
+        {
+            try await query(
+                "DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(identity.id)")
+            try await invalidate(identity, database)
+        }
+    }
+
+    /// The PIN of before is lost as well: a new one needs no old one.
+    private func endPin(of winner: UserRow, since merge: MergeRow) async throws -> Bool {
+        let ended = try await query(
+            """
+            UPDATE users SET pin_hash = NULL
+            WHERE tenant_id = \(tenant) AND id = \(winner.id) AND pin_hash IS NOT NULL
+                AND EXISTS (SELECT 1 FROM audit_events e
+                    WHERE e.tenant_id = \(tenant) AND e.target_id = \(winner.id.description)
+                        AND e.action = \(AuditAction.userPinSet.rawValue)
+                        AND e.occurred_at >= \(merge.createdAt))
+            """)
+        if ended.affected == 0 { return false }
+        // A session of before may be elevated by it.
+        try await query(
+            """
+            UPDATE sessions SET elevated_until = NULL
+            WHERE tenant_id = \(tenant) AND user_id = \(winner.id)
+            """)
+        try await audit(.userPinRemoved, winner.target)
+        return true
+    }
+
+    private func endLinks(
+        of winner: UserRow, since merge: MergeRow, _ ended: inout EndedAccess
+    ) async throws {
+        ended.linkGrants = try await query(
+            """
+            DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(winner.id)
+                AND used_at IS NULL AND created_at >= \(merge.createdAt)
+            """
+        ).affected
+        ended.passwordLinks = try await query(
+            """
+            UPDATE password_resets SET used_at = \(now)
+            WHERE tenant_id = \(tenant) AND user_id = \(winner.id) AND used_at IS NULL
+                AND created_at >= \(merge.createdAt)
+            """
+        ).affected
+        if ended.passwordLinks > 0 { try await dropMail(.passwordReset, about: winner.id) }
+        ended.emailChange = try await endEmailChange(of: winner, since: merge)
+    }
+
+    private func endEmailChange(
+        of winner: UserRow, since merge: MergeRow
+    ) async throws -> Bool {
+        let changes = try await query(
+            """
+            SELECT 1 FROM email_changes WHERE tenant_id = \(tenant) AND user_id = \(winner.id)
+                AND created_at >= \(merge.createdAt)
+            """)
+        if changes.isEmpty { return false }
+        try await cancelEmailChange(of: winner)
+        return true
+    }
+}
