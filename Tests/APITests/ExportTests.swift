@@ -48,7 +48,7 @@ import Text
         #expect(
             file.text.hasPrefix(
                 "id,tenant_id,email,email_verified_at,name,role,status,source,joined_by.type,"
-                    + "joined_by.id,external_id,merged_ids,public_attributes,private_attributes,identities,created_at,updated_at,last_sign_in_at\r\n"
+                    + "joined_by.id,external_id,keep,merged_ids,public_attributes,private_attributes,identities,created_at,updated_at,last_sign_in_at\r\n"
             ))
         for accept in ["*/*", "application/json", "text/html", "text/html, */*;q=0.8"] {
             let page = try await fixture.send(.get, "", fields: [Field("accept", accept)])

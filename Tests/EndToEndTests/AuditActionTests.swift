@@ -28,6 +28,7 @@ struct AuditActionTests {
         "user.email_change_asked": "nothing changes before it is confirmed",
         "user.email_change_ended": "nothing had changed before it was confirmed",
         "user.exported": "reads, and changes nothing",
+        "user.inactivity_warned": "a mail, and nothing of the user",
         "user.password_link_made": "gives a way to set a password, and takes none",
         "client.secret_changed": "what Gatehouse sends to a provider, and lets nobody in by itself",
     ]

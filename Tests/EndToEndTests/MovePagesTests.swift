@@ -5,10 +5,12 @@ import Storage
 import TestSupport
 import Testing
 
-/// The pages on moving here and on mending what came: their commands run as they stand, by a shell, over real sockets.
+/// The pages on moving here, on mending what came and on unused accounts: their commands run as they stand, by a shell,
+/// over real sockets.
 @Suite(.serialized, .cleansUp) struct MovePagesTests {
     @Test(arguments: [
         ("undo-an-import.md", "", 0), ("two-records-of-one-person.md", "", 2),
+        ("inactivity.md", "", 1),
         ("move-from-auth0.md", "auth0.ndjson", 10),
         ("move-from-cognito.md", "cognito.json", 10),
         ("move-from-keycloak.md", "keycloak.json", 12), ("move-from-clerk.md", "clerk.csv", 4),

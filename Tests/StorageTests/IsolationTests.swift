@@ -16,7 +16,7 @@ import Text
         "user_merges", "merged_users", "identity_aliases", "barred_identities", "failed_sign_ins",
         "attribute_schemas",
         "user_attributes", "join_links", "jobs", "job_rows", "imports", "import_rows",
-        "import_keys",
+        "import_keys", "user_uses", "inactive_users", "inactivity_days", "policy_trials",
     ]
     static let directoryTables = [
         "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",

@@ -40,6 +40,7 @@ import Text
             // What has ended by itself is swept whosoever it is.
             let ending = [
                 "sessions", "pending_choices", "tombstones", "former_addresses", "email_changes",
+                "policy_trials",
             ]
             for table in ending {
                 try await administrator.query(

@@ -2,5 +2,5 @@ extension JobKinds {
     /// Every kind of the service, one line each.
     package static let all = JobKinds(
         BulkEndpoints.kinds
-            + [InviteJobs(), ImportJob()])
+            + [InviteJobs(), ImportJob(), InactivityJob()])
 }

@@ -38,6 +38,7 @@ struct MailTemplate {
         case .signInAdded: "A sign-in was added to your account at \(senderName)"
         case .joinApproved: "You may join \(senderName)"
         case .joinDeclined: "About your wish to join \(senderName)"
+        case .inactivityWarning: "You have not used your account at \(senderName) for long"
         case .passwordReset: "Set a new password for \(senderName)"
         }
     }
@@ -70,6 +71,10 @@ struct MailTemplate {
         case .joinDeclined:
             "You asked to join \(senderName), and an administrator did not let you in."
                 + (mail.message == nil ? "" : " Their word:")
+        case .inactivityWarning:
+            "You have not used your account at \(senderName) for a long time."
+                + (mail.message == nil
+                    ? "" : " If that stays so, it is suspended on or after this day:")
         case .signInAdded: "From now on you can also sign in at \(senderName) by:"
         case .passwordReset:
             "Somebody, probably you, asked to set a new password for \(senderName)."
@@ -84,7 +89,9 @@ struct MailTemplate {
         case .inviteDeclined: "See the invites"
         case .domainLost: "See the domains"
         case .emailChange: "Confirm the address"
-        case .emailChanged, .signInAdded, .merged, .mergeUndone, .joinApproved, .joinDeclined: ""
+        case .emailChanged, .signInAdded, .merged, .mergeUndone, .joinApproved, .joinDeclined,
+            .inactivityWarning:
+            ""
         case .passwordReset: "Set a new password"
         }
     }
@@ -102,6 +109,10 @@ struct MailTemplate {
         }
         if [.accountGiven, .merged, .mergeUndone].contains(mail.kind) {
             return "If this is a mistake, tell the administrator of \(senderName)."
+        }
+        if mail.kind == .inactivityWarning {
+            return
+                "To keep it, sign in the way that you always do. There is no link here to follow."
         }
         if mail.kind == .joinApproved { return "Sign in again the way that you did." }
         if mail.kind == .joinDeclined {

@@ -84,6 +84,8 @@ struct EndedRows: Sendable {
             $0.failedSignIns
         },
         EndedRows(table: "mail", kind: .tenant, column: "created_at") { $0.mail },
+        EndedRows(table: "policy_trials", kind: .tenant, column: "expires_at") { _ in 0 },
+        EndedRows(table: "inactivity_days", kind: .tenant, column: "day") { _ in 30 * 86_400 },
         EndedRows(table: "reset_asks", kind: .system, column: "created_at") { _ in 7200 },
         EndedRows(table: "jobs", kind: .jobs, column: "kept_until") { _ in 0 },
         EndedRows(table: "users", kind: .users, column: "deleted_at") { _ in Retention.deleted },

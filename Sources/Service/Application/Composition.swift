@@ -34,6 +34,8 @@ package struct Composition: Sendable {
     package let jobs: JobRunner
     /// The periodic check of verified domains' DNS records.
     package let domainChecks: DomainChecks
+    /// Begins the work of tenants' rules for inactivity.
+    package let inactivity: InactivityRounds
 
     /// With a `principal` every request has that caller, whatever credential it carries: for the
     /// command line. `secrets`: every key of the service is derived from them by purpose.
@@ -76,6 +78,7 @@ package struct Composition: Sendable {
             pause: externalServices.pause)
         let services = Self.services(core, externalServices, metrics)
         domainChecks = DomainChecks(database: storage, services: services)
+        inactivity = InactivityRounds(database: storage)
         jobs = JobRunner(database: storage, services: services)
         dispatcher = try Dispatcher(
             endpoints: Routes.all + Contracts.endpoints(core) + HostedSignIn.endpoints(core)

@@ -131,6 +131,9 @@ package final class Service: Sendable {
             },
             task("indexing of attributes failed", every: 5) { try await housekeeping.index() },
             task("domain check failed", every: 600) { try await composition.domainChecks.round() },
+            task("following rules for inactivity failed", every: 600, first: 60) {
+                try await composition.inactivity.round()
+            },
         ]
         // Not where mails are sent, which jobs ask for.
         for _ in 0..<JobRunner.lanes {

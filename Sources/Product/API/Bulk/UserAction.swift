@@ -59,9 +59,14 @@ struct UserAction: BulkAction {
     }
 
     func act(on id: UUID, row: Int, at place: BulkContext) async throws -> JobResult {
-        let change = place.change
-        let user = try await locked(id, change)
+        let user = try await locked(id, place.change)
         try Self.require(right, over: user, place)
+        return try await apply(to: user, row: row, at: place)
+    }
+
+    /// The action itself, on a locked user; the rights were asked for.
+    func apply(to user: UserRow, row: Int, at place: BulkContext) async throws -> JobResult {
+        let (change, id) = (place.change, user.id)
         var result = JobResult(row: row, .done, targetType: Self.target, targetID: id)
         switch verb {
         case .suspend:

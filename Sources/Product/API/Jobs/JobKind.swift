@@ -10,7 +10,8 @@ package protocol JobKind: Sendable {
     /// Rows of one batch, at most `JobLimits.batch` if each has a savepoint.
     var batch: Int { get }
     /// What a caller who makes, resumes, pauses, cancels or undoes the job must have in its tenant; for
-    /// an undo what taking it back needs. Asked again at each batch.
+    /// an undo what taking it back needs. Asked again at each batch. Of the system, which has no
+    /// right, only a tenant's standing rule asks for none.
     func rights(_ job: JobRow) -> [Right]
     /// One batch, in order from `work.job.position`. A row's refusal is a result; an error that is
     /// thrown rolls the batch back, and it is tried again.

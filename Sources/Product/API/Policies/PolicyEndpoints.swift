@@ -18,22 +18,48 @@ enum PolicyEndpoints {
 
     private static let put = Endpoint(
         .put, "/v1/tenants/{tenant}/policy", id: "putPolicy", tag: "Policy",
-        summary: "Publishes a policy as the next version; what is left out has its default.",
+        summary: "Publishes a policy as the next version; what is left out has its default. "
+            + "Another rule for inactivity needs a dry run of the same policy within the hour before.",
         access: .right(.writePolicy), query: [.dryRun], body: .json(PolicyRow.shape),
-        answers: [.ok(PolicyRow.shape)], ifMatch: .required
+        answers: [.ok(PolicyRow.shape)], problems: [.confirmRequired], ifMatch: .required,
+        time: .seconds(30)
     ) { call in
+        try call.input.checkInactivity()
         let wanted = call.input.policy()
-        if call.isDryRun {
-            let current = try await call.scope.policy()
-            try check(call, current)
-            return .ok(current.dryRun(wanted), etag: current.etag)
-        }
+        if call.isDryRun { return try await dryRun(call, wanted) }
         let row = try await call.scope.change(by: call.actor) { change in
             let current = try await change.lockPolicy()
             try check(call, current)
+            try await requireTrial(of: wanted, after: current, change)
             return try await change.publish(wanted, after: current)
         }
         return .ok(row.json, etag: row.etag)
+    }
+
+    /// The policy as it would be; of another rule for inactivity also whom it would be about, and
+    /// that this was asked.
+    private static func dryRun(_ call: Call, _ wanted: TenantPolicy) async throws -> Response {
+        let current = try await call.scope.policy()
+        try check(call, current)
+        var members = current.dryRun(wanted)
+        if current.needsTrial(wanted) {
+            let preview = try await InactivityPreview.of(wanted.inactivity, in: call.scope)
+            try await call.scope.noteTrial(of: wanted, against: current.version)
+            members.append(.init("inactivity_preview", preview.json))
+        }
+        return .ok(.object(members), etag: current.etag)
+    }
+
+    private static func requireTrial(
+        of wanted: TenantPolicy, after current: PolicyRow, _ change: Change
+    ) async throws {
+        guard current.needsTrial(wanted) else { return }
+        guard try await change.wasTried(wanted, against: current.version) else {
+            throw Problem(
+                .confirmRequired,
+                "Another rule for inactivity is published only after a look at whom it is about: "
+                    + "send the same policy with `dry_run=true`, then repeat this within an hour.")
+        }
     }
 
     /// If-Match comes first: a body that repeats the read-only `version` of an older policy is a
@@ -77,11 +103,9 @@ extension PolicyRow {
     }
 
     /// The version to be published: the same if nothing differs.
-    fileprivate func dryRun(_ wanted: TenantPolicy) -> JSONValue {
+    fileprivate func dryRun(_ wanted: TenantPolicy) -> [JSONValue.Member] {
         let isSame = wanted.document == policy.document
-        return .object(
-            (wanted.document.members ?? []) + [
-                .init("version", .int(isSame ? version : version + 1))
-            ])
+        return (wanted.document.members ?? [])
+            + [.init("version", .int(isSame ? version : version + 1))]
     }
 }

@@ -65,8 +65,23 @@ extension PolicyRow {
             .optional(
                 "invites_per_recipient_day", .integer(1...1000),
                 "How many mails with an invite one address may get within a day."),
+            FieldShape(
+                "inactivity", .object(inactivityShape),
+                "What happens to accounts that are not used. Another rule needs a dry run first.",
+                example: InactivityRule(warnDays: 335, suspendDays: 365, deleteDays: 455).document),
             .readOnly("version", .integer(1...Int(Int32.max))),
+            .readOnly(
+                "inactivity_preview", .object(InactivityPreview.shape), always: false,
+                "Of a dry run with another rule: whom it would be about."),
         ])
+
+    private static let inactivityShape = ObjectShape(
+        InactivityRule.Step.allCases.map { step in
+            .nullable(
+                "\(step.rawValue)_days",
+                .integer(InactivityRule.days.lowerBound...InactivityRule.days.upperBound),
+                "Days without use before this step; `null`: it is not taken.")
+        })
 
     /// Entries of each block list.
     static let blockedMax = 500
@@ -100,6 +115,17 @@ extension TextRule {
 }
 
 extension Input {
+    /// The days beside each other: 422 with every fault.
+    func checkInactivity() throws {
+        let faults = InactivityRule(document: self["inactivity"]).faults
+        guard faults.isEmpty else {
+            throw Problem.invalid(
+                faults.map {
+                    FieldError("/inactivity/\($0.step.rawValue)_days", .invalid, $0.detail)
+                })
+        }
+    }
+
     /// The policy of a PUT: missing members have the defaults of a new tenant.
     func policy() -> TenantPolicy {
         var members = members

@@ -49,7 +49,7 @@ enum UserEndpoints {
                 email: email, name: call.input.optionalString("name"),
                 role: call.input.optionalCase("role") ?? .member,
                 externalID: call.input.optionalString("external_id"), attributes: attributes,
-                database: database)
+                isKept: call.input.flag("keep"), database: database)
         }
         return .created(row, at: "/v1/tenants/\(row.tenant)/users/\(row.id)", etag: row.etag)
     }
@@ -65,7 +65,7 @@ enum UserEndpoints {
     private static let update = Endpoint(
         .patch, path + "/{id}", id: "updateUser", tag: "Users",
         summary:
-            "Changes the name, the role, the external id or the attributes, which it merges; "
+            "Changes the name, the role, the external id, `keep` or the attributes, which it merges; "
             + "a member and a manager the own name.",
         access: .own(.renameUser),
         body: .json(UserRow.change), answers: [.ok(UserRow.shape)], problems: [.conflict],
@@ -79,6 +79,7 @@ enum UserEndpoints {
             if call.input.has("external_id") {
                 new.externalID = call.input.optionalString("external_id")
             }
+            new.isKept = call.input.optionalBool("keep") ?? row.isKept
             new.attributes = call.input.attributes(on: row.attributes)
             try requireEdit(call, row, new)
             guard row.status != .deleted else {
@@ -158,7 +159,8 @@ enum UserEndpoints {
     private static func requireEdit(_ call: Call, _ row: UserRow, _ new: UserRow) throws {
         guard call.sees(row.id) else { throw Problem.notFound("user") }
         let isOwn =
-            new.role == row.role && sameBytes(new.externalID ?? "", row.externalID ?? "")
+            new.role == row.role && new.isKept == row.isKept
+            && sameBytes(new.externalID ?? "", row.externalID ?? "")
             && new.attributes.public == row.attributes.public
             && !call.input.has("private_attributes")
         let right = isOwn ? Right.renameUser : .editUsers

@@ -25,6 +25,7 @@ protocol UserView: JSONView {
     var externalID: Words? { get }
     var mergedIDs: [UUID] { get }
     var joinLinkID: UUID? { get }
+    var isKept: Bool { get }
     associatedtype Document: StoredObject
     var publicAttributes: Document { get }
     /// Nil: not for this reader.
@@ -69,6 +70,7 @@ extension UserView {
             $0.member("source", text: source)
             $0.member("joined_by", joinLinkID.map { JoinedBy(link: $0) })
             $0.member("external_id", text: externalID)
+            $0.member("keep", isKept)
             $0.member("merged_ids", mergedIDs.map(\.description))
             $0.member("public_attributes", stored: publicAttributes)
             if let shownPrivate { $0.member("private_attributes", stored: shownPrivate) }
@@ -103,6 +105,9 @@ extension UserRow: UserView {
                 "external_id", .externalID, nullable: true,
                 "The user's id in your own system, compared byte by byte; one user for each.",
                 example: .string("crm-4711")),
+            .optional(
+                "keep", .bool,
+                "Whether the policy's `inactivity` leaves the user out; false when absent."),
             .readOnly(
                 "merged_ids", .array(of: .uuid),
                 "The ids of users who were merged into this one: each is read as this user's."),

@@ -109,6 +109,7 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case userEmailChangeEnded = "user.email_change_ended"
     case userEmailChanged = "user.email_changed"
     case userExported = "user.exported"
+    case userInactivityWarned = "user.inactivity_warned"
     case userMergeUndone = "user.merge_undone"
     case userMerged = "user.merged"
     case userPasswordChanged = "user.password_changed"
@@ -150,7 +151,7 @@ package enum AuditAction: String, Sendable, CaseIterable {
             .providerCreated, .providerDeleted, .providerSecretChanged, .providerUpdated,
             .sessionStarted, .signUpBound, .signUpChosen, .signUpCompleted, .signUpDeclined,
             .signUpDeferred, .signUpReserved, .userActivated, .userCreated,
-            .userExported:
+            .userExported, .userInactivityWarned:
             .nothing
         case .apiKeyCut, .apiKeyLeaked, .apiKeyRevoked, .apiKeyRolledBack, .apiKeyRotated,
             .apiKeyUpdated, .sessionEnded, .userAccountGiven, .userApprovalRequested,

@@ -44,6 +44,8 @@ package struct TenantPolicy: Sendable, Equatable {
     package var invitesPerInviterHour = 10_000
     /// How many mails with an invite one address may get within a day.
     package var invitesPerRecipientDay = 20
+    /// What happens to accounts that are not used.
+    package var inactivity = InactivityRule()
     /// Increases with each change; decisions record it.
     package var version: Int64 = 1
 

@@ -26,6 +26,9 @@ package struct OutgoingMail: Sendable {
         case joinApproved = "join_approved"
         /// To a person who asked to join; `message` is the operator's word.
         case joinDeclined = "join_declined"
+        /// To a person who has not used the account for long; `message` is the day of the
+        /// suspension, nil if none follows.
+        case inactivityWarning = "inactivity_warning"
         /// The record that proves a domain is missing; `message` says which one.
         case domainLost = "domain_lost"
 
@@ -34,7 +37,8 @@ package struct OutgoingMail: Sendable {
             switch self {
             case .passwordReset, .operatorLink, .emailChange: true
             case .invite, .domainLost, .emailChanged, .signInAdded, .inviteDeclined, .accountGiven,
-                .merged, .mergeUndone, .joinApproved, .joinDeclined:
+                .merged, .mergeUndone, .joinApproved, .joinDeclined,
+                .inactivityWarning:
                 false
             }
         }

@@ -21,6 +21,7 @@ extension Change {
         let merge = try await move(from: loser, to: winner, database)
         try await end(loser, merge, database)
         try await settle(winner, after: loser)
+        try await noteUse(of: [winner.id])
         try await auditMerge(winner, loser)
         try await tellOfMerge(.merged, winner, loser, in: database)
         return merge

@@ -42,6 +42,7 @@ extension Change {
         try await giveBack(merge, winner, restored, database)
         let ended = try await endAccess(to: winner, since: merge, in: database)
         try await settle(winner, without: restored, merge)
+        try await noteUse(of: [winner.id, restored.id])
         try await tellOfMerge(.mergeUndone, winner, restored, in: database)
         return try await markUndone(merge, winner, restored, ended)
     }

@@ -89,6 +89,8 @@ package struct PersonTable: Sendable {
 
     private static let access: [PersonTable] = [
         below("sessions", hiding: ["token_hash"], by: "id"),
+        below("user_uses", by: "user_id"),
+        below("inactive_users", by: "user_id"),
         below("known_devices", hiding: ["key"], by: "user_id, key"),
         below("password_resets", hiding: ["token_hash"], by: "id"),
         below("link_grants", hiding: ["token_hash"], by: "id"),

@@ -35,6 +35,7 @@ extension TenantPolicy {
         invitesPerInviterHour = document["invites_per_inviter_hour"]?.int ?? invitesPerInviterHour
         invitesPerRecipientDay =
             document["invites_per_recipient_day"]?.int ?? invitesPerRecipientDay
+        inactivity = InactivityRule(document: document["inactivity"])
     }
 
     package var document: JSONValue {
@@ -56,6 +57,24 @@ extension TenantPolicy {
             .init("invites_pending_max", .int(invitesPendingMax)),
             .init("invites_per_inviter_hour", .int(invitesPerInviterHour)),
             .init("invites_per_recipient_day", .int(invitesPerRecipientDay)),
+            .init("inactivity", inactivity.document),
         ])
+    }
+}
+
+extension InactivityRule {
+    /// Nil: the step is not taken.
+    package init(document: JSONValue?) {
+        self.init(
+            warnDays: document?["warn_days"]?.int, suspendDays: document?["suspend_days"]?.int,
+            deleteDays: document?["delete_days"]?.int)
+    }
+
+    /// Of `/v1`, each step with its days or null.
+    package var document: JSONValue {
+        .object(
+            Step.allCases.map { step in
+                .init("\(step.rawValue)_days", self[step].map { .int($0) } ?? .null)
+            })
     }
 }

@@ -81,6 +81,9 @@ extension Change {
             return current
         }
         policy.version += 1
+        // Another rule counts from now on.
+        let isOff = policy.inactivity.isOff
+        let isSame = policy.inactivity == current.policy.inactivity
         try await query(
             """
             INSERT INTO policies (tenant_id, version, document, created_by, created_at)
@@ -89,7 +92,9 @@ extension Change {
             """)
         try await query(
             """
-            UPDATE tenants SET policy_version = \(Int(policy.version)), updated_at = \(now)
+            UPDATE tenants SET policy_version = \(Int(policy.version)), updated_at = \(now),
+                inactivity_since = CASE WHEN \(isOff) THEN NULL WHEN \(isSame) THEN inactivity_since
+                    ELSE \(now) END
             WHERE id = \(tenant)
             """)
         let changes = Self.changes(from: current.policy.document, to: policy.document)

@@ -69,10 +69,13 @@ extension Change {
     ) async throws -> TenantRow {
         // The days count from the deletion: another change of a deleted tenant keeps its time.
         let deletedAt: Timestamp? = status == .deleted ? row.deletedAt ?? now : nil
+        // Meanwhile no account could be used.
+        let isBack = status == .active
         let rows = try await query(
             """
             UPDATE tenants SET status = \(status), deleted_at = \(deletedAt),
-                version = version + 1, updated_at = \(now)
+                inactivity_since = CASE WHEN \(isBack) AND inactivity_since IS NOT NULL
+                    THEN \(now) ELSE inactivity_since END, version = version + 1, updated_at = \(now)
             WHERE id = \(tenant) RETURNING \(TenantRow.columns)
             """)
         var changes = AuditChanges()

@@ -50,6 +50,9 @@ package struct ListedUser: ListedRow {
     /// The join link that let the user in; nil: none did.
     package var joinLinkID: UUID? { row.uuid(ListedIdentity.end + 1) }
 
+    /// Left out of the rule for unused accounts. Never NULL: `check` refuses such a result.
+    package var isKept: Bool { (try? row.get(ListedIdentity.end + 2, as: Bool.self)) ?? false }
+
     /// The cursor's value: the email key, or `created_at` in microseconds since 1970.
     package func value(of sort: ListQuery.Sort) -> String {
         sort == .email ? StoredText(of: row, 2).string : "\(createdAt.microseconds)"
@@ -82,6 +85,7 @@ package struct ListedUser: ListedRow {
         for column in [3, 10] { _ = try row.get(column, as: Timestamp?.self) }
         for column in [4, 11] { _ = try row.get(column, as: String?.self) }
         try ListedIdentity.check(row)
+        _ = try row.get(ListedIdentity.end + 2, as: Bool.self)
     }
 }
 
@@ -89,7 +93,7 @@ package struct ListedUser: ListedRow {
 package struct ListedIdentity: Sendable {
     /// After the user's columns; NULL if there is none.
     static let first = 14
-    /// Behind the columns; then come the ids of merged users and the join link's.
+    /// Behind the columns; then come the ids of merged users, the join link's, and `keep`.
     static let end = 25
     private let row: Row
 

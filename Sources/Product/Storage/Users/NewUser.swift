@@ -1,4 +1,5 @@
 import Domain
+import JSON
 import Postgres
 import Text
 
@@ -16,6 +17,7 @@ struct NewUser: Sendable {
     var passwordHash: String?
     var externalID: String?
     var attributes = AttributePair()
+    var isKept = false
 }
 
 extension Change {
@@ -27,11 +29,12 @@ extension Change {
             WITH made AS (
                 INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
                     email_verified_at, last_sign_in_at, password_hash, password_changed_at,
-                    external_id, public_attributes, private_attributes, created_at, updated_at)
+                    external_id, public_attributes, private_attributes, keep, created_at, updated_at)
                 VALUES (\(tenant), \(new.id), \(new.email), \(new.emailKey), \(new.name), \(new.role),
                     \(new.status), \(new.source), \(new.emailVerifiedAt), \(new.lastSignInAt),
                     \(new.passwordHash), \(new.passwordHash.map { _ in now }), \(new.externalID),
-                    \(new.attributes.public.text), \(new.attributes.private.text), \(now), \(now))
+                    \(new.attributes.public.text), \(new.attributes.private.text), \(new.isKept),
+                    \(now), \(now))
                 ON CONFLICT DO NOTHING
                 RETURNING id)
             SELECT user_search_put(id, \(Self.searchText(new.emailKey, new.name)), \(now)),
@@ -43,6 +46,7 @@ extension Change {
         changes.add("role", nil, new.role)
         changes.add("status", nil, new.status)
         changes.add("external_id", nil, new.externalID)
+        if new.isKept { changes.add("keep", .bool(false), .bool(true)) }
         changes.add(AttributePair(), new.attributes)
         try await audit(.userCreated, AuditTarget("user", new.id, new.email), changes)
         return true

@@ -90,7 +90,7 @@ extension TenantScope {
         ) { page, counting, list in
             """
             SELECT \(ListedUser.columns), \(ListedIdentity.columns),
-                \(MergedUsers.ids(in: tenant)), users.join_link_id\(counting)
+                \(MergedUsers.ids(in: tenant)), users.join_link_id, users.keep\(counting)
             FROM (\(page)) AS users
             LEFT JOIN LATERAL (SELECT * FROM identities WHERE tenant_id = \(tenant)
                 AND user_id = users.id ORDER BY created_at, id OFFSET 0) AS i ON true

@@ -35,6 +35,8 @@ package struct UserRow: ListedRow {
     package var mergedIDs: [UUID]
     /// The join link that let the user in; nil: none did.
     package var joinLinkID: UUID?
+    /// Left out of the rule for unused accounts.
+    package var isKept = false
 
     static let ownColumns: SQL =
         """
@@ -54,18 +56,19 @@ package struct UserRow: ListedRow {
             i.linked_by_type, i.linked_by_id)
             ORDER BY i.created_at, i.id), '[]')
         FROM identities i WHERE i.tenant_id = \(tenant) AND i.user_id = users.id),
-        \(MergedUsers.ids(in: tenant)), users.join_link_id
+        \(MergedUsers.ids(in: tenant)), users.join_link_id, users.keep
         """
     }
 
     /// How many there are: what is selected after `columns` begins here.
-    static let end = 21
+    static let end = 22
 
     /// From `columns`.
     init(_ row: Row) throws(PostgresError) {
         try self.init(row, identities: IdentityRow.list(row.get(18, as: JSONB.self)))
         mergedIDs = MergedUsers.list(try row.get(19, as: String?.self))
         joinLinkID = try row.get(20, as: UUID?.self)
+        isKept = try row.get(21)
     }
 
     private init(_ row: Row, identities: [IdentityRow]) throws(PostgresError) {

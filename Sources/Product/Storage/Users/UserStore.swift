@@ -1,4 +1,5 @@
 import Domain
+import JSON
 import Postgres
 import Text
 
@@ -8,7 +9,7 @@ extension Change {
     /// `conflict`, with the id of the other. Throws `AttributeFaults`.
     package func createUser(
         email: EmailAddress, name: String?, role: UserRole, externalID: String? = nil,
-        attributes: AttributePair = AttributePair(), database: Database
+        attributes: AttributePair = AttributePair(), isKept: Bool = false, database: Database
     ) async throws -> UserRow {
         let schema = try await check(attributes, after: nil)
         try await removeLapsedInvitee(email.key)
@@ -16,7 +17,7 @@ extension Change {
         try await endTombstone(email.key, database)
         let new = NewUser(
             email: email.original, emailKey: email.key, name: name, role: role, status: .pending,
-            source: .operator, externalID: externalID, attributes: attributes)
+            source: .operator, externalID: externalID, attributes: attributes, isKept: isKept)
         guard try await insertUser(new, database) else {
             try await requireFree(externalID)
             throw try await emailTaken(email.key)
@@ -36,8 +37,8 @@ extension Change {
         return try UserRow(row)
     }
 
-    /// `new`: the row with another name, role, external id or attributes; its other members are not
-    /// read.
+    /// `new`: the row with another name, role, external id, mark to be kept or attributes; its other
+    /// members are not read.
     /// 409 `conflict` if another user has the external id. Throws `AttributeFaults`.
     package func editUser(
         _ row: UserRow, to new: UserRow, reason: String? = nil
@@ -46,6 +47,7 @@ extension Change {
         changes.add("name", row.name, new.name)
         changes.add("role", row.role, new.role)
         changes.add("external_id", row.externalID, new.externalID)
+        changes.add("keep", .bool(row.isKept), .bool(new.isKept))
         changes.add(row.attributes, new.attributes)
         if changes.isEmpty {
             alreadyApplied()
@@ -59,7 +61,7 @@ extension Change {
             try await query(
                 """
                 UPDATE users SET name = \(new.name), role = \(new.role),
-                    external_id = \(new.externalID),
+                    external_id = \(new.externalID), keep = \(new.isKept),
                     public_attributes = \(new.attributes.public.text),
                     private_attributes = \(new.attributes.private.text),
                     version = version + 1, updated_at = \(now)
@@ -123,7 +125,7 @@ extension Change {
             try await query(
                 """
                 UPDATE users SET status = \(status), status_before = NULL, deleted_at = NULL,
-                    declined_at = NULL, version = version + 1, updated_at = \(now)
+                    declined_at = NULL, resumed_at = \(now), version = version + 1, updated_at = \(now)
                 WHERE tenant_id = \(tenant) AND id = \(row.id) AND NOT EXISTS (
                     SELECT 1 FROM users o WHERE o.tenant_id = \(tenant)
                         AND o.email_key = \(row.emailKey) AND o.status <> 'deleted')
@@ -144,10 +146,12 @@ extension Change {
     ) async throws -> UserRow {
         let deletedAt: Timestamp? = status == .deleted ? now : nil
         let declinedAt = action == .userDeclined ? deletedAt : nil
+        let resumedAt: Timestamp? = status == .active ? now : nil
         let rows = try await query(
             """
             UPDATE users SET status = \(status), status_before = \(before),
                 deleted_at = \(deletedAt), declined_at = \(declinedAt),
+                resumed_at = coalesce(\(resumedAt)::timestamptz, resumed_at),
                 version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(row.id) RETURNING \(UserRow.columns(of: tenant))
             """)

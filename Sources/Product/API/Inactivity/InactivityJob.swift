@@ -1,0 +1,158 @@
+import Domain
+import JSON
+import Storage
+import Text
+
+/// One day's work of a tenant's rule for inactivity: warns, suspends and deletes users who are due,
+/// in the order of their ids, and not more than the day's share. The policy is read anew for each
+/// batch, so that a rule that was switched off stops it.
+struct InactivityJob: JobKind {
+    static let kind = "inactivity"
+    /// In the audit and on the suspended user.
+    static let reason = "inactivity"
+    /// Users that one page looks at, and pages of one batch.
+    static let page = 500
+    static let pages = 10
+
+    let name: String = kind
+
+    /// The service needs none; a person who goes on with it, or takes it back, needs those of the
+    /// acts.
+    func rights(_ job: JobRow) -> [Right] {
+        if job.isUndoing { return [.resumeUsers, .restoreUsers] }
+        return job.maker.isSystem ? [] : [.suspendUsers, .deleteUsers]
+    }
+
+    func step(_ work: JobWork, _ services: Services) async throws -> JobStep {
+        guard let standing = try await work.change.standingInactivity() else {
+            return last([], of: work)
+        }
+        var batch = try await InactivityBatch(work, services, standing)
+        try await batch.run()
+        try await work.change.count(
+            inactivityActs: batch.results.count { $0.status != .failed })
+        if batch.isOver { return last(batch.results, of: work) }
+        return JobStep(batch.results, state: batch.state, isLast: false)
+    }
+
+    private func last(_ results: [JobResult], of work: JobWork) -> JobStep {
+        let total = work.job.done + work.job.failed + results.count
+        return JobStep(results, total: total, isLast: true)
+    }
+
+    /// As an action on many users is taken back. A warning has no effect to undo.
+    func undo(
+        _ row: JobResult, _ work: JobWork, _ services: Services
+    ) async throws -> JobResult {
+        guard let verb = row.effect?["act"]?.string.flatMap(UserAction.Verb.init) else {
+            return JobResult(row: row.row, .kept, code: "no_undo")
+        }
+        let place = BulkContext(
+            change: work.change, principal: work.principal, services: services)
+        return try await UserAction(verb, reason: nil, role: nil).undo(row, at: place)
+    }
+}
+
+/// One batch: some pages of users, in one transaction.
+private struct InactivityBatch {
+    let work: JobWork
+    let place: BulkContext
+    let standing: StandingInactivity
+    /// The day's share, counted by the job's first batch.
+    let cap: Int
+    /// How many users may still be acted on.
+    let left: Int
+    var cursor: UUID?
+    var results: [JobResult] = []
+    var isOver = false
+
+    private var change: Change { work.change }
+
+    init(_ work: JobWork, _ services: Services, _ standing: StandingInactivity) async throws {
+        self.work = work
+        self.standing = standing
+        place = BulkContext(change: work.change, principal: work.principal, services: services)
+        let counted = work.job.state["cap"]?.int
+        cap = if let counted { counted } else { try await work.change.inactivityCap() }
+        left = min(
+            cap - (try await work.change.inactivityActs()), cap - work.job.done - work.job.failed)
+        cursor = work.job.state["after"]?.string.flatMap { UUID($0) }
+    }
+
+    var state: JSONValue {
+        .object([
+            .init("cap", .int(cap)),
+            .init("after", cursor.map { .string($0.description) } ?? .null),
+        ])
+    }
+
+    mutating func run() async throws {
+        for _ in 0..<InactivityJob.pages {
+            let page = try await change.inactiveUsers(
+                after: cursor, limit: InactivityJob.page,
+                activeUntil: standing.latest(at: change.now))
+            for user in page.users where step(for: user.facts) != nil {
+                if results.count >= left {
+                    isOver = true
+                    return
+                }
+                if results.count >= work.limit { return }
+                if let result = try await act(on: user.id) { results.append(result) }
+                cursor = user.id
+            }
+            guard let end = page.end else {
+                isOver = true
+                return
+            }
+            cursor = end
+        }
+    }
+
+    private func step(for facts: InactivityFacts) -> InactivityRule.Step? {
+        standing.rule.step(
+            for: facts, since: standing.since, at: change.now, mails: place.services.sendsMail)
+    }
+
+    /// Asks once more under the user's lock: a sign-in of this moment counts. Nil: nothing is due.
+    private func act(on id: UUID) async throws -> JobResult? {
+        guard
+            let (row, facts) = try await change.lockInactive(
+                id, activeUntil: standing.latest(at: change.now)),
+            let step = step(for: facts)
+        else { return nil }
+        return try await work.row(number) {
+            switch step {
+            case .warn: try await warn(row, facts)
+            case .suspend: try await apply(.suspend, to: row)
+            case .delete: try await apply(.delete, to: row)
+            }
+        }
+    }
+
+    private var number: Int { work.job.position + results.count + 1 }
+
+    private func warn(_ row: UserRow, _ facts: InactivityFacts) async throws -> JobResult {
+        let isSent = try await change.warnOfInactivity(
+            row,
+            suspension: standing.rule.suspension(
+                of: facts, since: standing.since, warnedAt: change.now),
+            in: try place.database)
+        return JobResult(
+            row: number, isSent ? .done : .unchanged, code: isSent ? nil : "no_mail_server",
+            detail: isSent ? "Warned by mail." : "Not warned: no mail server is set.",
+            targetType: UserAction.target, targetID: row.id)
+    }
+
+    private func apply(_ verb: UserAction.Verb, to row: UserRow) async throws -> JobResult {
+        let action = UserAction(verb, reason: InactivityJob.reason, role: nil)
+        var result = try await action.apply(to: row, row: number, at: place)
+        result.detail = verb == .suspend ? "Suspended." : "Deleted."
+        if case .object(let members) = result.effect {
+            result.effect = .object(members + [.init("act", .string(verb.rawValue))])
+        }
+        if verb == .suspend, let version = result.effect?["version"]?.int {
+            try await change.noteInactivitySuspension(of: row.id, version: version)
+        }
+        return result
+    }
+}

@@ -1,0 +1,91 @@
+import Domain
+import JSON
+import Storage
+import Text
+
+/// Whom a rule for inactivity would be about if it stood since long: each user once, by the last
+/// step whose time is over. The day of publication does not count, nor that a warning comes first.
+struct InactivityPreview: Sendable {
+    private struct Part: Sendable {
+        var count = 0
+        var ids: [UUID] = []
+    }
+
+    /// Ids that are shown of each step.
+    private static let shown = 10
+    /// Users that one statement looks at.
+    private static let page = 5000
+    /// A preview looks no longer than so many seconds, half of what the request has.
+    private static let seconds: Int64 = 15
+
+    private var parts: [InactivityRule.Step: Part] = [:]
+    /// Not all users were looked at.
+    private var isCut = false
+
+    /// Ends early where every count is as large as a total is counted.
+    static func of(
+        _ rule: InactivityRule, in scope: TenantScope
+    ) async throws -> InactivityPreview {
+        var preview = InactivityPreview()
+        let now = scope.database.clock()
+        let steps = InactivityRule.Step.allCases.filter { rule[$0] != nil }
+        var cursor: UUID?
+        while scope.database.clock() < now.adding(seconds: seconds) {
+            let page = try await scope.inactiveUsers(
+                after: cursor, limit: Self.page, activeUntil: rule.latest(at: now))
+            for user in page.users {
+                guard let step = rule.lastStep(after: user.facts.activeAt, at: now) else {
+                    continue
+                }
+                // Who is suspended already can only be deleted.
+                if user.facts.suspendedAt != nil, step != .delete { continue }
+                preview.add(user.id, to: step)
+            }
+            guard let end = page.end else { return preview }
+            cursor = end
+            if steps.allSatisfy({ preview.parts[$0, default: Part()].count > ListTotal.most }) {
+                return preview
+            }
+        }
+        preview.isCut = true
+        return preview
+    }
+
+    private mutating func add(_ id: UUID, to step: InactivityRule.Step) {
+        parts[step, default: Part()].count += 1
+        if parts[step, default: Part()].ids.count < Self.shown {
+            parts[step, default: Part()].ids.append(id)
+        }
+    }
+
+    var json: JSONValue {
+        .object(
+            InactivityRule.Step.allCases.map { step in
+                let part = parts[step, default: Part()]
+                return .init(
+                    step.rawValue,
+                    .object([
+                        .init("value", .int(min(part.count, ListTotal.most))),
+                        .init("exact", .bool(part.count <= ListTotal.most && !isCut)),
+                        .init("ids", .array(part.ids.map { .uuid($0) })),
+                    ]))
+            })
+    }
+
+    static let shape = ObjectShape(
+        "InactivityPreview",
+        InactivityRule.Step.allCases.map { step in
+            .readOnly(
+                step.rawValue,
+                .object(
+                    ObjectShape(
+                        "InactivityCount",
+                        [
+                            .readOnly(
+                                "value", .integer(0...Int.max),
+                                "How many; at most 10,000 are counted."),
+                            .readOnly("exact", .bool, "Whether they are no more."),
+                            .readOnly("ids", .array(of: .uuid, max: shown), "The first of them."),
+                        ])), "Users for whom this would be the last step by now.")
+        })
+}

@@ -1,0 +1,124 @@
+import Text
+
+/// What happens to an unused account, after how many days. Nil: that step is not taken.
+package struct InactivityRule: Sendable, Equatable {
+    /// What is done to a user; raw values are the wire format's.
+    package enum Step: String, Sendable, CaseIterable { case warn, suspend, delete }
+
+    /// How many days each of the three may be.
+    package static let days = 30...3650
+
+    package var warnDays: Int?
+    package var suspendDays: Int?
+    package var deleteDays: Int?
+
+    package init(warnDays: Int? = nil, suspendDays: Int? = nil, deleteDays: Int? = nil) {
+        self.warnDays = warnDays
+        self.suspendDays = suspendDays
+        self.deleteDays = deleteDays
+    }
+
+    package var isOff: Bool { self == InactivityRule() }
+
+    /// The step's days.
+    package subscript(step: Step) -> Int? {
+        switch step {
+        case .warn: warnDays
+        case .suspend: suspendDays
+        case .delete: deleteDays
+        }
+    }
+
+    /// Steps whose days are wrong beside the others, each with the reason: they rise, and a
+    /// deletion comes only after a suspension.
+    package var faults: [(step: Step, detail: String)] {
+        var found: [(Step, String)] = []
+        if let warnDays, let suspendDays, suspendDays <= warnDays {
+            found.append((.suspend, "must be more than `warn_days`"))
+        }
+        if let deleteDays {
+            if let suspendDays {
+                if deleteDays <= suspendDays {
+                    found.append((.delete, "must be more than `suspend_days`"))
+                }
+            } else {
+                found.append((.delete, "needs `suspend_days`"))
+            }
+        }
+        return found
+    }
+
+    /// Nothing is due for a user who was active later than this many days ago.
+    package var leastDays: Int? { warnDays ?? suspendDays }
+
+    /// What is due for the user at this time; nil: nothing. `since`: when the rule began to count;
+    /// nil: it stood always. `mails`: whether a warning can be sent.
+    package func step(
+        for user: InactivityFacts, since: Timestamp?, at now: Timestamp, mails: Bool
+    ) -> Step? {
+        let start = since.map { max($0, user.activeAt) } ?? user.activeAt
+        if let suspendedAt = user.suspendedAt {
+            return isPast(deleteDays, after: start, at: now)
+                && isPast(gap(.suspend, .delete), after: suspendedAt, at: now) ? .delete : nil
+        }
+        // A warning of before the last use was about another time without use.
+        let warnedAt = user.warnedAt.flatMap { $0 >= start ? $0 : nil }
+        let isWarned = warnedAt != nil && (user.wasMailed || !mails)
+        if isPast(suspendDays, after: start, at: now) {
+            if warnDays == nil { return .suspend }
+            if isWarned, let warnedAt, isPast(gap(.warn, .suspend), after: warnedAt, at: now) {
+                return .suspend
+            }
+        }
+        return !isWarned && isPast(warnDays, after: start, at: now) ? .warn : nil
+    }
+
+    /// The last step for which the time is over, whatever was done before.
+    package func lastStep(after activeAt: Timestamp, at now: Timestamp) -> Step? {
+        Step.allCases.last { isPast(self[$0], after: activeAt, at: now) }
+    }
+
+    /// When a user who is warned now is suspended at the earliest; nil: never.
+    package func suspension(
+        of user: InactivityFacts, since: Timestamp?, warnedAt now: Timestamp
+    ) -> Timestamp? {
+        guard let suspendDays, let gap = gap(.warn, .suspend) else { return nil }
+        let start = since.map { max($0, user.activeAt) } ?? user.activeAt
+        return max(Self.end(suspendDays, after: start), Self.end(gap, after: now))
+    }
+
+    private func gap(_ first: Step, _ second: Step) -> Int? {
+        guard let start = self[first], let end = self[second] else { return nil }
+        return end - start
+    }
+
+    private func isPast(_ days: Int?, after start: Timestamp, at now: Timestamp) -> Bool {
+        days.map { now >= Self.end($0, after: start) } ?? false
+    }
+
+    private static func end(_ days: Int, after start: Timestamp) -> Timestamp {
+        start.adding(seconds: Int64(days) * 86_400)
+    }
+}
+
+/// What the rule asks of a user who is active, or whom it has suspended.
+package struct InactivityFacts: Sendable, Equatable {
+    /// The latest of creation, sign-in, use of a session or of an own key, and resumption.
+    package var activeAt: Timestamp
+    /// The last warning.
+    package var warnedAt: Timestamp?
+    /// Whether that warning could be sent.
+    package var wasMailed = false
+    /// Nil: the user is active.
+    package var suspendedAt: Timestamp?
+
+    package init(
+        activeAt: Timestamp, warnedAt: Timestamp? = nil, wasMailed: Bool = false,
+        suspendedAt: Timestamp? = nil
+    ) {
+        self.activeAt = activeAt
+        self.warnedAt = warnedAt
+        self.wasMailed = wasMailed
+        self.suspendedAt = suspendedAt
+    }
+}

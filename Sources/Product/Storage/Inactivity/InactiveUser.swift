@@ -1,0 +1,106 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// A user whom a rule for inactivity may be about.
+package struct InactiveUser: Sendable {
+    package var id: UUID
+    package var facts: InactivityFacts
+}
+
+/// Users in the order of their ids.
+package struct InactivityPage: Sendable {
+    /// Those whom the rule may be about.
+    package var users: [InactiveUser]
+    /// The page's last user, whom the rule is about or not; nil: no user is behind.
+    package var end: UUID?
+}
+
+/// The rule of the policy in force, and from when it counts.
+package struct StandingInactivity: Sendable {
+    package var rule: InactivityRule
+    package var since: Timestamp
+
+    /// When a user was active last at the latest for whom something may be due at this time.
+    package func latest(at now: Timestamp) -> Timestamp { rule.latest(at: now) }
+}
+
+extension InactivityRule {
+    /// When a user was active last at the latest for whom something may be due at this time.
+    package func latest(at now: Timestamp) -> Timestamp {
+        now.adding(seconds: -Int64(leastDays ?? Self.days.upperBound) * 86_400)
+    }
+}
+
+/// The statements. Sessions and keys are asked about only where the user's own row leaves it open.
+enum InactivityReading {
+    /// Rows behind `after`, in the order of their ids.
+    static func page(
+        of tenant: UUID, after: UUID?, limit: Int, activeUntil latest: Timestamp
+    ) -> SQL {
+        select(
+            of: tenant, latest, "id > \(after ?? .platform) ORDER BY id LIMIT \(limit)")
+    }
+
+    static func one(_ id: UUID, of tenant: UUID, activeUntil latest: Timestamp) -> SQL {
+        select(of: tenant, latest, "id = \(id)")
+    }
+
+    /// Admins and who is to be kept are left out, and who is neither active nor suspended by the
+    /// rule: their second column is NULL.
+    private static func select(of tenant: UUID, _ latest: Timestamp, _ rows: SQL) -> SQL {
+        """
+        SELECT u.id, CASE WHEN u.is_open AND (u.status = 'active' OR i.suspended_version = u.version)
+                THEN greatest(u.active_at,
+                    (SELECT max(s.last_seen_at) FROM sessions s
+                        WHERE s.tenant_id = \(tenant) AND s.user_id = u.id),
+                    (SELECT e.used_at FROM user_uses e
+                        WHERE e.tenant_id = \(tenant) AND e.user_id = u.id),
+                    (SELECT max(greatest(k.last_used_at, k.previous_last_used_at)) FROM api_keys k
+                        WHERE k.tenant_id = \(tenant) AND k.owner_user_id = u.id)) END,
+            i.warned_at, i.by_mail, CASE WHEN u.status = 'suspended' THEN i.suspended_at END
+        FROM (SELECT id, status, version,
+                greatest(created_at, last_sign_in_at, resumed_at) AS active_at,
+                role <> 'admin' AND NOT keep AND status IN ('active', 'suspended')
+                    AND greatest(created_at, last_sign_in_at, resumed_at) <= \(latest) AS is_open
+            FROM users WHERE tenant_id = \(tenant) AND \(rows)) AS u
+        LEFT JOIN LATERAL (SELECT * FROM inactive_users
+            WHERE tenant_id = \(tenant) AND user_id = u.id OFFSET 0) AS i ON u.is_open
+        ORDER BY u.id
+        """
+    }
+
+    static func standing(_ tenant: UUID) -> SQL {
+        """
+        SELECT p.document::text, t.inactivity_since FROM policies p
+        JOIN tenants t ON t.id = \(tenant) AND p.version = t.policy_version
+        WHERE p.tenant_id = \(tenant) AND t.inactivity_since IS NOT NULL
+        """
+    }
+}
+
+extension Rows {
+    func inactiveUsers() throws(PostgresError) -> [InactiveUser] {
+        var found: [InactiveUser] = []
+        for row in self {
+            guard let activeAt = try row.get(1, as: Timestamp?.self) else { continue }
+            let facts = InactivityFacts(
+                activeAt: activeAt, warnedAt: try row.get(2),
+                wasMailed: try row.get(3, as: Bool?.self) ?? false, suspendedAt: try row.get(4))
+            found.append(InactiveUser(id: try row.get(0), facts: facts))
+        }
+        return found
+    }
+
+    func inactivityPage(_ limit: Int) throws(PostgresError) -> InactivityPage {
+        let end: UUID? = count < limit ? nil : try self[count - 1].get(0)
+        return InactivityPage(users: try inactiveUsers(), end: end)
+    }
+
+    func standingInactivity() throws(PostgresError) -> StandingInactivity? {
+        guard let row = first else { return nil }
+        let rule = InactivityRule(document: try row.json(0)["inactivity"])
+        return rule.isOff ? nil : StandingInactivity(rule: rule, since: try row.get(1))
+    }
+}

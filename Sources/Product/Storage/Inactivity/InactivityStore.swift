@@ -1,0 +1,144 @@
+import Domain
+import Postgres
+import Text
+
+extension Database {
+    /// Active tenants behind `after` that have a rule and were not looked at on this day.
+    package func tenantsWithInactivity(
+        after: UUID?, limit: Int
+    ) async throws(PostgresError) -> [UUID] {
+        try await platform.read(
+            """
+            SELECT t.id FROM tenants t
+            WHERE t.inactivity_since IS NOT NULL AND t.status = 'active'
+                AND t.id > \(after ?? .platform) AND NOT EXISTS (
+                    SELECT 1 FROM inactivity_days d
+                    WHERE d.tenant_id = t.id AND d.day >= \(clock().startOfDay))
+            ORDER BY t.id LIMIT \(limit)
+            """
+        ).all { row throws(PostgresError) in try row.get(0) }
+    }
+}
+
+extension Timestamp {
+    /// The beginning of its day, of UTC.
+    fileprivate var startOfDay: Timestamp {
+        Timestamp(microseconds: microseconds / 86_400_000_000 * 86_400_000_000)
+    }
+}
+
+extension TenantScope {
+    /// Nil: the policy has no rule.
+    package func standingInactivity() async throws(PostgresError) -> StandingInactivity? {
+        try await read(InactivityReading.standing(tenant)).standingInactivity()
+    }
+
+    package func inactiveUsers(
+        after: UUID?, limit: Int, activeUntil latest: Timestamp
+    ) async throws(PostgresError) -> InactivityPage {
+        try await read(
+            InactivityReading.page(of: tenant, after: after, limit: limit, activeUntil: latest)
+        ).inactivityPage(limit)
+    }
+}
+
+extension Change {
+    /// Nil: the policy has no rule. The tenant's row is held by the batch, so that it stays.
+    package func standingInactivity() async throws(PostgresError) -> StandingInactivity? {
+        try await query(InactivityReading.standing(tenant)).standingInactivity()
+    }
+
+    package func inactiveUsers(
+        after: UUID?, limit: Int, activeUntil latest: Timestamp
+    ) async throws(PostgresError) -> InactivityPage {
+        try await query(
+            InactivityReading.page(of: tenant, after: after, limit: limit, activeUntil: latest)
+        ).inactivityPage(limit)
+    }
+
+    /// The user, locked, as they are now; nil: the rule is not about them any more.
+    package func lockInactive(
+        _ id: UUID, activeUntil latest: Timestamp
+    ) async throws -> (row: UserRow, facts: InactivityFacts)? {
+        let row: UserRow
+        do {
+            row = try await lockUser(id)
+        } catch StorageFailure.notFound {
+            return nil
+        }
+        let found = try await query(
+            InactivityReading.one(id, of: tenant, activeUntil: latest)
+        ).inactiveUsers()
+        return found.first.map { (row, $0.facts) }
+    }
+
+    /// At most so many users are acted on in a day: 5 % of those who are not deleted, and one at
+    /// least.
+    package func inactivityCap() async throws -> Int {
+        let live = try await query(
+            "SELECT count(*) FROM users WHERE tenant_id = \(tenant) AND status <> 'deleted'"
+        ).only { row throws(PostgresError) in try row.get(0, as: Int.self) }
+        return max(1, live / 20)
+    }
+
+    /// On how many the rule acted on this day; later days count too, since a clock may go back.
+    package func inactivityActs() async throws -> Int {
+        try await query(
+            """
+            SELECT coalesce(sum(acts), 0)::bigint FROM inactivity_days
+            WHERE tenant_id = \(tenant) AND day >= \(now.startOfDay)
+            """
+        ).only { row throws(PostgresError) in try row.get(0) }
+    }
+
+    package func count(inactivityActs count: Int) async throws(PostgresError) {
+        guard count > 0 else { return }
+        try await query(
+            """
+            INSERT INTO inactivity_days AS d (tenant_id, day, acts)
+            VALUES (\(tenant), \(now.startOfDay), \(count))
+            ON CONFLICT (tenant_id, day) DO UPDATE SET acts = d.acts + excluded.acts
+            """)
+    }
+
+    /// Marks the day as looked at; false if another replica was first.
+    package func beginInactivityDay() async throws(PostgresError) -> Bool {
+        try await query(
+            """
+            INSERT INTO inactivity_days (tenant_id, day) VALUES (\(tenant), \(now.startOfDay))
+            ON CONFLICT (tenant_id, day) DO NOTHING
+            """
+        ).affected == 1
+    }
+
+    /// Whether a job of this kind waits, runs or is paused.
+    package func hasLiveJob(_ kind: String) async throws(PostgresError) -> Bool {
+        let rows = try await query(
+            """
+            SELECT 1 FROM jobs WHERE tenant_id = \(tenant) AND kind = \(kind)
+                AND status IN ('queued', 'running', 'paused') LIMIT 1
+            """)
+        return !rows.isEmpty
+    }
+
+    /// Counts as a use of these accounts, though not by their users: they were made one, or two again.
+    func noteUse(of users: [UUID]) async throws(PostgresError) {
+        try await query(
+            """
+            INSERT INTO user_uses AS u (tenant_id, user_id, used_at)
+            SELECT \(tenant), w.id, \(now) FROM unnest(\(users)::uuid[]) AS w (id)
+            ON CONFLICT (tenant_id, user_id)
+                DO UPDATE SET used_at = greatest(u.used_at, excluded.used_at)
+            """)
+    }
+
+    package func noteInactivitySuspension(of id: UUID, version: Int) async throws(PostgresError) {
+        try await query(
+            """
+            INSERT INTO inactive_users (tenant_id, user_id, suspended_at, suspended_version)
+            VALUES (\(tenant), \(id), \(now), \(version))
+            ON CONFLICT (tenant_id, user_id) DO UPDATE SET suspended_at = excluded.suspended_at,
+                suspended_version = excluded.suspended_version
+            """)
+    }
+}

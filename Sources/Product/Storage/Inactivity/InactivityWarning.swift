@@ -1,0 +1,38 @@
+import Domain
+import Postgres
+import Text
+
+extension Change {
+    /// Seconds for which the mail may wait for the mail server.
+    private static let warningSeconds: Int64 = 7 * 86_400
+
+    /// Warns the user by mail, or notes that there is no mail server; whether the mail is sent.
+    /// `suspension`: when the account is suspended at the earliest; nil: never. Throws
+    /// `MailLimitReached`.
+    package func warnOfInactivity(
+        _ row: UserRow, suspension: Timestamp?, in database: Database
+    ) async throws -> Bool {
+        if database.sendsMail {
+            let kind = OutgoingMail.Kind.inactivityWarning
+            try await checkMail(
+                kind, to: row.email, about: row.id, left: mailsLeft(kind), in: database)
+            try await post(
+                OutgoingMail(
+                    kind, to: row.email, tenantName: try await tenantName(),
+                    message: suspension.map { String($0.description.prefix(10)) },
+                    expiresAt: now.adding(seconds: Self.warningSeconds)),
+                about: row.id, in: database)
+        }
+        try await query(
+            """
+            INSERT INTO inactive_users (tenant_id, user_id, warned_at, by_mail)
+            VALUES (\(tenant), \(row.id), \(now), \(database.sendsMail))
+            ON CONFLICT (tenant_id, user_id)
+                DO UPDATE SET warned_at = excluded.warned_at, by_mail = excluded.by_mail
+            """)
+        var changes = AuditChanges()
+        changes.add("by_mail", nil, database.sendsMail ? "true" : "false")
+        try await audit(.userInactivityWarned, row.target, changes)
+        return database.sendsMail
+    }
+}
