@@ -1,6 +1,5 @@
 // What every page is made of. The server sends the parts inside this file.
 export * from "./core/i18n.js"
-export * from "./core/dates.js"
 export * from "./core/dom.js"
 export * from "./core/preferences.js"
 export * from "./core/api.js"

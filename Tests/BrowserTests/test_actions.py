@@ -218,6 +218,50 @@ def test_the_policy_shows_what_publishing_changes_and_rolls_back(console):
     expect(console.field("Who may sign up")).to_have_value("invite_only")
 
 
+def test_a_rule_for_unused_accounts_is_looked_at_before_it_is_published(console):
+    console.expects_refusals = True
+    one = console.tenant()
+    console.api("POST", f"/tenants/{one['id']}/users", {"email": "ada@acme.example"})
+    page = console.go(f"/console/t/{one['slug']}/policy")
+    console.field("Suspend after days without use").fill("60")
+    console.field("Warn after days without use").fill("60")
+    page.get_by_role("button", name="Publish").click()
+    expect(page.get_by_text("must be more than `warn_days`")).to_be_visible()
+    console.field("Warn after days without use").fill("30")
+    page.get_by_role("button", name="Publish").click()
+    expect(dialog(page)).to_contain_text("it would warn 0 users, suspend 0 users, delete 0 users")
+    dialog(page).get_by_role("button", name="Go back").click()
+    expect(page.get_by_text("Nothing was published.")).to_be_visible()
+    assert console.api("GET", f"/tenants/{one['id']}/policy")["version"] == 1
+    page.get_by_role("button", name="Publish").click()
+    dialog(page).get_by_role("button", name="Publish the rule").click()
+    expect(page.get_by_text("Version 2 is in force.", exact=True)).to_be_visible()
+    policy = console.api("GET", f"/tenants/{one['id']}/policy")
+    assert policy["inactivity"] == {"warn_days": 30, "suspend_days": 60, "delete_days": None}, policy
+    expect(page.get_by_text("Suspend after days without use 60")).to_be_visible()
+    # Switched off it asks nothing; going back to the rule does.
+    console.field("Warn after days without use").fill("")
+    console.field("Suspend after days without use").fill("")
+    page.get_by_role("button", name="Publish").click()
+    expect(page.get_by_text("Version 3 is in force.", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Roll back to version 2").click()
+    dialog(page).get_by_role("button", name="Roll back").click()
+    page.get_by_role("button", name="Publish the rule").click()
+    expect(page.get_by_text("Version 4 is in force.", exact=True)).to_be_visible()
+    expect(console.field("Warn after days without use")).to_have_value("30")
+
+
+def test_a_user_is_kept_although_unused(console):
+    one = console.tenant()
+    user = console.api("POST", f"/tenants/{one['id']}/users", {"email": "ada@acme.example"})
+    page = console.go(f"/console/t/{one['slug']}/users/{user['id']}")
+    page.get_by_role("button", name="Edit", exact=True).click()
+    dialog(page).get_by_label("Keep although unused").check()
+    dialog(page).get_by_role("button", name="Save").click()
+    expect(page.locator(".facts")).to_contain_text("Kept although unusedYes")
+    assert console.api("GET", f"/tenants/{one['id']}/users/{user['id']}")["keep"] is True
+
+
 def test_a_domain_is_claimed_shows_its_record_and_is_verified_by_word(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/domains")

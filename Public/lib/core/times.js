@@ -1,9 +1,30 @@
-// Times as nodes, which go on while the page is open.
-import { ago, formatExact, full } from "./dates.js"
+// Points in time in the reader's language and zone: as text, and as nodes, which go on while the page is open.
 import { h } from "./dom.js"
-import { Translated } from "./i18n.js"
+import { language, translate, Translated } from "./i18n.js"
 import { preferences } from "./preferences.js"
 import { noValue } from "./widgets.js"
+
+const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" })
+const full = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" })
+const exactly = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" })
+/** The reader's time zone, as an IANA name. */
+export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
+const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]]
+
+export const formatDay = (iso, style) => new Translated(new Date(iso).toLocaleString(language, style))
+
+export function ago(iso) {
+	const seconds = (Date.parse(iso) - Date.now()) / 1000
+	if (Math.abs(seconds) < 45) return translate("just now")
+	const [unit, size] = STEPS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1]
+	return new Translated(relative.format(Math.round(seconds / size), unit))
+}
+
+/** The exact time in the reader's zone, to the second. */
+export const formatExact = iso => new Translated(exactly.format(new Date(iso)))
+
+/** The day on which what was deleted is purged; a deleted thing changes no more. */
+export const restorableUntil = one => formatDay(Date.parse(one.updated_at) + 30 * 86400000, { dateStyle: "long" })
 
 /**
  * Relative time with the exact one as title, or the exact one where the reader has chosen that; `otherwise` where there

@@ -1,7 +1,7 @@
 import { form } from "../../lib/form.js"
 import {
-	api, append, button, card, confirm, etagOf, h, isAllowed, liveRegion, loadPart, note, redraw, replaceContent, t,
-	tickField, timeNode, toast, translate, userText,
+	api, append, button, card, confirm, countTotal, etagOf, h, isAllowed, liveRegion, loadPart, note, redraw,
+	replaceContent, t, tickField, timeNode, toast, translate, userText,
 } from "../../lib/ui.js"
 import { diff } from "../audit.js"
 import { ROLES } from "./users.js"
@@ -16,13 +16,14 @@ const MODES = [
 /** What a mode asks of the person's sign-in, which the tenant's domains and providers have to give. */
 const NEEDS = {
 	domain: "People come in whose address is of a verified domain, by a provider that is the authority of that "
-		+ "domain or with a "
-		+ "proved mailbox. All others are refused.",
+		+ "domain or with a proved mailbox. All others are refused.",
 	approval: "People wait for approval who ask for this tenant by name and whose provider says that the address is "
 		+ "verified, and those of a verified domain. You answer them under Join requests.",
 	open: "People come in who ask for this tenant by name and whose provider says that the address is verified.",
 }
 
+const number = (name, label, min, max, hint) => [name, label, { type: "number", hint, attrs: { min, max } }]
+const days = (step, label, hint) => number(`inactivity.${step}_days`, label, 30, 3650, hint)
 const FIELDS = [
 	["sign_up", "Who may sign up", { options: MODES }],
 	["default_role", "Role of a newcomer", { options: ROLES.slice(0, 2) }],
@@ -32,20 +33,19 @@ const FIELDS = [
 	tickField("invite_email_must_match", "An invite is only for its own address"),
 	["auto_link", "Link to an account of the same address",
 		{ options: [["off", "Off: always ask"], ["authoritative", "Only where the provider is the authority"]] }],
-	["password_min", "Shortest password", { type: "number", attrs: { min: 8, max: 128 } }],
+	number("password_min", "Shortest password", 8, 128),
 	tickField("password_blocklist", "Refuse well-known passwords"),
 	tickField("block_disposable", "Keep out disposable mail domains"),
 	["blocked_domains", "Blocked domains", {
 		type: "lines", hint: "One a line, with all below it. Invites and users whom you add are let in all the same.",
 	}],
 	["blocked_emails", "Blocked addresses", { type: "lines", hint: "One a line. A purge of the person takes it off." }],
-	["invites_pending_max", "Invites pending at once", { type: "number", attrs: { min: 1, max: 100_000 } }],
-	["invites_per_inviter_hour", "Invites of one inviter in an hour", {
-		type: "number", attrs: { min: 1, max: 100_000 },
-	}],
-	["invites_per_recipient_day", "Mails with an invite to one address in a day", {
-		type: "number", attrs: { min: 1, max: 1000 },
-	}],
+	number("invites_pending_max", "Invites pending at once", 1, 100_000),
+	number("invites_per_inviter_hour", "Invites of one inviter in an hour", 1, 100_000),
+	number("invites_per_recipient_day", "Mails with an invite to one address in a day", 1, 1000),
+	days("warn", "Warn after days without use", "By mail. Empty, as the next two: never."),
+	days("suspend", "Suspend after days without use"),
+	days("delete", "Delete after days without use", "Only who was suspended by that rule."),
 	["scope_catalogue", "Own scopes for API keys", { type: "lines" }],
 	tickField("dev_origins", "Allow localhost origins"),
 	tickField("private_network", "Allow private network access"),
@@ -53,9 +53,17 @@ const FIELDS = [
 const LABELS = Object.fromEntries(FIELDS.map(([name, label]) => [name, label]))
 
 const inForce = ({ version }) => t`Version ${version} is in force`
-const changesOf = (before, after) => Object.fromEntries(Object.keys(after)
-	.filter(name => name !== "version" && String(before[name]) !== String(after[name]))
-	.map(name => [name, [before[name], after[name]]]))
+/** A policy by the names of the fields. */
+const flat = ({ version: _, inactivity, ...rest }) => ({ ...rest, ...Object.fromEntries(
+	Object.entries(inactivity ?? {}).map(([name, value]) => [`inactivity.${name}`, value]),
+) })
+const changesOf = (old, wanted) => {
+	const [before, after] = [flat(old), flat(wanted)]
+	return Object.fromEntries(Object.keys(after)
+		.filter(name => String(before[name] ?? "") !== String(after[name] ?? ""))
+		.map(name => [name, [before[name], after[name]]]))
+}
+const merged = (base, values) => ({ ...base, ...values, inactivity: { ...base.inactivity, ...values.inactivity } })
 const isEmpty = changes => Object.keys(changes).length === 0
 
 export default async page => {
@@ -64,14 +72,14 @@ export default async page => {
 	const changed = liveRegion()
 	const needs = liveRegion()
 	const clash = h("div", { role: "alert" })
-	const publish = (base, values) => api(path, { method: "PUT", body: { ...base, ...values }, etag: etagOf(base) })
+	const publish = (base, values) => send(path, base, merged(base, values))
 	const done = made => {
 		toast(made.version === one.version ? "Nothing was changed" : inForce(made))
 		return redraw()
 	}
 	const built = form(FIELDS, {
 		submit: "Publish", values: one, draft: "policy", done, send: values => publish(one, values),
-		request: values => [path, { method: "PUT", body: { ...one, ...values }, etag: etagOf(one) }],
+		request: values => [path, { method: "PUT", body: merged(one, values), etag: etagOf(one) }],
 		refused: (error, values) => {
 			if (error.status !== 412) return false
 			loadPart(
@@ -85,7 +93,7 @@ export default async page => {
 		},
 	})
 	const draw = () => {
-		const changes = changesOf(one, { ...one, ...built.values() })
+		const changes = changesOf(one, merged(one, built.values()))
 		replaceContent(
 			changed,
 			!isEmpty(changes) && note("info", "alert", h("strong", "What publishing changes"), diff(changes, LABELS)),
@@ -131,7 +139,7 @@ async function drawClash(page, node, { seen, values, publish, done }) {
 	const current = await page.get(`${page.path}/policy`)
 	const { items: [newest] } = await page.get(`${page.path}/policy/versions?limit=1`)
 	const theirs = changesOf(seen, current)
-	const mine = changesOf(current, { ...current, ...values })
+	const mine = changesOf(current, merged(current, values))
 	const act = run => async () => {
 		try {
 			await done(await run())
@@ -144,14 +152,10 @@ async function drawClash(page, node, { seen, values, publish, done }) {
 		}
 	}
 	replaceContent(node, note("warn", "alert",
-		h(
-			"strong", t`Version ${current.version} was published by ${newest.created_by} `, timeNode(newest.created_at),
-			".",
-		),
-		h(
-			"details", h("summary", "See what changed"),
-			isEmpty(theirs) ? translate("It says the same as the one you read.") : diff(theirs, LABELS),
-		),
+		h("strong", t`Version ${current.version} was published by ${newest.created_by} `,
+			timeNode(newest.created_at), "."),
+		h("details", h("summary", "See what changed"),
+			isEmpty(theirs) ? translate("It says the same as the one you read.") : diff(theirs, LABELS)),
 		isEmpty(mine) ? h("p", "What you changed is in force already.")
 			: [h("p", "Yours on top of it changes:"), diff(mine, LABELS)],
 		h("div.acts", !isEmpty(mine)
@@ -166,15 +170,30 @@ async function drawVersions(page, node, current) {
 			h("span.muted.small", " · ", timeNode(one.created_at), one.created_by && [" · ", userText(one.created_by)]),
 			items[at + 1] && diff(changesOf(items[at + 1].policy, one.policy), LABELS)),
 		one.version !== current.version && isAllowed("writePolicy")
-			&& button(
-				"Roll back", () => rollBack(page, current, one), { look: ".tiny", name: t`to version ${one.version}` },
-			))))
+			&& button("Roll back", () => rollBack(page, current, one),
+				{ look: ".tiny", name: t`to version ${one.version}` }))))
 }
 
 const rollBack = (page, current, { version, policy: { version: _, ...body } }) => confirm({
 	title: t`Roll back to version ${version}?`, act: "Roll back",
-	text: h(
-		"span", "It is published again as the next version. This changes: ", diff(changesOf(current, body), LABELS),
-	),
-	path: `${page.path}/policy`, method: "PUT", body, etag: etagOf(current), said: inForce, after: redraw,
+	text: h("span", "It is published again as the next version. This changes: ",
+		diff(changesOf(current, body), LABELS)),
+	run: () => send(`${page.path}/policy`, current, body), said: inForce, after: redraw,
+})
+
+/** Publishes; another rule for unused accounts only after a look at whom it is about. */
+async function send(path, base, body) {
+	const options = { method: "PUT", body, etag: etagOf(base) }
+	const isSame = String(Object.values(base.inactivity)) === String(Object.values(body.inactivity))
+	const { inactivity_preview: seen } = isSame ? {} : await api(`${path}?dry_run=true`, options)
+	if (seen && !await agreed(seen)) throw new Error(t`Nothing was published.`)
+	return api(path, options)
+}
+
+const agreed = seen => new Promise(resolve => {
+	const [warn, suspend, remove] = ["warn", "suspend", "delete"].map(step => countTotal(seen[step], "user", "users"))
+	confirm({
+		title: "Publish this rule?", act: "Publish the rule", keep: "Go back", run: () => resolve(true),
+		text: t`By their last use it would warn ${warn}, suspend ${suspend}, delete ${remove}. Its days begin today.`,
+	}).then(node => node?.addEventListener("close", () => resolve(false)))
 })

@@ -1,7 +1,7 @@
 import {
 	actionWords, ago, append, button, buttons, card, confirm, factList, formatDay, formDialog, h, isAllowed, loadPart,
 	lookalikeNote, note, noValue, personCell, redraw, replaceContent, restorableUntil, revealSecret, runAct, statusTag,
-	t, timeNode, undoable, userText, waitBriefly, words,
+	t, tickField, timeNode, undoable, userText, waitBriefly, words,
 } from "../../lib/ui.js"
 import { mergeLine } from "./merge.js"
 import { actions, EXTERNAL_ID, KINDS, ROLE, SUBJECT } from "./users.js"
@@ -37,7 +37,7 @@ export default async page => {
 				["Email", userText(one.email)], ["Verified", timeNode(one.email_verified_at, "not verified")],
 				["Role", words(one.role)],
 				["Came in by", words(one.source)], ["Last sign-in", timeNode(one.last_sign_in_at)],
-				["Created", timeNode(one.created_at)],
+				["Created", timeNode(one.created_at)], ["Kept although unused", words(one.keep ? "yes" : "no")],
 				[
 					"Why admitted?",
 					h(
@@ -153,5 +153,6 @@ const changeAddress = (path, one) => formDialog({
 })
 
 const edit = (path, one) => formDialog({
-	title: "Edit user", edits: one, fields: [["name", "Name"], ROLE, EXTERNAL_ID], path, after: redraw,
+	title: "Edit user", edits: one, path, after: redraw,
+	fields: [["name", "Name"], ROLE, EXTERNAL_ID, tickField("keep", "Keep although unused")],
 })
