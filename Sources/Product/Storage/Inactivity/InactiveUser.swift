@@ -35,17 +35,32 @@ extension InactivityRule {
 
 /// The statements. Sessions and keys are asked about only where the user's own row leaves it open.
 enum InactivityReading {
-    /// Rows behind `after`, in the order of their ids.
+    /// Rows behind `after`, in the order of their ids. One after another: asked for a page,
+    /// PostgreSQL reads and sorts the whole tenant where it has not counted the table.
     static func page(
         of tenant: UUID, after: UUID?, limit: Int, activeUntil latest: Timestamp
     ) -> SQL {
-        select(
-            of: tenant, latest, "id > \(after ?? .platform) ORDER BY id LIMIT \(limit)")
+        "WITH RECURSIVE page AS ((\(next(of: tenant, "\(after ?? .platform)", place: "1"))) "
+            + "UNION ALL SELECT following.* FROM page p CROSS JOIN LATERAL ("
+            + next(of: tenant, "p.id", place: "p.place + 1")
+            + ") AS following WHERE p.place < \(limit)) " + select(of: tenant, latest, "page")
+    }
+
+    private static func next(of tenant: UUID, _ last: SQL, place: SQL) -> SQL {
+        """
+        SELECT \(columns), \(place) AS place FROM users
+        WHERE tenant_id = \(tenant) AND id > \(last) ORDER BY id LIMIT 1
+        """
     }
 
     static func one(_ id: UUID, of tenant: UUID, activeUntil latest: Timestamp) -> SQL {
-        select(of: tenant, latest, "id = \(id)")
+        select(
+            of: tenant, latest,
+            "(SELECT \(columns) FROM users WHERE tenant_id = \(tenant) AND id = \(id)) AS page")
     }
+
+    private static let columns: SQL =
+        "id, status, version, role, keep, created_at, last_sign_in_at, resumed_at"
 
     /// Admins and who is to be kept are left out, and who is neither active nor suspended by the
     /// rule: their second column is NULL.
@@ -64,7 +79,7 @@ enum InactivityReading {
                 greatest(created_at, last_sign_in_at, resumed_at) AS active_at,
                 role <> 'admin' AND NOT keep AND status IN ('active', 'suspended')
                     AND greatest(created_at, last_sign_in_at, resumed_at) <= \(latest) AS is_open
-            FROM users WHERE tenant_id = \(tenant) AND \(rows)) AS u
+            FROM \(rows) OFFSET 0) AS u
         LEFT JOIN LATERAL (SELECT * FROM inactive_users
             WHERE tenant_id = \(tenant) AND user_id = u.id OFFSET 0) AS i ON u.is_open
         ORDER BY u.id
