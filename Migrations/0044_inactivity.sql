@@ -1,5 +1,6 @@
--- Rules for unused accounts. keep: the user is left out of them. resumed_at: when an operator last made the
--- user active again, by an approval, a resumption or a restoration: it counts as a use.
+-- Rules for unused accounts. keep: the user is left out of them. resumed_at: when the user last became active
+-- without a sign-in, by an import, an invite's page, an approval, a resumption or a restoration, or set a password by a
+-- link: it counts as a use.
 ALTER TABLE users
     ADD COLUMN keep boolean NOT NULL DEFAULT false,
     ADD COLUMN resumed_at timestamptz;

@@ -63,12 +63,12 @@ extension Change {
             INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
                 email_verified_at, password_hash, password_changed_at, external_id,
                 public_attributes, private_attributes, status_before, created_at, updated_at,
-                password_awaited)
+                resumed_at, password_awaited)
             SELECT \(tenant), u.id, u.email, u.email_key, nullif(u.name, ''), u.role, u.status,
                 'import', nullif(u.verified_at, \(never)), nullif(u.password, ''),
                 CASE WHEN u.password <> '' THEN \(now)::timestamptz END, nullif(u.external_id, ''),
                 u.shown, u.kept, CASE WHEN u.status = 'suspended' THEN u.before END, u.created_at,
-                \(now), u.awaited <> ''
+                \(now), \(now), u.awaited <> ''
             FROM unnest(\(new.map(\.id))::uuid[], \(new.map(\.email))::text[],
                 \(new.map(\.emailKey))::text[], \(new.map { $0.name ?? "" })::text[],
                 \(new.map(\.role.rawValue))::text[], \(new.map(\.status.rawValue))::text[],

@@ -59,7 +59,7 @@ extension Change {
                 status = CASE WHEN u.status = 'pending' AND u.source IN ('import', 'operator')
                         AND u.password_hash IS NULL AND \(user.passwordHash)::text IS NOT NULL
                     THEN 'active' ELSE u.status END,
-                email_verified_at = coalesce(u.email_verified_at, \(verifiedAt)),
+                resumed_at = \(now), email_verified_at = coalesce(u.email_verified_at, \(verifiedAt)),
                 version = u.version + 1, updated_at = \(now)
             FROM old
             WHERE u.tenant_id = \(tenant) AND u.id = \(row.id)

@@ -114,7 +114,7 @@ extension Database {
                     WHERE tenant_id = \(tenant) AND id = \(user) FOR UPDATE)
                 UPDATE users u SET password_hash = \(passwordHash), password_awaited = false,
                     must_change_password = false, password_changed_at = \(change.now),
-                    signed_out_at = \(change.now), status = 'active',
+                    signed_out_at = \(change.now), status = 'active', resumed_at = \(change.now),
                     email_verified_at = CASE WHEN old.status = 'pending'
                         THEN coalesce(u.email_verified_at, \(change.now))
                         ELSE u.email_verified_at END,

@@ -150,6 +150,7 @@ struct EffectWriting: Sendable {
                 email_verified_at = CASE WHEN \(proves) AND u.email_key = \(attempt.email?.key)
                     THEN coalesce(u.email_verified_at, \(now)) ELSE u.email_verified_at END,
                 last_sign_in_at = coalesce(\(signedIn), u.last_sign_in_at),
+                resumed_at = CASE WHEN \(status == .active) THEN \(now) ELSE u.resumed_at END,
                 version = u.version + 1, updated_at = \(now)
             FROM (SELECT id, status, role FROM users
                 WHERE tenant_id = \(tenant) AND id = \(user)) AS was

@@ -1,0 +1,104 @@
+import API
+import Application
+import Domain
+import HTTP
+import JSON
+import Postgres
+import Storage
+import TestSupport
+import Testing
+import Text
+
+/// What counts as a use beside sign-ins, sessions and keys: how an account came to be active.
+@Suite(.cleansUp) struct InactivityUseTests {
+    private static let rule = #"{"suspend_days":30}"#
+    private static let password = "correct horse battery staple"
+
+    /// A rule that stands for 100 days; what is made before it is old by then.
+    private func make(
+        _ before: (InactivityFixture) async throws -> Void = { _ in }
+    ) async throws -> InactivityFixture {
+        let fixture = try await InactivityFixture.make()
+        try await fixture.publish(Self.rule)
+        try await before(fixture)
+        fixture.advance(days: 100)
+        return fixture
+    }
+
+    /// Active for 30 days from now, and suspended then.
+    private func expectDays(of email: String, _ fixture: InactivityFixture) async throws {
+        func status() async throws -> String {
+            let rows = try await fixture.scope.read(
+                "SELECT status FROM users WHERE tenant_id = \(fixture.tenant) AND email = \(email)")
+            return try #require(rows.first).get(0)
+        }
+        #expect(try await status() == "active")
+        try await fixture.run(days: 29)
+        #expect(try await status() == "active")
+        try await fixture.run(days: 1)
+        #expect(try await status() == "suspended")
+    }
+
+    private func importing(_ row: String, _ fixture: InactivityFixture) async throws {
+        let answer = try await fixture.service.send(
+            .post, "/v1/tenants/acme/imports?format=ndjson&on_conflict=update", json: row,
+            as: try await fixture.operator(.owner, fixture.tenant),
+            fields: [Field("content-type", "application/x-ndjson")])
+        #expect(answer.status == 202, "\(answer.text)")
+        try await fixture.service.composition.jobs.round()
+    }
+
+    @Test func `an imported user's days begin with the import, however old the account is`()
+        async throws
+    {
+        let fixture = try await make()
+        try await importing(
+            #"{"email":"ann@acme.example","created_at":"2021-02-03T04:05:06Z","#
+                + #""identities":[{"provider":"oidc","issuer":"https://idp.example","subject":"1"}]}"#,
+            fixture)
+        try await expectDays(of: "ann@acme.example", fixture)
+    }
+
+    @Test func `a password that an import brings to who waited begins the days`() async throws {
+        let fixture = try await make { fixture in
+            _ = try await fixture.send(.post, "", json: #"{"email":"ann@acme.example"}"#)
+        }
+        try await importing(
+            #"{"email":"ann@acme.example","password_hash":"$2b$10$"#
+                + #"abcdefghijklmnopqrstuuREtd3VJD2QVZbuFskFSLk6eRIrQoOS1"}"#, fixture)
+        try await expectDays(of: "ann@acme.example", fixture)
+    }
+
+    @Test func `an invite that is taken at its page begins the days of who waited`() async throws {
+        let fixture = try await make { fixture in
+            _ = try await fixture.send(.post, "", json: #"{"email":"ann@acme.example"}"#)
+        }
+        let made = try await fixture.service.send(
+            .post, "/v1/tenants/acme/invites", json: #"{"email":"ann@acme.example"}"#,
+            as: try await fixture.operator(.owner, fixture.tenant))
+        let token = try #require(made.json["token"]?.string, "\(made.text)")
+        let taken = try await fixture.service.send(
+            .post, "/v1/invites/accept",
+            json: #"{"token":"\#(token)","password":"\#(Self.password)"}"#)
+        #expect(taken.status == 200, "\(taken.text)")
+        try await expectDays(of: "ann@acme.example", fixture)
+    }
+
+    @Test func `a password that is set by a link is a use`() async throws {
+        let fixture = try await make { fixture in
+            let user = try await fixture.users(1)[0]
+            try await fixture.write(
+                "UPDATE users SET email = 'ann@acme.example' WHERE id = \(user)")
+        }
+        let user = try await fixture.scope.read(
+            "SELECT id FROM users WHERE tenant_id = \(fixture.tenant)")[0].get(0, as: UUID.self)
+        let link = try await fixture.send(.post, "/\(user)/password-link")
+        let url = try #require(link.json["url"]?.string, "\(link.text)")
+        let token = url.split(separator: "=").last.map(String.init) ?? ""
+        let set = try await fixture.service.send(
+            .post, "/v1/password-resets/confirm",
+            json: #"{"token":"\#(token)","password":"\#(Self.password)"}"#)
+        #expect(set.status == 204, "\(set.text)")
+        try await expectDays(of: "ann@acme.example", fixture)
+    }
+}
