@@ -5,6 +5,10 @@ ALTER TABLE users
     ADD COLUMN keep boolean NOT NULL DEFAULT false,
     ADD COLUMN resumed_at timestamptz;
 
+-- Whether the winner was kept before the merge; of merges from before this file, which can only be undone for some
+-- days more, nobody was.
+ALTER TABLE user_merges ADD COLUMN winner_kept boolean NOT NULL DEFAULT false;
+
 -- From when the rule of the policy in force counts at the earliest: its publication, or a later resumption of the
 -- tenant. NULL: the policy has none.
 ALTER TABLE tenants ADD COLUMN inactivity_since timestamptz;

@@ -101,4 +101,26 @@ import Text
         #expect(set.status == 204, "\(set.text)")
         try await expectDays(of: "ann@acme.example", fixture)
     }
+
+    @Test func `who is merged into another is kept there, and the undoing takes that back`()
+        async throws
+    {
+        let fixture = try await InactivityFixture.make()
+        let users = try await fixture.users(2)
+        let kept = try await fixture.send(.patch, "/\(users[1])", json: #"{"keep":true}"#)
+        #expect(kept.status == 200)
+        let merged = try await fixture.send(
+            .post, "/merges", json: #"{"winner":"\#(users[0])","loser":"\#(users[1])"}"#)
+        #expect(merged.status == 201, "\(merged.text)")
+        #expect(try await fixture.user(users[0]).isKept)
+        #expect(try await fixture.audited("user.merged") == 2)
+        let changes = try await fixture.base.count(
+            "audit_events WHERE action = 'user.merged' AND changes->'keep'->>1 = 'true'")
+        #expect(changes == 1)
+        let id = try #require(merged.json["id"]?.string)
+        let undone = try await fixture.send(.post, "/merges/\(id)/undo")
+        #expect(undone.status == 200, "\(undone.text)")
+        #expect(try await !fixture.user(users[0]).isKept)
+        #expect(try await fixture.user(users[1]).isKept)
+    }
 }

@@ -103,12 +103,12 @@ extension Change {
             """
             INSERT INTO user_merges (tenant_id, id, winner_id, loser_id, created_at,
                 created_by_type, created_by_id, created_by_name, winner_status,
-                winner_signed_in_at, loser_status, identities, keys, accepted_invites,
+                winner_signed_in_at, winner_kept, loser_status, identities, keys, accepted_invites,
                 revoked_invites, addresses, carried, left_identities, left_aliases,
                 winner_email_key, winner_had_password)
             VALUES (\(tenant), \(UUID.ordered(at: now)), \(winner.id), \(loser.id), \(now),
                 \(actor.type), \(actor.id), \(actor.name), \(winner.status),
-                \(winner.lastSignInAt), \(loser.status), \(moved.identities), \(keyDocument),
+                \(winner.lastSignInAt), \(winner.isKept), \(loser.status), \(moved.identities), \(keyDocument),
                 \(moved.invites), ARRAY(SELECT id FROM invites WHERE tenant_id = \(tenant)
                     AND email_key = \(loser.emailKey) AND status = 'pending'), \(moved.addresses),
                 \(moved.carried),
@@ -228,7 +228,7 @@ extension Change {
             """)
     }
 
-    /// Role, name, password and PIN stay the winner's own.
+    /// Role, name, password and PIN stay the winner's own; who of the two is to be kept is kept.
     private func settle(
         _ winner: UserRow, after loser: UserRow
     ) async throws(PostgresError) {
@@ -236,6 +236,7 @@ extension Change {
             """
             UPDATE users SET status = \(loser.status == .active ? loser.status : winner.status),
                 last_sign_in_at = greatest(last_sign_in_at, \(loser.lastSignInAt)::timestamptz),
+                keep = keep OR \(loser.isKept),
                 version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(winner.id)
             """)
@@ -248,6 +249,7 @@ extension Change {
         changes = AuditChanges()
         changes.add("merged_ids", nil, loser.id.description)
         if loser.status == .active { changes.add("status", winner.status, loser.status) }
+        changes.add("keep", .bool(winner.isKept), .bool(winner.isKept || loser.isKept))
         try await audit(.userMerged, winner.target, changes)
     }
 }

@@ -253,6 +253,7 @@ extension Change {
         try await query(
             """
             UPDATE users u SET version = u.version + 1, updated_at = \(now),
+                keep = u.keep AND (m.winner_kept OR NOT \(loser.isKept)),
                 status = CASE WHEN u.status = 'active' AND m.winner_status = 'pending'
                     AND u.password_changed_at IS NULL AND NOT EXISTS (
                         SELECT 1 FROM identities i WHERE i.tenant_id = \(tenant)
