@@ -123,4 +123,27 @@ import Text
         #expect(try await !fixture.user(users[0]).isKept)
         #expect(try await fixture.user(users[1]).isKept)
     }
+
+    /// The end of the session, which notes its use, commits while the purge waits for it.
+    @Test func `a purge leaves no use of the user, though a session ends beside it`() async throws {
+        let fixture = try await InactivityFixture.make()
+        let user = try await fixture.users(1)[0]
+        _ = try await fixture.base.addSession(of: user.description)
+        let database = fixture.service.storage
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            try await fixture.scope.change(by: .system) { change in
+                try await change.query(
+                    "/* test */ DELETE FROM sessions WHERE tenant_id = \(change.tenant)")
+                group.addTask {
+                    try await fixture.scope.change(by: .system) { change in
+                        _ = try await change.purgeUser(change.lockUser(user), database: database)
+                    }
+                }
+                while try await !fixture.waitsForLock() { await Task.yield() }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await fixture.base.count("users WHERE id = \(user)") == 0)
+        #expect(try await fixture.base.count("user_uses") == 0)
+    }
 }

@@ -66,12 +66,13 @@ extension Change {
         try await query("SELECT user_search_drop(\(row.id))")
         try await query(
             "DELETE FROM invites WHERE tenant_id = \(tenant) AND accepted_user_id = \(row.id)")
+        try await query("DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(row.id)")
+        // Behind the user's sessions: one that another transaction ends leaves its last use.
         try await query(
             """
             DELETE FROM user_uses
             WHERE tenant_id = \(tenant) AND user_id = ANY (\(row.mergedIDs + [row.id]))
             """)
-        try await query("DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(row.id)")
         if others.isEmpty {
             try await query(
                 "DELETE FROM invites WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey)")
