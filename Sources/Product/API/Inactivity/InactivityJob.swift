@@ -62,6 +62,8 @@ private struct InactivityBatch {
     let cap: Int
     /// How many users may still be acted on.
     let left: Int
+    /// How many users may still be warned.
+    var warnings: Int
     var cursor: UUID?
     var results: [JobResult] = []
     var isOver = false
@@ -76,6 +78,7 @@ private struct InactivityBatch {
         cap = if let counted { counted } else { try await work.change.inactivityCap() }
         left = min(
             cap - (try await work.change.inactivityActs()), cap - work.job.done - work.job.failed)
+        warnings = try await work.change.warningsLeft(in: place.database)
         cursor = work.job.state["after"]?.string.flatMap { UUID($0) }
     }
 
@@ -108,23 +111,28 @@ private struct InactivityBatch {
         }
     }
 
+    /// Without mails left of the hour nobody is warned, and who is due for that waits for another
+    /// day.
     private func step(for facts: InactivityFacts) -> InactivityRule.Step? {
-        standing.rule.step(
+        let step = standing.rule.step(
             for: facts, since: standing.since, at: change.now, mails: place.services.sendsMail)
+        return step == .warn && warnings <= 0 ? nil : step
     }
 
     /// Asks once more under the user's lock: a sign-in of this moment counts. Nil: nothing is due.
-    private func act(on id: UUID) async throws -> JobResult? {
+    private mutating func act(on id: UUID) async throws -> JobResult? {
         guard
             let (row, facts) = try await change.lockInactive(
                 id, activeUntil: standing.latest(at: change.now)),
             let step = step(for: facts)
         else { return nil }
+        let batch = self
+        if step == .warn { warnings -= 1 }
         return try await work.row(number) {
             switch step {
-            case .warn: try await warn(row, facts)
-            case .suspend: try await apply(.suspend, to: row)
-            case .delete: try await apply(.delete, to: row)
+            case .warn: try await batch.warn(row, facts)
+            case .suspend: try await batch.apply(.suspend, to: row)
+            case .delete: try await batch.apply(.delete, to: row)
             }
         }
     }
@@ -136,7 +144,7 @@ private struct InactivityBatch {
             row,
             suspension: standing.rule.suspension(
                 of: facts, since: standing.since, warnedAt: change.now),
-            in: try place.database)
+            left: warnings, in: try place.database)
         return JobResult(
             row: number, isSent ? .done : .unchanged, code: isSent ? nil : "no_mail_server",
             detail: isSent ? "Warned by mail." : "Not warned: no mail server is set.",

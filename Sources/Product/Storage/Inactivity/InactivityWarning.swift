@@ -6,16 +6,20 @@ extension Change {
     /// Seconds for which the mail may wait for the mail server.
     private static let warningSeconds: Int64 = 7 * 86_400
 
+    /// How many users may still be warned within this hour. Ask once for a batch, and count down.
+    package func warningsLeft(in database: Database) async throws(PostgresError) -> Int {
+        database.sendsMail ? try await mailsLeft(.inactivityWarning) : Int.max
+    }
+
     /// Warns the user by mail, or notes that there is no mail server; whether the mail is sent.
-    /// `suspension`: when the account is suspended at the earliest; nil: never. Throws
-    /// `MailLimitReached`.
+    /// `suspension`: when the account is suspended at the earliest; nil: never. `left`: as in
+    /// `warningsLeft`. Throws `MailLimitReached`.
     package func warnOfInactivity(
-        _ row: UserRow, suspension: Timestamp?, in database: Database
+        _ row: UserRow, suspension: Timestamp?, left: Int, in database: Database
     ) async throws -> Bool {
         if database.sendsMail {
             let kind = OutgoingMail.Kind.inactivityWarning
-            try await checkMail(
-                kind, to: row.email, about: row.id, left: mailsLeft(kind), in: database)
+            try await checkMail(kind, to: row.email, about: row.id, left: left, in: database)
             try await post(
                 OutgoingMail(
                     kind, to: row.email, tenantName: try await tenantName(),
