@@ -47,4 +47,38 @@ import Text
         try await fixture.run(days: 1)
         #expect(try await fixture.audited("user.inactivity_warned") == 4)
     }
+
+    @Test func `a tenant whose day cannot begin keeps no other from it`() async throws {
+        let fixture = try await InactivityFixture.make()
+        let other = try await fixture.service.makeTenant("other")
+        try await fixture.service.storage.addUsers(1...1, to: other.id)
+        _ = try await fixture.users(1)
+        for slug in ["acme", "other"] {
+            for query in ["?dry_run=true", ""] {
+                let done = try await fixture.service.send(
+                    .put, "/v1/tenants/\(slug)/policy\(query)",
+                    json: #"{"inactivity":{"suspend_days":30}}"#,
+                    as: try await fixture.operator(.owner), fields: [Field("if-match", "*")])
+                #expect(done.status == 200, "\(done.text)")
+            }
+        }
+        let first = min(fixture.tenant, other.id)
+        let second = max(fixture.tenant, other.id)
+        let administrator = fixture.service.database.client(
+            as: fixture.service.database.administrator)
+        _ = try await administrator.query(
+            SQL(
+                raw: """
+                    ALTER TABLE inactivity_days
+                    ADD CONSTRAINT broken CHECK (tenant_id <> '\(first)')
+                    """))
+        fixture.advance(days: 30)
+        await #expect(throws: (any Error).self) {
+            try await fixture.service.composition.inactivity.round()
+        }
+        try await fixture.service.composition.jobs.round()
+        let rows = try await fixture.service.storage.scope(second).read(
+            "SELECT count(*) FROM users WHERE tenant_id = \(second) AND status = 'suspended'")
+        #expect(try #require(rows.first).get(0, as: Int.self) == 1)
+    }
 }

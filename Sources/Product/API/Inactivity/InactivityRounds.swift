@@ -13,14 +13,19 @@ package struct InactivityRounds: Sendable {
 
     package init(database: Database) { self.database = database }
 
+    /// A tenant whose day cannot begin is left for the next round, and its error is thrown after all
+    /// others.
     package func round() async throws {
         var last: UUID?
-        while true {
+        var failure: (any Error)?
+        repeat {
             let found = try await database.tenantsWithInactivity(after: last, limit: Self.tenants)
-            for tenant in found { try await beginDay(of: tenant) }
-            guard found.count == Self.tenants else { return }
-            last = found.last
-        }
+            for tenant in found {
+                do { try await beginDay(of: tenant) } catch { failure = error }
+            }
+            last = found.count == Self.tenants ? found.last : nil
+        } while last != nil
+        if let failure { throw failure }
     }
 
     /// A tenant with as many jobs as it may is looked at again in the next round.
