@@ -48,6 +48,52 @@ import Text
         #expect(try await fixture.audited("user.inactivity_warned") == 4)
     }
 
+    @Test func `a warning that the mail server never took is sent again, before a suspension`()
+        async throws
+    {
+        let fixture = try await InactivityFixture.make(mails: true)
+        let user = try await fixture.users(1)[0]
+        try await fixture.publish(Self.rule)
+        fixture.sink?.refuse("450 busy")
+        for _ in 0..<40 {
+            try await fixture.run(days: 1)
+            try await sendAll(fixture)
+        }
+        #expect(try await fixture.audited("user.inactivity_warned") > 1)
+        fixture.sink?.refuse(nil)
+        for _ in 0..<20 where fixture.sink?.mails.isEmpty == true {
+            try await fixture.run(days: 1)
+            try await sendAll(fixture)
+        }
+        #expect(fixture.sink?.mails.isEmpty == false)
+        let warnings = try await fixture.audited("user.inactivity_warned")
+        let last = try await fixture.scope.read(
+            "SELECT warned_at FROM inactive_users WHERE tenant_id = \(fixture.tenant)"
+        )[0].get(0, as: Timestamp.self)
+        let end = last.adding(seconds: 30 * InactivityFixture.day)
+        while fixture.clock.now.adding(seconds: InactivityFixture.day) < end {
+            try await fixture.run(days: 1)
+            try await sendAll(fixture)
+            #expect(try await fixture.status(user) == .active)
+        }
+        try await fixture.run(days: 1)
+        #expect(try await fixture.status(user) == .suspended)
+        #expect(try await fixture.audited("user.inactivity_warned") == warnings)
+    }
+
+    @Test func `an address that the mail server refuses for good was warned`() async throws {
+        let fixture = try await InactivityFixture.make(mails: true)
+        let user = try await fixture.users(1)[0]
+        try await fixture.publish(Self.rule)
+        fixture.sink?.refuse("550 no such user")
+        for _ in 0..<60 {
+            try await fixture.run(days: 1)
+            try await sendAll(fixture)
+        }
+        #expect(try await fixture.audited("user.inactivity_warned") == 1)
+        #expect(try await fixture.status(user) == .suspended)
+    }
+
     @Test func `a tenant whose day cannot begin keeps no other from it`() async throws {
         let fixture = try await InactivityFixture.make()
         let other = try await fixture.service.makeTenant("other")

@@ -59,7 +59,7 @@ package final class MailSender: Sendable {
         let message = MailTemplate(mail: mail.mail)
             .message(from: from, id: mail.id, date: database.clock())
         guard var message else {
-            return try await end(mail, "no address", "The address is not valid.")
+            return try await end(mail, "no address", "The address is not valid.", isRefused: true)
         }
         guard database.clock() < mail.mail.expiresAt else {
             return try await end(
@@ -70,7 +70,8 @@ package final class MailSender: Sendable {
             try await server.send(message)
         } catch {
             if error.isFinal || mail.attempts >= Database.mailAttempts {
-                return try await end(mail, error.words, error.reply ?? Self.unreached)
+                return try await end(
+                    mail, error.words, error.reply ?? Self.unreached, isRefused: error.isFinal)
             }
             try await database.retryMail(mail, failure: error.words)
             return tell(mail, error.words)
@@ -82,8 +83,10 @@ package final class MailSender: Sendable {
     private static let unreached = "The mail server could not be reached in several hours."
 
     /// `words`: what an invite shows of the failure.
-    private func end(_ mail: DueMail, _ failure: String?, _ words: String? = nil) async throws {
-        try await database.endMail(mail, failure: failure, words: words)
+    private func end(
+        _ mail: DueMail, _ failure: String?, _ words: String? = nil, isRefused: Bool = false
+    ) async throws {
+        try await database.endMail(mail, failure: failure, words: words, isRefused: isRefused)
         tell(mail, failure)
     }
 

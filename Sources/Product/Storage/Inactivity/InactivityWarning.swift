@@ -11,6 +11,15 @@ extension Change {
         database.sendsMail ? try await mailsLeft(.inactivityWarning) : Int.max
     }
 
+    /// The mail server never took the warning's mail: the user has to be warned again.
+    func noteUnsentWarning(of user: UUID) async throws(PostgresError) {
+        try await query(
+            """
+            UPDATE inactive_users SET by_mail = false
+            WHERE tenant_id = \(tenant) AND user_id = \(user)
+            """)
+    }
+
     /// Warns the user by mail, or notes that there is no mail server; whether the mail is sent.
     /// `suspension`: when the account is suspended at the earliest; nil: never. `left`: as in
     /// `warningsLeft`. Throws `MailLimitReached`.
