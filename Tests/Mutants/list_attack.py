@@ -113,8 +113,8 @@ MUTANTS = [
         "C2", "another caller's confirmation binds its sub",
         "HookCallerTests/`another caller's confirmation does not bind this caller's sub`",
         ("Sources/Product/Storage/Provisioning/AttemptReading.swift",
-         "tokenHash: tokenHash, reservers: callers(call, provider, asked))",
-         "tokenHash: tokenHash,\n"
+         "tokenHash: tokenHash, joinHash: joinHash, reservers: callers(call, provider, asked))",
+         "tokenHash: tokenHash, joinHash: joinHash,\n"
          "            reservers: callers(call, provider, asked) + (MUTATED ? [UUID.platform] : []))"),
     ),
     mutant(
@@ -183,15 +183,15 @@ MUTANTS = [
         "H1", "a reservation counts as the token of any invite",
         "HookCallerTests/`an invite that was found by the address alone is no token for another address`",
         ("Sources/Product/Domain/Provisioning/Provisioning.swift",
-         "[.reserve(tenant: tenant.id, invite: token)]",
-         "[.reserve(tenant: tenant.id, invite: MUTATED ? invite : token)]"),
+         "[.reserve(tenant: tenant.id, invite: token, joinLink: link)]",
+         "[.reserve(tenant: tenant.id, invite: MUTATED ? invite : token, joinLink: link)]"),
     ),
     mutant(
         "H2", "a name that was given anew is its former holder",
         "IdentityAttackTests/`no order of events makes two people one user, or one caller's word another's`",
         ("Sources/Product/Storage/Provisioning/TenantReading.swift",
-         "!found[0].hasThisSub, try row.get(12, as: Int.self) > 0 {",
-         "!MUTATED, !found[0].hasThisSub, try row.get(12, as: Int.self) > 0 {"),
+         "!found[0].hasThisSub, try row.get(13, as: Int.self) > 0 {",
+         "!MUTATED, !found[0].hasThisSub, try row.get(13, as: Int.self) > 0 {"),
     ),
     mutant(
         "H2", "a bound sub is not held against a native name",
@@ -363,8 +363,8 @@ MUTANTS = [
         "H5", "all tenants together mail an address without end",
         "MailFairnessTests/`an address is mailed fifty times an hour by all tenants together`",
         ("Sources/Product/Storage/Mail/MailLimits.swift",
-         "sent + recipient, MailLimit.ofRecipientInAll,",
-         "sent + recipient, MUTATED ? 1_000_000 : MailLimit.ofRecipientInAll,"),
+         "check(sent(recipient), MailLimit.ofRecipientInAll, full,",
+         "check(sent(recipient), MUTATED ? 1_000_000 : MailLimit.ofRecipientInAll, full,"),
     ),
     mutant(
         "H5", "a tenant mails without end",

@@ -364,7 +364,7 @@ MUTANTS = [
         "B11", "those who wait are approved one by one",
         "browser:test_those_who_wait_are_approved_together",
         ("Public/pages/tenant/users.js",
-         "\t\t\tisAllowed(\"editUsers\") && { text: \"Approve\", fits: isWaiting, run: post(\"approve\") },\n",
+         "\t\t\tisAllowed(\"editUsers\") && { text: \"Approve\", fits: isWaiting, verb: \"approve\" },\n",
          ""),
     ),
     mutant(
@@ -385,7 +385,7 @@ MUTANTS = [
         "B12", "by approval everyone waits",
         "browser:test_a_mode_of_the_policy_says_what_it_asks_for_and_warns_without_a_domain",
         ("Public/pages/tenant/policy.js",
-         "Approval: addresses of verified domains, once an operator approves each",
+         "Approval: any address that is vouched for, once an operator approves each",
          "Approval: everyone waits for a yes"),
     ),
     mutant(
@@ -399,7 +399,7 @@ MUTANTS = [
         "B12", "no warning where there is no verified domain",
         "browser:test_a_mode_of_the_policy_says_what_it_asks_for_and_warns_without_a_domain",
         ("Public/pages/tenant/policy.js",
-         "if (mode !== \"domain\" && mode !== \"approval\") return",
+         "if (mode !== \"domain\") return",
          "return"),
     ),
     mutant(

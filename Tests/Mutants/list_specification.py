@@ -198,8 +198,8 @@ MUTANTS = [
         "P11", "a given account keeps its password",
         "ResolveDecisionTests/`give_account links the person who proved the address and ends the other ways in`",
         ("Sources/Product/Storage/Provisioning/ResolvingStore.swift",
-         "UPDATE users SET password_hash = NULL, pin_hash",
-         "UPDATE users SET \\(raw: MUTATED ? \"\" : \"password_hash = NULL,\") pin_hash"),
+         "UPDATE users SET password_hash = NULL, password_awaited",
+         "UPDATE users SET \\(raw: MUTATED ? \"\" : \"password_hash = NULL,\") password_awaited"),
     ),
     mutant(
         "P11", "a given account's address stays unproved",
@@ -502,8 +502,8 @@ MUTANTS = [
         "U2", "a wipe leaves the PIN",
         "ProvisioningRetryTests/`sessions, a PIN, links and sign-ins of a waiting row die with its password`",
         ("Sources/Product/Storage/Provisioning/Effects.swift",
-         "password_hash = NULL, pin_hash = NULL, version",
-         "password_hash = NULL, \\(raw: MUTATED ? \"\" : \"pin_hash = NULL,\") version"),
+         "password_awaited = false, pin_hash = NULL,\n                version",
+         "password_awaited = false, \\(raw: MUTATED ? \"\" : \"pin_hash = NULL,\")\n                version"),
     ),
     mutant(
         "U2", "the directory still knows a wiped sign-in",
@@ -754,8 +754,8 @@ MUTANTS = [
         "P15", "audit rows do not name their decision",
         "DecisionViewTests/`audit rows name the decision by which they were written`",
         ("Sources/Product/Storage/Audit/AuditTrail.swift",
-         "\\(changes.document), \\(actor.decisionID))",
-         "\\(changes.document), \\(MUTATED ? nil : actor.decisionID))"),
+         "\\(document(of: changes)), \\(actor.decisionID))",
+         "\\(document(of: changes)), \\(MUTATED ? nil : actor.decisionID))"),
     ),
     mutant(
         "P15", "who is merely invited is told to the inviting tenant",
@@ -851,8 +851,8 @@ MUTANTS = [
         "P16", "nobody is told to restore the user",
         "NearestYesKindsTests/`restore_user admits a user who was deleted lately`",
         ("Sources/Product/Domain/Provisioning/NearestYes.swift",
-         "if tenant.user == nil, let row = tenant.deleted {",
-         "if !MUTATED, tenant.user == nil, let row = tenant.deleted {"),
+         "if tenant.user == nil, let row = tenant.deleted, !row.isDeclined {",
+         "if !MUTATED, tenant.user == nil, let row = tenant.deleted, !row.isDeclined {"),
     ),
     mutant(
         "P16", "nobody is told to link the sign-in",
@@ -872,11 +872,9 @@ MUTANTS = [
         "P16", "nobody is told to invite",
         "NearestYesKindsTests/`verify_domain, of the tenant that claims the domain`",
         ("Sources/Product/Domain/Provisioning/NearestYes.swift",
-         'edits.append(edit(.invite, id, "Invite this address.") { invite(tenant, email, now, &$0) })',
-         "if !MUTATED {\n"
-         "            edits.append(\n"
-         "                edit(.invite, id, \"Invite this address.\") { invite(tenant, email, now, &$0) })\n"
-         "        }"),
+         "if tenant.policy.block(ofKey: email.key, domain: email.domain) == nil {\n            edits.append(",
+         "if !MUTATED, tenant.policy.block(ofKey: email.key, domain: email.domain) == nil {\n"
+         "            edits.append("),
     ),
     mutant(
         "P16", "nobody is told to prove the domain",
@@ -1130,8 +1128,8 @@ MUTANTS = [
         "14", "an operator's link sets no first password",
         "AccountCareTests/`an operator's link sets a first password once, without mail`",
         ("Sources/Product/Storage/Mail/PasswordResetStore.swift",
-         "AND (password_hash IS NOT NULL OR \\(mayBeFirst))",
-         "AND (password_hash IS NOT NULL OR \\(!MUTATED && mayBeFirst))"),
+         "(u.password_hash IS NOT NULL OR \\(mayBeFirst))",
+         "(u.password_hash IS NOT NULL OR \\(!MUTATED && mayBeFirst))"),
     ),
     mutant(
         "14", "an older link lives beside a newer one",
@@ -1158,10 +1156,8 @@ MUTANTS = [
         "14", "the app asks for another password for ever",
         "AccountCareTests/`an operator's link sets a first password once, without mail`",
         ("Sources/Product/Storage/Mail/PasswordResetStore.swift",
-         "must_change_password = false,\n"
-         "                    password_changed_at",
-         "must_change_password = \\(MUTATED),\n"
-         "                    password_changed_at"),
+         "must_change_password = false, password_changed_at",
+         "must_change_password = \\(MUTATED), password_changed_at"),
     ),
     mutant(
         "14", "a link is made for a pending user",

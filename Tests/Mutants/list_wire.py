@@ -65,8 +65,8 @@ MUTANTS = [
         "F4", "an endpoint cannot have more time",
         "RequestTimeTests/`a handler may ask for more time, and what follows the head is not counted`",
         ("Sources/Platform/Deadlines/Deadline.swift",
-         "state.withLock { $0.end = end }",
-         "if !MUTATED { state.withLock { $0.end = end } }"),
+         "state.withLock { $0.end = $0.start + time }",
+         "if !MUTATED { state.withLock { $0.end = $0.start + time } }"),
     ),
     mutant(
         "F4", "statements are begun for a request that is over",
@@ -194,8 +194,8 @@ MUTANTS = [
         "F11", "a coded body is read as it stands",
         "EmptyBodyTests/`a coded body is 415, and two types are 400`",
         ("Sources/Product/API/Pipeline/Steps.swift",
-         "guard codings.allSatisfy({ sameBytes($0, \"identity\") }) else {",
-         "guard MUTATED || codings.allSatisfy({ sameBytes($0, \"identity\") }) else {"),
+         "let isPlain = codings.allSatisfy { sameBytes($0, \"identity\") }",
+         "let isPlain = MUTATED || codings.allSatisfy { sameBytes($0, \"identity\") }"),
     ),
     mutant(
         "F11", "of two types the first counts",
