@@ -49,6 +49,9 @@ package struct Services: Sendable {
     /// Waits without blocking a thread; returns at once unless the composition root sets it.
     package var pause: @Sendable (Duration) async -> Void = { _ in }
 
+    /// Requests that this process has answered; jobs give way to them.
+    package var answered: @Sendable () -> Int = { 0 }
+
     /// The kinds of jobs.
     package var jobKinds = JobKinds.all
 

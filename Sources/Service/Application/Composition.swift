@@ -106,6 +106,7 @@ package struct Composition: Sendable {
             database: core.database, passwords: core.passwords, publicURL: core.publicURL,
             providerDocuments: core.documents)
         services.onVerification = { metrics.record($0) }
+        services.answered = { metrics.answered }
         services.onBounce = { metrics.record($0) }
         services.sendsMail = externalServices.mail != nil
         let resolver = TXTResolver(server: externalServices.nameServer)

@@ -64,8 +64,9 @@ package final class JobRunner: Sendable {
         var job = taken
         var mark = start
         var single = taken.attempts >= Self.cautious ? kind.batch : 0
+        let rest = JobRest(services: services)
         while true {
-            let began = clock.now
+            let (began, before) = (clock.now, services.answered())
             let row = try await guarded(job) {
                 try await self.batch(of: job, kind, isSingle: single > 0, worked: began - mark)
             }
@@ -73,6 +74,9 @@ package final class JobRunner: Sendable {
             mark = began
             guard let row, row.status == .running else { return }
             job = row
+            if !stops {
+                await rest.after(clock.now - began, answered: services.answered() - before)
+            }
             if stops || clock.now - start > Self.slice {
                 return try await database.yieldJob(job)
             }

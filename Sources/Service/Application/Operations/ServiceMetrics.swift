@@ -5,6 +5,7 @@ import Observability
 import Postgres
 import Serving
 import Storage
+import Synchronization
 
 /// The service's metrics for `/metrics`. Every label has a closed set of values: routes are
 /// templates, never paths.
@@ -29,6 +30,7 @@ package final class ServiceMetrics: Sendable {
     let revocationWaits: Histogram
     private let rounds: Counter
     private let memory: ProcessMeasures
+    private let total = Atomic<Int>(0)
 
     private static let noRoute = "none"
     static let preflight = "preflight"
@@ -144,7 +146,11 @@ package final class ServiceMetrics: Sendable {
         return answer
     }
 
+    /// Requests that this process has answered.
+    var answered: Int { total.load(ordering: .relaxed) }
+
     private func count(_ status: Int, _ route: Route) {
+        total.wrappingAdd(1, ordering: .relaxed)
         route.classes[(1...5).contains(status / 100) ? status / 100 - 1 : 4].increment()
     }
 

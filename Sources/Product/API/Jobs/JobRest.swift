@@ -1,0 +1,32 @@
+/// How a job gives way to requests. A batch keeps a processor and the database busy, and a request that
+/// meets it waits longer; so while requests come, batches have a small part of the time.
+struct JobRest: Sendable {
+    /// Requests a second from which on this process counts as busy: fewer are those of one who
+    /// watches the job.
+    static let busy = 20
+    /// Of each batch's time, while it is.
+    static let times = 9
+    /// However long the batch took.
+    static let most: Duration = .seconds(2)
+    /// After each so long part it is looked whether requests still come.
+    static let part: Duration = .milliseconds(100)
+
+    let services: Services
+
+    /// Rests for a batch that took `time`, during which the process answered so many requests.
+    func after(_ time: Duration, answered: Int) async {
+        var left = min(time * Self.times, Self.most)
+        var (seen, during) = (answered, time)
+        while left > .zero, Self.isBusy(seen, in: during) {
+            let part = min(left, Self.part)
+            let before = services.answered()
+            await services.pause(part)
+            left -= part
+            (seen, during) = (services.answered() - before, part)
+        }
+    }
+
+    static func isBusy(_ requests: Int, in time: Duration) -> Bool {
+        Double(requests) >= Double(busy) * (time / .seconds(1))
+    }
+}

@@ -1,0 +1,49 @@
+import Storage
+import Synchronization
+import Testing
+
+@testable import API
+
+/// A job gives way to requests.
+struct JobRestTests {
+    /// Rests after a batch of 100 ms; `requests` are answered during each of the parts, the first
+    /// during the batch.
+    private func rested(
+        _ requests: [Int], after time: Duration = .milliseconds(100)
+    ) async -> Duration {
+        let state = Mutex((rested: Duration.zero, answered: 0, at: 1))
+        var services = Services()
+        services.answered = { state.withLock { $0.answered } }
+        services.pause = { time in
+            state.withLock {
+                $0.rested += time
+                $0.answered += $0.at < requests.count ? requests[$0.at] : 0
+                $0.at += 1
+            }
+        }
+        await JobRest(services: services).after(time, answered: requests[0])
+        return state.withLock { $0.rested }
+    }
+
+    @Test func `without requests it goes on at once`() async {
+        #expect(await rested([0, 50, 50]) == .zero)
+        #expect(await rested([1, 50, 50]) == .zero)
+    }
+
+    @Test func `while requests come a batch has a tenth of the time`() async {
+        #expect(await rested(Array(repeating: 50, count: 20)) == .milliseconds(900))
+    }
+
+    @Test func `the rest ends when the requests do`() async {
+        #expect(await rested([50, 50, 0, 50, 50]) == .milliseconds(200))
+    }
+
+    @Test func `a long batch does not rest for longer than two seconds`() async {
+        let requests = [2000] + Array(repeating: 50, count: 40)
+        #expect(await rested(requests, after: .seconds(10)) == .seconds(2))
+    }
+
+    @Test func `who watches a job alone does not slow it down`() {
+        #expect(JobRest.isBusy(20, in: .seconds(1)) && !JobRest.isBusy(19, in: .seconds(1)))
+    }
+}
