@@ -111,7 +111,7 @@ private struct InactivityBatch {
         }
     }
 
-    /// Without mails left of the hour nobody is warned, and who is due for that waits for another
+    /// Without mails left of the hour no one is warned, and who is due for that waits for another
     /// day.
     private func step(for facts: InactivityFacts) -> InactivityRule.Step? {
         let step = standing.rule.step(

@@ -128,7 +128,9 @@ package struct PersonTable: Sendable {
             hiding: [
                 "winner_id", "loser_id", "identities", "keys", "accepted_invites",
                 "revoked_invites", "addresses", "carried", "left_identities", "left_aliases",
-                "winner_status", "winner_signed_in_at", "winner_email_key", "loser_status", "ended",
+                "winner_status", "winner_signed_in_at", "winner_kept", "winner_had_password",
+                "winner_email_key",
+                "loser_status", "ended",
             ], by: "created_at, id", doneBy: ["created_by"]
         ) { done("created_by", by: $0) },
         PersonTable("audit_events", .redacted, by: "id", doneBy: ["actor"]) { records in
