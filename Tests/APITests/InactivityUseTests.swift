@@ -64,7 +64,7 @@ import Text
             _ = try await fixture.send(.post, "", json: #"{"email":"ann@acme.example"}"#)
         }
         try await importing(
-            #"{"email":"ann@acme.example","password_hash":"$2b$10$"#
+            #"{"email":"ann@acme.example","email_verified":true,"password_hash":"$2b$10$"#
                 + #"abcdefghijklmnopqrstuuREtd3VJD2QVZbuFskFSLk6eRIrQoOS1"}"#, fixture)
         try await expectDays(of: "ann@acme.example", fixture)
     }
