@@ -194,11 +194,9 @@ MUTANTS = [
         "B6", "every id is a decision's first",
         "browser:test_a_pasted_id_opens_what_it_is_of_and_nothing_else_is_made_up",
         ("Public/lib/palette.js",
-         "wantsFirst = false\n"
-         "\t\tdraw(known, {",
-         "wantsFirst = false\n"
-         "\t\tif (UUID.test(text)) known.unshift(entry(\"Decision\", \"branch\", text, `decisions/${text}`))\n"
-         "\t\tdraw(known, {"),
+         "draw(known, { isLooking",
+         "if (UUID.test(text)) known.unshift(entry(\"Decision\", \"branch\", text, `decisions/${text}`))\n"
+         "\t\tdraw(known, { isLooking"),
     ),
     mutant(
         "B6", "Enter before the answer opens nothing",

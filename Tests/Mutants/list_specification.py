@@ -456,8 +456,8 @@ MUTANTS = [
         "P11", "a later letter replaces the earlier",
         "GivenAccountTests/`every address of the account gets mails for three days`",
         ("Sources/Product/API/Provisioning/ResolveEndpoint.swift",
-         "about: UUID.random(), in: database)",
-         "about: MUTATED ? resolved.user.id : UUID.random(), in: database)"),
+         "about: UUID.random(), of: [resolved.user.id], in: database)",
+         "about: MUTATED ? resolved.user.id : UUID.random(), of: [resolved.user.id], in: database)"),
     ),
     mutant(
         "P11", "the letter of a given account is tried for an hour",
