@@ -181,6 +181,7 @@ struct RouteRight: Sendable {
 
     private static let origins: [RouteRight] = [
         .init("GET \(acme)/cors-origins", "yyy-yy--", "cors:read"),
+        .init("GET \(acme)/cors-origins/refused", "yyy-yy--", "cors:read"),
         .init("POST \(acme)/cors-origins", "yyy-----", "cors:write"),
         .init("PUT \(acme)/cors-origins", "yyy-----", "cors:write"),
         .init("DELETE \(acme)/cors-origins/{id}", "yyy-----", "cors:write"),

@@ -17,6 +17,7 @@ import Text
         "attribute_schemas",
         "user_attributes", "join_links", "jobs", "job_rows", "imports", "import_rows",
         "import_keys", "user_uses", "inactive_users", "inactivity_days", "policy_trials",
+        "refused_origins",
     ]
     static let directoryTables = [
         "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",

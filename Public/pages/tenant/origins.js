@@ -1,7 +1,8 @@
 import { form } from "../../lib/form.js"
 import {
-	append, card, createdColumn, formDialog, h, isAllowed, list, liveRegion, note, noValue, replaceContent, runAct, t,
-	tickField, timeColumn, toast, undoable, userText, words,
+	api, append, button, card, createdColumn, dataTable, formatNumber, formDialog, h, isAllowed, list, liveRegion,
+	loadPart, lookalikeNote, note, noValue, redraw, replaceContent, runAct, t, tickField, timeColumn, timeNode, toast,
+	undoable, userText, waitBriefly, words,
 } from "../../lib/ui.js"
 
 export default async page => {
@@ -22,8 +23,35 @@ export default async page => {
 		actions: isAllowed("writeOrigins")
 			&& ((one, reload) => [{ text: "Remove", run: () => remove(path, one, reload) }]),
 	})
-	if (!page.isGone) append(page.body, tester(page))
+	if (page.isGone) return
+	const refused = h("div")
+	append(page.body, [refused, tester(page)])
+	await waitBriefly(drawRefused(refused, path))
 }
+
+const drawRefused = (node, path) => loadPart(node, async () => {
+	const { items } = await api(`${path}/refused`)
+	const count = ({ count, paths }) => [formatNumber(count), h("span.sub", paths.join(", "))]
+	replaceContent(node, items.length ? card(
+		"Refused in the last 24 hours",
+		h("p.muted", "Whoever can send a request can cause a line here: allow what you know."),
+		dataTable("Refused in the last 24 hours", ["Origin", "Requests", "Last", ""], items.map(one => [
+			[userText(one.origin, "code.main"), lookalikeNote(one.origin)], count(one), timeNode(one.last_seen),
+			isAllowed("writeOrigins") && button("Allow", () => allow(one, path), { look: ".tiny", name: one.origin }),
+		])),
+	) : "")
+})
+
+/** Never with cookies: who can send a request with this origin is not known to be the site. */
+const allow = ({ origin }, path) => formDialog({
+	title: t`Allow ${origin}?`, submit: "Allow", draft: null, fields: [["label", "Label"]],
+	lead: [
+		"Anybody can cause this line, by a request that names the origin. Allow it only if you know whose it is. "
+			+ "Cookies stay refused.",
+		lookalikeNote(origin),
+	],
+	request: values => [path, { body: { origin, ...values } }], said: t`${origin} is allowed`, after: redraw,
+})
 
 async function remove(path, one, reload) {
 	const { origin, credentials, label, expires_at } = one

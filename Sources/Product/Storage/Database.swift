@@ -26,6 +26,8 @@ package struct Database: Sendable {
     /// Uses of keys that are counted here and not yet written.
     package let keyUses = KeyUses()
     let signIns = SignIns()
+    /// Origins that were refused here and are not yet written.
+    package let refusedOrigins = RefusedOrigins()
     /// How much each credential has stored under its Idempotency-Keys.
     package let storedResponses = IdempotencyQuota()
     /// This process among the others on the database.

@@ -19,6 +19,8 @@ package struct Retention: Sendable, Equatable {
 
     /// How often a key was used, by the day.
     package var uses: Int64 = 90 * 86_400
+    /// Origins that were refused.
+    package var refusedOrigins: Int64 = 7 * 86_400
     /// Sign-ins that failed before the rules were asked.
     package var failedSignIns: Int64 = 7 * 86_400
 
@@ -80,6 +82,7 @@ struct EndedRows: Sendable {
         EndedRows(table: "tombstones", kind: .tenant, column: "expires_at") { _ in 0 },
         EndedRows(table: "password_resets", kind: .tenant, column: "expires_at") { $0.tokens },
         EndedRows(table: "api_key_uses", kind: .tenant, column: "day") { $0.uses },
+        EndedRows(table: "refused_origins", kind: .tenant, column: "hour") { $0.refusedOrigins },
         EndedRows(table: "failed_sign_ins", kind: .tenant, column: "created_at") {
             $0.failedSignIns
         },

@@ -8,7 +8,7 @@ import Text
 enum CORSOriginEndpoints {
     static let all: [Endpoint] = [
         list, create, replace, delete, platformList, platformCreate, platformDelete,
-        CORSEvaluation.endpoint, ProxyDecision.endpoint,
+        RefusedOriginEndpoint.endpoint, CORSEvaluation.endpoint, ProxyDecision.endpoint,
     ]
 
     private static let path = "/v1/tenants/{tenant}/cors-origins"

@@ -37,7 +37,9 @@ package struct CORSPolicyEnforcer: Sendable {
         if owner == .credential, !asked.isPreflight, let tenant = Self.tokenTenant(request) {
             holder = .tenant(tenant)
         }
-        return Self.verdict(try await decide(asked, holder, own: own(of: request)))
+        let path = match?.pattern.description ?? ""
+        return Self.verdict(
+            try await decide(asked, holder, own: own(of: request), noting: path))
     }
 
     /// Includes a bound host's own pages at its own mount: the host is verified to be the client's.
@@ -65,9 +67,11 @@ package struct CORSPolicyEnforcer: Sendable {
     }
 
     /// The same for a request that was only described. `own`: canonical origins that count as ours
-    /// there; nil uses the service's own.
+    /// there; nil uses the service's own. `noting`: the request was really made, for a path of this
+    /// template or for none (empty), and its tenant is told of an origin that is not listed.
     func decide(
-        _ asked: CORSRequest, _ holder: Database.CORSOwner, own: [String]? = nil
+        _ asked: CORSRequest, _ holder: Database.CORSOwner, own: [String]? = nil,
+        noting path: String? = nil
     ) async throws -> CORSDecision {
         let own = own ?? self.own
         let now = database.clock()
@@ -82,7 +86,11 @@ package struct CORSPolicyEnforcer: Sendable {
         let policy = CORSPolicy(
             own: own, rows: found.rows, devOrigins: found.devOrigins,
             privateNetwork: found.privateNetwork, isSuspended: found.tenantStatus == .suspended)
-        return policy.decide(asked, at: now)
+        let decision = policy.decide(asked, at: now)
+        if decision.reason == .notListed, let path, let tenant = found.tenant {
+            database.refusedOrigins.note(text, of: tenant, path: path, at: now)
+        }
+        return decision
     }
 
     /// The origin and the wildcard that would allow it.

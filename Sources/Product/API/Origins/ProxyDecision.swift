@@ -38,7 +38,8 @@ package enum ProxyDecision {
         let enforcer = CORSPolicyEnforcer(
             database: try services.database, publicURL: services.publicURL)
         let holder = try await holder(call)
-        let decision = try await enforcer.decide(try question(call), holder)
+        let decision = try await enforcer.decide(
+            try question(call), holder, noting: "")
         var response: Response
         if decision.allowed {
             response = .ok(

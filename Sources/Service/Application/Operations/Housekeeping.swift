@@ -26,6 +26,7 @@ struct Housekeeping: Sendable {
     func write() async {
         await database.writeKeyUses()
         await database.writeSignIns()
+        await database.writeRefusedOrigins()
         // If the count fails, the metric keeps its last value.
         if let mails = try? await database.waitingMail() { metrics.mailWaits(mails) }
     }

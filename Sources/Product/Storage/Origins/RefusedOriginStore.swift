@@ -1,0 +1,97 @@
+import Domain
+import Postgres
+import Text
+
+/// A refused origin, over the hours that were asked for.
+package struct RefusedOriginRow: Sendable {
+    package var origin: String
+    package var count: Int
+    package var firstSeen: Timestamp
+    package var lastSeen: Timestamp
+    /// Templates of paths, at most three.
+    package var paths: [String]
+}
+
+extension Database {
+    /// Writes what was counted; what cannot be written is lost, as it decides nothing.
+    package func writeRefusedOrigins() async {
+        for (tenant, batch) in refusedOrigins.take() {
+            do {
+                try await write(batch, of: tenant)
+            } catch {
+                // The database is away for the others, too.
+                if (error as? PostgresError)?.isUnavailable ?? false { return }
+            }
+        }
+    }
+
+    private func write(_ batch: RefusedOrigins.Batch, of tenant: UUID) async throws {
+        // One order for all writers prevents deadlocks.
+        let found = batch.sorted { $0.key < $1.key }
+        let hours = found.map {
+            Timestamp(microseconds: KeyUses.start(of: KeyUses.hour, $0.value.last))
+        }
+        let paths = found.map { $0.value.paths.joined(separator: " ") }
+        try await app.tenantTransaction(tenant) { transaction in
+            // Those from before a tenant's deletion are not written after its purge.
+            let lives = try await transaction.query(
+                "SELECT 1 FROM tenants WHERE id = \(tenant) AND status <> 'deleted' FOR KEY SHARE")
+            if lives.isEmpty { return }
+            try await transaction.query(
+                """
+                INSERT INTO refused_origins AS r (tenant_id, hour, origin, count, first_seen,
+                    last_seen, paths)
+                SELECT \(tenant), o.hour, o.origin, o.count, o.first_seen, o.last_seen,
+                    string_to_array(o.paths, ' ')
+                FROM unnest(\(hours)::timestamptz[], \(found.map(\.key))::text[],
+                    \(found.map { Int64($0.value.count) })::bigint[],
+                    \(found.map(\.value.first))::timestamptz[],
+                    \(found.map(\.value.last))::timestamptz[], \(paths)::text[])
+                    AS o (hour, origin, count, first_seen, last_seen, paths)
+                ON CONFLICT (tenant_id, hour, origin) DO UPDATE SET count = r.count + excluded.count,
+                    first_seen = least(r.first_seen, excluded.first_seen),
+                    last_seen = greatest(r.last_seen, excluded.last_seen),
+                    paths = (SELECT array_agg(p.path) FROM (
+                        SELECT DISTINCT path FROM unnest(r.paths || excluded.paths) AS all_of (path)
+                        LIMIT \(RefusedOrigins.paths)) AS p)
+                """)
+            for hour in Set(hours.map(\.microseconds)).map(Timestamp.init(microseconds:)) {
+                try await transaction.query(
+                    """
+                    DELETE FROM refused_origins WHERE tenant_id = \(tenant) AND hour = \(hour)
+                        AND origin = ANY (ARRAY(SELECT origin FROM refused_origins
+                            WHERE tenant_id = \(tenant) AND hour = \(hour)
+                            ORDER BY count DESC, last_seen DESC, origin
+                            OFFSET \(RefusedOrigins.ofTenant)))
+                    """)
+            }
+        }
+    }
+}
+
+extension TenantScope {
+    /// Those of the hour of `since` and later, the most frequent first; what this process has counted is
+    /// written before.
+    package func refusedOrigins(since: Timestamp, limit: Int) async throws -> [RefusedOriginRow] {
+        await database.writeRefusedOrigins()
+        let from = Timestamp(microseconds: KeyUses.start(of: KeyUses.hour, since))
+        return try await read(
+            """
+            SELECT o.origin, o.count, o.first_seen, o.last_seen, array_to_string(ARRAY(
+                    SELECT DISTINCT p.path FROM refused_origins r, unnest(r.paths) AS p (path)
+                    WHERE r.tenant_id = \(tenant) AND r.hour >= \(from) AND r.origin = o.origin
+                    ORDER BY p.path LIMIT \(RefusedOrigins.paths)), ' ')
+            FROM (SELECT origin, sum(count)::bigint AS count, min(first_seen) AS first_seen,
+                    max(last_seen) AS last_seen
+                FROM refused_origins WHERE tenant_id = \(tenant) AND hour >= \(from)
+                GROUP BY origin ORDER BY 2 DESC, 4 DESC, 1 LIMIT \(limit)) AS o
+            ORDER BY o.count DESC, o.last_seen DESC, o.origin
+            """
+        ).all { row throws(PostgresError) in
+            RefusedOriginRow(
+                origin: try row.get(0), count: try row.get(1), firstSeen: try row.get(2),
+                lastSeen: try row.get(3),
+                paths: try row.get(4, as: String.self).split(separator: " ").map(String.init))
+        }
+    }
+}
