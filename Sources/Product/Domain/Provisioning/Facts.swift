@@ -48,6 +48,8 @@ package struct UserFacts: Sendable, Equatable {
     package var isAddressProved: Bool
     /// nil unless the user is deleted.
     package var deletedAt: Timestamp?
+    /// Found by an address that it had before: who has that address now may be another person.
+    package var isByFormerAddress = false
     /// A deleted row whose person waited for approval and was declined: never a user.
     package var isDeclined: Bool
 

@@ -39,17 +39,25 @@ extension Change {
         return users
     }
 
-    /// The user who recently had the address: no other user has it or gets it.
+    /// The user who recently had the address: no other user has it or gets it. The proved address of a
+    /// user who was merged into this one is this one's own.
     func formerHolder(of emailKey: String) async throws(PostgresError) -> UserFacts? {
         let rows = try await query(
             """
-            SELECT \(Self.userFacts(of: tenant)) FROM former_addresses f
+            SELECT \(Self.userFacts(of: tenant)), EXISTS (SELECT 1 FROM users l
+                WHERE l.tenant_id = \(tenant) AND l.email_key = f.email_key
+                    AND l.status = 'merged' AND l.email_verified_at IS NOT NULL)
+            FROM former_addresses f
             JOIN users u ON u.tenant_id = \(tenant) AND u.id = f.user_id
             WHERE f.tenant_id = \(tenant) AND f.email_key = \(emailKey)
                 AND f.expires_at > \(now) AND u.status <> 'deleted'
             \(locking("FOR UPDATE OF u"))
             """)
-        return try rows.first.map { row throws(PostgresError) in try Self.user(row, from: 0) }
+        return try rows.first.map { row throws(PostgresError) in
+            var user = try Self.user(row, from: 0)
+            user.isByFormerAddress = try !row.get(9, as: Bool.self)
+            return user
+        }
     }
 
     /// The identity of a key. A native user name is its user's choice and may be reused, so a

@@ -26,10 +26,10 @@ extension Evaluation {
     }
 
     /// Allowed by a grant, or by an issuer that owns the address. If the account's address was
-    /// never proved, its user may be another person than the address's owner.
+    /// never proved, or was given up, its user may be another person than the address's owner.
     func mayTakeAnother(_ user: UserFacts, in tenant: TenantFacts) -> Bool {
         if let grant = facts.linkGrant, grant.opens(user.id, at: now) { return true }
         return tenant.policy.autoLink == .authoritative && addressTrust == .authoritative
-            && user.isAddressProved
+            && user.isAddressProved && !user.isByFormerAddress
     }
 }
