@@ -107,7 +107,8 @@ enum InviteAcceptanceEndpoints {
             .returnAddress(of: .invite(TenantToken.hash(token)))
         var answer = Response.ok(
             .object([
-                .init("user", user.json), .init("tenant", tenant.json),
+                .init("user", user.withoutPrivate.json),
+                .init("tenant", tenant.withoutPrivate.json),
                 .init("return_to", .text(goesTo)),
             ]))
         answer.fields.append(Field("cache-control", "no-store"))

@@ -7,13 +7,14 @@ extension ProvisioningResult {
     /// The response of the generic hook, as text.
     var answerText: String { String(decoding: json().encoded(), as: UTF8.self) }
 
-    /// The response of the generic hook; with the trace, that of the dry run.
+    /// The response of the generic hook; with the trace, that of the dry run. It goes to hooks and to the
+    /// person: private attributes are for neither.
     func json(trace: JSONValue? = nil) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("outcome", .string(verdict.outcome.rawValue)),
             .init("reason", verdict.reason.map { .string($0.rawValue) } ?? .null),
-            .init("user", user?.json ?? .null),
-            .init("tenant", tenant?.json ?? .null),
+            .init("user", user?.withoutPrivate.json ?? .null),
+            .init("tenant", tenant?.withoutPrivate.json ?? .null),
             .init("identity_id", text(identityID)),
             .init("invite_id", text(verdict.inviteID)),
             .init("decision_id", text(decisionID)),

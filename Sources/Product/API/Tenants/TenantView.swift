@@ -28,6 +28,13 @@ extension TenantRow: JSONView {
 
     var etag: String { ETag.version(version) }
 
+    /// As people, their apps and hooks see it.
+    var withoutPrivate: TenantRow {
+        var row = self
+        row.hidesPrivate = true
+        return row
+    }
+
     /// As this caller may see it.
     func seen(by call: Call) -> TenantRow {
         var row = self

@@ -128,6 +128,13 @@ extension UserRow: UserView {
 }
 
 extension UserRow {
+    /// As people, their apps and hooks see it.
+    var withoutPrivate: UserRow {
+        var row = self
+        row.hidesPrivate = true
+        return row
+    }
+
     /// As this caller may see it.
     func seen(by call: Call) -> UserRow {
         var row = self
