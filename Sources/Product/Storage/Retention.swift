@@ -21,6 +21,8 @@ package struct Retention: Sendable, Equatable {
     package var uses: Int64 = 90 * 86_400
     /// Origins that were refused.
     package var refusedOrigins: Int64 = 7 * 86_400
+    /// Uploads whose jobs are paused; they are cancelled then.
+    package var pausedImports: Int64 = 7 * 86_400
     /// Sign-ins that failed before the rules were asked.
     package var failedSignIns: Int64 = 7 * 86_400
 

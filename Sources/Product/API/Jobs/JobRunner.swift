@@ -38,7 +38,7 @@ package final class JobRunner: Sendable {
     package func round() async throws {
         try await database.releaseJobs()
         while !stops, try await slice() {}
-        while !stops, try await database.removeImports() > 0 {}
+        if !stops { try await database.removeImports() }
     }
 
     /// One slice of the job that waits longest; false if there is none.
@@ -59,6 +59,7 @@ package final class JobRunner: Sendable {
             // A newer version of the service knows it.
             return try await database.yieldJob(taken, after: Database.jobLease)
         }
+        if taken.attempts >= Self.attempts { return try await fail(taken, kind) }
         let clock = ContinuousClock()
         let start = clock.now
         var job = taken
@@ -100,6 +101,12 @@ package final class JobRunner: Sendable {
             ended: { try await kind.ended($0, $1) })
     }
 
+    private func fail(_ job: JobRow, _ kind: any JobKind) async throws {
+        _ = try await database.failJob(job, reason: "internal_error") {
+            try await kind.ended($0, $1)
+        }
+    }
+
     /// A batch that failed is tried again after a while, by any runner.
     private func guarded(
         _ job: JobRow, _ batch: () async throws -> JobRow?
@@ -110,9 +117,7 @@ package final class JobRunner: Sendable {
             // The database is away, or it is not known what became of it: the lease decides.
             if StorageFailure(error) != nil { throw error }
             if job.attempts + 1 >= Self.attempts, let kind = kinds.named(job.kind) {
-                _ = try await database.failJob(job, reason: "internal_error") {
-                    try await kind.ended($0, $1)
-                }
+                try await fail(job, kind)
             } else {
                 try await database.yieldJob(job, after: Int64(job.attempts + 1), failed: true)
             }

@@ -4,6 +4,10 @@ import Text
 /// Removes imports that have ended and uploads that broke off, with their rows: in batches, since a large
 /// one outlasts every time limit of a transaction.
 extension Database {
+    /// Batches of one call, and of one import: a large one does not keep the others.
+    private static let batches = 10
+    private static let batchesOfOne = 5
+
     /// How many were removed; what is left of a large one waits for the next call.
     @discardableResult
     package func removeImports() async throws -> Int {
@@ -12,32 +16,59 @@ extension Database {
             SELECT tenant_id, id FROM imports WHERE expires_at <= \(clock())
             ORDER BY expires_at LIMIT \(Self.purgeBatch)
             """)
-        var (count, steps) = (0, 0)
+        var (count, left) = (0, Self.batches)
         for row in found {
             let (tenant, id): (UUID, UUID) = (try row.get(0), try row.get(1))
-            while steps < Self.sweepBatches {
-                steps += 1
-                let isGone = try await scope(tenant).change(by: .system) { change in
+            var step = ImportRemoval.more
+            var own = Self.batchesOfOne
+            while step == .more, own > 0, left > 0 {
+                (own, left) = (own - 1, left - 1)
+                step = try await scope(tenant).change(by: .system) { change in
                     try await change.removeRows(ofImport: id)
                 }
-                guard isGone else { continue }
-                count += 1
-                break
             }
+            if step == .done { count += 1 }
         }
         return count
     }
+
+    /// Cancels imports that are paused and were uploaded so many seconds ago: addresses and hashes must
+    /// not wait for ever.
+    package func cancelPausedImports(after seconds: Int64) async throws {
+        let found = try await platform.read(
+            """
+            SELECT j.tenant_id, j.id FROM imports i
+            JOIN jobs j ON j.tenant_id = i.tenant_id AND j.id = i.job_id
+            WHERE i.created_at <= \(clock().adding(seconds: -seconds)) AND j.status = 'paused'
+                AND NOT j.is_undoing LIMIT \(Self.purgeBatch)
+            """)
+        for row in found {
+            let (tenant, id): (UUID, UUID) = (try row.get(0), try row.get(1))
+            try await scope(tenant).change(by: .system) { change in
+                let job = try await change.lockJob(id)
+                guard job.status == .paused, !job.isUndoing else { return }
+                _ = try await change.cancelJob(job)
+                try await change.endImport(of: id)
+            }
+        }
+    }
+}
+
+/// What one batch of a removal left.
+enum ImportRemoval: Sendable {
+    case more, done
+    /// Another replica is at it, or it is gone.
+    case elsewhere
 }
 
 extension Change {
-    /// One batch; true if nothing is left, or another replica is at it.
-    func removeRows(ofImport id: UUID) async throws -> Bool {
+    func removeRows(ofImport id: UUID) async throws -> ImportRemoval {
         let held = try await query(
             """
             SELECT 1 FROM imports WHERE tenant_id = \(tenant) AND id = \(id)
                 AND expires_at <= \(now) FOR UPDATE SKIP LOCKED
             """)
-        if held.isEmpty { return true }
+        if held.isEmpty { return .elsewhere }
         for table in ["import_keys", "import_rows"] as [SQL] {
             let rows = try await query(
                 """
@@ -46,9 +77,9 @@ extension Change {
                     LIMIT \(Database.sweepBatch)))
                 """
             ).affected
-            guard rows < Database.sweepBatch else { return false }
+            guard rows < Database.sweepBatch else { return .more }
         }
         try await query("DELETE FROM imports WHERE tenant_id = \(tenant) AND id = \(id)")
-        return true
+        return .done
     }
 }

@@ -56,7 +56,8 @@ extension Database {
         }
     }
 
-    /// The job, if this runner is the one that gets it; a suspended tenant's is paused.
+    /// The job, if this runner is the one that gets it; a suspended tenant's is paused. A job that was
+    /// left running, as by a process that ended, counts as a batch that failed.
     package func takeJob(_ due: DueJob) async throws -> JobRow? {
         guard due.isTenantActive else {
             try await pauseJobOfSuspended(due)
@@ -67,6 +68,7 @@ extension Database {
             return try await scope(due.tenant).write(
                 """
                 UPDATE jobs SET status = 'running', fence = fence + 1, version = version + 1,
+                    attempts = attempts + CASE WHEN status = 'running' THEN 1 ELSE 0 END,
                     started_at = coalesce(started_at, \(now)),
                     due_at = \(now.adding(seconds: Self.jobLease))
                 WHERE tenant_id = \(due.tenant) AND id = (

@@ -56,7 +56,9 @@ extension Database {
             case .jobs:
                 guard let done = try await removeJobs(keptUntil: end) else { return false }
                 count = done
-            case .imports: count = try await removeImports()
+            case .imports:
+                try await cancelPausedImports(after: retention.pausedImports)
+                count = try await removeImports()
             case .tenants:
                 guard let done = try await purgeTenants(deletedBy: end) else { return false }
                 count = done
@@ -95,18 +97,7 @@ extension Database {
                     """
                 ).affected
             }
-            let found = try await change.query(
-                "SELECT decisions_remove(\(tenant), \(end), \(Self.sweepBatch))")
-            let count = try found.only { row throws(PostgresError) in
-                try row.get(0, as: Int.self)
-            }
-            if count > 0 {
-                var changes = AuditChanges()
-                changes.add("removed", .null, .int(count))
-                try await change.audit(
-                    .decisionsExpired, AuditTarget("tenant", tenant, "decisions"), changes)
-            }
-            return count
+            return try await change.removeDecisions(past: end)
         }
     }
 
@@ -126,5 +117,20 @@ extension Database {
         let rows = try await transaction.query(
             "SELECT pg_try_advisory_xact_lock(\(Self.sweepLock))")
         return try rows.first?.get(0, as: Bool.self) ?? false
+    }
+}
+
+extension Change {
+    /// One batch, with an audit event.
+    fileprivate func removeDecisions(past end: Timestamp) async throws -> Int {
+        let found = try await query(
+            "SELECT decisions_remove(\(tenant), \(end), \(Database.sweepBatch))")
+        let count = try found.only { row throws(PostgresError) in try row.get(0, as: Int.self) }
+        if count > 0 {
+            var changes = AuditChanges()
+            changes.add("removed", .null, .int(count))
+            try await audit(.decisionsExpired, AuditTarget("tenant", tenant, "decisions"), changes)
+        }
+        return count
     }
 }
