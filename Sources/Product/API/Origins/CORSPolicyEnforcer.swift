@@ -68,7 +68,7 @@ package struct CORSPolicyEnforcer: Sendable {
 
     /// The same for a request that was only described. `own`: canonical origins that count as ours
     /// there; nil uses the service's own. `noting`: the request was really made, for a path of this
-    /// template or for none (empty), and its tenant is told of an origin that is not listed.
+    /// template or for none (empty), and an origin that is not listed is noted for its tenant.
     func decide(
         _ asked: CORSRequest, _ holder: Database.CORSOwner, own: [String]? = nil,
         noting path: String? = nil

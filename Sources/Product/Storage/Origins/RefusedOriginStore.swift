@@ -27,45 +27,59 @@ extension Database {
 
     private func write(_ batch: RefusedOrigins.Batch, of tenant: UUID) async throws {
         // One order for all writers prevents deadlocks.
-        let found = batch.sorted { $0.key < $1.key }
-        let hours = found.map {
-            Timestamp(microseconds: KeyUses.start(of: KeyUses.hour, $0.value.last))
-        }
-        let paths = found.map { $0.value.paths.joined(separator: " ") }
+        let found = batch.sorted { $0.key < $1.key }.map { RefusedHour($0.key, $0.value) }
         try await app.tenantTransaction(tenant) { transaction in
             // Those from before a tenant's deletion are not written after its purge.
             let lives = try await transaction.query(
                 "SELECT 1 FROM tenants WHERE id = \(tenant) AND status <> 'deleted' FOR KEY SHARE")
             if lives.isEmpty { return }
-            try await transaction.query(
-                """
-                INSERT INTO refused_origins AS r (tenant_id, hour, origin, count, first_seen,
-                    last_seen, paths)
-                SELECT \(tenant), o.hour, o.origin, o.count, o.first_seen, o.last_seen,
-                    string_to_array(o.paths, ' ')
-                FROM unnest(\(hours)::timestamptz[], \(found.map(\.key))::text[],
-                    \(found.map { Int64($0.value.count) })::bigint[],
-                    \(found.map(\.value.first))::timestamptz[],
-                    \(found.map(\.value.last))::timestamptz[], \(paths)::text[])
-                    AS o (hour, origin, count, first_seen, last_seen, paths)
-                ON CONFLICT (tenant_id, hour, origin) DO UPDATE SET count = r.count + excluded.count,
-                    first_seen = least(r.first_seen, excluded.first_seen),
-                    last_seen = greatest(r.last_seen, excluded.last_seen),
-                    paths = (SELECT array_agg(p.path) FROM (
-                        SELECT DISTINCT path FROM unnest(r.paths || excluded.paths) AS all_of (path)
-                        LIMIT \(RefusedOrigins.paths)) AS p)
-                """)
-            for hour in Set(hours.map(\.microseconds)).map(Timestamp.init(microseconds:)) {
+            try await transaction.query(Self.storing(found, of: tenant))
+            for hour in Set(found.map(\.hour.microseconds)) {
                 try await transaction.query(
-                    """
-                    DELETE FROM refused_origins WHERE tenant_id = \(tenant) AND hour = \(hour)
-                        AND origin = ANY (ARRAY(SELECT origin FROM refused_origins
-                            WHERE tenant_id = \(tenant) AND hour = \(hour)
-                            ORDER BY count DESC, last_seen DESC, origin
-                            OFFSET \(RefusedOrigins.ofTenant)))
-                    """)
+                    Self.trimming(Timestamp(microseconds: hour), of: tenant))
             }
         }
+    }
+
+    private static func storing(_ found: [RefusedHour], of tenant: UUID) -> SQL {
+        """
+        INSERT INTO refused_origins AS r (tenant_id, hour, origin, count, first_seen, last_seen,
+            paths)
+        SELECT \(tenant), o.hour, o.origin, o.count, o.first_seen, o.last_seen,
+            string_to_array(o.paths, ' ')
+        FROM unnest(\(found.map(\.hour))::timestamptz[], \(found.map(\.origin))::text[],
+            \(found.map { Int64($0.seen.count) })::bigint[],
+            \(found.map(\.seen.first))::timestamptz[], \(found.map(\.seen.last))::timestamptz[],
+            \(found.map { $0.seen.paths.joined(separator: " ") })::text[])
+            AS o (hour, origin, count, first_seen, last_seen, paths)
+        ON CONFLICT (tenant_id, hour, origin) DO UPDATE SET count = r.count + excluded.count,
+            first_seen = least(r.first_seen, excluded.first_seen),
+            last_seen = greatest(r.last_seen, excluded.last_seen),
+            paths = ARRAY(SELECT DISTINCT p.path FROM unnest(r.paths || excluded.paths) AS p (path)
+                ORDER BY p.path LIMIT \(RefusedOrigins.paths))
+        """
+    }
+
+    private static func trimming(_ hour: Timestamp, of tenant: UUID) -> SQL {
+        """
+        DELETE FROM refused_origins WHERE tenant_id = \(tenant) AND hour = \(hour)
+            AND origin = ANY (ARRAY(SELECT origin FROM refused_origins
+                WHERE tenant_id = \(tenant) AND hour = \(hour)
+                ORDER BY count DESC, last_seen DESC, origin OFFSET \(RefusedOrigins.ofTenant)))
+        """
+    }
+}
+
+/// What was seen of an origin, with the hour that it counts in.
+private struct RefusedHour {
+    let hour: Timestamp
+    let origin: String
+    let seen: RefusedOrigins.Pending
+
+    init(_ origin: String, _ seen: RefusedOrigins.Pending) {
+        hour = Timestamp(microseconds: KeyUses.start(of: KeyUses.hour, seen.last))
+        self.origin = origin
+        self.seen = seen
     }
 }
 
