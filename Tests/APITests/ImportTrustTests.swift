@@ -122,6 +122,52 @@ import Text
         #expect(try await fixture.user("ann@x.example")["name"] == .string("Ann"))
     }
 
+    @Test func `a sign-in with an unverified address is linked by no one, and the tenant's word`()
+        async throws
+    {
+        let fixture = ImportFixture(base: try await UserFixture.make())
+        let answer = try await fixture.post(
+            "format=ndjson", #"{"email":"ann@x.example",\#(Self.signIn)}"#, as: .platformOwner)
+        #expect(answer.status == 202, "\(answer.text)")
+        try await fixture.run()
+        // So that giving the account to the owner of the address removes it.
+        #expect(
+            try await fixture.base.count("identities WHERE linked_by_type IS NULL AND tenants_word")
+                == 1)
+    }
+
+    @Test func `the undo leaves a proof behind which the person has signed in since`() async throws
+    {
+        let fixture = try await ImportFixture.make()
+        try await fixture.importing(#"{"email":"ann@x.example","name":"Ann"}"#)
+        let id = try await fixture.importing(
+            #"{"email":"ann@x.example","email_verified":true}"#, "format=ndjson&on_conflict=update")
+        _ = try await fixture.scope.write(
+            """
+            UPDATE users SET last_sign_in_at = now() WHERE tenant_id = \(fixture.tenant)
+                AND email_key = 'ann@x.example'
+            """)
+        #expect(try await fixture.undo(id).kept == 1)
+        #expect(try await secrets(of: "ann@x.example", fixture).isProved)
+    }
+
+    @Test func `an import that stays paused is cancelled, and nothing of it is kept`() async throws
+    {
+        let clock = TestClock()
+        let fixture = ImportFixture(base: try await UserFixture.make(clock: clock))
+        let answer = try await fixture.post("format=ndjson", #"{"email":"ann@x.example"}"#)
+        let job = try #require(answer.json["id"]?.string, "\(answer.text)")
+        let paused = try await fixture.service.send(
+            .post, "/v1/tenants/acme/jobs/\(job)/pause", json: "{}", as: .platformOwner)
+        #expect(paused.status == 200, "\(paused.text)")
+        for (days, left) in [(6, 1), (2, 0)] {
+            clock.advance(seconds: Int64(days) * 86_400)
+            _ = try await fixture.service.storage.sweep { _, _ in }
+            #expect(try await fixture.base.count("imports") == left, "\(days)")
+        }
+        #expect(try await fixture.job(try #require(UUID(job))).status == .cancelled)
+    }
+
     @Test func `what a tenant asserts stays its word when the platform resumes the job`()
         async throws
     {

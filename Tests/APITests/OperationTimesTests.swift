@@ -3,9 +3,10 @@ import Testing
 
 /// How long each operation may take.
 struct OperationTimesTests {
-    /// Acts on many rows in one transaction.
+    /// Acts on many rows in one transaction, or looks at many for a dry run.
     private static let ofMany: Set = [
         "createInvite", "actOnUsers", "actOnInvites", "actOnApiKeys", "actOnPeople",
+        "putPolicy",
     ]
 
     @Test

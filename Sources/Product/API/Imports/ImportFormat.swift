@@ -33,8 +33,11 @@ package enum ImportLimits {
     package static let options = 64 << 10
     package static let columns = 500
     package static let identities = 20
-    /// Bytes, as `/v1` has it.
-    package static let name = 255
+    /// Characters of what is said of a row that was taken.
+    package static let note = 500
+    /// Bytes of the address that a sign-in's provider said; a longer one is left out.
+    package static let email = 320
+    /// Bytes of the parts of a sign-in.
     package static let issuer = 512
     package static let subject = 255
 }

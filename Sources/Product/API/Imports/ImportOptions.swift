@@ -13,4 +13,6 @@ struct ImportOptions: Sendable {
     var firebase: FirebaseProject?
     /// Of a Cognito import.
     var pool: Provider?
+    /// When the file came: what has ended by then is over.
+    var now = Timestamp.systemClock()
 }

@@ -90,7 +90,7 @@ extension ImportReader {
         case .cognito:
             guard let pool = options.pool else { throw .invalid("The pool is not known.") }
             return ImportedRow(cognito: fields, pool: pool)
-        case .supabase: return ImportedRow(supabase: fields)
+        case .supabase: return ImportedRow(supabase: fields, now: options.now)
         case .clerk: return ImportedRow(clerk: fields, issuer: options.issuer)
         case .keycloak: return ImportedRow(keycloak: fields, issuer: options.issuer)
         case .firebase:

@@ -60,6 +60,7 @@ struct ImportUpload {
     }
 
     mutating func begin(type: String) async throws {
+        options.now = call.now
         if format == .cognito { try await options.findPool(for: scope) }
         let isCSV =
             switch HeaderParameters(type).value {

@@ -9,8 +9,9 @@ extension ImportedRow {
         to place: WritableKeyPath<ImportedRow, [JSONValue.Member]>
     ) {
         let (kept, left) = members.asAttributes()
-        for member in kept
-        where !self[keyPath: place].contains(where: { sameBytes($0.name, member.name) }) {
+        // A row may have very many members: each is looked for among the others once.
+        var names = Set(self[keyPath: place].map { Array($0.name.utf8) })
+        for member in kept where names.insert(Array(member.name.utf8)).inserted {
             self[keyPath: place].append(member)
         }
         if !left.isEmpty {

@@ -60,9 +60,12 @@ struct ImportedRow: Sendable {
         user.isSuspended = isSuspended
         user.createdAt = createdAt
         if let name {
-            guard name.utf8.count <= ImportLimits.name, Self.isText(name) else {
+            guard !name.isEmpty, name.unicodeScalars.count <= ProvisioningCall.nameLimit else {
                 throw .invalid(
-                    "The name must have at most \(ImportLimits.name) bytes, on one line.")
+                    "The name must have at most \(ProvisioningCall.nameLimit) characters.")
+            }
+            guard TextRule.displayName.check(name) else {
+                throw .invalid("The name \(TextRule.displayName.detail).")
             }
             user.name = name
         }
@@ -73,8 +76,8 @@ struct ImportedRow: Sendable {
             user.role = known
         }
         if let externalID {
-            guard externalID.utf8.count <= 255, Self.isText(externalID) else {
-                throw .invalid("The external id must have at most 255 bytes.")
+            guard !externalID.isEmpty, TextRule.externalID.check(externalID) else {
+                throw .invalid("The external id \(TextRule.externalID.detail).")
             }
             user.externalID = externalID
         }
@@ -89,7 +92,10 @@ struct ImportedRow: Sendable {
             user.awaitsPassword = true
             notes.insert("The password is not taken over (\(why)): it needs a reset.", at: 0)
         }
-        if !notes.isEmpty { user.note = notes.prefix(5).joined(separator: " ") }
+        if !notes.isEmpty {
+            user.note = DisplayText.shortened(
+                notes.prefix(5).joined(separator: " "), to: ImportLimits.note)
+        }
         return user
     }
 
@@ -116,24 +122,34 @@ struct ImportedRow: Sendable {
     ) throws(ImportFault) -> [ImportedIdentity] {
         var distinct: [ImportedIdentity] = []
         for given in all {
-            var identity = given
-            if sameBytes(identity.provider, ProviderKind.cognito.rawValue) {
-                identity.issuer = CognitoMapping.canonical(issuer: identity.issuer)
-            }
+            let identity = try sound(given)
             if distinct.contains(where: { $0.isSameSignIn(as: identity) }) { continue }
-            guard (1...ImportLimits.issuer).contains(identity.issuer.utf8.count),
-                (1...ImportLimits.subject).contains(identity.subject.utf8.count),
-                isText(identity.issuer), isText(identity.subject),
-                let kind = ProviderKind(rawValue: identity.provider), kind != .password
-            else {
-                throw .invalid("An identity must have a provider, an issuer and a subject.")
+            // At each, before the many of one row are compared with each other.
+            guard distinct.count < ImportLimits.identities else {
+                throw .invalid("The row has more than \(ImportLimits.identities) identities.")
             }
             distinct.append(identity)
         }
-        guard distinct.count <= ImportLimits.identities else {
-            throw .invalid("The row has more than \(ImportLimits.identities) identities.")
-        }
         return distinct
+    }
+
+    /// In our form, if it is one.
+    private static func sound(_ given: ImportedIdentity) throws(ImportFault) -> ImportedIdentity {
+        var identity = given
+        if sameBytes(identity.provider, ProviderKind.cognito.rawValue) {
+            identity.issuer = CognitoMapping.canonical(issuer: identity.issuer)
+        }
+        if let email = identity.email, email.utf8.count > ImportLimits.email || !isText(email) {
+            identity.email = nil
+        }
+        guard (1...ImportLimits.issuer).contains(identity.issuer.utf8.count),
+            (1...ImportLimits.subject).contains(identity.subject.utf8.count),
+            isText(identity.issuer), isText(identity.subject),
+            let kind = ProviderKind(rawValue: identity.provider), kind != .password
+        else {
+            throw .invalid("An identity must have a provider, an issuer and a subject.")
+        }
+        return identity
     }
 
     private static func isText(_ text: String) -> Bool {

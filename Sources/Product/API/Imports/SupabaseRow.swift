@@ -5,7 +5,7 @@ import Text
 
 extension ImportedRow {
     /// Supabase: rows of `auth.users`, or the users of its admin API.
-    init(supabase fields: ImportFields) {
+    init(supabase fields: ImportFields, now: Timestamp) {
         email = fields.text("email")
         emailVerified = fields.text("email_confirmed_at") != nil
         createdAt = fields.time("created_at")
@@ -14,8 +14,9 @@ extension ImportedRow {
         name = shown?.text("full_name", "name")
         take(fields.object("raw_app_meta_data", "app_metadata"), to: \.privateAttributes)
         takeUserWritten(fields.object("raw_user_meta_data", "user_metadata"))
-        let banned = fields.text("banned_until")
-        isSuspended = (banned.map { $0 != "none" } ?? false) || fields.text("deleted_at") != nil
+        let banned = fields.text("banned_until").map { $0 != "none" } ?? false
+        let isOver = fields.time("banned_until").map { $0 <= now } ?? false
+        isSuspended = banned && !isOver || fields.text("deleted_at") != nil
         for item in fields.list("identities") {
             let identity = ImportFields(item)
             let provider = identity.text("provider") ?? ""

@@ -43,6 +43,7 @@ enum PolicyEndpoints {
         try check(call, current)
         var members = current.dryRun(wanted)
         if current.needsTrial(wanted) {
+            try await call.takeDryRuns(10)
             let preview = try await InactivityPreview.of(wanted.inactivity, in: call.scope)
             try await call.scope.noteTrial(of: wanted, against: current.version)
             members.append(.init("inactivity_preview", preview.json))

@@ -3,10 +3,11 @@ import Postgres
 import Text
 
 extension Change {
-    /// On the importer's word, as those that are linked by hand.
+    /// On the importer's word, as those that are linked by hand. What comes with an unverified address
+    /// may be another person's: it counts as linked by no one, and in this tenant alone.
     func insertIdentities(
-        _ identities: [(user: UUID, identity: ImportedIdentity)], by rules: ImportRules,
-        _ database: Database
+        _ identities: [(user: UUID, identity: ImportedIdentity, isVerified: Bool)],
+        by rules: ImportRules, _ database: Database
     ) async throws {
         let ids = identities.map { _ in UUID.ordered(at: now) }
         queryLater(
@@ -14,14 +15,16 @@ extension Change {
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
                 created_at, tenants_word, linked_by_type, linked_by_id)
             SELECT \(tenant), i.id, i.user_id, i.provider, i.issuer, i.subject,
-                nullif(i.email, ''), \(now), \(rules.isAssertedByTenant), \(actor.type),
-                \(actor.id)
+                nullif(i.email, ''), \(now), \(rules.isAssertedByTenant) OR i.verified = '',
+                CASE WHEN i.verified <> '' THEN \(actor.type) END,
+                CASE WHEN i.verified <> '' THEN \(actor.id) END
             FROM unnest(\(ids)::uuid[],
                 \(identities.map(\.user))::uuid[], \(identities.map(\.identity.provider))::text[],
                 \(identities.map(\.identity.issuer))::text[],
                 \(identities.map(\.identity.subject))::text[],
-                \(identities.map { $0.identity.email ?? "" })::text[])
-                AS i (id, user_id, provider, issuer, subject, email)
+                \(identities.map { $0.identity.email ?? "" })::text[],
+                \(identities.map { $0.isVerified ? "yes" : "" })::text[])
+                AS i (id, user_id, provider, issuer, subject, email, verified)
             """)
         let keys = identities.map(\.identity).map {
             database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)

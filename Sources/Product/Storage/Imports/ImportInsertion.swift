@@ -19,7 +19,9 @@ extension Change {
             SELECT directory_add_people(\(users.map { database.personKey(emailKey: $0.new.emailKey) }))
             """)
         let identities = zip(users, candidates).flatMap { user, candidate in
-            candidate.user.identities.map { (user: user.new.id, identity: $0) }
+            candidate.user.identities.map {
+                (user: user.new.id, identity: $0, isVerified: candidate.user.emailVerified)
+            }
         }
         if !identities.isEmpty { try await insertIdentities(identities, by: rules, database) }
         indexAll(users, by: schema)

@@ -31,7 +31,8 @@ extension Change {
 
     private func mayRestore(_ user: UserRow, _ effect: JSONValue) async throws -> Bool {
         let isSignIn =
-            effect["password"]?.bool == true || !(effect["identities"]?.array ?? []).isEmpty
+            effect["password"]?.bool == true || effect["proof"]?.bool == true
+            || !(effect["identities"]?.array ?? []).isEmpty
         guard !isSignIn || user.lastSignInAt?.description == effect["signed_in"]?.string else {
             return false
         }

@@ -8,7 +8,7 @@ extension TenantScope {
     /// Seconds after which an upload without a further row counts as broken off.
     private static let idleSeconds: Int64 = 3600
 
-    /// Begins an upload; `discardImport` or `Change.addImport` follows.
+    /// Begins an upload; `discardImport` or `Change.giveImport` follows.
     package func beginImport() async throws -> UUID {
         let (id, now) = (UUID.random(), database.clock())
         _ = try await write(

@@ -25,21 +25,29 @@ extension ImportedUser {
         let added = identities.contains { identity in
             !known.identities.contains { $0.isSameSignIn(as: identity) }
         }
-        guard added || passwordHash != nil || emailVerified else { return self }
-        let isOwn = known.identities.allSatisfy { identity in
-            identities.contains { identity.isSameSignIn(as: $0) }
+        if emailVerified {
+            return holdsAll(of: known, hasPassword) ? self : withoutSignIns(Self.unproved)
         }
+        let isNothing = !added && (passwordHash == nil || hasPassword)
+        return isNothing ? self : withoutSignIns(Self.unverified)
+    }
+
+    private static let unverified =
+        "The address is not verified, so password and sign-ins are not taken over."
+    private static let unproved =
+        "The user's address and sign-ins were never proved, so the file's are not taken over."
+
+    /// The user's address is proved, or no one but this row's person can sign in as the user.
+    private func holdsAll(of known: UserRow, _ hasPassword: Bool) -> Bool {
+        let others = known.identities.contains { identity in
+            !identities.contains { identity.isSameSignIn(as: $0) }
+        }
+        return known.emailVerifiedAt != nil || !hasPassword && !others
+    }
+
+    private func withoutSignIns(_ why: String) -> ImportedUser {
         var user = self
-        if !emailVerified {
-            if !added && (passwordHash == nil || hasPassword) { return self }
-            user.add("The address is not verified, so password and sign-ins are not taken over.")
-        } else if known.emailVerifiedAt == nil, hasPassword || !isOwn {
-            user.add(
-                "The user's address and sign-ins were never proved, so the file's are not taken over."
-            )
-        } else {
-            return self
-        }
+        user.add(why)
         user.emailVerified = false
         user.passwordHash = nil
         user.identities = []
