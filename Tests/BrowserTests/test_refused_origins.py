@@ -25,7 +25,7 @@ def test_a_refused_origin_is_allowed_without_cookies_after_a_warning(console):
     expect(row).to_contain_text("3")
     expect(row).to_contain_text("/v1/tenants/{tenant}/users")
     # A name that mixes scripts says so.
-    expect(card.locator("tbody tr", has_text="xn--pple-43d")).to_contain_text("Latin")
+    expect(card.locator("tbody tr", has_text="xn--pple-43d")).to_contain_text("Look-alike letters")
     row.get_by_role("button", name="Allow").click()
     dialog = page.get_by_role("dialog", name="Allow https://shop.example?")
     expect(dialog).to_contain_text("Anybody can cause this line")
@@ -39,7 +39,7 @@ def test_a_refused_origin_is_allowed_without_cookies_after_a_warning(console):
 def test_who_may_not_write_origins_sees_them_without_a_button(console):
     one = console.tenant()
     knock(console, one, "https://shop.example")
-    reader = console.as_operator("support")
+    reader = console.as_operator("auditor")
     reader.go(f"/console/t/{one['slug']}/origins")
     expect(reader.page.get_by_role("button", name="Allow")).to_have_count(0)
     reader.check_silence()

@@ -8,11 +8,11 @@ export const createdColumn = (label = "Created") => timeColumn(label, "created_a
 export const PERIOD = [["since", "From", { type: "date" }], ["until", "To", { type: "date" }]]
 
 /**
- * What stands beside an address with letters that may be taken for others; its code comes with the first that is not
- * ASCII.
+ * What stands beside an address with letters that may be taken for others, also in its ASCII form; its code comes with
+ * the first such.
  */
 export function lookalikeNote(text) {
-	if (!/[^\0-\x7f]/.test(text ?? "")) return null
+	if (!/[^\0-\x7f]|xn--/i.test(text ?? "")) return null
 	const slot = h("span.sub")
 	import("../lookalike.js").then(({ mark }) => replaceContent(slot, mark(text)))
 	return slot
