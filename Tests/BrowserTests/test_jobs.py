@@ -1,4 +1,5 @@
 """What is done to many at once: acts on all that match, as a job that can be followed and undone, and imports."""
+import gzip
 import json
 import re
 
@@ -63,6 +64,41 @@ def test_users_of_a_csv_are_tried_mapped_and_imported(console):
     wrong = page.get_by_role("region", name="Rows that were not done")
     expect(wrong.locator("tbody tr")).to_have_count(1)
     assert console.api("GET", f"/tenants/{one['id']}/users")["total"]["value"] == 30
+
+
+def test_a_packed_csv_is_mapped_and_imported_with_attributes(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/users/import")
+    # Longer than what the page looks at, in two members as concatenated files are.
+    rows = "".join(f"p{number}@import.example,Person {number},staff,{number}\r\n" for number in range(2500))
+    packed = gzip.compress(b"Mail,Full name,Group,private_attributes.seat\r\n") + gzip.compress(rows.encode())
+    page.get_by_label("CSV, JSON or NDJSON").set_input_files(
+        files=[{"name": "people.csv.gz", "mimeType": "application/gzip", "buffer": packed}])
+    expect(page.get_by_label("What Mail is")).to_have_value("email")
+    expect(page.get_by_label("What private_attributes.seat is")).to_have_value("private_attributes.seat")
+    page.get_by_label("What Group is").select_option("Public attribute Group")
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page).to_have_url(re.compile("/jobs/[0-9a-f-]+$"))
+    expect(page.locator("main h2 .tag", has_text="Done")).to_be_visible()
+    expect(page.locator("main")).to_contain_text("2,500 of 2,500 rows done")
+    found = console.api("GET", f"/tenants/{one['id']}/users?q=p2499@")["items"]
+    assert found[0]["public_attributes"] == {"Group": "staff"}
+    assert found[0]["private_attributes"] == {"seat": "2499"}
+
+
+def test_the_issuer_of_a_former_system_goes_along(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/users/import")
+    user = {"user_id": "auth0|5f7c8ec7c33c6c004bbafe82", "email": "ann@import.example", "email_verified": True}
+    page.get_by_label("CSV, JSON or NDJSON").set_input_files(
+        {"name": "auth0.ndjson", "mimeType": "application/x-ndjson", "buffer": json.dumps(user).encode()})
+    expect(page.get_by_label("Format")).to_have_value("auth0")
+    page.get_by_label("Issuer").fill("https://acme.eu.auth0.com/")
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator("main h2 .tag", has_text="Done")).to_be_visible()
+    found = console.api("GET", f"/tenants/{one['id']}/users?q=ann@import")["items"]
+    assert found[0]["identities"][0]["issuer"] == "https://acme.eu.auth0.com/"
+    assert found[0]["identities"][0]["subject"] == user["user_id"]
 
 
 def test_an_old_sign_in_is_renewed_before_an_import(console):

@@ -1,9 +1,9 @@
 // People of another system come in: the file, what it seems to be, a try that writes nothing, then the import.
 import {
-	append, button, card, dataTable, goTo, h, isAllowed, liveRegion, note, queryString, replaceContent, sendRequest,
-	showState, t, toast, userText,
+	append, button, card, dataTable, goTo, h, isAllowed, liveRegion, note, replaceContent, showState, t, toast, userText,
 } from "../../lib/ui.js"
 import { form } from "../../lib/form.js"
+import { headOf, sendFile } from "../../lib/upload.js"
 
 /** So many bytes of the file are read to know it; so many rows of it are shown. */
 const LOOKED_AT = 1 << 16
@@ -57,14 +57,14 @@ async function drawFile(page, node, file) {
 	draw()
 }
 
-/** What a format needs besides: columns of a CSV, the parameters of Firebase's hashes. */
+/** What a format needs besides: columns of a CSV, the former system's issuer, the parameters of Firebase's hashes. */
 function drawOptions(node, format, head) {
-	if (format === "firebase") return replaceContent(node, firebase())
-	if (format !== "csv") return replaceContent(node)
+	const hint = ISSUERS[format]
+	if (format !== "csv") return replaceContent(node, hint && issuer(hint), format === "firebase" && firebase())
 	const [names = [], ...rows] = rowsOf(head).slice(0, SHOWN + 1)
 	const mapped = proposed(names)
 	const choose = name => h("select", { "aria-label": t`What ${name} is`, "data-column": name },
-		TARGETS.map(([code, text]) => h("option", { value: code, selected: code === mapped[name] }, text)))
+		targetsOf(name).map(([code, text]) => h("option", { value: code, selected: code === mapped[name] }, text)))
 	return replaceContent(node, h("strong", "What each column is"),
 		dataTable("The first rows", names.map(name => h("div.stack-gap", userText(name), choose(name))),
 			rows.filter(row => row.length > 1).map(row => row.map(cell => userText(cell.slice(0, 60))))))
@@ -78,14 +78,26 @@ const firebase = () => h("fieldset", h("legend", "Parameters of the password has
 	HASH.map(([name, label]) => h("div.field", h("label", { htmlFor: name }, label),
 		h("input", { id: name, name, "data-hash": "", autocomplete: "off", spellcheck: false }))))
 
+/** By the formats whose ids of users can be sign-ins here: what the issuer is. */
+const OPTIONAL = "Makes each user's id there a sign-in here as well; may be empty."
+const ISSUERS = {
+	auth0: OPTIONAL, clerk: OPTIONAL, keycloak: OPTIONAL, firebase: OPTIONAL,
+	cognito: "The id of the pool; may be empty where only one is a provider here.",
+}
+const issuer = hint => h("div.field", h("label", { htmlFor: "issuer" }, "Issuer"),
+	h("input", { id: "issuer", autocomplete: "off", spellcheck: false, "aria-describedby": "issuer-hint" }),
+	h("p.hint", { id: "issuer-hint" }, hint))
+
 /** The options that go beside the file; null where the file says everything. */
 function optionsOf(node) {
 	const columns = [...node.querySelectorAll("[data-column]")].filter(one => one.value)
 	if (columns.length) return { mapping: Object.fromEntries(columns.map(one => [one.value, one.dataset.column])) }
+	const from = node.querySelector("#issuer")?.value.trim()
 	const hash = [...node.querySelectorAll("[data-hash]")].filter(one => one.value.trim())
-	if (!hash.length) return null
 	const number = ({ name, value }) => (/rounds|mem_cost/.test(name) ? Number(value) : value.trim())
-	return { hash: Object.fromEntries(hash.map(one => [one.name, number(one)])) }
+	const options = from ? { issuer: from } : {}
+	if (hash.length) options.hash = Object.fromEntries(hash.map(one => [one.name, number(one)]))
+	return Object.keys(options).length ? options : null
 }
 
 const send = (page, file, { format, on_conflict }, more, isTry) => sendFile(`${page.path}/imports`, {
@@ -109,7 +121,16 @@ const FORMATS = [
 ]
 const TARGETS = [["", "Left out"], ["email", "Email"], ["email_verified", "Email is verified"], ["name", "Name"],
 	["role", "Role"], ["status", "Status"], ["external_id", "External id"], ["password_hash", "Password hash"],
-	["provider", "Provider"], ["issuer", "Issuer"], ["subject", "Subject"], ["created_at", "Created"]]
+	["provider", "Provider"], ["issuer", "Issuer"], ["subject", "Subject"], ["created_at", "Created"],
+	["identities", "Sign-ins as JSON"], ["public_attributes", "Public attributes as JSON"],
+	["private_attributes", "Private attributes as JSON"]]
+
+/** Those of every column, and the attributes that are named as the column is. */
+function targetsOf(name) {
+	const own = name.trim().replace(/^(public|private)_attributes\./, "").replaceAll(/[^\w.-]/g, "_").slice(0, 64)
+	return own ? [...TARGETS, [`public_attributes.${own}`, t`Public attribute ${own}`],
+		[`private_attributes.${own}`, t`Private attribute ${own}`]] : TARGETS
+}
 
 /** A mark of each format that the others do not have. */
 const MARKS = [
@@ -123,17 +144,6 @@ function formatOf(name, head) {
 	const found = MARKS.find(([, mark]) => mark.test(head))
 	if (found) return found[0]
 	return /\.(json|ndjson|jsonl)(\.gz)?$/i.test(name) || /^\s*[[{]/.test(head) ? "ndjson" : "csv"
-}
-
-/** The beginning, unpacked. */
-async function headOf(file, size) {
-	const isPacked = /\.gz$/i.test(file.name)
-	const source = isPacked ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.slice(0, size).stream()
-	const reader = source.pipeThrough(new TextDecoderStream()).getReader()
-	let text = ""
-	for (let part; text.length < size && !(part = await reader.read()).done;) text += part.value
-	reader.cancel().catch(() => {})
-	return text.replace(/^\ufeff/, "").slice(0, size)
 }
 
 /** RFC 4180; the last row may be cut, so it is left out. */
@@ -158,6 +168,7 @@ function rowsOf(text) {
 function proposed(names) {
 	const codes = new Set(TARGETS.map(([code]) => code))
 	const guess = name => {
+		if (/^(public|private)_attributes\.[\w.-]{1,64}$/.test(name)) return name
 		const plain = name.trim().toLowerCase().replaceAll(/[ -]/g, "_")
 		if (codes.has(plain)) return plain
 		if (/mail/.test(plain)) return "email"
@@ -170,25 +181,4 @@ function proposed(names) {
 		used.add(code)
 		return [name, code]
 	}))
-}
-
-/** `options` go in a part of their own. */
-async function sendFile(path, query, file, options) {
-	const type = typeOf(file.name)
-	let body = file.slice(0, file.size, type)
-	if (options) {
-		body = new FormData()
-		body.set("options", new Blob([JSON.stringify(options)], { type: "application/json" }))
-		body.set("file", file.slice(0, file.size, type), file.name)
-	}
-	const isPacked = /\.gz$/i.test(file.name) && !options
-	const answer = await sendRequest(path + queryString(query), {
-		method: "POST", file: body, headers: isPacked ? { "content-encoding": "gzip" } : {},
-	})
-	return answer.json()
-}
-
-function typeOf(name) {
-	if (/\.csv(\.gz)?$/i.test(name)) return "text/csv"
-	return /\.(ndjson|jsonl)(\.gz)?$/i.test(name) ? "application/x-ndjson" : "application/json"
 }
