@@ -27,6 +27,7 @@ enum InviteAsking {
             delivery: delivery(input, inviting.services), resend: input.flag("resend"),
             widest: Permissions.widestInvite(inviting.principal, in: inviting.tenant))
         request.externalID = input.optionalString("external_id")
+        request.attributes = input.attributes(on: AttributePair())
         request.returnTo = input.optionalString("return_to")
         return request
     }

@@ -3,12 +3,13 @@ import HTTP
 import Storage
 import Text
 
-/// `PATCH …/invites/{id}`: changes role, expiry or message of a pending invite.
+/// `PATCH …/invites/{id}`: changes role, expiry, message or attributes of a pending invite.
 enum InviteEditEndpoint {
     static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}/invites/{id}", id: "updateInvite", tag: "Invites",
-        summary: "Changes role, end or message of a pending invite; its token stays. The user row "
-            + "that the invite made gets the role as well.",
+        summary:
+            "Changes role, end, message or attributes (which it merges) of a pending invite; its "
+            + "token stays. The user row that the invite made gets the role as well.",
         access: .right(.manageInvites), body: .json(change), answers: [.ok(InviteRow.shape)],
         problems: [.conflict], ifMatch: .honoured, exists: InviteEndpoints.exists
     ) { call in
@@ -53,6 +54,7 @@ enum InviteEditEndpoint {
         return InviteChange(
             role: input.optionalString("role").flatMap(UserRole.init) ?? row.role,
             expiresAt: end,
-            message: input.has("message") ? input.optionalString("message") : row.message)
+            message: input.has("message") ? input.optionalString("message") : row.message,
+            attributes: input.attributes(on: row.attributes))
     }
 }

@@ -23,7 +23,7 @@ enum InviteEndpoints {
             filter.emailKey = try await call.scope.user(own)?.emailKey ?? ""
         }
         return call.list(try await call.scope.invites(list, filter)) {
-            $0.write(to: &$1, at: call.now)
+            $0.seen(by: call).write(to: &$1, at: call.now)
         }
     }
 
@@ -78,7 +78,7 @@ enum InviteEndpoints {
         guard let row = try await call.scope.invite(call.id()), try await sees(call, row) else {
             throw Problem.notFound("invite")
         }
-        return .ok(row.json(at: call.now), etag: row.etag)
+        return .ok(row.seen(by: call).json(at: call.now), etag: row.etag)
     }
 
     private static let resend = Endpoint(

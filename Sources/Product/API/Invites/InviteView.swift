@@ -17,6 +17,8 @@ extension InviteRow {
             $0.member("expires_at", expiresAt)
             $0.member("message", message)
             $0.member("external_id", externalID)
+            $0.member("public_attributes", stored: attributes.public)
+            if !hidesPrivate { $0.member("private_attributes", stored: attributes.private) }
             $0.member("delivery", delivery)
             $0.member("return_to", returnTo)
             $0.member("delivery_status", deliveryStatus)
@@ -51,6 +53,13 @@ extension InviteRow {
 
     var etag: String { ETag.version(version) }
 
+    /// As this caller may see it: a member sees no private attributes.
+    func seen(by call: Call) -> InviteRow {
+        var row = self
+        row.hidesPrivate = call.bound(.readInvites) != nil
+        return row
+    }
+
     static let shape = ObjectShape(
         "Invite",
         [
@@ -65,6 +74,7 @@ extension InviteRow {
             .nullable(
                 "external_id", .externalID,
                 "The `external_id` of the user who accepts it; 409 if another user has it."),
+            .publicAttributes, .privateAttributes,
             .optional("delivery", .enumeration(of: Invite.Delivery.self)),
             ReturnAddress.field,
             .readOnly(

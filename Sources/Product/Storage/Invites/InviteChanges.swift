@@ -9,18 +9,22 @@ package struct InviteChange: Sendable {
     /// Exclusive.
     package var expiresAt: Timestamp
     package var message: String?
+    package var attributes: AttributePair
 
-    /// All three are the values after the change.
-    package init(role: UserRole, expiresAt: Timestamp, message: String?) {
+    /// All are the values after the change.
+    package init(
+        role: UserRole, expiresAt: Timestamp, message: String?, attributes: AttributePair
+    ) {
         self.role = role
         self.expiresAt = expiresAt
         self.message = message
+        self.attributes = attributes
     }
 }
 
 extension Change {
     /// Changes a locked invite that is pending; its token stays. The row that it created gets the
-    /// same role. 409 `conflict` if it was accepted, revoked or has expired.
+    /// same role. 409 `conflict` if it was accepted, revoked or has expired. Throws `AttributeFaults`.
     package func editInvite(
         _ invite: InviteRow, to next: InviteChange, in database: Database
     ) async throws -> InviteRow {
@@ -33,10 +37,14 @@ extension Change {
         changes.add("role", invite.role.rawValue, next.role.rawValue)
         changes.add("expires_at", invite.expiresAt.description, next.expiresAt.description)
         changes.add("message", invite.message, next.message)
+        changes.add(invite.attributes, next.attributes)
         if changes.isEmpty { return invite }
+        _ = try await check(next.attributes, after: invite.attributes)
         let rows = try await query(
             """
             UPDATE invites SET message = \(next.message), expires_at = \(next.expiresAt),
+                public_attributes = \(next.attributes.public.text),
+                private_attributes = \(next.attributes.private.text),
                 \(roleGiven(next.role)), version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(invite.id) AND status = 'pending'
             RETURNING \(InviteRow.columns)

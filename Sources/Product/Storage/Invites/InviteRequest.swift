@@ -21,6 +21,8 @@ package struct InviteRequest: Sendable {
     package var rolePrevails = false
     /// The id that the user who accepts it gets.
     package var externalID: String?
+    /// What the user who accepts it gets; a pending one gets them merged into its own by `resend`.
+    package var attributes = AttributePair()
     /// Where the acceptance page leads in the end; nil: nowhere, and a renewed invite keeps its own.
     package var returnTo: String?
     /// The widest role that the inviter may give; nil: none.

@@ -44,20 +44,28 @@ package struct InviteRow: ListedRow {
     package var deliveryStatus: String?
     /// The mail server's words of a refusal, a bounce or a delay.
     package var deliveryDetail: String?
+    /// What the user who accepts it gets, merged into their own.
+    package var attributes: AttributePair
+    /// Whether the private attributes are kept from the one who asks.
+    package var hidesPrivate = false
 
     static let columns: SQL =
         """
         id, tenant_id, email, email_key, role, message, delivery, status, user_id, inviter_type,
         inviter_id, inviter_name, sent_count, expires_at, accepted_at, accepted_user_id, version,
-        created_at, updated_at, external_id, return_to, mail_id, delivery_status, delivery_detail
+        created_at, updated_at, external_id, return_to, mail_id, delivery_status, delivery_detail,
+        public_attributes, private_attributes
         """
 
     init(_ row: Row) throws(PostgresError) {
+        let (shown, kept): (String, String)
         (
             id, tenantID, email, emailKey, role, message, delivery, stored, userID, inviterType,
             inviterID, inviterName, sentCount, expiresAt, acceptedAt, acceptedUserID, version,
-            createdAt, updatedAt, externalID, returnTo, mailID, deliveryStatus, deliveryDetail
+            createdAt, updatedAt, externalID, returnTo, mailID, deliveryStatus, deliveryDetail,
+            shown, kept
         ) = try row.columns()
+        attributes = AttributePair(public: shown, private: kept)
     }
 
     /// Expiry is exclusive: at `expiresAt` itself the invite is no longer live.

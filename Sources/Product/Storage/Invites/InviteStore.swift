@@ -5,7 +5,7 @@ import Text
 
 extension Change {
     /// Creates the invite and its pre-provisioned row, or finds the pending one. Refuses before
-    /// anything is written, so that a list may continue after it.
+    /// anything is written, so that a list may continue after it. Throws `AttributeFaults`.
     package func invite(
         _ request: InviteRequest, in database: Database
     ) async throws -> InviteResult {
@@ -15,12 +15,13 @@ extension Change {
         try Self.requireTaken(request.email, by: policy)
         try await checkMail(of: request, policy, database)
         try await requireFits(request.externalID, at: request.email.key)
+        _ = try await check(request.attributes, after: AttributePair())
         let quotas = if let asked = request.quotas { asked } else { try await inviteQuotas(policy) }
         try await requireRoom(quotas, at: request.email.key)
         let user = try await invitedUser(request.email, role, database)
         if let pending = try await lockPending(request.email.key) {
             if pending.status(at: now) == .pending {
-                try Self.requireSame(request.externalID, as: pending)
+                try Self.requireSame(request, as: pending)
                 let standsAsAsked = request.role ?? pending.role == pending.role
                 guard request.resend || request.rolePrevails && !standsAsAsked else {
                     return try Self.standing(pending, standsAsAsked)
@@ -28,7 +29,8 @@ extension Change {
                 guard pending.role <= widest else { throw InviteRefusal.roleTooWide }
                 guard !request.resend else { return try await renew(pending, request) }
                 let next = InviteChange(
-                    role: role, expiresAt: pending.expiresAt, message: pending.message)
+                    role: role, expiresAt: pending.expiresAt, message: pending.message,
+                    attributes: pending.attributes)
                 return InviteResult(
                     outcome: .existing,
                     invite: try await editInvite(pending, to: next, in: database))
@@ -41,12 +43,14 @@ extension Change {
             """
             INSERT INTO invites (tenant_id, id, email, email_key, role, message, delivery,
                 token_hash, user_id, inviter_type, inviter_id, inviter_name, external,
-                external_id, return_to, mail_id, delivery_status, expires_at, created_at, updated_at)
+                external_id, return_to, mail_id, delivery_status, public_attributes,
+                private_attributes, expires_at, created_at, updated_at)
             VALUES (\(tenant), \(UUID.random()), \(request.email.original), \(request.email.key),
                 \(role.rawValue), \(request.message), \(request.delivery.rawValue),
                 \(TenantToken.hash(token)), \(user), \(actor.type), \(actor.id), \(actor.name),
                 \(!policy.allows(domain: request.email.domain.ascii)), \(request.externalID), \(request.returnTo),
-                \(mailToBe(request.delivery)),
+                \(mailToBe(request.delivery)), \(request.attributes.public.text),
+                \(request.attributes.private.text),
                 \(request.expiresAt ?? now.adding(seconds: Invite.defaultLifetime)),
                 \(now), \(now))
             RETURNING \(InviteRow.columns)
@@ -56,6 +60,7 @@ extension Change {
         changes.add("role", nil, role.rawValue)
         changes.add("expires_at", nil, invite.expiresAt.description)
         changes.add("external_id", nil, invite.externalID)
+        changes.add(AttributePair(), invite.attributes)
         try await audit(.inviteCreated, invite.target, changes)
         return InviteResult(outcome: .created, invite: invite, token: token)
     }
@@ -175,30 +180,35 @@ extension Change {
         return try rows.first.map(InviteRow.init)
     }
 
-    /// `request`: replaces the invite's own role, expiry and message, if given.
+    /// `request`: replaces the invite's own role, expiry and message, if given; attributes are merged.
     private func renew(_ invite: InviteRow, _ request: InviteRequest) async throws -> InviteResult {
+        let attributes = invite.attributes.merging(request.attributes)
+        _ = try await check(attributes, after: invite.attributes)
         let role = request.role ?? invite.role
         if role != invite.role { try await giveRowOfInvite(invite.emailKey, role) }
         return try await renew(
             invite, request.delivery, until: request.expiresAt, role: role,
-            message: request.message, returnTo: request.returnTo)
+            message: request.message, returnTo: request.returnTo, attributes: attributes)
     }
 
     private func renew(
         _ invite: InviteRow, _ delivery: Invite.Delivery, until: Timestamp? = nil,
-        role: UserRole? = nil, message: String? = nil, returnTo: String? = nil
+        role: UserRole? = nil, message: String? = nil, returnTo: String? = nil,
+        attributes: AttributePair? = nil
     ) async throws -> InviteResult {
+        let attributes = attributes ?? invite.attributes
         let token = TenantToken.make(locator: try await locator())
         let rows = try await query(
             """
             UPDATE invites SET token_hash = \(TenantToken.hash(token)),
                 delivery = \(delivery.rawValue), delivery_detail = NULL,
                 (mail_id, delivery_status) = (\(mailToBe(delivery))),
-                sent_count = sent_count + 1, sent_at = \(now),
+                sent_count = sent_count + 1, sent_at = \(now), version = version + 1, updated_at = \(now),
                 return_to = coalesce(\(returnTo), return_to),
+                public_attributes = \(attributes.public.text),
+                private_attributes = \(attributes.private.text),
                 message = coalesce(\(message), message), \(roleGiven(role ?? invite.role)),
-                expires_at = \(until ?? now.adding(seconds: Invite.defaultLifetime)),
-                version = version + 1, updated_at = \(now)
+                expires_at = \(until ?? now.adding(seconds: Invite.defaultLifetime))
             WHERE tenant_id = \(tenant) AND id = \(invite.id) AND status = 'pending'
             RETURNING \(InviteRow.columns)
             """)
@@ -213,6 +223,7 @@ extension Change {
         changes.add("role", invite.role.rawValue, renewed.role.rawValue)
         changes.add("expires_at", invite.expiresAt.description, renewed.expiresAt.description)
         changes.add("delivery", invite.delivery, renewed.delivery)
+        changes.add(invite.attributes, renewed.attributes)
         try await audit(.inviteResent, invite.target, changes)
     }
 

@@ -23,9 +23,13 @@ extension Change {
             detail: "Another user has the external id, or the person has another.", id: other)
     }
 
-    /// 409 with the id of a pending invite that gives another one.
-    static func requireSame(_ externalID: String?, as pending: InviteRow) throws {
-        guard let externalID, !sameBytes(externalID, pending.externalID ?? "") else { return }
+    /// 409 with the id of a pending invite that gives another one; or, unless it is to be sent again,
+    /// that does not give the attributes.
+    static func requireSame(_ request: InviteRequest, as pending: InviteRow) throws {
+        if !request.resend { try requireSame(request.attributes, as: pending) }
+        guard let externalID = request.externalID,
+            !sameBytes(externalID, pending.externalID ?? "")
+        else { return }
         throw StorageFailure.conflict(
             code: "conflict", detail: "The address has a pending invite with another external id.",
             id: pending.id)

@@ -110,7 +110,7 @@ package struct PersonTable: Sendable {
             "invites_sent", of: "invites", .redacted,
             hiding: [
                 "token_hash", "email", "email_key", "message", "user_id", "accepted_user_id",
-                "accepted_identity_id", "external_id",
+                "accepted_identity_id", "external_id", "public_attributes", "private_attributes",
             ], by: "id", doneBy: ["inviter"]
         ) { done("inviter", by: $0) },
         PersonTable(

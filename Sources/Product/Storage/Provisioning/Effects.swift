@@ -111,8 +111,7 @@ struct EffectWriting: Sendable {
         let gone = try await change.query(
             """
             DELETE FROM identities WHERE tenant_id = \(tenant) AND user_id = \(user)
-                AND linked_by_type IS NULL
-            RETURNING provider, issuer, subject
+                AND linked_by_type IS NULL RETURNING provider, issuer, subject
             """)
         for row in gone {
             let key = database.personKey(
@@ -217,12 +216,14 @@ struct EffectWriting: Sendable {
                 version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(invite) AND status = 'pending'
                 AND expires_at > \(now)
-            RETURNING email, external_id, user_id
+            RETURNING email, external_id, user_id, public_attributes, private_attributes
             """)
         guard let row = rows.first else { throw ProvisioningRace() }
         let email: String = try row.get(0)
         var changes = changes
         changes.add("status", "pending", "accepted")
+        let given = AttributePair(public: try row.get(3), private: try row.get(4))
+        if let userID { try await change.give(given, to: userID, &changes) }
         try await audit(.inviteAccepted, "invite", invite, email, changes)
         guard let userID, let externalID: String = try row.get(1, as: String?.self) else { return }
         try await change.pass(externalID, from: row.get(2), to: userID, email)
