@@ -42,7 +42,9 @@ import Text
     @Test func `a schema is put, read, and taken away`() async throws {
         let fixture = try await UserFixture.make()
         let empty = try await fixture.service.send(.get, Self.path, as: .platformOwner)
-        #expect(empty.text == #"{"attributes":{},"version":0,"indexing":[]}"#)
+        #expect(
+            empty.text == #"{"attributes":{},"version":0,"indexing":[],"#
+                + #""violations":{"count":0,"exact":true,"users":[]}}"#)
         let put = try await put(
             #""plan":{"type":"string","enum":["free","team"],"indexed":true,"in_token":true}"#,
             fixture)

@@ -106,9 +106,13 @@ package struct Input: Sendable, Equatable {
 
 extension Input {
     /// PUT and PATCH may repeat read-only members as GET gave them; a changed one is 422.
-    package func checkRepeated(against current: JSONValue) throws {
+    /// `counted`: a member that may differ, since it is counted anew each time.
+    package func checkRepeated(against current: JSONValue, but counted: String? = nil) throws {
         guard let now = Input(current) else { return }
-        let changed = repeated.filter { now[$0.name] != $0.value }
+        let changed = repeated.filter {
+            now[$0.name] != $0.value
+                && !(counted.map { [name = $0.name] in sameBytes($0, name) } ?? false)
+        }
         guard changed.isEmpty else {
             throw Problem.invalid(
                 changed.map {

@@ -12,22 +12,29 @@ enum AttributeSchemaEndpoints {
 
     private static let get = Endpoint(
         .get, path, id: "getAttributeSchema", tag: "Users",
-        summary: "The schema of the users' attributes; without rules if none was put.",
+        summary:
+            "The schema of the users' attributes, without rules if none was put, and who is not as "
+            + "it says.",
         access: .right(.readPolicy), answers: [.ok(AttributeSchemaRow.shape)]
     ) { call in
-        let row = try await call.scope.attributeSchema()
-        return .ok(row.json, etag: row.etag)
+        try await answer(call, try await call.scope.attributeSchema())
     }
 
     private static let put = Endpoint(
         .put, path, id: "putAttributeSchema", tag: "Users",
-        summary: "Replaces the schema; later writes are held to it, and what is stored stays.",
+        summary:
+            "Replaces the schema; later writes are held to it. What is stored stays: the answer counts "
+            + "who is not as the schema says.",
         access: .right(.writePolicy), body: .json(AttributeSchemaRow.shape),
         answers: [.ok(AttributeSchemaRow.shape)], ifMatch: .required
     ) { call in
         let schema = try wanted(call.input)
-        let row = try await change(call, to: schema)
-        return .ok(row.json, etag: row.etag)
+        return try await answer(call, try await change(call, to: schema))
+    }
+
+    private static func answer(_ call: Call, _ row: AttributeSchemaRow) async throws -> Response {
+        let found = try await call.scope.attributeViolations(of: row.schema)
+        return .ok(row.json(with: found), etag: row.etag)
     }
 
     private static let delete = Endpoint(
@@ -46,7 +53,7 @@ enum AttributeSchemaEndpoints {
             let tenant = try await change.lockTenant()
             let current = try await change.attributeSchema()
             try call.requireMatch(current.etag)
-            try call.input.checkRepeated(against: current.json)
+            try call.input.checkRepeated(against: current.json, but: "violations")
             return try await change.putAttributeSchema(schema, after: current, of: tenant.name)
         }
         guard !row.isRead else { return row }
@@ -85,6 +92,14 @@ extension AttributeSchemaRow {
         ])
     }
 
+    func json(with found: AttributeViolations) -> JSONValue {
+        let violations = JSONValue.object([
+            .init("count", .int(found.count)), .init("exact", .bool(found.isExact)),
+            .init("users", .array(found.users.map { .string($0.description) })),
+        ])
+        return .object((json.members ?? []) + [.init("violations", violations)])
+    }
+
     static let shape = ObjectShape(
         "AttributeSchema",
         [
@@ -102,6 +117,18 @@ extension AttributeSchemaRow {
             .readOnly(
                 "indexing", .array(of: .string()),
                 "Indexed names by which lists do not filter yet: users of before are being read."),
+            .readOnly(
+                "violations", .object(violations),
+                "Users who are not as the rules say, of the first "
+                    + "\(AttributeViolations.readLimit) by their ids."),
+        ])
+
+    private static let violations = ObjectShape(
+        "AttributeViolations",
+        [
+            .readOnly("count", .integer(0...AttributeViolations.readLimit), "How many they are."),
+            .readOnly("exact", .bool, "False if there may be more users than were read."),
+            .readOnly("users", .array(of: .uuid), "The ids of the first 20."),
         ])
 
     private static let rule = ObjectShape(
