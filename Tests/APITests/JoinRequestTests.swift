@@ -47,6 +47,36 @@ import Text
         #expect(left.json["items"]?.array?.isEmpty == true)
     }
 
+    @Test(arguments: [false, true])
+    func `A2 who is let in is told with the word, which the audit keeps`(isBulk: Bool)
+        async throws
+    {
+        let fixture = try await JoinFixture.make()
+        let id = try await fixture.waits("ann@ex.com")
+        let word = "Come <b>in</b>."
+        let approved =
+            isBulk
+            ? try await fixture.send(
+                .post, JoinFixture.users + "/actions",
+                #"{"action":"approve","ids":["\#(id)"],"reason":"\#(word)"}"#)
+            : try await fixture.verb("approve", id, #"{"reason":"\#(word)"}"#)
+        #expect(approved.status == 200, "\(approved.text)")
+        #expect(try await fixture.verb("approve", id, #"{"reason":"Once more"}"#).status == 200)
+        let mails = try await fixture.carriedMails()
+        #expect(mails.map(\.to) == [["<ann@ex.com>"]])
+        let parts = try #require(mails.first?.parts)
+        #expect(parts[0].contains("let you in. Their word:") && parts[0].contains(word))
+        #expect(parts[1].contains("Come &lt;b&gt;in&lt;/b&gt;."), "\(parts[1])")
+        let events = try await fixture.send(
+            .get, "/v1/tenants/acme/audit-events?action=user.approved")
+        #expect(events.json["items"]?.array?.count == 1)
+        #expect(events.text.contains(word), "\(events.text)")
+        let long = String(repeating: "a", count: 501)
+        let other = try await fixture.waits("bea@ex.com")
+        let tooLong = try await fixture.verb("approve", other, #"{"reason":"\#(long)"}"#)
+        #expect(tooLong.status == 422)
+    }
+
     @Test func `A3 a declined person is told once, with the word, and asks again after 30 days`()
         async throws
     {

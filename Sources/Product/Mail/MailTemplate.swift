@@ -68,6 +68,7 @@ struct MailTemplate {
                 + "Each has its own sign-ins; please sign in anew. The other account's address:"
         case .joinApproved:
             "You asked to join \(senderName), and an administrator let you in."
+                + (mail.message == nil ? "" : " Their word:")
         case .joinDeclined:
             "You asked to join \(senderName), and an administrator did not let you in."
                 + (mail.message == nil ? "" : " Their word:")

@@ -98,7 +98,8 @@ enum BulkEndpoints {
         .ok(BulkRequest<UserAction>.shape), Answer(202, .object(JobRow.shape)),
     ]
     private static let reason = FieldShape.optional(
-        "reason", .string(min: 1, max: 500), "For the audit and the list.")
+        "reason", .string(min: 1, max: 500),
+        "For the audit and the list; of an approval for the mail as well.")
 
     /// By `ids` or by `filter`, never both: neither is no wish for all.
     private static func action<Verb: RawRepresentable<String> & CaseIterable>(

@@ -80,7 +80,8 @@ struct UserAction: BulkAction {
             if user.status == .active {
                 result.status = .unchanged
             } else if place.services.sendsMail {
-                try await change.tellOfAnswer(to: approved, .joinApproved, in: place.database)
+                try await change.tellOfAnswer(
+                    to: approved, .joinApproved, reason: reason, in: place.database)
             }
         case .delete:
             try await change.deleteUser(user, reason: reason)

@@ -21,15 +21,18 @@ enum UserStatusEndpoints {
 
     private static let approve = Endpoint(
         .post, UserEndpoints.path + "/{id}/approve", id: "approveUser", tag: "Users",
-        summary: "Admits a person who asked to join and waits; a mail says so.",
-        access: .right(.approveUsers), answers: [.ok(UserRow.shape)], problems: [.conflict],
-        idempotent: true, exists: UserEndpoints.exists
+        summary: "Admits a person who asked to join and waits; a mail says so, with the reason.",
+        access: .right(.approveUsers), body: .json(answer("UserApproval", "Welcome to the team.")),
+        answers: [.ok(UserRow.shape)], problems: [.conflict], idempotent: true,
+        exists: UserEndpoints.exists
     ) { call in
         let database = try call.services.database
+        let reason = reason(call)
         return try await UserEndpoints.change(call) { change, row in
-            let approved = try await change.approveUser(row)
+            let approved = try await change.approveUser(row, reason: reason)
             if row.status == .pending, call.services.sendsMail {
-                try await change.tellOfAnswer(to: approved, .joinApproved, in: database)
+                try await change.tellOfAnswer(
+                    to: approved, .joinApproved, reason: reason, in: database)
             }
             return approved
         }
@@ -40,20 +43,12 @@ enum UserStatusEndpoints {
         summary: "Refuses a person who asked to join and waits; a mail says so, once, with the "
             + "reason. They may ask again after 30 days.",
         access: .right(.approveUsers),
-        body: .json(
-            ObjectShape(
-                "UserDecline",
-                [
-                    FieldShape(
-                        "reason", .string(max: Change.declineReasonLimit), nullable: true,
-                        "What the mail says to the person, as plain text.",
-                        example: .string("We do not know you."))
-                ])),
+        body: .json(answer("UserDecline", "We do not know you.")),
         answers: [.ok(UserRow.shape)], problems: [.conflict], idempotent: true,
         exists: UserEndpoints.exists
     ) { call in
         let database = try call.services.database
-        let reason = call.input.optionalString("reason").flatMap { $0.isEmpty ? nil : $0 }
+        let reason = reason(call)
         return try await UserEndpoints.change(call) { change, row in
             let declined = try await change.declineUser(row, reason: reason)
             if row.status == .pending, call.services.sendsMail {
@@ -62,6 +57,20 @@ enum UserStatusEndpoints {
             }
             return declined
         }
+    }
+
+    private static func answer(_ name: String, _ example: String) -> ObjectShape {
+        ObjectShape(
+            name,
+            [
+                FieldShape(
+                    "reason", .string(max: Change.answerReasonLimit), nullable: true,
+                    "What the mail says to the person, as plain text.", example: .string(example))
+            ])
+    }
+
+    private static func reason(_ call: Call) -> String? {
+        call.input.optionalString("reason").flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static func verb(

@@ -4,8 +4,8 @@ import Text
 
 /// An operator's answer to a person who asked to join and waits.
 extension Change {
-    /// How many characters a word with a declining may have.
-    package static let declineReasonLimit = 500
+    /// How many characters a word with an answer may have.
+    package static let answerReasonLimit = 500
     /// Seconds for which a mail with the answer may wait for the mail server.
     private static let answerMailSeconds: Int64 = 7 * 86_400
 
