@@ -64,6 +64,61 @@ import Text
         #expect(try await pairs(fixture).count == 1)
     }
 
+    @Test func `spellings of one address are pairs though nobody has the plain one`() async throws {
+        let fixture = try await UserFixture.make()
+        for email in [
+            "a.nn@ex.com", "an.n@ex.com", "bob+a@ex.com", "Bob+b@ex.com", "a.nn@other.example",
+            "+a@ex.com", "+b@ex.com", "cid@ex.com",
+        ] { _ = try await fixture.make(email) }
+        let all = [
+            "Bob+b@ex.com bob+a@ex.com: spelling bob@ex.com maybe",
+            "a.nn@ex.com an.n@ex.com: spelling ann@ex.com maybe",
+        ]
+        #expect(try await pairs(fixture) == all)
+        let late = try await fixture.make("a.n.n@ex.com")
+        #expect(try await pairs(fixture).count == 4)
+        #expect(try await fixture.send(.delete, "/\(late)").status == 204)
+        #expect(try await pairs(fixture) == all)
+    }
+
+    @Test(arguments: ["skip", "update", "fail"])
+    func `an external id that a file gives to two users is evidence`(_ conflict: String)
+        async throws
+    {
+        let fixture = ImportFixture(base: try await UserFixture.make())
+        try await fixture.importing(
+            """
+            {"email":"ann@old.example","email_verified":true,"external_id":"crm-1"}
+            {"email":"ann@new.example","email_verified":true}
+            {"email":"bob@old.example","email_verified":true}
+            {"email":"bob@new.example","email_verified":true}
+            """)
+        let file = """
+            {"email":"ann@new.example","email_verified":true,"external_id":"crm-1"}
+            {"email":"new@new.example","email_verified":true,"external_id":"crm-2"}
+            {"email":"bob@new.example","email_verified":true,"external_id":"crm-2"}
+            """
+        let query = "format=ndjson&on_conflict=\(conflict)"
+        try await fixture.importing(file, query + "&dry_run=true")
+        #expect(try await pairs(fixture.base).isEmpty)
+        let job = try await fixture.importing(file, query)
+        #expect(try await fixture.report(job).last == "3 failed conflict")
+        let all = [
+            "ann@new.example ann@old.example: external_id crm-1 likely",
+            "bob@new.example new@new.example: external_id crm-2 likely",
+        ]
+        #expect(try await pairs(fixture.base) == all)
+        // The evidence is as old as the job's rows, and ends with the person.
+        let ann = try await fixture.user("ann@old.example")["id"]?.string ?? ""
+        let asked = try await fixture.base.send(.delete, "/\(ann)?purge=true")
+        let confirm = try #require(asked.json["confirm"]?.string, "\(asked.text)")
+        let purged = try await fixture.base.send(
+            .delete, "/\(ann)?purge=true&confirm=\(confirm)")
+        #expect(purged.status == 204, "\(purged.text)")
+        #expect(try await pairs(fixture.base) == [all[1]])
+        #expect(try await fixture.base.count("job_rows WHERE external_id IS NOT NULL") == 1)
+    }
+
     @Test func `two identities with one vouched address are a pair, from any page`() async throws {
         let fixture = try await UserFixture.make()
         let ann = try await fixture.make("ann@ex.com")

@@ -123,6 +123,7 @@ import Text
                     sql: scope.inviteList(failed).sql(ListSearch(), list)))
         }
         all += try await audit(of: scope)
+        all += try await duplicates(of: scope)
         return all
     }
 
@@ -157,6 +158,16 @@ import Text
             }
         }
         return all
+    }
+
+    private func duplicates(of scope: TenantScope) async throws -> [Listed] {
+        let page = try await scope.users(ListQuery(limit: 500), UserFilter()).rows
+        let search = DuplicateSearch(page)
+        return [
+            Listed(name: "duplicates, plain spellings", sql: search.spellings(in: scope.tenant)),
+            Listed(name: "duplicates, spellings", sql: search.sharedSpellings(in: scope.tenant)),
+            Listed(name: "duplicates, external ids", sql: search.externalIDs(in: scope.tenant)),
+        ]
     }
 
     private func audit(of scope: TenantScope) async throws -> [Listed] {

@@ -12,6 +12,7 @@ const SAID = {
 	verified_address: value => t`Providers vouched for ${value} at both.`,
 	subject: value => t`Both sign in as ${value}, at two issuers of one kind.`,
 	spelling: value => t`Maybe: one address is another spelling of ${value}.`,
+	external_id: value => t`A file gave the external id ${value} to both.`,
 }
 
 export default async page => {

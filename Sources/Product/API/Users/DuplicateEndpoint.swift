@@ -55,7 +55,8 @@ enum DuplicateEndpoint {
                             .readOnly(
                                 "kind", .enumeration(of: DuplicateEvidence.Kind.self),
                                 "What both have."),
-                            .readOnly("value", .string(), "The address or the subject."),
+                            .readOnly(
+                                "value", .string(), "The address, the subject or the external id."),
                             .readOnly(
                                 "certainty", .enumeration(["likely", "maybe"]),
                                 "`maybe`: two people may well have it."),

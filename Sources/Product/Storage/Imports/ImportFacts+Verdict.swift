@@ -14,16 +14,20 @@ extension ImportFacts {
         }
         let known = known[user.email.key]
         var candidate = ImportCandidate(row: row.row, user: user, known: known?.id)
+        let contested = contested(by: user, in: row.row, known)
         if let fault = fault(in: row.row, user, known, by: rules) {
-            return .result(JobResult(row.row, fault, about: known?.id))
+            var result = JobResult(row.row, fault, about: known?.id)
+            result.externalID = contested
+            return .result(result)
         }
         if let known {
             guard rules.conflict == .update else {
-                return .result(
-                    JobResult(
-                        row: row.row, rules.conflict == .skip ? .unchanged : .failed,
-                        code: "email_taken", detail: "A user of this tenant has the address.",
-                        targetType: "user", targetID: known.id))
+                var result = JobResult(
+                    row: row.row, rules.conflict == .skip ? .unchanged : .failed,
+                    code: "email_taken", detail: "A user of this tenant has the address.",
+                    targetType: "user", targetID: known.id)
+                result.externalID = contested
+                return .result(result)
             }
             return .update(candidate, known.id)
         }
@@ -97,6 +101,15 @@ extension ImportFacts {
             }
         }
         return nil
+    }
+
+    /// The external id of a row whose address a user has, if another user or another row has it: the two
+    /// may be one person.
+    private func contested(by user: ImportedUser, in row: Int, _ known: Known?) -> String? {
+        guard let known, let id = user.externalID else { return nil }
+        let key = ImportedUser.key(externalID: id)
+        let isHeld = holders[key].map { $0 != known.id } ?? false
+        return isHeld || [key, ~key].contains { (first[$0] ?? row) != row } ? id : nil
     }
 
     private static let roleTooHigh = ImportFault(

@@ -133,24 +133,27 @@ extension Change {
             result.effect.map { String(decoding: $0.encoded(), as: UTF8.self) } ?? ""
         }
         let before = job.isUndoing ? "done" : "waiting"
+        // A dry run is no word of anybody's.
+        let externalIDs = results.map { job.isDryRun ? "" : $0.externalID ?? "" }
         let written = try await query(
             """
             INSERT INTO job_rows AS o (tenant_id, job_id, row, status, code, detail, target_type,
-                target_id, effect)
+                target_id, effect, external_id)
             SELECT \(tenant), \(job.id), r.row, r.status, nullif(r.code, ''),
                 nullif(r.detail, ''), nullif(r.type, ''), nullif(r.target, \(UUID.platform)),
-                nullif(r.effect, '')::jsonb
+                nullif(r.effect, '')::jsonb, nullif(r.external_id, '')
             FROM unnest(\(results.map { Int64($0.row) })::bigint[],
                 \(results.map(\.status.rawValue))::text[], \(results.map { $0.code ?? "" })::text[],
                 \(results.map { $0.detail ?? "" })::text[],
                 \(results.map { $0.targetType ?? "" })::text[],
-                \(results.map { $0.targetID ?? .platform })::uuid[], \(effects)::text[])
-                AS r (row, status, code, detail, type, target, effect)
+                \(results.map { $0.targetID ?? .platform })::uuid[], \(effects)::text[],
+                \(externalIDs)::text[])
+                AS r (row, status, code, detail, type, target, effect, external_id)
             ON CONFLICT (tenant_id, job_id, row) DO UPDATE SET status = excluded.status,
                 code = excluded.code, detail = excluded.detail,
                 target_type = coalesce(excluded.target_type, o.target_type),
                 target_id = coalesce(excluded.target_id, o.target_id), effect = excluded.effect,
-                input = NULL, email_key = NULL
+                external_id = excluded.external_id, input = NULL, email_key = NULL
             WHERE o.tenant_id = \(tenant) AND o.status = \(before)
             """)
         guard written.affected == results.count else {

@@ -19,6 +19,8 @@ package struct JobResult: Sendable {
     package var targetID: UUID?
     /// What an undo needs; nil: there is nothing to undo.
     package var effect: JSONValue?
+    /// Of an import's row about a known user: an external id that it gives, and that another user has.
+    var externalID: String?
 
     package init(
         row: Int, _ status: Status, code: String? = nil, detail: String? = nil,

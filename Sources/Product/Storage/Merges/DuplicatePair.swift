@@ -15,11 +15,13 @@ package struct DuplicateEvidence: Sendable, Hashable {
         case verifiedAddress = "verified_address"
         /// The same subject of the same kind of provider, under another issuer.
         case subject
-        /// The other's address without dots and without what follows a plus sign: maybe.
+        /// Both addresses are one without dots and without what follows a plus sign: maybe.
         case spelling
+        /// An import's row with the address of one has the external id of the other.
+        case externalID = "external_id"
     }
 
     package var kind: Kind
-    /// The address or the subject.
+    /// The address, the subject or the external id.
     package var value: String
 }

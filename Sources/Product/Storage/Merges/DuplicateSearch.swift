@@ -17,6 +17,8 @@ extension TenantScope {
         try search.add(await read(search.sharedAddresses(in: tenant)), as: .verifiedAddress)
         try search.add(await read(search.subjects(in: tenant)), as: .subject)
         try search.add(await read(search.spellings(in: tenant)), as: .spelling)
+        try search.add(await read(search.sharedSpellings(in: tenant)), as: .spelling)
+        try search.add(await read(search.externalIDs(in: tenant)), as: .externalID)
         var known: [UUID: ListedUser] = [:]
         for user in page.rows { known[user.id] = user }
         let missing = search.partners.subtracting(known.keys)
@@ -31,7 +33,7 @@ extension TenantScope {
 }
 
 /// The look-ups for one page of users. Each asks for a few rows by one index.
-private struct DuplicateSearch {
+struct DuplicateSearch {
     private struct Pair: Hashable {
         var user: UUID
         var partner: UUID
@@ -99,14 +101,42 @@ private struct DuplicateSearch {
     }
 
     /// The users at the plain spelling of an address.
-    func spellings(in tenant: UUID) -> SQL {
-        let asked = asked { user in
+    func spellings(in tenant: UUID) -> SQL { Self.atAddress(plainSpellings, tenant) }
+
+    /// Of two users at other spellings of one address the one with the lower id finds the other.
+    func sharedSpellings(in tenant: UUID) -> SQL {
+        """
+        SELECT a.user_id, o.id, a.text
+        FROM unnest(\(plainSpellings.users)::uuid[], \(plainSpellings.texts)::text[])
+                AS a (user_id, text),
+            LATERAL (SELECT id FROM users WHERE tenant_id = \(tenant) AND plain_key = a.text
+                AND id > a.user_id AND status <> 'deleted'
+                ORDER BY id LIMIT \(raw: "\(TenantScope.partnerLimit)")) AS o
+        """
+    }
+
+    /// Of the users whose address is another spelling of a plain one.
+    private var plainSpellings: Asked {
+        asked { user in
             guard let key = (try? EmailAddress(user.email.string))?.key,
                 let plain = Self.plainSpelling(of: key), !sameBytes(plain, key)
             else { return [] }
             return [(plain, "")]
         }
-        return Self.atAddress(asked, tenant)
+    }
+
+    /// The users with the external id that a row of an import gives to an address of another.
+    func externalIDs(in tenant: UUID) -> SQL {
+        """
+        SELECT a.user_id, o.id, r.external_id
+        FROM unnest(\(users.map(\.id))::uuid[]) AS a (user_id),
+            LATERAL (SELECT DISTINCT external_id FROM job_rows
+                WHERE tenant_id = \(tenant) AND target_id = a.user_id AND external_id IS NOT NULL
+                LIMIT \(raw: "\(TenantScope.partnerLimit)")) AS r,
+            LATERAL (SELECT id FROM users WHERE tenant_id = \(tenant)
+                AND external_id = r.external_id AND status <> 'deleted' LIMIT 1) AS o
+        WHERE o.id <> a.user_id
+        """
     }
 
     /// Without dots and without what follows a plus sign; nil if nothing is left.

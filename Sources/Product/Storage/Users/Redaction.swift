@@ -48,7 +48,7 @@ extension Change {
             UPDATE reset_asks SET email_key = NULL, next_at = NULL
             WHERE tenant_id = \(tenant) AND email_key = ANY (\(keys))
             """)
-        try await redactJobs(of: row.id, keys)
+        try await redactJobs(of: row, keys)
         for table in ["pending_choices", "reservations"] {
             try await query(
                 """
@@ -79,7 +79,7 @@ extension Change {
     }
 
     /// What jobs still have to do about the person, and who made them. A row that waits fails then.
-    private func redactJobs(of user: UUID, _ keys: [String]) async throws {
+    private func redactJobs(of row: UserRow, _ keys: [String]) async throws {
         try await query(
             """
             UPDATE job_rows SET input = NULL, email_key = NULL
@@ -88,13 +88,19 @@ extension Change {
         try await query(
             """
             UPDATE job_rows SET effect = NULL
-            WHERE tenant_id = \(tenant) AND target_id = \(user) AND effect IS NOT NULL
+            WHERE tenant_id = \(tenant) AND target_id = \(row.id) AND effect IS NOT NULL
+            """)
+        try await query(
+            """
+            UPDATE job_rows SET external_id = NULL
+            WHERE tenant_id = \(tenant) AND external_id IS NOT NULL
+                AND (target_id = \(row.id) OR external_id = \(row.externalID))
             """)
         for role in ["created_by", "actor"] {
             try await query(
                 """
                 UPDATE jobs SET \(raw: role)_name = '' WHERE tenant_id = \(tenant)
-                    AND \(raw: role)_type = 'user' AND \(raw: role)_id = \(user.description)
+                    AND \(raw: role)_type = 'user' AND \(raw: role)_id = \(row.id.description)
                 """)
         }
     }
