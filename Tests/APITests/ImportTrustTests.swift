@@ -168,6 +168,88 @@ import Text
         #expect(try await fixture.job(try #require(UUID(job))).status == .cancelled)
     }
 
+    /// `outcome reason` of a sign-in that does not happen.
+    private func would(
+        _ subject: String, at tenant: String, _ fixture: ImportFixture, _ more: String = ""
+    ) async throws -> String {
+        let answer = try await fixture.service.send(
+            .post, "/v1/provisioning/evaluate",
+            json: #"{"provider":"oidc","issuer":"https://idp.example","subject":"\#(subject)","#
+                + #""email":"ann@x.example","tenant":"\#(tenant)"\#(more)}"#, as: .platformOwner)
+        #expect(answer.status == 200, "\(answer.text)")
+        let reason = answer.json["reason"]?.string.map { " \($0)" } ?? ""
+        return (answer.json["outcome"]?.string ?? "") + reason
+    }
+
+    private func trust(_ trust: String, _ fixture: ImportFixture) async throws {
+        try await fixture.service.manage(
+            .post, "/v1/providers",
+            #"{"kind":"oidc","name":"I","issuer":"https://idp.example","client_id":"c","#
+                + #""email_trust":"\#(trust)"}"#)
+    }
+
+    private func verify(_ domain: String, of tenant: String, _ fixture: ImportFixture) async throws
+    {
+        let domains = "/v1/tenants/\(tenant)/domains"
+        let made = try await fixture.service.manage(.post, domains, #"{"domain":"\#(domain)"}"#)
+        try await fixture.service.manage(
+            .post, "\(domains)/\(made["id"]?.string ?? "")/verify", #"{"method":"operator"}"#)
+        let policy = try await fixture.service.send(
+            .put, "/v1/tenants/\(tenant)/policy", json: #"{"sign_up":"domain"}"#,
+            as: .platformOwner, fields: [Field("if-match", "*")])
+        #expect(policy.status == 200, "\(policy.text)")
+    }
+
+    private static let claimed = #","email_verified":true"#
+
+    @Test func `another tenant does not believe that an imported address is verified`()
+        async throws
+    {
+        let fixture = try await ImportFixture.make()
+        try await trust("verified_claim", fixture)
+        _ = try await fixture.service.makeTenant("other")
+        try await fixture.importing(
+            #"{"email":"ann@x.example","email_verified":true,\#(Self.signIn)}"#)
+        #expect(try await would("mallory", at: "acme", fixture) == "existing")
+        // A row that waits for the address; with the provider's own word it is theirs.
+        let users = "/v1/tenants/other/users"
+        let row = try await fixture.service.manage(.post, users, #"{"email":"ann@x.example"}"#)
+        let doubted = try await would("mallory", at: "other", fixture)
+        #expect(doubted == "refused email_unverified")
+        #expect(try await would("mallory", at: "other", fixture, Self.claimed) == "linked")
+        // The address is as unproved there as that of any row.
+        let there = try await fixture.service.send(
+            .get, "\(users)/\(row["id"]?.string ?? "")", as: .platformOwner)
+        #expect(there.json["email_verified_at"]?.isNull == true)
+        let deleted = try await fixture.service.send(
+            .delete, "\(users)/\(row["id"]?.string ?? "")", as: .platformOwner)
+        #expect(deleted.status == 204)
+    }
+
+    @Test func `rule 9 does not take an imported address for authoritative`() async throws {
+        let fixture = try await ImportFixture.make()
+        try await trust("verified_claim", fixture)
+        _ = try await fixture.service.makeTenant("other")
+        try await verify("x.example", of: "other", fixture)
+        try await fixture.importing(
+            #"{"email":"ann@x.example","email_verified":true,\#(Self.signIn)}"#)
+        for more in ["", Self.claimed] {
+            let found = try await would("mallory", at: "other", fixture, more)
+            #expect(found == "refused email_unverified", "\(more)")
+        }
+    }
+
+    @Test func `rule 8 gives the imported user no other sign-in of the address`() async throws {
+        let fixture = try await ImportFixture.make()
+        try await trust("verified_claim", fixture)
+        try await verify("x.example", of: "acme", fixture)
+        try await fixture.importing(
+            #"{"email":"ann@x.example","email_verified":true,\#(Self.signIn)}"#)
+        #expect(try await would("mallory", at: "acme", fixture) == "existing")
+        let found = try await would("another", at: "acme", fixture, Self.claimed)
+        #expect(found == "refused identity_link_required")
+    }
+
     @Test func `what a tenant asserts stays its word when the platform resumes the job`()
         async throws
     {
