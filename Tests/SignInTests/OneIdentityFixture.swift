@@ -135,7 +135,7 @@ struct OneIdentityFixture {
         ])
     }
 
-    private func poolToken(_ person: Somebody) -> String {
+    func poolToken(_ person: Somebody) -> String {
         provider.mint(clientID: "pool-web", now: Timestamp.systemClock()).token([
             "iss": "\"\(provider.issuer)/\(Self.pool)\"", "token_use": "\"id\"",
             "sub": "\"6f9c1d0e-\(person.name)\"",
