@@ -3,7 +3,9 @@
 struct JobRest: Sendable {
     /// Requests a second from which on this process counts as busy: fewer are those of one who
     /// watches the job.
-    static let busy = 20
+    static let busy = 40
+    /// As many at least, however short the time: a batch that one of them meets does not rest.
+    static let few = 4
     /// Of each batch's time, while it is.
     static let times = 9
     /// However long the batch took.
@@ -27,6 +29,6 @@ struct JobRest: Sendable {
     }
 
     static func isBusy(_ requests: Int, in time: Duration) -> Bool {
-        Double(requests) >= Double(busy) * (time / .seconds(1))
+        requests >= few && Double(requests) >= Double(busy) * (time / .seconds(1))
     }
 }
