@@ -791,4 +791,11 @@ MUTANTS = [
          "\t\t\tdisplay: inline-block; min-height: 28px; min-width: 28px; align-content: center }",
          ""),
     ),
+    mutant(
+        "I1", "a packed file goes out inside a form that is not packed",
+        "browser:test_a_packed_csv_is_mapped_and_imported_with_attributes",
+        ("Public/lib/upload.js",
+         "\tconst around = isPacked(file) ? packed : text => text\n",
+         "\tconst around = text => text\n"),
+    ),
 ]
