@@ -92,6 +92,67 @@ import Text
         try await Self.expectThemselves(ids[0], of: 1, fixture.service)
     }
 
+    /// A GitHub that grants any code to one person.
+    private static func addGitHub(to service: TestService) async throws {
+        let provider = try await TestProvider.start()
+        let endpoints = [
+            ("authorization_endpoint", "/gh/authorize"), ("token_endpoint", "/gh/token"),
+            ("userinfo_endpoint", "/gh/user"), ("token_check_endpoint", "/gh/check"),
+        ].map { #""\#($0)":"\#(provider.issuer)\#($1)""# }.joined(separator: ",")
+        try await service.manage(
+            .post, "/v1/providers",
+            #"{"kind":"github","name":"H","client_id":"Ov23li","secret":"s3cret","#
+                + #""email_trust":"verified_claim","endpoints":{\#(endpoints)}}"#)
+        provider.set("/gh/token", .init(#"{"access_token":"gho_1","token_type":"bearer"}"#))
+        provider.set("/gh/check", .init(#"{"app":{"client_id":"Ov23li"},"user":{"id":4711}}"#))
+        provider.set("/gh/user", .init(#"{"id":4711,"login":"octo","name":null,"email":null}"#))
+        provider.set(
+            "/gh/user/emails",
+            .init(#"[{"email":"octo@acme.example","primary":true,"verified":true}]"#))
+    }
+
+    private static let gitHub = ("octo", "github", "https://github.com", "4711")
+
+    @Test func `an imported GitHub account is its user at the photo app`() async throws {
+        let fixture = try await ImmichFixture.make()
+        try await Self.addGitHub(to: fixture.service)
+        let ids = try await Self.importing([Self.gitHub], fixture.service)
+        let proof = ImmichOAuthFixture.challenge
+        let begun = try await fixture.send(
+            .get,
+            "/api/oauth/authorize?code_challenge=\(proof)&code_challenge_method=S256"
+                + "&state=state-0001")
+        #expect(begun.json["url"]?.string?.contains("/gh/authorize?") == true, "\(begun.text)")
+        let answer = try await fixture.send(
+            .post, "/api/oauth/callback",
+            #"{"url":"\#(ImmichOAuthFixture.redirect)?code=c0de&state=state-0001","#
+                + #""codeVerifier":"\#(ImmichOAuthFixture.verifier)"}"#,
+            fields: ImmichFixture.device)
+        #expect(answer.status == 201, "\(answer.text)")
+        #expect(answer.json["userId"]?.string == ids[0])
+        try await Self.expectThemselves(ids[0], of: 2, fixture.service)
+    }
+
+    @Test func `an imported GitHub account is its user at the time app`() async throws {
+        let service = try await TestService.make()
+        _ = try await service.makeTenant("acme")
+        let redirect = TimeTrackerFixture.redirect
+        try await service.manage(
+            .put, "/v1/tenants/acme/clients/timetracker",
+            #"{"enabled":true,"redirect_uris":["\#(redirect)"]}"#)
+        try await Self.addGitHub(to: service)
+        let ids = try await Self.importing([Self.gitHub], service)
+        let begun = try await service.send(
+            .get, "/t/acme/timetracker/auth/login?redirect_uri=\(redirect)")
+        #expect(begun.first("location")?.contains("/gh/authorize?") == true, "\(begun.text)")
+        let state = TimeTrackerFixture.query(of: begun).first("state") ?? ""
+        let answer = try await service.send(
+            .post, "/t/acme/timetracker/auth/token",
+            json: #"{"redirect_uri":"\#(redirect)","code":"c","state":"\#(state)"}"#)
+        #expect(answer.json["user"]?["email"]?.string == "octo@old.example", "\(answer.text)")
+        try await Self.expectThemselves(ids[0], of: 1, service)
+    }
+
     @Test func `an imported account of the mail app's provider is its user there`() async throws {
         let fixture = try await RelateFixture.make()
         let ids = try await Self.importing(
