@@ -1,6 +1,7 @@
 // People of another system come in: the file, what it seems to be, a try that writes nothing, then the import.
 import {
-	append, button, card, dataTable, goTo, h, isAllowed, liveRegion, note, replaceContent, showState, t, toast, userText,
+	append, button, card, dataTable, goTo, h, isAllowed, liveRegion, note, replaceContent, showState, t, toast,
+	userText,
 } from "../../lib/ui.js"
 import { form } from "../../lib/form.js"
 import { headOf, sendFile } from "../../lib/upload.js"
