@@ -35,6 +35,18 @@ def test_who_asks_stands_in_the_inbox_and_is_approved(console):
     assert [each["email"] for each in users] == [f"ann@{domain}"]
 
 
+def test_who_asks_is_approved_with_a_word(console):
+    one, domain = asking(console, "ann")
+    page = console.go(f"/console/t/{one['slug']}/requests")
+    console.more(page.get_by_role("row", name=re.compile(f"ann@{domain}")), "Approve with a word")
+    console.field("Your word to them").fill("Come in.")
+    page.get_by_role("dialog").get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("Nobody waits")).to_be_visible()
+    expect(entry(page).locator(".tag")).to_have_count(0)
+    event, = console.api("GET", f"/tenants/{one['id']}/audit-events?action=user.approved")["items"]
+    assert event["changes"]["reason"] == [None, "Come in."], event
+
+
 def test_who_asks_is_declined_with_a_word_and_may_be_restored(console):
     one, domain = asking(console, "ann")
     page = console.go(f"/console/t/{one['slug']}/requests")

@@ -34,6 +34,10 @@ export default async page => {
 
 const told = answer => (answered(), answer)
 
+const WORD = [["reason", "Your word to them", {
+	type: "textarea", attrs: { maxLength: 500 }, hint: "Plain text; may stay empty.",
+}]]
+
 /** What an operator may answer to a person who waits. */
 export const answers = (path, one, reload) => [
 	{
@@ -45,14 +49,19 @@ export const answers = (path, one, reload) => [
 		},
 	},
 	{
+		text: "Approve with a word",
+		run: () => formDialog({
+			title: t`Approve ${one.email}?`, submit: "Approve", draft: null, fields: WORD,
+			lead: "They may come in, and a mail tells them so, with your word.",
+			path: `${path}/approve`, said: t`${one.email} may come in`, after: () => (answered(), reload()),
+		}),
+	},
+	{
 		text: "Decline",
 		run: () => formDialog({
-			title: t`Decline ${one.email}?`, submit: "Decline", danger: true, draft: null,
+			title: t`Decline ${one.email}?`, submit: "Decline", danger: true, draft: null, fields: WORD,
 			lead: "A mail tells them once, with your word. They may ask again after 30 days; until then you can "
 				+ "restore them from the deleted users, or invite them.",
-			fields: [["reason", "Your word to them", {
-				type: "textarea", attrs: { maxLength: 500 }, hint: "Plain text; may stay empty.",
-			}]],
 			path: `${path}/decline`, said: t`${one.email} was declined`, after: () => (answered(), reload()),
 		}),
 	},

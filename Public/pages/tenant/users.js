@@ -90,7 +90,7 @@ export function actions(page, one, reload) {
 		answers(path, one, reload).find(act => act.text === text).run()
 	} })
 	return [
-		...(edits && isWaiting(one) ? ["Approve", "Decline"].map(answer) : []),
+		...(edits && isWaiting(one) ? ["Approve", "Approve with a word", "Decline"].map(answer) : []),
 		edits && status === "suspended"
 			&& { text: "Resume", run: () => turn("resume", t`${name} may sign in again`, suspends && "suspend") },
 		edits && status === "deleted" && { text: "Restore", run: () => turn("restore", t`${name} is restored`) },
