@@ -7,9 +7,9 @@ struct JobRest: Sendable {
     /// As many at least, however short the time: a batch that one of them meets does not rest.
     static let few = 4
     /// Of each batch's time, while it is.
-    static let times = 9
+    static let times = 29
     /// However long the batch took.
-    static let most: Duration = .seconds(2)
+    static let most: Duration = .seconds(3)
     /// After each so long part it is looked whether requests still come.
     static let part: Duration = .milliseconds(100)
 

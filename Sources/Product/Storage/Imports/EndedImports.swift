@@ -5,8 +5,8 @@ import Text
 /// one outlasts every time limit of a transaction.
 extension Database {
     /// Batches of one call, and of one import: a large one does not keep the others.
-    private static let batches = 10
-    private static let batchesOfOne = 5
+    private static let batches = 100
+    private static let batchesOfOne = 50
 
     /// How many were removed; what is left of a large one waits for the next call.
     @discardableResult
