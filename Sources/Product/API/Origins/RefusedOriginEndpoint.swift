@@ -48,8 +48,10 @@ enum RefusedOriginEndpoint {
     private static let shape = ObjectShape(
         "RefusedOrigin",
         [
-            .readOnly("origin", .string(max: 512)), .readOnly("count", .integer(1...Int.max)),
-            .readOnly("first_seen", .timestamp), .readOnly("last_seen", .timestamp),
+            .readOnly("origin", .string(max: 512), "As the browser wrote it."),
+            .readOnly("count", .integer(1...Int.max), "Requests that were refused."),
+            .readOnly("first_seen", .timestamp, "The first of them, in these hours."),
+            .readOnly("last_seen", .timestamp, "The last of them."),
             .readOnly("paths", .array(of: .string(), max: 3), "Some of the paths, as templates."),
         ])
 }
