@@ -29,6 +29,8 @@ def test_a_leaked_key_is_revoked_from_its_text_in_four_steps(console):
     page = console.go("/console/")
     console.requests.clear()
     page.get_by_role("button", name="Search or jump to").click()
+    # Its code comes with the first use.
+    expect(page.locator(".palette input")).to_be_focused()
     paste(page, f"Authorization: Bearer {secret}")
     option = page.get_by_role("option", name="Leaky")
     expect(option).to_contain_text("Active")

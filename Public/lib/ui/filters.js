@@ -1,6 +1,8 @@
 // The bar above a list: search, filters, export and the button for a new thing.
 import { button, h, icon, query, t, translate } from "../core.js"
-import { keyIn } from "../key-text.js"
+
+/** An API key, or more of one than lists show: it is never searched for. See lib/key-text.js. */
+const KEY = /gate_(live|test)_[0-9A-Za-z]{7}/
 
 const dayOf = iso => {
 	const one = new Date(iso)
@@ -61,7 +63,7 @@ export function listBar(spec, filters, counted, change) {
 		oninput: () => {
 			clearTimeout(timer)
 			const text = box.value
-			if (keyIn(text)) {
+			if (KEY.test(text)) {
 				box.value = ""
 				return import("../palette.js").then(palette => palette.open({ text }))
 			}

@@ -2,7 +2,7 @@ import { form } from "../../lib/form.js"
 import {
 	api, append, button, card, createdColumn, dataTable, formatNumber, formDialog, h, isAllowed, list, liveRegion,
 	loadPart, lookalikeNote, note, noValue, redraw, replaceContent, runAct, t, tickField, timeColumn, timeNode, toast,
-	undoable, userText, waitBriefly, words,
+	undoable, userText, words,
 } from "../../lib/ui.js"
 
 export default async page => {
@@ -24,22 +24,24 @@ export default async page => {
 			&& ((one, reload) => [{ text: "Remove", run: () => remove(path, one, reload) }]),
 	})
 	if (page.isGone) return
-	const refused = h("div")
-	append(page.body, [refused, tester(page)])
-	await waitBriefly(drawRefused(refused, path))
+	const refused = h("div", button("Show what was refused lately", () => drawRefused(refused, path), {}))
+	append(page.body, [isAllowed("readOrigins") && refused, tester(page)])
 }
 
 const drawRefused = (node, path) => loadPart(node, async () => {
 	const { items } = await api(`${path}/refused`)
 	const count = ({ count, paths }) => [formatNumber(count), h("span.sub", paths.join(", "))]
-	replaceContent(node, items.length ? card(
+	replaceContent(node, card(
 		"Refused in the last 24 hours",
-		h("p.muted", "Whoever can send a request can cause a line here: allow what you know."),
-		dataTable("Refused in the last 24 hours", ["Origin", "Requests", "Last", ""], items.map(one => [
-			[userText(one.origin, "code.main"), lookalikeNote(one.origin)], count(one), timeNode(one.last_seen),
-			isAllowed("writeOrigins") && button("Allow", () => allow(one, path), { look: ".tiny", name: one.origin }),
-		])),
-	) : "")
+		h("p.muted", items.length ? "Whoever can send a request can cause a line here: allow what you know."
+			: "Nothing was refused."),
+		items.length > 0 && dataTable("Refused in the last 24 hours", ["Origin", "Requests", "Last", ""],
+			items.map(one => [
+				[userText(one.origin, "code.main"), lookalikeNote(one.origin)], count(one), timeNode(one.last_seen),
+				isAllowed("writeOrigins")
+					&& button("Allow", () => allow(one, path), { look: ".tiny", name: one.origin }),
+			])),
+	))
 })
 
 /** Never with cookies: who can send a request with this origin is not known to be the site. */
