@@ -1,9 +1,12 @@
 // The keys that work on every page; what they do comes with the first of them.
 import { preferences } from "../lib/core.js"
 
-const load = () => import("../lib/palette.js")
+let found
+const load = () => (found ??= import("../lib/palette.js"))
 export const palette = options => load().then(one => one.open(options))
-export const press = key => import("../lib/key-acts.js").then(one => one.press(key))
+// One promise for all presses: two keys in a row are acted on in their order.
+let acts
+export const press = key => (acts ??= import("../lib/key-acts.js")).then(one => one.press(key))
 
 /** The Latin letter of a key: of a layout without Latin letters the one that stands there on the others. */
 function letterOf({ key, code, shiftKey }) {
