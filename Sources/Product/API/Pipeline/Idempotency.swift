@@ -11,7 +11,8 @@ extension Dispatcher {
         switch try await store.begin(claim) {
         case .fresh: break
         case .replay(let bytes):
-            guard var response = Response(kept: bytes) else { throw Problem.internalError }
+            guard let kept = Response(kept: bytes) else { throw Problem.internalError }
+            var response = try await followingMerges(kept, of: endpoint, exchange)
             response.set("idempotent-replayed", "true")
             return response
         case .inProgress:

@@ -37,13 +37,19 @@ extension TenantScope {
 
     /// The same ids, each merged user's replaced by the winner's.
     package func survivors(of ids: [UUID]) async throws(PostgresError) -> [UUID] {
+        let winners = try await winners(over: ids)
+        return ids.map { winners[$0] ?? $0 }
+    }
+
+    /// The winner of each of these ids that is a merged user's.
+    package func winners(over ids: [UUID]) async throws(PostgresError) -> [UUID: UUID] {
         let rows = try await read(
             """
             SELECT id, user_id FROM merged_users WHERE tenant_id = \(tenant) AND id = ANY (\(ids))
             """)
         var winners: [UUID: UUID] = [:]
         for row in rows { winners[try row.get(0)] = try row.get(1, as: UUID.self) }
-        return ids.map { winners[$0] ?? $0 }
+        return winners
     }
 
     /// All ids under which the records of the past name the user of this id.
