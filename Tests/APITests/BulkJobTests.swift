@@ -66,6 +66,30 @@ import Text
         #expect(refused.status == 409 && refused.json["code"]?.string == "job_state")
     }
 
+    @Test func `the report of a job names the winner of a merged id`() async throws {
+        let fixture = try await BulkFixture.make()
+        let users = try await fixture.users(101)
+        let begun = try await fixture.act(
+            #"{"action":"suspend","ids":[\#(list(users))]}"#)
+        #expect(begun.status == 202, "\(begun.text)")
+        let merge = try await fixture.base.merge(
+            winner: users[0].description, loser: users[1].description)
+        #expect(merge.status == 201, "\(merge.text)")
+        let job = try await fixture.finish(begun)
+        #expect(job.json["progress"]?["failed"] == .int(1), "\(job.text)")
+        let path = "/v1/tenants/acme/jobs/\(job.json["id"]?.string ?? "")/report"
+        let report = try await fixture.service.send(
+            .get, path + "?limit=3", as: fixture.owner)
+        let items = report.json["items"]?.array ?? []
+        #expect(items.map { $0["code"]?.string } == [nil, "conflict", nil], "\(report.text)")
+        #expect(
+            items.map { $0["conflicting_id"]?.string } == [nil, users[0].description, nil])
+        #expect(items[1]["target_id"]?.string == users[1].description)
+        let file = try await fixture.service.send(
+            .get, path + "?status=failed", as: fixture.owner, fields: [Field("accept", "text/csv")])
+        #expect(file.text.contains("\(users[1]),\(users[0])"), "\(file.text)")
+    }
+
     @Test func `rows that the maker may not act on fail, and the others are done`() async throws {
         let fixture = try await BulkFixture.make()
         var ids = try await fixture.users(100)

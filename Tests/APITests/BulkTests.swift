@@ -36,9 +36,7 @@ import Text
         #expect(audit.text.contains(#""reason":[null,"left"]"#))
     }
 
-    @Test func `nobody acts in bulk on the own row, and a person on no higher role`()
-        async throws
-    {
+    @Test func `nobody acts in bulk on the own row, but an admin on another admin`() async throws {
         let fixture = try await BulkFixture.make()
         let own = try await fixture.user("own@a.example", .admin)
         let peer = try await fixture.user("peer@a.example", .admin)
@@ -57,6 +55,26 @@ import Text
                 own.description: "failed forbidden", peer.description: "done",
                 member.description: "done",
             ], "\(role.text)")
+    }
+
+    @Test func `a merged id is a conflict that names the winner`() async throws {
+        let fixture = try await BulkFixture.make()
+        let (ann, bob) = (
+            try await fixture.user("ann@a.example"), try await fixture.user("bob@a.example")
+        )
+        let merge = try await fixture.base.merge(
+            winner: ann.description, loser: bob.description)
+        #expect(merge.status == 201, "\(merge.text)")
+        for query in ["?dry_run=true", ""] {
+            let answer = try await fixture.act(
+                #"{"action":"suspend","ids":[\#(list([bob, ann]))]}"#, query: query)
+            #expect(
+                answer.outcomes == [
+                    bob.description: "failed conflict", ann.description: "done",
+                ], "\(answer.text)")
+            let items = answer.json["items"]?.array ?? []
+            #expect(items.map { $0["conflicting_id"]?.string } == [ann.description, nil])
+        }
     }
 
     @Test func `an action needs its own right`() async throws {

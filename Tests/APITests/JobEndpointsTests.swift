@@ -124,7 +124,9 @@ import Text
         let csv = try await fixture.service.send(
             .get, path, as: fixture.owner, fields: [Field("accept", "text/csv")])
         let lines = csv.text.split(whereSeparator: \.isNewline)
-        #expect(lines.count == 102 && lines[0] == "row,status,code,detail,target_type,target_id")
+        #expect(
+            lines.count == 102
+                && lines[0] == "row,status,code,detail,target_type,target_id,conflicting_id")
         #expect(lines[1].hasPrefix("1,done,,,user,"))
         let ndjson = try await fixture.service.send(
             .get, path + "?status=done", as: fixture.owner,

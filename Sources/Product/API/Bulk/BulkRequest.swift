@@ -111,6 +111,9 @@ struct BulkRequest<Action: BulkAction> {
             ]
             if let code = result.code { members.append(.init("code", .string(code))) }
             if let detail = result.detail { members.append(.init("detail", .string(detail))) }
+            if let other = result.conflictingID {
+                members.append(.init("conflicting_id", .uuid(other)))
+            }
             return JSONValue.object(members)
         }
         return .ok(.object([.init("items", .array(items)), .init("count", .int(count))]))
@@ -131,6 +134,9 @@ struct BulkRequest<Action: BulkAction> {
                                     "What became of it, or would."),
                                 .readOnly("code", .string(), always: false, "Why it failed."),
                                 .readOnly("detail", .string(), always: false),
+                                .readOnly(
+                                    "conflicting_id", .uuid, always: false,
+                                    "Whose object is in the way, or who is left of a merge."),
                             ])), max: looked),
                     "One for each; of a dry run the first \(looked)."),
                 .readOnly("count", .integer(0...Int.max), "How many there are."),

@@ -40,8 +40,10 @@ extension Change {
             guard let problem = refusal(error), problem.status < 500 else {
                 throw error
             }
-            return JobResult(
+            var result = JobResult(
                 row: number, .failed, code: problem.code.rawValue, detail: problem.detail)
+            result.conflictingID = problem.conflictingID
+            return result
         }
     }
 }

@@ -11,6 +11,7 @@ extension JobResult: JSONView {
             $0.member("detail", detail)
             $0.member("target_type", targetType)
             $0.member("target_id", targetID)
+            $0.member("conflicting_id", conflictingID)
         }
     }
 
@@ -23,5 +24,8 @@ extension JobResult: JSONView {
             .readOnly("detail", .string(), nullable: true),
             .readOnly("target_type", .string(), nullable: true, "`user`, `invite`, `api_key`."),
             .readOnly("target_id", .uuid, nullable: true, "The id of what it was done to."),
+            .readOnly(
+                "conflicting_id", .uuid, nullable: true,
+                "Who is left, if it failed because the user was merged."),
         ])
 }

@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Text
 
 /// One fault of the input. `pointer` is a JSON pointer into the body (RFC 6901), or `?name` for a
 /// query parameter.
@@ -75,6 +76,12 @@ package struct Problem: Error, Sendable {
         Problem(
             code, detail, status: 409,
             members: [JSONValue.Member("conflicting_id", .string(id))])
+    }
+
+    /// Of a conflict, if it is known.
+    var conflictingID: UUID? {
+        let member = members.first { sameBytes($0.name, "conflicting_id") }
+        return member?.value.string.flatMap { UUID($0) }
     }
 
     package static func unauthorized(_ detail: String = "A credential is needed.") -> Problem {

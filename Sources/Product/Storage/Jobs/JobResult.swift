@@ -17,6 +17,8 @@ package struct JobResult: Sendable {
     /// What it was done to: `user`, `invite`, `api_key`.
     package var targetType: String?
     package var targetID: UUID?
+    /// Who is left of a merge; of a stored row, as it is now.
+    package var conflictingID: UUID?
     /// What an undo needs; nil: there is nothing to undo.
     package var effect: JSONValue?
     /// Of an import's row about a known user: an external id that it gives, and that another user has.
@@ -45,5 +47,21 @@ package struct JobResult: Sendable {
             row: try found.get(0), status, code: try found.get(2), detail: try found.get(3),
             targetType: try found.get(4), targetID: try found.get(5))
         if case let effect = try found.json(6), effect != .null { self.effect = effect }
+    }
+
+    /// `columns` and, of a row that failed since its user was merged, the winner.
+    static func reported(in tenant: UUID) -> SQL {
+        """
+        \(columns), CASE WHEN target_type = 'user' AND code = 'conflict' THEN
+            (SELECT m.user_id FROM merged_users m
+                WHERE m.tenant_id = \(tenant) AND m.id = target_id) END
+        """
+    }
+
+    /// From `reported`.
+    static func ofReport(_ found: Row) throws(PostgresError) -> JobResult {
+        var result = try JobResult(found)
+        result.conflictingID = try found.get(7)
+        return result
     }
 }

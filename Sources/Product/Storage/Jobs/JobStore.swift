@@ -58,10 +58,10 @@ extension TenantScope {
         let only: SQL = if let status { " AND status = \(status.rawValue)" } else { "" }
         return try await read(
             """
-            SELECT \(JobResult.columns) FROM job_rows WHERE tenant_id = \(tenant)
+            SELECT \(JobResult.reported(in: tenant)) FROM job_rows WHERE tenant_id = \(tenant)
                 AND job_id = \(job) AND row > \(row)\(only) ORDER BY row LIMIT \(limit)
             """
-        ).all(JobResult.init)
+        ).all(JobResult.ofReport)
     }
 
     /// At most 10,001 are counted.
