@@ -216,7 +216,7 @@ import Text
             "\(late.text)")
     }
 
-    @Test func `the winner may take the loser's address, and then the undo is refused`()
+    @Test func `the winner may take the loser's external id, and then the undo is refused`()
         async throws
     {
         let fixture = try await UserFixture.make()

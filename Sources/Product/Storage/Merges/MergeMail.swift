@@ -9,11 +9,12 @@ extension Change {
     ) async throws {
         guard database.sendsMail else { return }
         let name = try await tenantName()
-        for address in [winner.email, loser.email] {
+        for (address, other) in [(winner.email, loser.email), (loser.email, winner.email)] {
             // With a random object each: a later mail about one object replaces the earlier.
             try await post(
                 OutgoingMail(
-                    kind, to: address, tenantName: name, message: winner.email,
+                    kind, to: address, tenantName: name,
+                    message: kind == .mergeUndone ? other : winner.email,
                     expiresAt: now.adding(seconds: Self.noticeSeconds)),
                 about: UUID.random(), of: [winner.id, loser.id], in: database)
         }
