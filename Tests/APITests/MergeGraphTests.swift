@@ -16,10 +16,11 @@ import Text
         var numbers = SeededNumbers(seed: 20)
         let administrator = fixture.service.database.client(
             as: fixture.service.database.administrator)
-        var merged = 0
+        var (merged, unproved) = (0, 0)
         for round in 0..<Self.rounds {
             let users = try await make(round, fixture, administrator, &numbers)
             let before = try await rows(administrator)
+            let bound = try await owners(administrator, isUnprovedOnly: true)
             var merges: [String] = []
             var left = users
             for _ in 1..<Int.random(in: 2...users.count, using: &numbers) {
@@ -32,6 +33,13 @@ import Text
                 left.remove(at: 1)
             }
             merged += merges.count
+            let now = try await owners(administrator, isUnprovedOnly: false)
+            for (what, owner) in now where what.hasPrefix("own") || bound[what] != nil {
+                guard bound[what] != owner else { continue }
+                Issue.record("round \(round): \(what) moved to \(owner)")
+                return
+            }
+            unproved += bound.count { $0.key.hasPrefix("sign-in") }
             for merge in merges.reversed() {
                 let undone = try await fixture.send(.post, "/merges/\(merge)/undo")
                 #expect(undone.status == 200, "\(round) \(undone.text)")
@@ -44,6 +52,26 @@ import Text
             try await clear(administrator)
         }
         #expect(merged > Self.rounds)
+        #expect(unproved > Self.rounds)
+    }
+
+    /// What no merge may give to another user: each user's own password, PIN, name and role, and
+    /// the sign-ins that were never proved; with the user who has it.
+    private func owners(
+        _ administrator: Postgres, isUnprovedOnly: Bool
+    ) async throws -> [String: UUID] {
+        let rows = try await administrator.read(
+            """
+            SELECT 'own ' || row(u.password_hash, u.pin_hash, u.name, u.role, u.email)::text, u.id
+            FROM users u
+            UNION ALL SELECT 'sign-in ' || i.id, i.user_id
+            FROM identities i JOIN users u ON u.tenant_id = i.tenant_id AND u.id = i.user_id
+            WHERE NOT \(isUnprovedOnly) OR i.provider = 'password'
+                OR u.status = 'pending' AND NOT i.email_verified AND i.linked_by_type IS NULL
+            """)
+        var found: [String: UUID] = [:]
+        for row in rows { found[try row.get(0)] = try row.get(1, as: UUID.self) }
+        return found
     }
 
     private static let tables: [SQL] = [
@@ -92,6 +120,10 @@ import Text
                 """
                 UPDATE users SET status = \(status), role = \(role),
                     email_verified_at = CASE WHEN \(isProved) THEN now() END,
+                    password_hash = CASE WHEN \(isProved && Bool.random(using: &numbers))
+                        THEN 'hash of ' || email END,
+                    pin_hash = CASE WHEN \(Bool.random(using: &numbers))
+                        THEN 'pin of ' || email END,
                     last_sign_in_at = CASE WHEN \(Bool.random(using: &numbers))
                         THEN now() - random() * interval '9 days' END,
                     external_id = CASE WHEN \(Bool.random(using: &numbers)) THEN \(email) END

@@ -95,4 +95,54 @@ import Text
         #expect(
             try await fixture.count("identities WHERE user_id::text = \(ids.1)") == 1)
     }
+
+    /// Signs in where a provider's own token is shown.
+    private static func show(
+        _ token: String, to fixture: OneIdentityFixture
+    ) async throws -> String? {
+        let answer = try await fixture.service.send(
+            .post, "/v1/provisioning/sign-in", json: #"{"tenant":"acme"}"#, as: .bearer(token))
+        #expect(answer.status == 200, "\(answer.text)")
+        return answer.json["user"]?["id"]?.string
+    }
+
+    @Test func `what a provider gave out before the merge leads to the winner after it`()
+        async throws
+    {
+        let fixture = try await OneIdentityFixture()
+        let winner = Somebody(expected: .preProvisioned, name: "winner")
+        let loser = Somebody(expected: .domainMatched, name: "loser")
+        try await fixture.expect(winner)
+        _ = try await fixture.pass(winner, .token)
+        // A minute old: a cut by the merge would refuse them, as it does at the end.
+        let old = Timestamp.systemClock().adding(seconds: -60)
+        let tokens = [winner, loser].map { fixture.googleToken($0, at: old) }
+        _ = try await fixture.pass(loser, .token)
+        let (one, two) = (
+            try await Self.user(winner, fixture), try await Self.user(loser, fixture)
+        )
+        func shown() async throws -> [String?] {
+            [
+                try await Self.show(tokens[0], to: fixture),
+                try await Self.show(tokens[1], to: fixture),
+            ]
+        }
+        #expect(try await shown() == [one, two])
+        let merge = try await fixture.service.send(
+            .post, "/v1/tenants/acme/users/merges",
+            json: #"{"winner":"\#(one)","loser":"\#(two)"}"#, as: .platformOwner)
+        #expect(merge.status == 201, "\(merge.text)")
+        #expect(try await shown() == [one, one])
+        let undone = try await fixture.service.send(
+            .post, "/v1/tenants/acme/users/merges/\(merge.json["id"]?.string ?? "")/undo",
+            as: .platformOwner)
+        #expect(undone.status == 200, "\(undone.text)")
+        #expect(try await shown() == [one, two])
+        let ended = try await fixture.service.send(
+            .delete, "/v1/tenants/acme/users/\(two)/sessions", as: .platformOwner)
+        #expect((200..<300).contains(ended.status), "\(ended.text)")
+        let refused = try await fixture.service.send(
+            .post, "/v1/provisioning/sign-in", json: #"{"tenant":"acme"}"#, as: .bearer(tokens[1]))
+        #expect(refused.status == 401, "\(refused.text)")
+    }
 }

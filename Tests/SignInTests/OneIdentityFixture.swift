@@ -127,8 +127,10 @@ struct OneIdentityFixture {
 
     // MARK: what providers say
 
-    private func googleToken(_ person: Somebody, nonce: String? = nil) -> String {
-        provider.mint(clientID: "web", now: Timestamp.systemClock()).token([
+    func googleToken(
+        _ person: Somebody, nonce: String? = nil, at time: Timestamp = Timestamp.systemClock()
+    ) -> String {
+        provider.mint(clientID: "web", now: time).token([
             "iss": "\"\(Self.google)\"", "sub": "\"\(person.subject)\"",
             "email": "\"\(person.email)\"", "email_verified": "true", "hd": "\"ex.com\"",
             "nonce": nonce.map { "\"\($0)\"" },
