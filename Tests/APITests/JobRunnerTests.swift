@@ -123,15 +123,6 @@ import Text
         #expect(try await fixture.named("x") == 50)
     }
 
-    @Test func `jobs of many tenants take turns`() async throws {
-        let fixture = try await JobFixture.make(users: 10)
-        let id = try await fixture.job()
-        let runner = fixture.runner()
-        #expect(try await runner.slice())
-        #expect(try await fixture.row(id).status == .done)
-        #expect(try await !runner.slice())
-    }
-
     @Test func `a stopped runner leaves its job to another at once`() async throws {
         let fixture = try await JobFixture.make()
         let id = try await fixture.job()

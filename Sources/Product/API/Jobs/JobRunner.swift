@@ -4,7 +4,7 @@ import Synchronization
 /// Works on jobs, each slice of one by one runner; any number of replicas may run any number.
 package final class JobRunner: Sendable {
     /// Where a slice ends, so that other tenants' jobs get their turn.
-    static let slice: Duration = .seconds(10)
+    package static let slice: Duration = .seconds(10)
     /// Batches of one job that fail one after another before the job fails.
     static let attempts = 5
     /// After so many failures a slice begins row by row, so that all before the bad one are done.
@@ -15,17 +15,22 @@ package final class JobRunner: Sendable {
     private let database: Database
     private let services: Services
     private let kinds: JobKinds
+    private let slice: Duration
     private let isStopped = Atomic<Bool>(false)
+    /// Rounds in progress.
+    private let busy = Atomic<Int>(0)
     /// Called before each batch's transaction; for tests.
     package let beforeBatch: @Sendable (JobRow) async throws -> Void
 
     package init(
         database: Database, services: Services, kinds: JobKinds = .all,
+        slice: Duration = JobRunner.slice,
         beforeBatch: @escaping @Sendable (JobRow) async throws -> Void = { _ in }
     ) {
         self.database = database
         self.services = services
         self.kinds = kinds
+        self.slice = slice
         self.beforeBatch = beforeBatch
     }
 
@@ -34,8 +39,11 @@ package final class JobRunner: Sendable {
 
     private var stops: Bool { isStopped.load(ordering: .relaxed) }
 
-    /// Works until no job is due; then what ended imports leave is removed.
+    /// Works until no job is due; then what ended imports leave is removed. Nothing if as many rounds
+    /// are in progress as there are lanes.
     package func round() async throws {
+        defer { busy.subtract(1, ordering: .relaxed) }
+        guard busy.add(1, ordering: .relaxed).newValue <= Self.lanes else { return }
         try await database.releaseJobs()
         while !stops, try await slice() {}
         if !stops { try await database.removeImports() }
@@ -78,7 +86,7 @@ package final class JobRunner: Sendable {
             if !stops {
                 await rest.after(clock.now - began, answered: services.answered() - before)
             }
-            if stops || clock.now - start > Self.slice {
+            if stops || clock.now - start > slice {
                 return try await database.yieldJob(job)
             }
         }
