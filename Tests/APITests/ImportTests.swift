@@ -169,28 +169,6 @@ import Text
         #expect(found == ["a@imported.example"])
     }
 
-    @Test func `nobody imports a role above the own, and rights are asked again`() async throws {
-        let fixture = try await ImportFixture.make()
-        let session = try await fixture.service.session(role: .support, tenant: fixture.tenant)
-        let refused = try await fixture.post(
-            "format=ndjson", Self.people, as: .session(session))
-        #expect(refused.status == 403)
-        let answer = try await fixture.post("format=ndjson", Self.people)
-        let id = try #require(answer.json["id"]?.string.flatMap { UUID($0) })
-        _ = try await fixture.scope.write("UPDATE operators SET role = 'support'")
-        try await fixture.run()
-        let job = try await fixture.job(id)
-        #expect(job.status == .paused && job.reason == "rights_lost" && job.done == 0)
-    }
-
-    @Test func `the dead and the unlinked do not come back with a file`() async throws {
-        let fixture = try await ImportFixture.make()
-        let id = try await fixture.base.make("ann@imported.example")
-        _ = try await fixture.base.send(.delete, "/\(id)")
-        let report = try await fixture.report(try await fixture.importing(Self.people))
-        #expect(report.first == "1 failed user_deleted")
-    }
-
     @Test(arguments: [
         ("format=csv", "text/csv", "email\n\"open"), ("format=auth0", "application/json", "[{}"),
         ("format=keycloak", "application/json", "[]"),
@@ -248,20 +226,6 @@ import Text
         #expect(third.status == 422 && third.json["code"] == .string("idempotency_mismatch"))
         // The uploads of the second and the third are gone.
         #expect(try await fixture.base.count("imports") == 1)
-    }
-
-    @Test func `a purge takes the person out of what waits`() async throws {
-        let fixture = try await ImportFixture.make()
-        let user = try await fixture.base.make("bea@imported.example")
-        let answer = try await fixture.post("format=ndjson", Self.people)
-        let id = try #require(answer.json["id"]?.string.flatMap { UUID($0) })
-        let database = fixture.service.storage
-        let uuid = try #require(UUID(user))
-        try await fixture.scope.change(by: .system) { change in
-            try await change.purgeUser(change.lockUser(uuid), database: database)
-        }
-        try await fixture.run()
-        #expect(try await fixture.report(id).dropFirst().first == "2 failed user_deleted")
     }
 }
 

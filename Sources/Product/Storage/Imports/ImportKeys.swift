@@ -1,4 +1,3 @@
-import Cryptography
 import Text
 
 extension ImportedUser {
@@ -10,20 +9,17 @@ extension ImportedUser {
     var verifiedKeys: [Int64] { emailVerified ? [] : ownKeys }
 
     private var ownKeys: [Int64] {
-        var keys = [Self.key("email", email.key)]
+        var keys = [StagedPerson.key(email: email.key)]
         if let externalID { keys.append(Self.key(externalID: externalID)) }
         return keys + identities.map(\.key)
     }
 
-    static func key(externalID: String) -> Int64 { key("id", externalID) }
-
-    fileprivate static func key(_ parts: String...) -> Int64 {
-        let text = parts.joined(separator: "\u{0}")
-        return SHA256.hash(Array(text.utf8)).prefix(8).reduce(0) { $0 << 8 | Int64($1) }
-    }
+    static func key(externalID: String) -> Int64 { StagedPerson.key(externalID: externalID) }
 }
 
 extension ImportedIdentity {
     /// By the bytes of its three parts.
-    var key: Int64 { ImportedUser.key("sign-in", provider, issuer, subject) }
+    var key: Int64 {
+        StagedPerson.key(provider: provider, issuer: issuer, subject: subject)
+    }
 }

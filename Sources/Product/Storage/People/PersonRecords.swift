@@ -14,6 +14,9 @@ package struct PersonRecords: Sendable {
     /// Spellings of the addresses.
     let words: [String]
 
+    /// Keys of rows that wait in imports.
+    let imported: [Int64]
+
     var idTexts: [String] { ids.map(\.description) }
 
     /// `row` is not read again. `isOwnOnly`: without an address that another row of the tenant has,
@@ -63,5 +66,26 @@ package struct PersonRecords: Sendable {
         }
         self.things = things
         self.words = keys + words
+        imported = try await Self.imported(ids, keys, in: tenant, transaction)
+    }
+
+    private static func imported(
+        _ ids: [UUID], _ keys: [String], in tenant: UUID, _ transaction: Transaction
+    ) async throws(PostgresError) -> [Int64] {
+        let rows = try await transaction.query(
+            """
+            SELECT u.external_id, NULL::text, NULL::text, NULL::text FROM users u
+            WHERE u.tenant_id = \(tenant) AND u.id = ANY (\(ids)) AND u.external_id IS NOT NULL
+            UNION SELECT NULL, i.provider, i.issuer, i.subject FROM identities i
+            WHERE i.tenant_id = \(tenant) AND i.user_id = ANY (\(ids))
+            """)
+        return try keys.map { StagedPerson.key(email: $0) }
+            + rows.all { row throws(PostgresError) in
+                if let id = try row.get(0, as: String?.self) {
+                    return StagedPerson.key(externalID: id)
+                }
+                return StagedPerson.key(
+                    provider: try row.get(1), issuer: try row.get(2), subject: try row.get(3))
+            }
     }
 }

@@ -158,7 +158,9 @@ package struct PersonTable: Sendable {
             "jobs", .redacted, hiding: ["parameters", "state"], by: "created_at, id",
             doneBy: ["created_by", "actor"]
         ) { "(\(done("created_by", by: $0)) OR \(done("actor", by: $0)))" },
-        addressed("import_rows", .redacted, hiding: ["document"], by: "import_id, row"),
+        PersonTable("import_rows", .redacted, hiding: ["document"], by: "import_id, row") {
+            "t.document IS NOT NULL AND \(StagedPerson.rows($0.imported, in: $0.tenant))"
+        },
     ]
 
     /// One part of the rows, each as a JSON object.

@@ -56,7 +56,7 @@ extension Change {
                 WHERE tenant_id = \(tenant) AND email_key = ANY (\(keys))
                 """)
         }
-        try await redactImports(of: keys)
+        try await redactImports(of: row, keys)
         guard isAddressOwn else { return }
         try await redactUnplacedDecisions(of: row, database)
     }
@@ -105,12 +105,14 @@ extension Change {
         }
     }
 
-    /// Rows that wait; each fails then.
-    private func redactImports(of keys: [String]) async throws(PostgresError) {
+    /// Rows that wait, by address, external id or sign-in; each fails then.
+    private func redactImports(of row: UserRow, _ keys: [String]) async throws(PostgresError) {
+        let staged = row.stagedKeys + keys.map { StagedPerson.key(email: $0) }
         try await query(
             """
-            UPDATE import_rows SET document = NULL, email_key = NULL
-            WHERE tenant_id = \(tenant) AND email_key = ANY (\(keys))
+            UPDATE import_rows t SET document = NULL, email_key = NULL
+            WHERE t.tenant_id = \(tenant) AND t.document IS NOT NULL
+                AND \(StagedPerson.rows(staged, in: tenant))
             """)
     }
 
