@@ -173,6 +173,21 @@ import Text
         #expect(try await fixture.base.count("jobs WHERE true") == 0)
     }
 
+    @Test func `a dry run counts as one for each hundred rows`() async throws {
+        let fixture = try await BulkFixture.make()
+        _ = try await fixture.users(250)
+        let all = #"{"action":"suspend","filter":{"role":"member"}}"#
+        let most = fixture.service.storage.limits.dryRuns / 3
+        for _ in 0..<most {
+            #expect(try await fixture.act(all, query: "?dry_run=true").status == 200)
+        }
+        let refused = try await fixture.act(all, query: "?dry_run=true")
+        #expect(
+            refused.status == 429 && refused.first("retry-after") != nil, "\(refused.text)"
+        )
+        #expect(try await fixture.act(all).status == 202, "the act itself is not counted")
+    }
+
     @Test func `bad input names each fault`() async throws {
         let fixture = try await BulkFixture.make()
         let user = try await fixture.user("ann@a.example")

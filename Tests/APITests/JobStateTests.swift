@@ -213,4 +213,21 @@ import Text
         try await fixture.runner().round()
         _ = try await fixture.job(by: maker)
     }
+
+    @Test func `a tenant keeps at most 50,000,000 rows of jobs`() async throws {
+        let fixture = try await JobFixture.make(users: 1)
+        let maker = try await fixture.maker()
+        let first = try await fixture.job(by: maker)
+        func keep(_ rows: Int) async throws {
+            _ = try await fixture.scope.change(by: .system) {
+                try await $0.query(
+                    "/* test */ UPDATE jobs SET total = \(rows), status = 'done' WHERE id = \(first)"
+                )
+            }
+        }
+        try await keep(JobLimits.kept)
+        await #expect(throws: TooManyJobs.rows) { _ = try await fixture.job(by: maker) }
+        try await keep(JobLimits.kept - fixture.users().count)
+        _ = try await fixture.job(by: maker)
+    }
 }

@@ -4,8 +4,9 @@ import Workers
 /// Runs foreign hashes: one at a time for each tenant, and on threads of their own, so that a
 /// tenant with costly ones delays neither another tenant nor our own hashes.
 final class ForeignHashQueue: Sendable {
-    /// Sign-ins of one tenant that wait for their turn.
-    static let waitingLimit = 16
+    /// Sign-ins of one tenant that wait for their turn: more than one address may try without a wait,
+    /// so that it can neither fill the queue nor tell by a refusal who has a foreign hash.
+    static let waitingLimit = 64
 
     private let pool: WorkerPool
     private let slots: FairSlots<UUID>

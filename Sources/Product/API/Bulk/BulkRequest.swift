@@ -79,7 +79,9 @@ struct BulkRequest<Action: BulkAction> {
 
     private func lookedAt(_ ids: [UUID]) async throws -> Response {
         var results: [(id: UUID, result: JobResult)] = []
-        for first in stride(from: 0, to: min(ids.count, Self.looked), by: Self.atOnce) {
+        let firsts = stride(from: 0, to: min(ids.count, Self.looked), by: Self.atOnce)
+        try await call.takeDryRuns(Array(firsts).count)
+        for first in firsts {
             do {
                 try await call.scope.change(by: call.actor) { change in
                     let slice = ids[first..<min(first + Self.atOnce, ids.count)]

@@ -55,11 +55,7 @@ package func storageProblem(_ error: any Error) -> Problem? {
                     FieldCode(rawValue: fault.kind.rawValue) ?? .invalid, fault.detail)
             })
     }
-    if error is TooManyJobs {
-        return .rateLimited(
-            "The tenant has \(JobLimits.live) jobs that are not done; wait for one to end.",
-            limit: JobLimits.live, retryAfter: 60)
-    }
+    if let full = error as? TooManyJobs { return problem(full) }
     switch StorageFailure(error) {
     case .notFound(let what): return .notFound(what)
     case .versionMismatch:
@@ -71,5 +67,19 @@ package func storageProblem(_ error: any Error) -> Problem? {
     case .unavailable: return .unavailable
     case .commitUnknown: return .commitUnknown
     case nil: return nil
+    }
+}
+
+private func problem(_ full: TooManyJobs) -> Problem {
+    switch full {
+    case .live:
+        .rateLimited(
+            "The tenant has \(JobLimits.live) jobs that are not done; wait for one to end.",
+            limit: JobLimits.live, retryAfter: 60)
+    case .rows:
+        .rateLimited(
+            "With these rows the tenant's jobs would have more than \(JobLimits.kept); a job and its "
+                + "report go 30 days after its end.",
+            limit: JobLimits.kept, retryAfter: 86_400)
     }
 }

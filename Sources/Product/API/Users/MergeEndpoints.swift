@@ -45,7 +45,8 @@ enum MergeEndpoints {
         .post, path, id: "mergeUsers", tag: "Users",
         summary: "Makes two records of one person one; it can be undone for 30 days.",
         access: .right(.linkIdentities), query: [.dryRun], body: .json(creation),
-        answers: [.created(MergeRow.shape), .ok(MergeRow.shape)], problems: [.conflict],
+        answers: [.created(MergeRow.shape), .ok(MergeRow.shape)],
+        problems: [.conflict, .rateLimited],
         idempotent: true
     ) { call in
         let (winner, loser) = (try call.input.uuid("winner"), try call.input.uuid("loser"))
@@ -56,6 +57,7 @@ enum MergeEndpoints {
             guard let into = try await call.scope.winner(over: id) else { continue }
             throw Problem.conflict("The user \(id) was merged.", with: into.description)
         }
+        if call.isDryRun { try await call.takeDryRuns() }
         let database = try call.services.database
         do {
             let row = try await call.scope.change(by: call.actor) { change in

@@ -84,7 +84,7 @@ extension Change {
         _ kind: String, _ parameters: JSONValue, total: Int?, by maker: JobMaker,
         isDryRun: Bool = false, state: JSONValue? = nil
     ) async throws -> JobRow {
-        try await requireRoomForJob()
+        try await requireRoomForJob(of: total ?? 0)
         let row = try await query(
             """
             INSERT INTO jobs (tenant_id, id, kind, dry_run, total, parameters, state,
@@ -102,15 +102,18 @@ extension Change {
     }
 
     /// One after another, so that no two count the same jobs.
-    private func requireRoomForJob() async throws {
+    private func requireRoomForJob(of total: Int) async throws {
         try await query("SELECT pg_advisory_xact_lock(hashtextextended(\("jobs \(tenant)"), 0))")
-        let live = try await query(
+        let rows = try await query(
             """
-            SELECT count(*) FROM jobs WHERE tenant_id = \(tenant)
-                AND status IN ('queued', 'running', 'paused')
-            """
-        ).only { (row) throws(PostgresError) in try row.get(0, as: Int.self) }
-        guard live < JobLimits.live else { throw TooManyJobs() }
+            SELECT count(*) FILTER (WHERE status IN ('queued', 'running', 'paused')),
+                coalesce(sum(total), 0)::bigint
+            FROM jobs WHERE tenant_id = \(tenant)
+            """)
+        guard let row = rows.first else { return }
+        let (live, kept): (Int, Int) = try row.columns()
+        guard live < JobLimits.live else { throw TooManyJobs.live }
+        guard kept + total <= JobLimits.kept else { throw TooManyJobs.rows }
     }
 
     /// Rows that wait, numbered from 1, each about one object.
