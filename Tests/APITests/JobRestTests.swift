@@ -9,7 +9,7 @@ struct JobRestTests {
     /// Rests after a batch of 100 ms; `requests` are answered during each of the parts, the first
     /// during the batch.
     private func rested(
-        _ requests: [Int], after time: Duration = .milliseconds(100)
+        _ requests: [Int], after time: Duration = .milliseconds(100), endsAfter parts: Int = .max
     ) async -> Duration {
         let state = Mutex((rested: Duration.zero, answered: 0, at: 1))
         var services = Services()
@@ -21,7 +21,9 @@ struct JobRestTests {
                 $0.at += 1
             }
         }
-        await JobRest(services: services).after(time, answered: requests[0])
+        await JobRest(services: services).after(time, answered: requests[0]) {
+            state.withLock { $0.at > parts }
+        }
         return state.withLock { $0.rested }
     }
 
@@ -30,17 +32,22 @@ struct JobRestTests {
         #expect(await rested([1, 50, 50]) == .zero)
     }
 
-    @Test func `while requests come a batch has a thirtieth of the time`() async {
-        #expect(await rested(Array(repeating: 50, count: 40)) == .milliseconds(2900))
+    @Test func `while requests come a batch has one part in 150 of the time`() async {
+        #expect(await rested(Array(repeating: 50, count: 200)) == .milliseconds(14_900))
     }
 
     @Test func `the rest ends when the requests do`() async {
         #expect(await rested([50, 50, 0, 50, 50]) == .milliseconds(200))
     }
 
-    @Test func `a long batch does not rest for longer than three seconds`() async {
-        let requests = [2000] + Array(repeating: 50, count: 40)
-        #expect(await rested(requests, after: .seconds(10)) == .seconds(3))
+    @Test func `a long batch does not rest for longer than 15 seconds`() async {
+        let requests = [2000] + Array(repeating: 50, count: 200)
+        #expect(await rested(requests, after: .seconds(10)) == .seconds(15))
+    }
+
+    @Test func `the rest ends when the service stops`() async {
+        let requests = Array(repeating: 50, count: 200)
+        #expect(await rested(requests, endsAfter: 3) == .milliseconds(300))
     }
 
     @Test func `who watches a job alone does not slow it down`() {

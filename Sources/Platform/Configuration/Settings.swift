@@ -32,6 +32,8 @@ package struct Settings: Sendable {
     package var drain: Duration?
     /// Allows providers at 127.0.0.1 and over plain HTTP; for development only.
     package var allowLoopbackProviders: Bool
+    /// Whether jobs leave nearly all of the time to requests while these come; yes by default.
+    package var jobsGiveWay: Bool
     package var listen: Address
     /// Scheme, host and port, without a trailing slash.
     package var publicURL: String?
@@ -74,6 +76,7 @@ package struct Settings: Sendable {
         signingKey = reader.secret("GATEHOUSE_SIGNING_KEY", prefix: "-----BEGIN ")
         lease = reader.duration("GATEHOUSE_LEASE") ?? .seconds(3)
         drain = reader.duration("GATEHOUSE_DRAIN", from: 0)
+        jobsGiveWay = reader.flag("GATEHOUSE_JOBS_GIVE_WAY") ?? true
         allowLoopbackProviders = reader.flag("GATEHOUSE_ALLOW_LOOPBACK_PROVIDERS") ?? false
         listen = reader.address("GATEHOUSE_LISTEN") ?? Address(host: "127.0.0.1", port: 8080)
         publicURL = reader.publicURL("GATEHOUSE_PUBLIC_URL")

@@ -47,6 +47,7 @@ package struct Composition: Sendable {
         externalServices: ExternalServices = ExternalServices(),
         personLock: PersonLock = PersonLock(), metrics: ServiceMetrics = ServiceMetrics(),
         retention: Retention = Retention(), principal: CallerPrincipal? = nil,
+        jobsGiveWay: Bool = true,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         var storage = Database(
@@ -76,7 +77,8 @@ package struct Composition: Sendable {
             http: http, documents: ProviderDocuments(http: http, clock: clock),
             checkKey: { [authenticator] in try await authenticator.key($0, $1) },
             pause: externalServices.pause)
-        let services = Self.services(core, externalServices, metrics)
+        var services = Self.services(core, externalServices, metrics)
+        if !jobsGiveWay { services.answered = { 0 } }
         domainChecks = DomainChecks(database: storage, services: services)
         inactivity = InactivityRounds(database: storage)
         jobs = JobRunner(database: storage, services: services)
@@ -215,6 +217,7 @@ extension Composition {
             secrets: configuration.secrets, publicURL: configuration.address,
             signingKey: configuration.signingKey, lease: configuration.lease, logger: logger,
             externalServices: configuration.externalServices, metrics: metrics,
-            retention: configuration.retention, clock: Timestamp.systemClock)
+            retention: configuration.retention, jobsGiveWay: configuration.jobsGiveWay,
+            clock: Timestamp.systemClock)
     }
 }

@@ -31,6 +31,8 @@ package struct ServiceConfiguration: Sendable {
     package var retention = Retention()
     /// Addresses and blocks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count.
     package var trustedProxies: [String] = []
+    /// Whether jobs leave nearly all of the time to requests while these come.
+    package var jobsGiveWay = true
 
     package init(
         appConninfo: String, platformConninfo: String, secrets: SecretKeys, listen: String,
@@ -86,6 +88,7 @@ extension ServiceConfiguration {
             metricsListen: settings.metricsListen?.text, retention: settings.retention,
             trustedProxies: settings.trustedProxies,
             databaseConnections: settings.databaseConnections, drain: settings.drain ?? drain)
+        jobsGiveWay = settings.jobsGiveWay
     }
 
     /// The address in links: the public one, else the one that is listened on.

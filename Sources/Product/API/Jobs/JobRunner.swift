@@ -84,7 +84,9 @@ package final class JobRunner: Sendable {
             guard let row, row.status == .running else { return }
             job = row
             if !stops {
-                await rest.after(clock.now - began, answered: services.answered() - before)
+                await rest.after(
+                    clock.now - began, answered: services.answered() - before,
+                    until: { stops })
             }
             if stops || clock.now - start > slice {
                 return try await database.yieldJob(job)
