@@ -213,6 +213,11 @@ import Text
                 "format=csv", form(options, "E-Mail\n"), type: type)
             #expect([400, 422].contains(answer.status), "\(options): \(answer.text)")
         }
+        let long = String(repeating: " ", count: ImportLimits.options - 2)
+        for (options, status) in [("{\(long)}", 202), ("{ \(long)}", 413)] {
+            let answer = try await fixture.post("format=csv", form(options, "email\n"), type: type)
+            #expect(answer.status == status, "\(answer.text)")
+        }
     }
 
     @Test func `the same key and file give the same job, another file none`() async throws {

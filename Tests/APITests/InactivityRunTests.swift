@@ -44,13 +44,12 @@ import Text
         #expect(try await fixture.jobs().count == 1)
     }
 
-    @Test func `a killed runner's job goes on, and each user is acted on once`() async throws {
+    @Test func `the job of a runner that lost the database goes on, and each user is acted on once`() async throws {
         let fixture = try await make()
-        struct Killed: Error {}
-        let killed = runner(fixture) { job in
+        let cut = runner(fixture) { job in
             if job.done == 50 { throw PostgresError(.unavailable) }
         }
-        await #expect(throws: PostgresError.self) { try await killed.round() }
+        await #expect(throws: PostgresError.self) { try await cut.round() }
         #expect(try await fixture.count(.suspended) == 50)
         fixture.clock.advance(seconds: Database.jobLease + 1)
         try await fixture.service.composition.jobs.round()

@@ -55,7 +55,7 @@ import Text
         #expect(try await fixture.named("") == 100)
     }
 
-    @Test func `an undo leaves rows that have changed since, and survives a crash`() async throws {
+    @Test func `an undo leaves rows that have changed since, and goes on after a loss of the database`() async throws {
         let fixture = try await JobFixture.make()
         let maker = try await fixture.maker()
         let id = try await fixture.job(by: maker)
@@ -66,11 +66,10 @@ import Text
                 "/* test */ UPDATE users SET name = 'new' WHERE id = ANY (\(Array(users[3..<10])))")
         }
         try await fixture.change(id) { try await $0.undoJob($1, by: maker) }
-        struct Crash: Error {}
-        let crashing = fixture.runner(beforeBatch: { job in
+        let cut = fixture.runner(beforeBatch: { job in
             if job.undone == 40 { throw PostgresError(.unavailable) }
         })
-        await #expect(throws: PostgresError.self) { try await crashing.round() }
+        await #expect(throws: PostgresError.self) { try await cut.round() }
         #expect(try await fixture.row(id).isUndoing)
         fixture.endLeases()
         try await fixture.runner().round()

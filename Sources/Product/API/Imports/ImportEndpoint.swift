@@ -45,8 +45,7 @@ enum ImportEndpoint {
             try await change.giveImport(upload.id, to: job.id)
             return job
         }
-        return .accepted(
-            job.json(at: call.now), at: "/v1/tenants/\(job.tenant)/jobs/\(job.id)", etag: job.etag)
+        return .accepted(job, call)
     }
 
     /// Nothing of an upload that breaks off is kept.

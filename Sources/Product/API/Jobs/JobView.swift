@@ -109,10 +109,7 @@ extension Call {
 extension Response {
     /// 202 with a job that was just made.
     static func accepted(_ job: JobRow, _ call: Call) -> Response {
-        var response = Response.json(
-            202, bytes: job.json(at: call.now).encoded(), etag: job.etag)
-        response.fields.append(
-            Field("location", "/v1/tenants/\(job.tenant)/jobs/\(job.id)"))
-        return response
+        accepted(
+            job.json(at: call.now), at: "/v1/tenants/\(job.tenant)/jobs/\(job.id)", etag: job.etag)
     }
 }

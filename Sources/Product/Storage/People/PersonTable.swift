@@ -21,6 +21,9 @@ package struct PersonTable: Sendable {
     package let fate: Fate
     /// Columns that are no part of an export: secrets, and what is another person's.
     let hidden: [String]
+    /// The only columns that are part of an export, where nearly all are another person's; nil: all
+    /// but the hidden ones.
+    let shown: [String]?
     /// By which columns a row says that the person did something: `maker` for `maker_type`,
     /// `maker_id`.
     package let actors: [String]
@@ -31,13 +34,14 @@ package struct PersonTable: Sendable {
 
     init(
         _ name: String, of table: String? = nil, _ fate: Fate, hiding hidden: [String] = [],
-        by order: String, doneBy actors: [String] = [],
+        showing shown: [String]? = nil, by order: String, doneBy actors: [String] = [],
         where condition: @escaping @Sendable (PersonRecords) -> SQL
     ) {
         self.name = name
         self.table = table ?? name
         self.fate = fate
         self.hidden = hidden
+        self.shown = shown
         self.order = order
         self.actors = actors
         self.condition = condition
@@ -125,13 +129,10 @@ package struct PersonTable: Sendable {
         // Whose the records are is another's.
         PersonTable(
             "merges_made", of: "user_merges", .redacted,
-            hiding: [
-                "winner_id", "loser_id", "identities", "keys", "accepted_invites",
-                "revoked_invites", "addresses", "carried", "left_identities", "left_aliases",
-                "winner_status", "winner_signed_in_at", "winner_kept", "winner_had_password",
-                "winner_email_key",
-                "loser_status", "ended",
-            ], by: "created_at, id", doneBy: ["created_by"]
+            showing: [
+                "id", "status", "created_at", "created_by_type", "created_by_id", "created_by_name",
+            ],
+            by: "created_at, id", doneBy: ["created_by"]
         ) { done("created_by", by: $0) },
         PersonTable("audit_events", .redacted, by: "id", doneBy: ["actor"]) { records in
             """
@@ -165,11 +166,20 @@ package struct PersonTable: Sendable {
 
     /// One part of the rows, each as a JSON object.
     func page(_ records: PersonRecords, from start: Int, limit: Int) -> SQL {
-        """
-        SELECT (to_jsonb(t) - \(hidden)::text[])::text FROM \(raw: table) t
-        WHERE t.tenant_id = \(records.tenant) AND \(condition(records))
-        ORDER BY \(raw: order) LIMIT \(limit) OFFSET \(start)
-        """
+        let object: SQL =
+            if let shown {
+                """
+                (SELECT jsonb_object_agg(key, value) FROM jsonb_each(to_jsonb(t))
+                    WHERE key = ANY (\(shown)))
+                """
+            } else {
+                "(to_jsonb(t) - \(hidden)::text[])"
+            }
+        return """
+            SELECT \(object)::text FROM \(raw: table) t
+            WHERE t.tenant_id = \(records.tenant) AND \(condition(records))
+            ORDER BY \(raw: order) LIMIT \(limit) OFFSET \(start)
+            """
     }
 
     /// The number of rows in every table, in the order of `all`.
