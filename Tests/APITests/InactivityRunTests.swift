@@ -44,7 +44,7 @@ import Text
         #expect(try await fixture.jobs().count == 1)
     }
 
-    @Test func `the job of a runner that lost the database goes on, and each user is acted on once`() async throws {
+    @Test func `a job goes on after a loss of the database, and acts once on each`() async throws {
         let fixture = try await make()
         let cut = runner(fixture) { job in
             if job.done == 50 { throw PostgresError(.unavailable) }

@@ -55,7 +55,7 @@ import Text
         #expect(try await fixture.named("") == 100)
     }
 
-    @Test func `an undo leaves rows that have changed since, and goes on after a loss of the database`() async throws {
+    @Test func `an undo leaves rows that have changed, and goes on after a failure`() async throws {
         let fixture = try await JobFixture.make()
         let maker = try await fixture.maker()
         let id = try await fixture.job(by: maker)
