@@ -76,6 +76,30 @@ import Text
         #expect(try await fixture.named("x") == 100)
     }
 
+    /// Each process dies before its third batch, and batches are single rows after two deaths.
+    @Test func `a job goes on however often its process dies, as long as rows are done`()
+        async throws
+    {
+        let fixture = try await JobFixture.make(users: 20)
+        let id = try await fixture.job(by: try await fixture.maker())
+        _ = try await fixture.scope.change(by: .system) {
+            try await $0.query("/* test */ UPDATE jobs SET attempts = 2 WHERE id = \(id)")
+        }
+        for _ in 0..<9 {
+            let batches = Atomic<Int>(0)
+            let dying = fixture.runner(beforeBatch: { _ in
+                guard batches.add(1, ordering: .relaxed).newValue > 2 else { return }
+                throw PostgresError(.unavailable)
+            })
+            await #expect(throws: PostgresError.self) { try await dying.round() }
+            fixture.endLeases()
+        }
+        #expect(try await fixture.row(id).done == 18)
+        try await fixture.runner().round()
+        let job = try await fixture.row(id)
+        #expect(job.status == .done && job.done == 20)
+    }
+
     @Test func `replicas that race for jobs run one of a tenant at a time, each row once`()
         async throws
     {

@@ -102,7 +102,8 @@ package final class JobRunner: Sendable {
         let most = job.isUndoing ? min(kind.batch, JobLimits.batch) : kind.batch
         return try await database.runBatch(
             of: job, limit: isSingle ? 1 : most, worked: Int(worked / .microseconds(1)),
-            attempts: isSingle ? job.attempts : 0, rights: { kind.rights($0) },
+            // Whatever ends the process next, it is not a row before this one.
+            attempts: isSingle ? min(job.attempts, Self.cautious) : 0, rights: { kind.rights($0) },
             body: { work in
                 work.job.isUndoing
                     ? try await work.undone(by: kind, self.services)
