@@ -1,7 +1,7 @@
 // What stands around every page: top bar, navigation, operator menu.
 import { palette } from "./shortcuts.js"
 import {
-	api, button, h, icon, isMac, knownSlug, leaveFor, loadMe, ownTenant, places, query, queryString,
+	api, button, h, icon, isMac, knownSlug, leaveFor, loadMe, ownTenant, placesHere, query, queryString,
 	replaceContent, setPreference, showState, slugOf, t, tenantHere, tenantOf, userText, waitingIn,
 } from "../lib/core.js"
 
@@ -19,10 +19,7 @@ export function putFrame() {
 }
 
 function isHere(href) {
-	const [here, mine] = [location.pathname, href].map(path => path.replace(/\/$/, ""))
-	// Tabs without an entry.
-	if (mine === "/console/tenants"
-		&& /^\/console\/t\/.*\/(decisions|audit|settings|domains|clients)$/.test(here)) return true
+	const [here, mine] = [location.pathname, href].map(path => path.replace(/\?.*/, "").replace(/\/$/, ""))
 	return here === mine || (mine !== "/console" && here.startsWith(`${mine}/`))
 }
 
@@ -31,10 +28,10 @@ export function drawFrame() {
 	if (!top.children.length) drawTop()
 	top.hidden = nav.hidden = false
 	const slug = slugOf(location.pathname)
-	replaceContent(nav, h("ul", places().map((place, at, all) => (place.group
-		? !all[at + 1]?.group && h("li.group", place.group)
+	replaceContent(nav, h("ul", placesHere().map((place, at, all) => (place.group
+		? all[at + 1]?.href && h("li.group", place.group)
 		: h(
-			`li${place.pin ? ".pin" : ""}`,
+			`li${place.pin ? ".pin" : ""}${place.isNarrow ? ".narrow" : ""}`,
 			h(
 				"a", { href: place.href, "aria-current": isHere(place.href) ? "page" : null }, icon(place.look),
 				h("span", place.text),

@@ -1,8 +1,8 @@
 // What stands around each page of a tenant.
 import { drawFrame } from "./frame.js"
 import {
-	append, forgetTenants, h, isAllowed, ownTenant, pageHead, preferences, redraw, setPreference, t, tabOf, TABS,
-	tenantOf, translate, unknownSlugs, userText,
+	append, forgetTenants, h, ownTenant, pageHead, preferences, redraw, setPreference, t, tabOf, tabsHere, tenantOf,
+	translate, unknownSlugs, userText,
 } from "../lib/core.js"
 
 /** The file of a page. */
@@ -27,20 +27,27 @@ export async function tenant(page, draw) {
 		forgetTenants()
 		return redraw()
 	}
-	const title = pageHead(userText(one.name), { crumbs: ownTenant() ? null : [["Tenants", "/console/tenants"]] })
-	title.querySelector("h1").dataset.title = t`${translate(name)} · ${one.name}`
+	const crumbs = [
+		!ownTenant() && ["Tenants", "/console/tenants"], [userText(one.name), `${base}/users`],
+		id && [name, `${base}/${known}`],
+	].filter(Boolean)
+	// A page below a tab has its own title.
+	const title = pageHead(id ? null : name, { crumbs, acts: id ? null : [] })
+	if (!id) title.querySelector("h1").dataset.title = t`${translate(name)} · ${one.name}`
 	const section = h("section", { "aria-label": name })
-	// A tab that may not be read is absent; a link to it says why.
-	const tabs = TABS.filter(([, , right]) => !right || isAllowed(right))
 	const isWell = one.status === "active"
 	append(page.body, [
 		title, isWell ? null : (await import("../lib/gone.js")).banner(one, again),
-		h("nav.tabs", { "aria-label": "Tenant" }, tabs.map(([tab, text]) =>
+		// In a small window; in others the navigation has them. One that may not be read is absent: a link says why.
+		h("nav.tabs", { "aria-label": "Tenant" }, tabsHere().map(([tab, text]) =>
 			h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),
 		section,
 	])
 	const isGone = one.status === "deleted"
-	await draw({ ...page, body: section, tenant: one, isGone, base, path: `/tenants/${one.id}`, id, again })
+	await draw({
+		...page, body: section, tenant: one, isGone, base, path: `/tenants/${one.id}`, id, again,
+		acts: title.querySelector(".acts"),
+	})
 }
 
 /** A tenant that is not there is not kept: the navigation would lead into it from every page. */

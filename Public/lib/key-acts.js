@@ -43,5 +43,6 @@ function move(step) {
 
 const sheet = () => dialog("Keyboard shortcuts", factList([
 	...Object.entries(SHEET).map(([keys, text]) => [isMac ? keys.replace("Ctrl", "⌘") : keys, text]),
-	...places().filter(one => one.key).map(one => [`G ${one.key.toUpperCase()}`, one.text]),
+	...places().filter(({ key }, at, all) => key && all.findIndex(one => one.key === key) === at)
+		.map(one => [`G ${one.key.toUpperCase()}`, one.text]),
 ].map(([keys, text]) => [h("kbd", keys), text])), closeButton())

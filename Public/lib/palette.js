@@ -1,6 +1,6 @@
 // The palette: pages, actions, and what the search finds.
 import {
-	ago, api, goTo, h, icon, isAllowed, places, queryString, recentPlaces, replaceContent, t, TABS, tenantHere,
+	ago, api, goTo, h, icon, isAllowed, places, queryString, recentPlaces, replaceContent, t, tabsHere, tenantHere,
 	translate, userText, words,
 } from "./core.js"
 import { dialog } from "./dialogs.js"
@@ -50,7 +50,7 @@ const recent = () => recentPlaces().filter(one => one.href !== location.pathname
 async function pagesOf(text, signal) {
 	const [first, ...rest] = text.split(/\s+/)
 	const wanted = rest.length
-		? TABS.filter(([, name, right]) => (!right || isAllowed(right)) && hasAll({ text: name }, rest.join(" "))) : []
+		? tabsHere().filter(([, name]) => hasAll({ text: name }, rest.join(" "))) : []
 	if (!wanted.length) return []
 	const path = `/tenants${queryString({ q: first, limit: 5 })}`
 	const { items } = await api(path, { signal }).catch(() => ({ items: [] }))
@@ -105,7 +105,7 @@ export function open({ tab, text = "" } = {}) {
 			return
 		}
 		const tenant = tenantHere()
-		const pages = places().filter(one => one.href).map(one => ({ ...one, kind: "Page" }))
+		const pages = places().map(one => ({ ...one, kind: "Page" }))
 		const known = tab ? [] : [...recent(), ...pages, ...actions(tenant)].filter(one => hasAll(one, text))
 			.filter((one, at, all) => all.findIndex(other => other.href === one.href) === at)
 		draw(known, { isLooking: Boolean(text || tab) })

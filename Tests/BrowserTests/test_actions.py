@@ -20,7 +20,7 @@ def test_a_tenant_is_made_by_keyboard_alone(console):
     page.keyboard.press("Tab")
     expect(console.field("Slug")).to_have_value("blue-harbour")
     page.keyboard.press("Enter")
-    expect(page.locator("main h1")).to_have_text("Blue Harbour")
+    expect(page.locator("main .crumbs")).to_contain_text("Blue Harbour")
     assert page.url.endswith("/console/t/blue-harbour/users")
 
 

@@ -95,7 +95,7 @@ def test_a_key_is_revoked_with_all_that_it_made(console):
     expect(dialog.get_by_role("button", name="Keep")).to_be_focused()
     dialog.get_by_label("Also every key that it made").check()
     dialog.get_by_role("button", name="Revoke key").click()
-    expect(page.locator("main h2").first).to_contain_text("Revoked")
+    expect(page.locator("main h1").first).to_contain_text("Revoked")
     assert {key["status"] for key in console.api("GET", path)["items"]} == {"revoked"}
 
 

@@ -25,7 +25,7 @@ def test_the_main_flows_work_in_firefox_too(console):
         page.until("document.querySelectorAll('tbody tr').length === 1 && document.querySelector('[type=search]').value === 'grace'")
 
         # A secret survives Escape and is gone after Done.
-        page.click(".tabs a", "API keys")
+        page.click(".nav a", "API keys")
         page.click("a[data-new]", "Create key")
         page.until("document.activeElement.name === 'name'")
         page.type("From Firefox")
@@ -42,15 +42,15 @@ def test_the_main_flows_work_in_firefox_too(console):
         page.click(".acts .btn", "Revoke")
         page.until("document.activeElement.innerText === 'Keep'")
         page.press("Tab", "Enter")
-        page.seen("Revoked", "main h2")
+        page.seen("Revoked", "main h1")
 
         # An origin, an invite, an attempt that is only tried.
-        page.click(".tabs a", "Origins")
+        page.click(".nav a", "CORS origins")
         page.click("[data-new]", "Add origin")
         page.type("https://gecko.example/")
         page.press("Enter")
         page.seen("Saved as https://gecko.example")
-        page.click(".tabs a", "Invites")
+        page.click(".nav a", "Invites")
         page.click("[data-new]", "Invite")
         page.type("new@gecko.example")
         page.click("dialog .primary", "Invite")

@@ -26,13 +26,13 @@ def test_acts_on_more_than_a_hundred_are_a_job_that_is_followed_and_undone(conso
     page.get_by_role("dialog").get_by_role("button", name="Delete 113 users").click()
     expect(page).to_have_url(re.compile(f"/console/t/{one['slug']}/jobs/[0-9a-f-]+$"))
     expect(page.get_by_text("of 113 rows done")).to_be_visible()
-    expect(page.locator("main h2 .tag", has_text="Done")).to_be_visible()
+    expect(page.locator("main h1 .tag", has_text="Done")).to_be_visible()
     console.go(f"/console/t/{one['slug']}/jobs")
     expect(page.locator("tbody tr")).to_have_count(1)
     page.locator("tbody a.main").click()
     page.get_by_role("button", name="Undo").click()
     page.get_by_role("dialog").get_by_role("button", name="Undo the job").click()
-    expect(page.locator("main h2 .tag", has_text="Undone")).to_be_visible()
+    expect(page.locator("main h1 .tag", has_text="Undone")).to_be_visible()
     left = console.api("GET", f"{path}/users?status=pending&q=by-hand")
     assert left["total"]["value"] == 3
 
@@ -51,7 +51,7 @@ def test_users_of_a_csv_are_tried_mapped_and_imported(console):
     expect(page.locator("tbody")).to_contain_text("p0@import.example")
     page.get_by_role("button", name="Try it").click()
     expect(page).to_have_url(re.compile("/jobs/[0-9a-f-]+$"))
-    expect(page.locator("main h2 .tag", has_text="Done")).to_be_visible()
+    expect(page.locator("main h1 .tag", has_text="Done")).to_be_visible()
     expect(page.locator("main")).to_contain_text("tried only")
     expect(page.locator("main")).to_contain_text("30 of 31 rows done, 1 not")
     assert console.api("GET", f"/tenants/{one['id']}/users")["total"]["value"] == 0
@@ -59,7 +59,7 @@ def test_users_of_a_csv_are_tried_mapped_and_imported(console):
     page.get_by_label("CSV, JSON or NDJSON").set_input_files(
         files=[{"name": "people.csv", "mimeType": "text/csv", "buffer": CSV.encode()}])
     page.get_by_role("button", name="Import", exact=True).click()
-    expect(page.locator("main h2 .tag", has_text="Done")).to_be_visible()
+    expect(page.locator("main h1 .tag", has_text="Done")).to_be_visible()
     # What went wrong stands in place, with its row.
     wrong = page.get_by_role("region", name="Rows that were not done")
     expect(wrong.locator("tbody tr")).to_have_count(1)
@@ -79,7 +79,7 @@ def test_a_packed_csv_is_mapped_and_imported_with_attributes(console):
     page.get_by_label("What Group is").select_option("Public attribute Group")
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page).to_have_url(re.compile("/jobs/[0-9a-f-]+$"))
-    expect(page.locator("main h2 .tag", has_text="Done")).to_be_visible()
+    expect(page.locator("main h1 .tag", has_text="Done")).to_be_visible()
     expect(page.locator("main")).to_contain_text("2,500 of 2,500 rows done")
     found = console.api("GET", f"/tenants/{one['id']}/users?q=p2499@")["items"]
     assert found[0]["public_attributes"] == {"Group": "staff"}
@@ -95,7 +95,7 @@ def test_the_issuer_of_a_former_system_goes_along(console):
     expect(page.get_by_label("Format")).to_have_value("auth0")
     page.get_by_label("Issuer").fill("https://acme.eu.auth0.com/")
     page.get_by_role("button", name="Import", exact=True).click()
-    expect(page.locator("main h2 .tag", has_text="Done")).to_be_visible()
+    expect(page.locator("main h1 .tag", has_text="Done")).to_be_visible()
     found = console.api("GET", f"/tenants/{one['id']}/users?q=ann@import")["items"]
     assert found[0]["identities"][0]["issuer"] == "https://acme.eu.auth0.com/"
     assert found[0]["identities"][0]["subject"] == user["user_id"]

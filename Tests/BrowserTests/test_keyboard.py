@@ -90,7 +90,7 @@ def test_a_key_is_created_rotated_and_revoked(console):
     store(page)
     press(page, button(page, "Revoke"))
     press(page, button(page, "Revoke key"))
-    expect(page.locator("main h2").first).to_contain_text("Revoked")
+    expect(page.locator("main h1").first).to_contain_text("Revoked")
 
 
 def test_a_policy_is_published_and_a_domain_claimed(console):
@@ -100,7 +100,7 @@ def test_a_policy_is_published_and_a_domain_claimed(console):
     page.keyboard.type("Open")
     press(page, button(page, "Publish"))
     expect(page.get_by_text("Version 2 is in force.", exact=True)).to_be_visible()
-    press(page, page.get_by_role("navigation", name="Tenant").get_by_role("link", name="Domains"))
+    press(page, page.get_by_role("navigation", name="Main").get_by_role("link", name="Domains"))
     expect(page.locator("[data-state=empty]")).to_be_visible()
     begin(page)
     page.keyboard.type(f"{one['slug']}.example")
@@ -138,12 +138,12 @@ def test_a_client_is_switched_on_and_a_tenant_renamed(console):
     row = page.get_by_role("row", name=re.compile("relate"))
     press(page, row.get_by_role("button", name="Switch on"))
     expect(row).to_contain_text("Active")
-    press(page, page.get_by_role("navigation", name="Tenant").get_by_role("link", name="Settings"), back=True)
+    press(page, page.get_by_role("navigation", name="Main").get_by_role("link", name="Settings"), back=True)
     reach(page, console.field("Name"))
     page.keyboard.press("Control+a")
     page.keyboard.type("Another Name")
     page.keyboard.press("Enter")
-    expect(page.locator("main h1")).to_have_text("Another Name")
+    expect(page.locator("main .crumbs")).to_contain_text("Another Name")
 
 
 def test_a_provider_and_an_operator_come_and_go(console):

@@ -39,7 +39,7 @@ def test_a_leaked_key_is_revoked_from_its_text_in_four_steps(console):
     expect(dialog.get_by_role("button", name="Keep")).to_be_focused()
     check_nothing_stays(console, secret)
     dialog.get_by_role("button", name="Revoke key").click()
-    expect(page.locator("main h2 .tag", has_text="Revoked")).to_be_visible()
+    expect(page.locator("main h1 .tag", has_text="Revoked")).to_be_visible()
 
 
 def test_a_key_that_is_pasted_into_a_list_is_not_searched_for(console):

@@ -174,17 +174,17 @@ def test_a_tenant_is_made_and_renamed_by_mouse(console):
     page.get_by_role("button", name="New tenant").click()
     console.field("Name").fill("Red Harbour")
     page.get_by_role("dialog").get_by_role("button", name="Create tenant").click()
-    expect(page.locator("main h1")).to_have_text("Red Harbour")
+    expect(page.locator("main .crumbs")).to_contain_text("Red Harbour")
     page.get_by_role("link", name="Settings").click()
     console.field("Name").fill("Green Harbour")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator("main h1")).to_have_text("Green Harbour")
+    expect(page.locator("main .crumbs")).to_contain_text("Green Harbour")
     page.get_by_role("button", name="Delete tenant").click()
     page.get_by_role("dialog").get_by_role("textbox").fill("red-harbour")
     page.get_by_role("dialog").get_by_role("button", name="Delete tenant").click()
     expect(page.locator("main h1")).to_have_text("Tenants")
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator("main h1")).to_have_text("Green Harbour")
+    expect(page.locator("main .crumbs")).to_contain_text("Green Harbour")
 
 
 def test_a_new_service_gets_its_owner_once_who_then_signs_in_by_password(console):

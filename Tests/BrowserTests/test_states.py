@@ -22,7 +22,7 @@ def test_a_list_asks_once_and_its_tenant_once(console):
         assert len(console.asked(part)) == 1, (path, [one.url for one in console.asked("")])
         assert len(console.asked("")) <= 3, (path, [one.url for one in console.asked("")])
     console.requests.clear()
-    page.get_by_role("navigation", name="Tenant").get_by_role("link", name="Invites").click()
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Invites").click()
     expect(page.get_by_role("searchbox", name="Search by email")).to_be_visible()
     console.idle()
     assert len(console.asked("")) == 1, [one.url for one in console.asked("")]

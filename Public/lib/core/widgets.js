@@ -27,9 +27,9 @@ export const pageHead = (title, { lead, acts, crumbs } = {}) => h("div.head",
 		crumbs
 			&& h(
 				"nav.crumbs", { "aria-label": "Breadcrumb" },
-				crumbs.map(([text, href]) => [h("a", { href }, text), icon("next")]),
+				crumbs.map(([text, href], at) => [at > 0 && icon("next"), h("a", { href }, text)]),
 			),
-		h("h1", title), lead && h("p.lead", lead)),
+		title && h("h1", title), lead && h("p.lead", lead)),
 	acts && h("div.acts", acts))
 
 /** `table("Results", ["Email", "Result"], [[cell, …], …])`: a row's first cell heads it. */

@@ -77,7 +77,9 @@ export function listBar(spec, filters, counted, change) {
 	return {
 		node: h("div.bar", { role: "search" }, box
 			&& h("div.grow", icon("search"), box), fields.map(one => one.node), live,
-			counted, related, take, spec.create()),
+			counted),
+		// What the list as a whole is for: beside the page's title.
+		acts: [related, take, spec.create()],
 		read(wanted) {
 			if (box && document.activeElement !== box) box.value = wanted.q ?? ""
 			live?.setAttribute("aria-pressed", String(Boolean(wanted.live)))

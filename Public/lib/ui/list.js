@@ -35,9 +35,12 @@ export async function list(page, spec) {
 	const controls = listBar({ ...spec, create, file: exports }, filters, counted, change)
 	const chosen = spec.bulk && !page.isGone ? rowSelection({ ...spec, named, all: everyOne }, again) : null
 	const focus = focusOf(table)
-	append(
-		page.body, [spec.title && pageHead(spec.title, { lead: spec.lead }), controls.node, chosen?.node, table, pager],
-	)
+	if (page.acts) append(page.acts, controls.acts)
+	else if (!spec.title) controls.node.append(h("div.acts", controls.acts))
+	append(page.body, [
+		spec.title && pageHead(spec.title, { lead: spec.lead, acts: controls.acts }),
+		controls.node, chosen?.node, table, pager,
+	])
 	let running = null
 	let seen = null
 	let timer = 0
@@ -162,7 +165,7 @@ export async function list(page, spec) {
 		// `?new=1` of the palette, or of a session that ended: the dialog opens once, a reload does not open it again.
 		setQuery({ ...query(), new: "" }, { replace: true })
 		setTimeout(() => {
-			const one = page.body.querySelector("[data-new]")
+			const one = (page.acts ?? page.body).querySelector("[data-new]")
 			one?.focus()
 			one?.click()
 		})

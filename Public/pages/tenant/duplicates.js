@@ -20,7 +20,7 @@ export default async page => {
 	const below = h("div.pager", { "aria-live": "polite" })
 	append(page.body, [
 		h("div.head",
-			h("div", h("h2", "Duplicates"), h(
+			h("div", h("h1", "Duplicates"), h(
 				"p.lead",
 				"Two records of one person, if the evidence is right. Nothing changes until you make one of two.",
 			)),

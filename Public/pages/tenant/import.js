@@ -30,7 +30,7 @@ export default async page => {
 	})
 	append(page.body, [
 		h("div.head",
-			h("div", h("h2", "Import users"), h("p.lead",
+			h("div", h("h1", "Import users"), h("p.lead",
 				"People keep their passwords where the file has their hashes. Trying writes nothing.")),
 			h("div.acts", h("a.btn", { href: `${page.base}/users` }, "All users"))),
 		card("The file", h(

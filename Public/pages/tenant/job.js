@@ -38,7 +38,7 @@ export default async page => {
 
 function drawHead(page, node, one, look) {
 	replaceContent(node, h("div",
-		h("h2", jobWords(one), " ", statusTag(one.status)),
+		h("h1", jobWords(one), " ", statusTag(one.status)),
 		h("p.lead", "Begun ", timeNode(one.created_at), " · by ", userText(one.created_by?.name || "Gatehouse"))),
 	h("div.acts", button("Report as CSV", () => save(page, one), { icon: "save" }), buttons(jobActs(page, one, look))))
 }

@@ -8,7 +8,7 @@ import { daysFromNow } from "./invites.js"
 export default async page => {
 	const path = `${page.path}/join-links`
 	append(page.body, [h("div.head",
-		h("div", h("h2", "Join links"), h("p.lead", "Whoever has one of these links can join as a member.")),
+		h("div", h("h1", "Join links"), h("p.lead", "Whoever has one of these links can join as a member.")),
 		h("div.acts", h("a.btn", { href: `${page.base}/invites` }, "All invites")))])
 	await list(page, {
 		path, noun: ["join link", "join links"],

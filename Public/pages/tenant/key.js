@@ -23,7 +23,7 @@ export default async page => {
 	if (query().act === "revoke") requestAnimationFrame(() => acts.find(act => act.text === "Revoke")?.run())
 	append(page.body, [
 		h("div.head", h(
-			"div", h("h2", userText(one.name), " ", statusTag(one.status)),
+			"div", h("h1", userText(one.name), " ", statusTag(one.status)),
 			h("code.muted", `${one.prefix}…${one.last4}`),
 		),
 			h(

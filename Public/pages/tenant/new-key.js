@@ -69,7 +69,8 @@ export default async page => {
 	append(page.body, [
 		isFilled
 			&& note("warn", "alert", "A link filled in this form. Read what it asks for before you create the key."),
-		h("div.two", card("Create API key", built)),
+		h("div.head", h("h1", "Create API key")),
+		h("div.two", h("section.card", built)),
 	])
 	page.onLeave(built.isEdited)
 	built.querySelector("input").setAttribute("autofocus", "")

@@ -110,7 +110,7 @@ export default async page => {
 	draw()
 	const versions = h("div.stack-gap")
 	append(page.body, h("div.two",
-		card("Sign-up policy", h("p.muted.under", t`Version ${one.version} is in force.`), built),
+		card("Rules", h("p.muted.under", t`Version ${one.version} is in force.`), built),
 		card("Versions", versions)))
 	await loadPart(versions, () => drawVersions(page, versions, one))
 }

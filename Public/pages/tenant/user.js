@@ -23,7 +23,8 @@ export default async page => {
 		return titled(title, acts, body)
 	}
 	append(page.body, [
-		h("div.head.person", h("h2.vh", "User"), h(
+		h("h1.vh", userText(one.name || one.email)),
+		h("div.head.person", h(
 			"div", personCell(one), lookalikeNote(one.email),
 		), h("div.acts", statusTag(one.status), edits && button("Edit", () => edit(path, one)),
 			edits && one.status === "active" && button("Change address", () => changeAddress(path, one)),
