@@ -31,7 +31,7 @@ export default async page => {
 	append(page.body, [
 		h("div.head",
 			h("div", h("h1", "Import users"), h("p.lead",
-				"People keep their passwords where the file has their hashes. Trying writes nothing.")),
+				"People keep their passwords where the file has their hashes. Try it first: that writes nothing.")),
 			h("div.acts", h("a.btn", { href: `${page.base}/users` }, "All users"))),
 		card("The file", h(
 			"div.field", h("label", { htmlFor: "file" }, "CSV, JSON or NDJSON, also as .gz, up to 1 GB"), chosen,
@@ -45,7 +45,7 @@ async function drawFile(page, node, file) {
 	const found = formatOf(file.name, head)
 	const more = h("div.stack-gap")
 	const options = form([
-		["format", "Format", { options: FORMATS, value: found, hint: "What the file looks like." }],
+		["format", "Format", { options: FORMATS, value: found, hint: "Guessed; choose another if it is wrong." }],
 		["on_conflict", "If a person is here already", { options: CONFLICTS }],
 	], { submit: "Try it", send: values => send(page, file, values, more, true), done: job => followTo(page, job) })
 	const format = options.querySelector("select")

@@ -51,19 +51,22 @@ const PAUSED = {
 function drawProgress(node, one) {
 	const { done, failed, total, rate, eta } = one.progress
 	const number = value => formatNumber(value ?? 0)
-	replaceContent(node, h("h2", "How far it is"),
+	replaceContent(node, h("h2", "Progress"),
 		one.status === "paused" && note("warn", "alert", PAUSED[one.reason] ?? words(one.reason ?? "paused")),
 		jobBar(one.progress),
+		one.dry_run && h("p", "Nothing was written.",
+			one.kind === "import" && " To import, choose the file again under Users, Import."),
 		liveRegion(h("p",
 			total == null ? t`${number(done)} rows done` : t`${number(done)} of ${number(total)} rows done`,
 			failed > 0 && t`, ${number(failed)} not`, ".")),
 		factList([
 			RUNS.test(one.status) && rate > 0 && ["Rows a second", formatNumber(Math.round(rate))],
-			RUNS.test(one.status) && eta && ["Over", timeNode(eta, "–")],
+			RUNS.test(one.status) && eta && ["Ends", timeNode(eta, "–")],
 			one.started_at && ["Started", timeNode(one.started_at)],
-			one.finished_at && ["Over since", timeNode(one.finished_at)],
+			one.finished_at && ["Ended", timeNode(one.finished_at)],
+			one.undone > 0 && ["Taken back", t`${number(one.undone)} rows`],
 			one.kept > 0 && ["Kept at the undo", t`${number(one.kept)} rows, which were changed since`],
-			one.undo_until && !one.dry_run && ["Can be undone", ["until ", timeNode(one.undo_until)]],
+			one.undo_until && !one.dry_run && ["Undo ends", timeNode(one.undo_until)],
 			["Id", h("code", one.id)],
 		]))
 }
@@ -80,6 +83,8 @@ async function drawRows(page, node, path, one) {
 			formatNumber(row.row), [statusTag(row.status), row.code && h("code.sub", row.code)],
 			userText(row.detail ?? ""),
 		])),
+		one.kind === "import" && one.progress.failed > 0 && h("p.small.muted",
+			"Rows are counted without a header. Correct these in your file and import it again: who is here stays."),
 		count > rows.length
 			&& h("p.small.muted", t`The first ${rows.length} of ${formatNumber(count)}; the report has all.`))
 }
