@@ -50,7 +50,7 @@ export default page => {
 	}
 	append(page.body, [
 		pageHead("People", {
-			lead: "One person in all tenants. What you search by stands in no address of a page, log or history.",
+			lead: "One person in all tenants. What you search for is kept in no page address, log or history.",
 		}),
 		form([["email*", "Email", { type: "email", autocomplete: "off" }]], { submit: "Search", send: search }),
 		h("details.gap", h("summary", "Search by a sign-in instead"), form([

@@ -38,7 +38,8 @@ export const askToAct = action => (rows, again) => formDialog({
 
 export const askToExport = rows => formDialog({
 	title: "Export all that is held?", submit: "Export", draft: null, fields: [REASON],
-	lead: "One JSON file with every row about this person, in each chosen tenant. Give it to no one else.",
+	lead: "One JSON file with every row about this person, in each chosen tenant. Look through it before you "
+		+ "hand it over: reasons and notes may name others.",
 	send: async ({ reason }) => {
 		const answer = await sendRequest("/people/actions", { body: order("export", rows, reason) })
 		const parts = [await answer.arrayBuffer()]

@@ -12,8 +12,9 @@ export function askToMerge(page, some, reload) {
 	const path = `${page.path}/users/merges`
 	return formDialog({
 		title: "Make one of two?", submit: "Make one", draft: null,
-		lead: "All sign-ins, API keys and addresses of the other lead to the one who stays, whose role, name and "
-			+ "password do not change. The other's sessions end. Both are told by mail. Undo it within 30 days.",
+		lead: "Proved sign-ins, API keys and addresses of the other go to the one who stays, whose role, name and "
+			+ "password do not change. The other's password and sessions end. Both addresses are told by mail. "
+			+ "It can be undone for 30 days.",
 		fields: [["winner", "Who stays", {
 			options: [first, second].map(one => [one.id, `${one.email} (${one.role})`]), value: first.id,
 		}]],
