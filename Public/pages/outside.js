@@ -52,7 +52,7 @@ function setup(page, token) {
 	door(page, "Set up Gatehouse", "The first owner holds every key. It takes a minute.", form([
 		[
 			"token*", "Set-up token",
-			{ value: token, hint: "The server logged it once when it started.", autocomplete: "off" },
+			{ value: token, hint: "The server logs one at each start; only the newest works.", autocomplete: "off" },
 		],
 		NAME, EMAIL, newPassword("Password"),
 	], {

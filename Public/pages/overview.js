@@ -138,7 +138,7 @@ function steps() {
 			href: "/console/simulator",
 		},
 		isAllowed("readOperators") && {
-			look: "badge", title: "Share the keys", text: "Add a second owner, so that none is locked out.",
+			look: "badge", title: "Add a second owner", text: "So that nobody is locked out.",
 			href: "/console/operators",
 		},
 		{ look: "book", title: "Call the API", text: "Everything here can be done by a program.", href: "/docs" },

@@ -24,7 +24,7 @@ export default async page => {
 		create: ["editUsers", "Add user", reload => open(page, reload)],
 		empty: {
 			title: "Nobody has come in yet",
-			text: "Invite people, add them here, or let the sign-up policy admit them.",
+			text: "Invite people, add or import them here, or let the sign-up policy admit them.",
 		},
 		filters: [
 			["status", "Status", "pending active suspended deleted"], ROLE,
