@@ -127,7 +127,7 @@ import Text
         let hash = try #require(TokenSecret.hash(TokenSecret.make()))
         await #expect(throws: StorageFailure.self) {
             try await storage.startOperatorSession(
-                person, tokenHash: hash, userAgent: nil, by: .system)
+                person, tokenHash: hash, userAgent: nil, method: .password, by: .system)
         }
         #expect(try await storage.operatorRow(person.id)?.status == .suspended)
     }

@@ -57,7 +57,8 @@ struct InactivityFixture {
             passwordHash: nil, by: .system)
         let token = TokenSecret.make()
         try await service.storage.startOperatorSession(
-            person, tokenHash: TokenSecret.hash(token) ?? [], userAgent: nil, by: .system)
+            person, tokenHash: TokenSecret.hash(token) ?? [], userAgent: nil, method: .password,
+            by: .system)
         return .session(token)
     }
 

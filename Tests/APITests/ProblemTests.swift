@@ -69,7 +69,7 @@ struct ProblemTests {
                 method_not_allowed conflict precondition_failed precondition_required \
                 unsupported_media_type payload_too_large origin_not_allowed confirm_required \
                 domain_unproved undo_conflict job_state idempotency_mismatch commit_unknown sign_up_closed email_taken \
-                request_in_progress idempotency_quota step_up_required internal_error email_missing email_invalid email_unverified user_suspended \
+                request_in_progress idempotency_quota step_up_required second_factor_required internal_error email_missing email_invalid email_unverified user_suspended \
                 user_deleted tenant_suspended tenant_deleted approval_pending invite_unknown \
                 invite_expired invite_revoked invite_used invite_email_mismatch \
                 join_unknown join_expired join_revoked join_used_up \

@@ -38,7 +38,7 @@ import Text
         let fixture = try await Fixture.make()
         let began = Timestamp.systemClock().adding(seconds: -601)
         _ = try await fixture.base.service.storage.app.query(
-            "UPDATE operator_sessions SET created_at = \(began)")
+            "UPDATE operator_sessions SET stepped_up_at = \(began)")
         let late = try await fixture.resolve(#"{"action":"give_account"}"#)
         #expect(late.status == 403 && late.json["code"]?.string == "step_up_required")
         let other = try await fixture.resolve(

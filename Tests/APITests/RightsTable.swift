@@ -51,6 +51,7 @@ struct RouteRight: Sendable {
     private static let session: [RouteRight] = [
         .init("POST /v1/session", .open), .init("GET /v1/session", .operators),
         .init("DELETE /v1/session", .signedIn), .init("GET /v1/me", .signedIn),
+        .init("POST /v1/session/step-up", .operators),
         .init("GET /v1/scopes", .open),
         .init("POST /v1/setup", .open), .init("POST /v1/invites/preview", .open),
         .init("POST /v1/invites/accept", .open), .init("POST /v1/provisioning/sign-in", .open),

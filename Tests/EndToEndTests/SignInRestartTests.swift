@@ -30,7 +30,8 @@ import Text
             role: .owner, tenant: nil, passwordHash: nil, by: .system)
         let token = TokenSecret.make()
         try await storage.startOperatorSession(
-            person, tokenHash: TokenSecret.hash(token) ?? [], userAgent: nil, by: .system)
+            person, tokenHash: TokenSecret.hash(token) ?? [], userAgent: nil, method: .password,
+            by: .system)
         let own = [
             "Cookie: gatehouse=\(token)", "X-Gatehouse-Console: 1", "Sec-Fetch-Site: same-origin",
         ]

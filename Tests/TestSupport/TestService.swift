@@ -182,7 +182,8 @@ package final class TestService: Sendable {
             passwordHash: nil, by: .system)
         let token = TokenSecret.make()
         try await storage.startOperatorSession(
-            person, tokenHash: TokenSecret.hash(token) ?? [], userAgent: nil, by: .system)
+            person, tokenHash: TokenSecret.hash(token) ?? [], userAgent: nil, method: .password,
+            by: .system)
         sessions.withLock { $0[email] = token }
         return token
     }

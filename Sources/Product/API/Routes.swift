@@ -2,6 +2,7 @@
 package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all
+        + MeEndpoints.all
         + TenantEndpoints.all
         + APIKeyEndpoints.all
         + ScopeEndpoints.all

@@ -180,6 +180,9 @@ enum APIKeyEndpoints {
                     if next != row.key, row.key.isRevoked {
                         throw Problem(.conflict, "The key is revoked.")
                     }
+                    if !row.key.bounds.exceeded(by: next.bounds, countsCatalogue: true).isEmpty {
+                        try call.requireRecentSignIn(for: "A wider key")
+                    }
                     return next
                 }
                 return .ok(row.json(at: call.now), etag: row.etag)

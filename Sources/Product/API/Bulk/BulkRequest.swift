@@ -32,7 +32,10 @@ struct BulkRequest<Action: BulkAction> {
                 members: [.init("count", .int(ids.count))])
         }
         if call.isDryRun { return try await lookedAt(ids) }
-        if ids.count > Self.atOnce { return try await job(ids) }
+        if ids.count > Self.atOnce {
+            try call.requireRecentSignIn(for: "An action on more than \(Self.atOnce)")
+            return try await job(ids)
+        }
         let results = try await call.scope.change(by: call.actor) { change in
             try await act(on: ids[...], change)
         }

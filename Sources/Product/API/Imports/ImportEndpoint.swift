@@ -27,7 +27,7 @@ enum ImportEndpoint {
             "text/csv", "application/x-ndjson", "application/json", "multipart/form-data",
         ]),
         answers: [Answer(202, .object(JobRow.shape), summary: "The job, which has begun to wait.")],
-        problems: [.rateLimited, .stepUpRequired], idempotent: true, maxBody: ImportLimits.packed,
+        problems: [.rateLimited], idempotent: true, maxBody: ImportLimits.packed,
         receive: receive
     ) { call in
         guard let upload = call.received else { throw Problem.internalError }
@@ -53,7 +53,6 @@ enum ImportEndpoint {
         guard let format = call.query.optionalString("format").flatMap(ImportFormat.init) else {
             throw Problem.internalError
         }
-        try await call.requireRecentSignIn(for: "An import")
         let scope = try call.scope
         let slot = try call.services.uploads.take(for: scope.tenant)
         defer { withExtendedLifetime(slot) {} }

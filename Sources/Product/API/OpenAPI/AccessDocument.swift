@@ -7,6 +7,7 @@ extension Access {
         switch self {
         case .open: nil
         case .principal: "Any valid credential."
+        case .console: "The console's session."
         case .right(let right): "Needs \(Self.scope(right))."
         case .own(let right): "Needs \(Self.scope(right)), be it over own things alone."
         case .anyOf(let rights):
@@ -23,6 +24,7 @@ extension Access {
         switch self {
         case .open: return []
         case .principal: alternatives = [[]]
+        case .console: alternatives = []
         case .right(let right), .own(let right), .platform(let right):
             alternatives = [Self.scopes(right)]
         case .anyOf(let rights): alternatives = rights.map(Self.scopes)

@@ -141,6 +141,7 @@ extension Endpoint {
                 .unauthorized, .forbidden, .rateLimited, .tenantSuspended, .userSuspended,
             ]
         }
+        if recentAct != nil { codes.append(.stepUpRequired) }
         if path.utf8.contains(UInt8(ascii: "{")) { codes.append(.notFound) }
         if method != .get { codes += [.payloadTooLarge, .unsupportedMediaType] }
         if method != .get { codes.append(.commitUnknown) }

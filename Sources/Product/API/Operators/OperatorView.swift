@@ -13,6 +13,11 @@ extension OperatorRow: JSONView {
             $0.object("scope") { $0.member("tenant_id", tenant) }
             $0.member("status", status)
             $0.member("confirmed", isConfirmed)
+            $0.object("factors") {
+                $0.member("passkeys", factors.passkeys)
+                $0.member("totp", factors.totp)
+                $0.member("recovery_codes_left", factors.recoveryCodesLeft)
+            }
             $0.member("created_at", createdAt)
             $0.member("updated_at", updatedAt)
             $0.member("last_sign_in_at", lastSignInAt)
@@ -36,6 +41,18 @@ extension OperatorRow: JSONView {
                 "confirmed", .bool,
                 "The mailbox is proved, or the platform made the operator; an address has one such."
             ),
+            .readOnly(
+                "factors",
+                .object(
+                    ObjectShape(
+                        "OperatorFactors",
+                        [
+                            .readOnly("passkeys", .integer(0...Int(Int32.max)), "How many."),
+                            .readOnly("totp", .bool, "An authenticator app is set up."),
+                            .readOnly(
+                                "recovery_codes_left", .integer(0...Int(Int32.max)),
+                                "Those that are not used."),
+                        ])), "What the operator signs in with besides a password."),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
         ])

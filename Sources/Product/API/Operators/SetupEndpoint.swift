@@ -52,7 +52,8 @@ enum SetupEndpoint {
             type: "operator", id: row.id.description, name: row.name ?? row.email,
             requestID: call.request.id, ip: call.request.remoteAddress)
         try await call.services.database.startOperatorSession(
-            row, tokenHash: hash, userAgent: call.request.first("user-agent"), by: actor)
+            row, tokenHash: hash, userAgent: call.request.first("user-agent"), method: .password,
+            by: actor)
         var answer = Response.created(row, at: "/v1/operators/\(row.id)", etag: row.etag)
         answer.fields.append(SessionCookie.set(token, isTLS: call.request.isTLS))
         answer.fields.append(Field("cache-control", "no-store"))

@@ -98,7 +98,7 @@ enum PeopleEndpoints {
                 "confirm", .string(min: 1, max: 64), "The erasure's `confirm` of the 409.")
         ],
         body: .json(order), answers: [.ok(PersonResult.answer)],
-        problems: [.confirmRequired, .stepUpRequired], idempotent: true, maxBody: 1 << 16,
+        problems: [.confirmRequired], idempotent: true, maxBody: 1 << 16,
         time: time
     ) { call in
         let action: PeopleAction = try call.input.case("action")

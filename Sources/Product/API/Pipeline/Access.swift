@@ -6,6 +6,8 @@ package enum Access: Sendable, Equatable {
     case open
     /// Any authenticated caller.
     case principal
+    /// An operator by the console's session.
+    case console
     /// A right, in the path's tenant if any.
     case right(Right)
     /// The right, possibly only over own objects: the handler checks the owner.

@@ -1,23 +1,49 @@
+import Domain
+import HTTP
+import JSON
 import Storage
 import Text
 
 extension Call {
-    /// Seconds since the operator's sign-in within which the console does what is hard to take back.
-    static let recentSeconds: Int64 = 600
-
-    /// Throws 403 `step_up_required` if a console's session began longer ago. A key has no session, and
-    /// passes.
-    func requireRecentSignIn(for act: String) async throws {
-        guard let session = principal.session else { return }
-        guard let began = try await services.database.operatorSessionBegan(session),
-            now < began.adding(seconds: Self.recentSeconds)
-        else { throw Self.signInAgain(act) }
+    /// Throws 403 `step_up_required` if the console's operator was last proved to be present longer
+    /// ago, by a sign-in or a step-up. A key has no session, nor has a user's access token one of
+    /// the console, and both pass.
+    func requireRecentSignIn(for act: String) throws {
+        guard principal.isConsoleSession else { return }
+        guard let until = principal.stepUpUntil, now < until else { throw signInAgain(act) }
     }
 
     /// `act`: the subject of a sentence.
-    static func signInAgain(_ act: String) -> Problem {
+    func signInAgain(_ act: String) -> Problem {
+        let methods = principal.stepUpMethods
+        let detail =
+            methods.isEmpty
+            ? "\(act) needs a sign-in of the last 10 minutes: sign out and in again."
+            : "\(act) needs a proof of the last 10 minutes that it is you."
+        return stepUpRequired(detail)
+    }
+
+    func stepUpRequired(_ detail: String) -> Problem {
         Problem(
-            .stepUpRequired,
-            "\(act) needs a sign-in of the last 10 minutes: sign out and in again.")
+            .stepUpRequired, detail,
+            members: [
+                .init("max_age", .int(Int(OperatorSession.recentSeconds))),
+                .init("methods", .strings(principal.stepUpMethods.map(\.rawValue))),
+            ])
+    }
+}
+
+extension Dispatcher {
+    /// After the body's faults, so that no proof is asked for a call that fails; before the
+    /// idempotency key, so that the refusal is not its answer.
+    func stepUp(_ exchange: inout Exchange) throws -> Response? {
+        let call = exchange.call
+        switch exchange.endpoint?.recentAct {
+        case .always(let act): try call.requireRecentSignIn(for: act)
+        case .asked(let act, let isAct):
+            if isAct(call) { try call.requireRecentSignIn(for: act) }
+        case .stored, nil: break
+        }
+        return nil
     }
 }

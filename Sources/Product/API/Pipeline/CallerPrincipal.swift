@@ -15,6 +15,10 @@ package struct CallerPrincipal: Sendable, Equatable {
     package var isConsoleSession = false
     /// The console's session, so that it can end itself.
     package var session: UUID?
+    /// Until when the console's operator counts as present; nil: was not proved in this session.
+    package var stepUpUntil: Timestamp?
+    /// What a step-up of the console's operator asks for.
+    package var stepUpMethods: [StepUpMethod] = []
     /// The only provider that the credential may name.
     package var provider: UUID?
     /// The remainder of the key's limit after this call; nil if it has none.

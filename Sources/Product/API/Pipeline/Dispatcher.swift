@@ -45,6 +45,7 @@ package struct Dispatcher: Sendable {
         { try $0.permit(&$1) },  // 403
         { try $0.decode(&$1) },  // 415, 400, 422
         { try $0.precondition(&$1) },  // 428
+        { try $0.stepUp(&$1) },  // 403
         { try await $0.handle(&$1) },  // 409, 412 and the response, stored if idempotent
     ]
 

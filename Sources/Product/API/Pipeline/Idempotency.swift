@@ -39,6 +39,11 @@ extension Dispatcher {
             let problem = self.problem(for: error, &exchange)
             // A write that may have happened must not be repeated: the claim stays in progress.
             if problem.code == .commitUnknown { throw problem }
+            // The same call is sent again after the step-up.
+            if problem.code == .stepUpRequired {
+                try await store.abandon(claim)
+                throw problem
+            }
             response = problem.response(requestID: exchange.problemID)
         }
         if let bytes = response.keptBytes {

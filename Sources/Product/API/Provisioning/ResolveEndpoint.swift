@@ -28,12 +28,9 @@ enum ResolveEndpoint {
                 DecisionRow.shape.adding(
                     "ResolvedDecision", [.readOnly("user", .object(UserRow.shape))]))
         ],
-        problems: [.conflict, .emailTaken, .stepUpRequired], idempotent: true, exists: exists
+        problems: [.conflict, .emailTaken], idempotent: true, exists: exists
     ) { call in
         let (id, resolution) = (try call.id(), try resolution(call))
-        if case .giveAccount = resolution {
-            try await call.requireRecentSignIn(for: "Giving an account")
-        }
         let database = try call.services.database
         let resolved = try await call.scope.change(by: call.actor) { change in
             let resolved = try await change.resolve(

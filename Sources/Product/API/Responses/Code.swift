@@ -24,6 +24,7 @@ package enum Code: String, Sendable, CaseIterable {
     case requestInProgress = "request_in_progress"
     case idempotencyQuota = "idempotency_quota"
     case stepUpRequired = "step_up_required"
+    case secondFactorRequired = "second_factor_required"
     case internalError = "internal_error"
 
     case emailMissing = "email_missing"
@@ -77,7 +78,8 @@ package enum Code: String, Sendable, CaseIterable {
         case .forbidden, .originNotAllowed, .emailUnverified, .userSuspended,
             .userDeleted, .tenantSuspended, .tenantDeleted, .approvalPending,
             .inviteEmailMismatch, .notInvited, .noTenant, .providerUnknown,
-            .tenantChoiceRequired, .emailBlocked, .stepUpRequired:
+            .tenantChoiceRequired, .emailBlocked, .stepUpRequired,
+            .secondFactorRequired:
             403
         }
     }

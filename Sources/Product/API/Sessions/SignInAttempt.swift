@@ -58,6 +58,28 @@ struct SignInAttempt {
         return nil
     }
 
+    /// Whether it is this operator's password: a step-up, counted and locked out as a sign-in of
+    /// the same row. Throws 429.
+    func prove(_ password: [UInt8], of person: OperatorRow) async throws -> Bool {
+        let client = name("address", address)
+        if let until = try await database.claimAttempt(client, free: Self.freeOfAddress) {
+            throw locked(until, free: Self.freeOfAddress)
+        }
+        let row = try await database.operatorsWithPassword(emailKey: person.emailKey)
+            .first { $0.0.id == person.id }
+        let scope = person.tenant?.description
+        let candidate = Candidate(
+            found: row, account: scope.map { account(key, in: $0) } ?? account(key),
+            here: scope.map { network(key, in: $0) } ?? network(key))
+        switch try await outcome(of: password, candidate) {
+        case .right:
+            try await database.forgiveAttempt(client)
+            return true
+        case .wrong: return false
+        case .locked(let until): throw locked(until, free: Self.freeOfAccount)
+        }
+    }
+
     private func candidates(_ key: String, _ tenant: String?) async throws -> [Candidate] {
         let rows = try await database.operatorsWithPassword(emailKey: key)
         let clear = Self.isClear(rows) ? rows.first : nil

@@ -65,10 +65,24 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case operatorConfirmed = "operator.confirmed"
     case operatorCreated = "operator.created"
     case operatorDeleted = "operator.deleted"
+    case operatorFactorRefused = "operator.factor_refused"
+    case operatorFactorsReset = "operator.factors_reset"
+    case operatorLinkMade = "operator.link_made"
+    case operatorPasskeyAdded = "operator.passkey_added"
+    case operatorPasskeyRefused = "operator.passkey_refused"
+    case operatorPasskeyRemoved = "operator.passkey_removed"
+    case operatorPasskeyRenamed = "operator.passkey_renamed"
+    case operatorPasswordChanged = "operator.password_changed"
     case operatorPasswordReset = "operator.password_reset"
+    case operatorRecoveryCodeUsed = "operator.recovery_code_used"
+    case operatorRecoveryCodesMade = "operator.recovery_codes_made"
     case operatorResetOffered = "operator.reset_offered"
+    case operatorSessionEnded = "operator.session_ended"
     case operatorSignedIn = "operator.signed_in"
     case operatorSignedOut = "operator.signed_out"
+    case operatorSteppedUp = "operator.stepped_up"
+    case operatorTotpAdded = "operator.totp_added"
+    case operatorTotpRemoved = "operator.totp_removed"
     case operatorUpdated = "operator.updated"
 
     case policyUpdated = "policy.updated"
@@ -145,9 +159,14 @@ package enum AuditAction: String, Sendable, CaseIterable {
             .jobCancelled, .jobCreated, .jobFailed, .jobFinished, .jobPaused, .jobResumed,
             .jobUndoBegun, .jobUndone,
             .joinLinkCreated, .joinLinkRevoked, .joinLinkUsed,
-            .linkGrantCreated, .linkGrantRefused, .linkGrantUsed, .operatorConfirmed,
-            .operatorCreated, .operatorDeleted, .operatorPasswordReset,
-            .operatorResetOffered, .operatorSignedIn, .operatorSignedOut, .operatorUpdated,
+            .linkGrantCreated, .linkGrantRefused, .linkGrantUsed,
+            .operatorConfirmed, .operatorCreated, .operatorDeleted, .operatorFactorRefused,
+            .operatorFactorsReset, .operatorLinkMade, .operatorPasskeyAdded,
+            .operatorPasskeyRefused, .operatorPasskeyRemoved, .operatorPasskeyRenamed,
+            .operatorPasswordChanged, .operatorPasswordReset, .operatorRecoveryCodeUsed,
+            .operatorRecoveryCodesMade, .operatorResetOffered, .operatorSessionEnded,
+            .operatorSignedIn, .operatorSignedOut, .operatorSteppedUp, .operatorTotpAdded,
+            .operatorTotpRemoved, .operatorUpdated,
             .providerCreated, .providerDeleted, .providerSecretChanged, .providerUpdated,
             .sessionStarted, .signUpBound, .signUpChosen, .signUpCompleted, .signUpDeclined,
             .signUpDeferred, .signUpReserved, .userActivated, .userCreated,

@@ -19,18 +19,22 @@ package struct OperatorRow: ListedRow {
     package var lastSignInAt: Timestamp?
     /// The mailbox is proved, or the platform created the row: such a row owns the address.
     package var isConfirmed: Bool
+    /// What the operator can prove to be present by.
+    package var factors: OperatorFactors
 
     static let columns: SQL =
         """
         o.id, o.email, o.email_key, o.name, o.role, o.tenant_id, o.status, o.version, o.created_at,
-        o.updated_at, o.last_sign_in_at, o.confirmed
+        o.updated_at, o.last_sign_in_at, o.confirmed, \(OperatorFactors.columns)
         """
-    static let columnCount = 12
+    static let columnCount = 12 + OperatorFactors.columnCount
 
     init(_ row: Row) throws(PostgresError) {
+        factors = OperatorFactors()
         (
             id, email, emailKey, name, role, tenant, status, version, createdAt, updatedAt,
-            lastSignInAt, isConfirmed
+            lastSignInAt, isConfirmed, factors.hasPassword, factors.passkeys, factors.totp,
+            factors.recoveryCodesLeft
         ) = try row.columns()
     }
 }

@@ -2,6 +2,24 @@ import Domain
 import Postgres
 import Text
 
+/// A console session with its operator.
+package struct OperatorSession: Sendable {
+    package var id: UUID
+    package var `operator`: OperatorRow
+    /// When the operator last proved to be present; nil: not in this session.
+    package var steppedUpAt: Timestamp?
+
+    /// Seconds after such a proof in which the console does what is hard to take back.
+    package static let recentSeconds: Int64 = 600
+
+    /// The columns of `OperatorRow`, the id, the time.
+    init(_ row: Row) throws(PostgresError) {
+        `operator` = try OperatorRow(row)
+        id = try row.get(OperatorRow.columnCount)
+        steppedUpAt = try row.get(OperatorRow.columnCount + 1)
+    }
+}
+
 /// Console sessions: they end when idle for 30 minutes or 12 hours old. Only hashes are stored.
 extension Database {
     /// Lifetime of a console session, used or not.
@@ -9,37 +27,33 @@ extension Database {
     /// A console session unused for so long has expired.
     package static let sessionIdleSeconds: Int64 = 30 * 60
 
-    /// The id and operator of an active session, by the hash of its cookie.
+    /// An active session, by the hash of its cookie.
     package func operatorSession(
         tokenHash: [UInt8]
-    ) async throws(PostgresError) -> (id: UUID, operator: OperatorRow)? {
+    ) async throws(PostgresError) -> OperatorSession? {
         let now = clock()
         let rows = try await app.read(
             """
-            SELECT \(OperatorRow.columns), s.id, s.last_seen_at FROM operator_sessions s
-            JOIN operators o ON o.id = s.operator_id
+            SELECT \(OperatorRow.columns), s.id, s.stepped_up_at, s.last_seen_at
+            FROM operator_sessions s JOIN operators o ON o.id = s.operator_id
             WHERE s.token_hash = \(tokenHash) AND s.expires_at > \(now)
                 AND s.last_seen_at > \(now.adding(seconds: -Self.sessionIdleSeconds))
             """)
         guard let row = rows.first else { return nil }
-        let id: UUID = try row.get(OperatorRow.columnCount)
-        let seen: Timestamp = try row.get(OperatorRow.columnCount + 1)
+        let session = try OperatorSession(row)
+        let seen: Timestamp = try row.get(OperatorRow.columnCount + 2)
         if seen < now.adding(seconds: -60) {
             _ = try await app.query(
-                "UPDATE operator_sessions SET last_seen_at = \(now) WHERE id = \(id)")
+                "UPDATE operator_sessions SET last_seen_at = \(now) WHERE id = \(session.id)")
         }
-        return (id, try OperatorRow(row))
+        return session
     }
 
-    /// When a console session began, which was with a proof; nil if it has ended.
-    package func operatorSessionBegan(_ id: UUID) async throws(PostgresError) -> Timestamp? {
-        let rows = try await app.read("SELECT created_at FROM operator_sessions WHERE id = \(id)")
-        return try rows.first?.get(0)
-    }
-
-    /// Signs an operator in: a new session, the time of the sign-in, and its audit row.
+    /// Signs an operator in: a new session, the time of the sign-in, and its audit row. It counts
+    /// as a step-up if it proved what one would ask for.
     package func startOperatorSession(
-        _ person: OperatorRow, tokenHash: [UInt8], userAgent: String?, by actor: Actor
+        _ person: OperatorRow, tokenHash: [UInt8], userAgent: String?, method: SignInMethod,
+        by actor: Actor
     ) async throws {
         try await scope(person.tenant ?? .platform).change(by: actor) { change in
             // Takes the row's lock first: a concurrent suspension must neither be lifted nor miss
@@ -50,15 +64,46 @@ extension Database {
                 WHERE id = \(person.id) AND status <> 'suspended' RETURNING 1
                 """)
             guard !alive.isEmpty else { throw StorageFailure.notFound("operator") }
+            let proved = person.factors.isStepUp(method) ? change.now : nil
             try await change.query(
                 """
-                INSERT INTO operator_sessions (id, token_hash, operator_id, ip, user_agent,
-                    created_at, last_seen_at, expires_at)
+                INSERT INTO operator_sessions (id, token_hash, operator_id, ip, user_agent, method,
+                    stepped_up_at, created_at, last_seen_at, expires_at)
                 VALUES (\(UUID.random()), \(tokenHash), \(person.id), \(actor.ip), \(userAgent),
-                    \(change.now), \(change.now), \(change.now.adding(seconds: Self.sessionSeconds)))
+                    \(method.rawValue), \(proved), \(change.now), \(change.now),
+                    \(change.now.adding(seconds: Self.sessionSeconds)))
                 """)
+            var changes = AuditChanges()
+            changes.add("method", nil, method)
             try await change.audit(
-                .operatorSignedIn, AuditTarget("operator", person.id, person.email))
+                .operatorSignedIn, AuditTarget("operator", person.id, person.email), changes)
+        }
+    }
+
+    /// Proves anew that the session's operator is present. The session gets another id and another
+    /// token: what knew the old one has nothing any more. Nil if the session has ended, be it by
+    /// another step-up at the same time.
+    package func stepUp(
+        _ session: UUID, of person: OperatorRow, tokenHash: [UInt8], method: StepUpMethod,
+        by actor: Actor
+    ) async throws -> UUID? {
+        try await scope(person.tenant ?? .platform).change(by: actor) { change -> UUID? in
+            let id = UUID.random()
+            let rows = try await change.query(
+                """
+                UPDATE operator_sessions SET id = \(id), token_hash = \(tokenHash),
+                    method = \(SignInMethod(method).rawValue), stepped_up_at = \(change.now),
+                    last_seen_at = \(change.now)
+                WHERE id = \(session) AND operator_id = \(person.id)
+                    AND expires_at > \(change.now)
+                RETURNING 1
+                """)
+            if rows.isEmpty { return nil }
+            var changes = AuditChanges()
+            changes.add("method", nil, method)
+            try await change.audit(
+                .operatorSteppedUp, AuditTarget("operator", person.id, person.email), changes)
+            return id
         }
     }
 

@@ -9,6 +9,9 @@ enum Authorizer {
         let tenant = call.resolvedTenant?.id ?? who.tenant
         switch access {
         case .open, .principal: return nil
+        case .console:
+            return who.isConsoleSession
+                ? nil : .forbidden("This is for the console's operators.")
         case .right(let right): return refusal(who, right, in: tenant)
         case .own(let right): return refusal(who, right, in: tenant, own: who.user ?? who.id)
         case .anyOf(let rights):

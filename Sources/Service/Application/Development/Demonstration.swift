@@ -37,7 +37,8 @@ package struct Demonstration: Sendable {
     private func populate(_ owner: OperatorRow) async throws {
         let token = TokenSecret.make()
         let hash = TokenSecret.hash(token) ?? []
-        try await database.startOperatorSession(owner, tokenHash: hash, userAgent: nil, by: .system)
+        try await database.startOperatorSession(
+            owner, tokenHash: hash, userAgent: nil, method: .password, by: .system)
         try await DemonstrationData(dispatcher: dispatcher, token: token).make()
         if let session = try await database.operatorSession(tokenHash: hash) {
             try await database.endOperatorSession(session.id, of: owner, by: .system)

@@ -1,0 +1,74 @@
+import Domain
+
+/// What an endpoint does that needs a recent proof that the console's operator is present.
+package enum RecentAct: Sendable {
+    /// Each call is such an act. The text is the subject of the refusal's sentence.
+    case always(String)
+    /// A call is one if its input says so.
+    case asked(String, @Sendable (Call) -> Bool)
+    /// What is stored decides: the handler asks by `requireRecentSignIn`.
+    case stored
+}
+
+/// Acts that make a credential, move trust, or end something wide: by the id of their endpoint. A
+/// test names every other write, with why it is none.
+package enum RecentActs {
+    /// By operation id.
+    package static let all: [String: RecentAct] = [
+        // Credentials of machines.
+        "createApiKey": .always("A new key"),
+        "createPlatformApiKey": .always("A new key"),
+        "rotateApiKey": .always("A key's new secret"),
+        "rotatePlatformApiKey": .always("A key's new secret"),
+        "rollbackApiKey": .always("Going back to a key's old secret"),
+        "rollbackPlatformApiKey": .always("Going back to a key's old secret"),
+        "updateApiKey": .stored,
+        "updatePlatformApiKey": .stored,
+        "createHookCredential": .always("A new hook credential"),
+
+        // Credentials of people.
+        "createOperator": .always("A new operator"),
+        "updateOperator": .always("A change of an operator"),
+        "deleteOperator": .always("The removal of an operator"),
+        "createPasswordLink": .always("A link to a user's new password"),
+        "createJoinLink": .always("A join link"),
+
+        // Whose word counts.
+        "createProvider": .always("A new provider"),
+        "updateProvider": .always("A change of a provider"),
+        "deleteProvider": .always("The removal of a provider"),
+        "verifyDomain": .asked("A domain by your word") {
+            sameBytes($0.input.optionalString("method"), TenantDomain.Method.operator.rawValue)
+        },
+        "linkIdentity": .always("A sign-in linked by hand"),
+        "createLinkGrant": .always("A link grant"),
+        "resolveDecision": .asked("Giving an account") {
+            sameBytes($0.input.optionalString("action"), "give_account")
+        },
+        "mergeUsers": .asked("A merge") { !$0.isDryRun },
+        "undoMerge": .always("The undo of a merge"),
+        "createImport": .always("An import"),
+
+        // What is wide, or cannot be undone.
+        "undoJob": .always("The undo of a job"),
+        "undoPlatformJob": .always("The undo of a job"),
+        "actOnUsers": .stored,
+        "actOnInvites": .stored,
+        "actOnApiKeys": .stored,
+        "actOnPeople": .asked("An erasure") {
+            sameBytes($0.input.optionalString("action"), "erase")
+        },
+        "deleteUser": .asked("A purge") { $0.query.flag("purge") },
+        "deleteTenant": .always("The deletion of a tenant"),
+        "listUsers": .asked("An export of the users") { $0.export != nil },
+    ]
+
+    private static func sameBytes(_ text: String?, _ other: String) -> Bool {
+        text?.utf8.elementsEqual(other.utf8) ?? false
+    }
+}
+
+extension Endpoint {
+    /// nil: no call of it needs a recent sign-in.
+    var recentAct: RecentAct? { RecentActs.all[id] }
+}

@@ -1,0 +1,91 @@
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// A session of the console, as its operator sees it.
+struct ConsoleSession {
+    var `operator`: OperatorRow
+    /// Until when the operator counts as present; nil: was not proved in this session.
+    var until: Timestamp?
+
+    func json(at now: Timestamp) -> JSONValue {
+        let open = until.flatMap { now < $0 ? $0 : nil }
+        return .object([
+            .init("operator", `operator`.json),
+            .init("step_up_until", open.map(JSONValue.time) ?? .null),
+            .init("methods", .strings(`operator`.factors.stepUpMethods.map(\.rawValue))),
+        ])
+    }
+
+    static let shape = ObjectShape(
+        "ConsoleSession",
+        [
+            .readOnly("operator", .object(OperatorRow.shape)),
+            .readOnly(
+                "step_up_until", .timestamp, nullable: true,
+                "Until then what is hard to take back may be done; null: step up first."),
+            .readOnly(
+                "methods", .array(of: .enumeration(of: StepUpMethod.self)),
+                "What a step-up asks for, one of them. Empty: sign in anew."),
+        ])
+
+    /// Signs the operator in: the answer with its cookie.
+    static func begin(
+        _ person: OperatorRow, by method: SignInMethod, _ call: Call
+    ) async throws -> Response {
+        let (token, hash) = try newToken()
+        try await call.services.database.startOperatorSession(
+            person, tokenHash: hash, userAgent: call.request.first("user-agent"), method: method,
+            by: Actor(
+                type: "operator", id: person.id.description, name: person.name ?? person.email,
+                requestID: call.request.id, ip: call.request.remoteAddress))
+        let until = call.now.adding(seconds: OperatorSession.recentSeconds)
+        let session = ConsoleSession(
+            operator: person, until: person.factors.isStepUp(method) ? until : nil)
+        return withCookie(
+            .created(session.json(at: call.now), at: "/v1/session", etag: nil), token, call)
+    }
+
+    /// Stamps the calling session, and gives it another id and another cookie. 401 if it has ended.
+    static func stepUp(by method: StepUpMethod, _ call: Call) async throws -> Response {
+        let person = try await call.operator
+        let (token, hash) = try newToken()
+        guard let session = call.principal.session,
+            try await call.services.database.stepUp(
+                session, of: person, tokenHash: hash, method: method, by: call.actor) != nil
+        else { throw Problem.unauthorized("The session is over; sign in again.") }
+        let until = call.now.adding(seconds: OperatorSession.recentSeconds)
+        return withCookie(
+            .ok(ConsoleSession(operator: person, until: until).json(at: call.now)), token, call)
+    }
+
+    private static func newToken() throws -> (token: String, hash: [UInt8]) {
+        let token = TokenSecret.make()
+        guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
+        return (token, hash)
+    }
+
+    private static func withCookie(
+        _ answer: Response, _ token: String, _ call: Call
+    ) -> Response {
+        var answer = answer
+        answer.fields.append(SessionCookie.set(token, isTLS: call.request.isTLS))
+        answer.fields.append(Field("cache-control", "no-store"))
+        return answer
+    }
+}
+
+extension Call {
+    /// The operator who calls; 403 for any other caller.
+    var `operator`: OperatorRow {
+        get async throws {
+            guard principal.kind == .operator, let id = principal.id,
+                let person = try await services.database.operatorRow(id)
+            else { throw Problem.forbidden("This is for the console's operators.") }
+            return person
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+
+/// `POST /v1/session/step-up`: proves within a session that its operator is present.
+enum StepUpEndpoint {
+    static let stepUp = Endpoint(
+        .post, "/v1/session/step-up", id: "stepUp", tag: "Session",
+        summary: "Proves that the session's operator is present, by one of `methods`; for 10 "
+            + "minutes. The session gets another cookie, and the old one ends at once.",
+        access: .console,
+        body: .json(
+            ObjectShape("StepUp", [.optional("password", .string(min: 1, max: 1024))])),
+        answers: [.ok(ConsoleSession.shape)], problems: [.stepUpRequired]
+    ) { call in
+        let method = try method(call)
+        let person = try await call.operator
+        guard person.factors.stepUpMethods.contains(method) else {
+            throw call.stepUpRequired("This session is stepped up by one of `methods` alone.")
+        }
+        guard try await isProved(method, person, call) else {
+            throw Problem.unauthorized("That does not fit.")
+        }
+        return try await ConsoleSession.stepUp(by: method, call)
+    }
+
+    /// The one that is given.
+    private static func method(_ call: Call) throws -> StepUpMethod {
+        let given = [StepUpMethod.password].filter { call.input.has($0.rawValue) }
+        guard let method = given.first, given.count == 1 else {
+            throw Problem.invalid([
+                FieldError("", .required, "must have one of `methods`, and one alone")
+            ])
+        }
+        return method
+    }
+
+    private static func isProved(
+        _ method: StepUpMethod, _ person: OperatorRow, _ call: Call
+    ) async throws -> Bool {
+        let attempt = SignInAttempt(
+            email: person.email, address: call.request.remoteAddress,
+            database: try call.services.database, passwords: try call.services.passwords)
+        switch method {
+        case .password:
+            return try await attempt.prove(Array(call.input.string("password").utf8), of: person)
+        case .totp, .passkey, .provider: return false
+        }
+    }
+}

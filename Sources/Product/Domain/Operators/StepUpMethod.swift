@@ -1,0 +1,29 @@
+/// What proves, within a session, that its operator is present.
+package enum StepUpMethod: String, Sendable, CaseIterable {
+    case passkey, totp, password, provider
+}
+
+/// How a session of the console began, or was last stepped up.
+package enum SignInMethod: String, Sendable, CaseIterable {
+    case password, totp
+    case recoveryCode = "recovery_code"
+    case passkey, provider, link
+
+    /// Whether it is a proof by a second factor that steps up; a recovery code is none.
+    package var isSecondFactor: Bool {
+        switch self {
+        case .totp, .passkey: true
+        case .password, .recoveryCode, .provider, .link: false
+        }
+    }
+
+    package init(_ method: StepUpMethod) {
+        self =
+            switch method {
+            case .passkey: .passkey
+            case .totp: .totp
+            case .password: .password
+            case .provider: .provider
+            }
+    }
+}

@@ -1,0 +1,39 @@
+import Domain
+import Postgres
+
+/// What an operator can prove to be present by.
+package struct OperatorFactors: Sendable, Equatable {
+    package var hasPassword = false
+    package var passkeys = 0
+    /// An authenticator app, whose seed was confirmed by a code.
+    package var totp = false
+    package var recoveryCodesLeft = 0
+
+    /// Recovery codes alone are none: they stand in for one that is lost.
+    package var hasSecondFactor: Bool { passkeys > 0 || totp }
+
+    /// What a step-up asks for: who has a second factor proves it by that, never by the password.
+    /// Empty where the operator signed in by a link and chose no password.
+    package var stepUpMethods: [StepUpMethod] {
+        var methods: [StepUpMethod] = []
+        if passkeys > 0 { methods.append(.passkey) }
+        if totp { methods.append(.totp) }
+        if methods.isEmpty, hasPassword { methods.append(.password) }
+        return methods
+    }
+
+    /// Whether a sign-in by this proves what a step-up would ask for.
+    package func isStepUp(_ method: SignInMethod) -> Bool {
+        !hasSecondFactor || method.isSecondFactor
+    }
+
+    /// Of the operator `o`.
+    static let columns: SQL =
+        """
+        o.password_hash IS NOT NULL, 0::bigint,
+        EXISTS (SELECT 1 FROM operator_totp t WHERE t.operator_id = o.id AND t.confirmed),
+        (SELECT count(*) FROM operator_recovery_codes r
+            WHERE r.operator_id = o.id AND r.used_at IS NULL)
+        """
+    static let columnCount = 4
+}
