@@ -6,8 +6,8 @@ ALTER TABLE operator_sessions
     ADD COLUMN stepped_up_at timestamptz;
 UPDATE operator_sessions SET stepped_up_at = created_at;
 
--- Since when the operator has been asked for a second factor; NULL: not asked.
-ALTER TABLE operators ADD COLUMN second_factor_asked_at timestamptz;
+-- From then on the operator cannot go without a second factor; NULL: may for good.
+ALTER TABLE operators ADD COLUMN second_factor_due_at timestamptz;
 
 -- kind: system. The seed of an operator's authenticator app, sealed. One that is not confirmed proves nothing yet and
 -- replaces the confirmed one once a code of it was given. last_step: the time step of the last code that was used,

@@ -18,9 +18,14 @@ struct OperatorFixture {
     let clock: TestClock
     let id: UUID
 
-    static func make(role: Operator.Role = .owner) async throws -> OperatorFixture {
+    static func make(
+        role: Operator.Role = .owner, mail: ExternalServices.Mail? = nil,
+        secondFactorDays: Int? = nil
+    ) async throws -> OperatorFixture {
         let clock = TestClock()
-        let service = try await TestService.make(clock: { clock.now })
+        let service = try await TestService.make(
+            externalServices: ExternalServices(mail: mail), secondFactorDays: secondFactorDays,
+            clock: { clock.now })
         let hash = try await service.composition.passwords.hash(Array(password.utf8))
         let row = try await service.storage.createOperator(
             email: email, emailKey: email, name: "Owner", role: role, tenant: nil,
@@ -55,6 +60,48 @@ struct OperatorFixture {
         from address: String = "192.0.2.1"
     ) async throws -> TestAnswer {
         try await service.send(method, path, json: json, as: .session(token), from: address)
+    }
+
+    /// The app of a seed as it is shown.
+    static func totp(_ seed: String) -> TOTP? {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+        var bytes: [UInt8] = []
+        var (held, bits) = (0, 0)
+        for letter in seed.utf8 {
+            guard let value = alphabet.firstIndex(of: letter) else { return nil }
+            held = (held << 5 | value) & 0xFFFF
+            bits += 5
+            if bits >= 8 {
+                bits -= 8
+                bytes.append(UInt8(held >> bits & 0xFF))
+            }
+        }
+        return TOTP(seed: bytes)
+    }
+
+    /// The app's code of now, or of another step.
+    func code(_ app: TOTP, steps: Int64 = 0) -> String {
+        app.code(of: TOTP.step(at: clock.now.microseconds / 1_000_000) + steps)
+    }
+
+    func offer(as token: String) async throws -> TOTP {
+        let answer = try await send(.post, "/v1/me/totp", "{}", as: token)
+        #expect(answer.status == 201, "\(answer.text)")
+        return try #require(Self.totp(answer.json["seed"]?.string ?? ""))
+    }
+
+    func confirm(_ app: TOTP, as token: String) async throws -> TestAnswer {
+        try await send(.post, "/v1/me/totp/confirm", #"{"code":"\#(code(app))"}"#, as: token)
+    }
+
+    /// Sets an app up; its next code is good from now on.
+    func withApp(_ password: String = password) async throws -> TOTP {
+        let answer = try await signIn(password)
+        let session = try #require(Self.cookie(of: answer), "\(answer.text)")
+        let app = try await offer(as: session)
+        #expect(try await confirm(app, as: session).status == 204)
+        clock.advance(seconds: 30)
+        return app
     }
 
     func stepUp(_ token: String, _ json: String) async throws -> TestAnswer {

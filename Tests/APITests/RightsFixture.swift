@@ -66,6 +66,7 @@ struct RightsFixture {
                 "/v1/operators",
                 #"{"email":"op@a.example","role":"support","scope":{"tenant_id":"\#(tenant)"}}"#),
             "name": "pre-signup", "client": "immich",
+            "/v1/me/sessions": UUID.random().description,
         ]
         let provider = things["/v1/providers"] ?? ""
         things["credential_id"] = try await make(

@@ -52,6 +52,13 @@ struct RouteRight: Sendable {
         .init("POST /v1/session", .open), .init("GET /v1/session", .operators),
         .init("DELETE /v1/session", .signedIn), .init("GET /v1/me", .signedIn),
         .init("POST /v1/session/step-up", .operators),
+        .init("PATCH /v1/me", .operators), .init("PUT /v1/me/password", .operators),
+        .init("POST /v1/me/totp", .operators), .init("POST /v1/me/totp/confirm", .operators),
+        .init("DELETE /v1/me/totp", .operators),
+        .init("POST /v1/me/recovery-codes", .operators),
+        .init("GET /v1/me/sessions", .operators), .init("DELETE /v1/me/sessions", .operators),
+        .init("DELETE /v1/me/sessions/{id}", .operators),
+        .init("GET /v1/me/sign-ins", .operators),
         .init("GET /v1/scopes", .open),
         .init("POST /v1/setup", .open), .init("POST /v1/invites/preview", .open),
         .init("POST /v1/invites/accept", .open), .init("POST /v1/provisioning/sign-in", .open),
@@ -237,5 +244,6 @@ struct RouteRight: Sendable {
         .init("GET /v1/operators/{id}", "y-------", "operators:read", .home),
         .init("PATCH /v1/operators/{id}", "y-------", "operators:write", .home),
         .init("DELETE /v1/operators/{id}", "y-------", "operators:write", .home),
+        .init("POST /v1/operators/{id}/link", "y-------", "operators:write", .home),
     ]
 }

@@ -140,6 +140,7 @@ import Testing
             findings.compactMap { $0["name"]?.string } == [
                 "console", "migrations", "database", "schema", "app role", "row-level security",
                 "platform role", "rows", "secret key", "connections", "first owner",
+                "second factors",
             ])
         let plain = try gatehouse(["check"], settings(database))
         #expect(plain.text.contains("ok      database: PostgreSQL"))

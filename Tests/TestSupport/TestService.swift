@@ -31,14 +31,14 @@ package final class TestService: Sendable {
 
     private init(
         database: TestDatabase, publicURL: String, externalServices: ExternalServices,
-        logger: Logger?,
+        logger: Logger?, secondFactorDays: Int?,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         self.database = database
         self.clock = clock
         composition = try Self.compose(
             database, publicURL: publicURL, externalServices: externalServices, logger: logger,
-            clock)
+            secondFactorDays: secondFactorDays, clock)
     }
 
     private static func compose(
@@ -47,6 +47,7 @@ package final class TestService: Sendable {
             providers: OutboundPolicy(allowsLoopback: true)),
         logger: Logger? = nil,
         secrets: SecretKeys = SecretKeys([UInt8](repeating: 7, count: 32)),
+        secondFactorDays: Int? = nil,
         _ clock: @escaping @Sendable () -> Timestamp
     ) throws -> Composition {
         let app = database.client(as: database.app)
@@ -60,7 +61,7 @@ package final class TestService: Sendable {
             app: app, platform: platform, secrets: secrets,
             publicURL: publicURL, passwords: passwords, logger: logger,
             externalServices: externalServices, personLock: PersonLock(patience: .seconds(60)),
-            clock: clock)
+            secondFactorDays: secondFactorDays, clock: clock)
     }
 
     /// `outside` reaches this machine alone unless a test says otherwise.
@@ -68,12 +69,13 @@ package final class TestService: Sendable {
         publicURL: String = "http://gatehouse.test",
         externalServices: ExternalServices = ExternalServices(
             providers: OutboundPolicy(allowsLoopback: true)),
-        logger: Logger? = nil, clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
+        logger: Logger? = nil, secondFactorDays: Int? = nil,
+        clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
     ) async throws -> TestService {
         try TestService(
             database: await TestDatabase.make(), publicURL: publicURL,
             externalServices: externalServices,
-            logger: logger, clock: clock)
+            logger: logger, secondFactorDays: secondFactorDays, clock: clock)
     }
 
     /// With the tenant `acme`.

@@ -55,6 +55,8 @@ package struct Settings: Sendable {
     package var mailFrom: String?
     package var metricsListen: Address?
     package var log: Log
+    /// Days in which owners and admins have to set up a second factor; nil: they need none.
+    package var secondFactorDays: Int?
     /// How long decisions are kept.
     package var decisionDays: Int
     /// How long a response is stored under its Idempotency-Key.
@@ -92,6 +94,7 @@ package struct Settings: Sendable {
         mailFrom = reader.email("GATEHOUSE_MAIL_FROM")
         metricsListen = reader.address("GATEHOUSE_METRICS_LISTEN")
         log = reader.log("GATEHOUSE_LOG") ?? .json
+        secondFactorDays = reader.integer("GATEHOUSE_SECOND_FACTOR_DAYS", 0...365)
         decisionDays = reader.integer("GATEHOUSE_DECISION_DAYS", 2...3650) ?? 90
         idempotencyHours = reader.integer("GATEHOUSE_IDEMPOTENCY_HOURS", 1...168) ?? 24
         trustedProxies = reader.addressBlocks("GATEHOUSE_TRUSTED_PROXIES")

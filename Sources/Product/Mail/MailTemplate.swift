@@ -39,6 +39,8 @@ struct MailTemplate {
         case .joinApproved: "You may join \(senderName)"
         case .joinDeclined: "About your wish to join \(senderName)"
         case .inactivityWarning: "You have not used your account at \(senderName) for long"
+        case .operatorChanged: "Your operator account of \(senderName) was changed"
+        case .operatorSignIn: "A new sign-in to the console of \(senderName)"
         case .passwordReset: "Set a new password for \(senderName)"
         }
     }
@@ -77,6 +79,11 @@ struct MailTemplate {
                 + (mail.message == nil
                     ? "" : " If that stays so, it is suspended on or after this day:")
         case .signInAdded: "From now on you can also sign in at \(senderName) by:"
+        case .operatorChanged:
+            "How you sign in to the console of \(senderName) was changed:"
+        case .operatorSignIn:
+            "Your account signed in to the console of \(senderName) from a network where it had not "
+                + "before:"
         case .passwordReset:
             "Somebody, probably you, asked to set a new password for \(senderName)."
         }
@@ -93,6 +100,7 @@ struct MailTemplate {
         case .emailChanged, .signInAdded, .merged, .mergeUndone, .joinApproved, .joinDeclined,
             .inactivityWarning:
             ""
+        case .operatorChanged, .operatorSignIn: "This was not me: end all sessions"
         case .passwordReset: "Set a new password"
         }
     }
@@ -107,6 +115,10 @@ struct MailTemplate {
         }
         if mail.kind == .emailChanged || mail.kind == .signInAdded {
             return "If that was not you, tell your administrator at once."
+        }
+        if mail.kind == .operatorChanged || mail.kind == .operatorSignIn {
+            return "If that was you, there is nothing to do. If not, ask for a new password at the "
+                + "link: it ends every session. Then tell the owner of the console."
         }
         if [.accountGiven, .merged, .mergeUndone].contains(mail.kind) {
             return "If this is a mistake, tell the administrator of \(senderName)."

@@ -40,6 +40,8 @@ package struct Database: Sendable {
     package var limits = AttemptLimits()
     /// Whether mail is sent: without a mail server no informational mail is stored.
     package var sendsMail = false
+    /// Owners and admins need a second factor within so many days; nil: they may go without.
+    package var secondFactorDays: Int?
     /// How long ended rows are kept.
     package var retention = Retention()
     /// Called for each decision that was answered, including retries, excluding dry runs.

@@ -46,8 +46,8 @@ package struct Composition: Sendable {
         lease: Duration = .seconds(3), logger: Logger? = nil,
         externalServices: ExternalServices = ExternalServices(),
         personLock: PersonLock = PersonLock(), metrics: ServiceMetrics = ServiceMetrics(),
-        retention: Retention = Retention(), principal: CallerPrincipal? = nil,
-        jobsGiveWay: Bool = true,
+        retention: Retention = Retention(), secondFactorDays: Int? = nil,
+        principal: CallerPrincipal? = nil, jobsGiveWay: Bool = true,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         var storage = Database(
@@ -55,6 +55,7 @@ package struct Composition: Sendable {
             replica: Replica(postgres: app, lease: lease, waits: metrics.revocationWaits),
             secrets: secrets, personLock: personLock, clock: clock)
         storage.retention = retention
+        storage.secondFactorDays = secondFactorDays
         storage.sendsMail = externalServices.mail != nil
         storage.onDecision = { metrics.record($0) }
         database = storage
@@ -217,7 +218,8 @@ extension Composition {
             secrets: configuration.secrets, publicURL: configuration.address,
             signingKey: configuration.signingKey, lease: configuration.lease, logger: logger,
             externalServices: configuration.externalServices, metrics: metrics,
-            retention: configuration.retention, jobsGiveWay: configuration.jobsGiveWay,
-            clock: Timestamp.systemClock)
+            retention: configuration.retention,
+            secondFactorDays: configuration.secondFactorDays,
+            jobsGiveWay: configuration.jobsGiveWay, clock: Timestamp.systemClock)
     }
 }

@@ -33,6 +33,8 @@ package struct ServiceConfiguration: Sendable {
     package var trustedProxies: [String] = []
     /// Whether jobs leave nearly all of the time to requests while these come.
     package var jobsGiveWay = true
+    /// Days in which owners and admins need a second factor; nil: they need none.
+    package var secondFactorDays: Int?
 
     package init(
         appConninfo: String, platformConninfo: String, secrets: SecretKeys, listen: String,
@@ -89,6 +91,7 @@ extension ServiceConfiguration {
             trustedProxies: settings.trustedProxies,
             databaseConnections: settings.databaseConnections, drain: settings.drain ?? drain)
         jobsGiveWay = settings.jobsGiveWay
+        secondFactorDays = settings.secondFactorDays
     }
 
     /// The address in links: the public one, else the one that is listened on.

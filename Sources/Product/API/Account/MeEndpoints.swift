@@ -6,7 +6,8 @@ import Text
 
 /// `/v1/me`: who the credential is, and an operator's own account.
 enum MeEndpoints {
-    static let all: [Endpoint] = [me]
+    static let all: [Endpoint] =
+        [me, rename] + OwnFactorEndpoints.all + OwnSessionEndpoints.all
 
     private static let me = Endpoint(
         .get, "/v1/me", id: "getMe", tag: "Session", summary: "Who the credential is.",
@@ -46,6 +47,30 @@ enum MeEndpoints {
                 .init("rights", .strings(Permissions.rights(call.principal.subject))),
                 .init("join_requests", try await joinRequests(call).map { .int($0) } ?? .null),
             ]))
+    }
+
+    private static let rename = Endpoint(
+        .patch, "/v1/me", id: "updateMe", tag: "Session",
+        summary: "Changes the operator's own name.", access: .console,
+        body: .json(
+            ObjectShape(
+                "MeChange",
+                [
+                    .required("name", .string(min: 1, max: 200, rule: .displayName))
+                ])),
+        answers: [.ok(OperatorRow.shape)]
+    ) { call in
+        let seen = try await call.operator
+        let name = try call.input.string("name")
+        let database = try call.services.database
+        let row = try await database.scope(seen.tenant ?? .platform).change(by: call.actor) {
+            guard let (row, _) = try await $0.lockOperator(seen.id, scope: seen.tenant) else {
+                throw Problem.notFound("operator")
+            }
+            return try await $0.updateOperator(
+                row, to: OperatorChange(name: name, role: row.role, status: row.status))
+        }
+        return .ok(row, etag: row.etag)
     }
 
     /// nil unless an operator may read the tenant's users; an unknown tenant looks the same.

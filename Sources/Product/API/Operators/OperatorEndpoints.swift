@@ -7,10 +7,10 @@ import Text
 
 /// `/v1/operators`: the console's operators. Below one tenant an owner sees only its operators.
 enum OperatorEndpoints {
-    static let all: [Endpoint] = [list, create, get, update, delete]
+    static let all: [Endpoint] = [list, create, get, update, delete, OperatorLinkEndpoint.remake]
 
     /// The link is valid for one day.
-    private static let linkSeconds: Int64 = 86_400
+    static let linkSeconds: Int64 = 86_400
 
     private static let list = Endpoint(
         .get, "/v1/operators", id: "listOperators", tag: "Operators",
@@ -163,7 +163,7 @@ enum OperatorEndpoints {
     }
 
     /// Runs `body` with the operator and the owners of the same scope locked.
-    private static func locked(
+    static func locked(
         _ call: Call,
         _ body: @Sendable (Change, OperatorRow, _ others: Int) async throws -> OperatorRow
     ) async throws -> OperatorRow {
@@ -201,7 +201,7 @@ enum OperatorEndpoints {
         return row
     }
 
-    @Sendable private static func isVisible(_ call: Call) async throws -> Bool {
+    @Sendable static func isVisible(_ call: Call) async throws -> Bool {
         guard let row = try await call.services.database.operatorRow(call.id()) else {
             return false
         }

@@ -18,6 +18,7 @@ extension OperatorRow: JSONView {
                 $0.member("totp", factors.totp)
                 $0.member("recovery_codes_left", factors.recoveryCodesLeft)
             }
+            $0.member("second_factor_due", secondFactorDue)
             $0.member("created_at", createdAt)
             $0.member("updated_at", updatedAt)
             $0.member("last_sign_in_at", lastSignInAt)
@@ -53,6 +54,9 @@ extension OperatorRow: JSONView {
                                 "recovery_codes_left", .integer(0...Int(Int32.max)),
                                 "Those that are not used."),
                         ])), "What the operator signs in with besides a password."),
+            .readOnly(
+                "second_factor_due", .timestamp, nullable: true,
+                "From then on nothing but the own account opens without a second factor."),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
         ])

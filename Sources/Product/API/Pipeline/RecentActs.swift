@@ -30,6 +30,12 @@ package enum RecentActs {
         "createOperator": .always("A new operator"),
         "updateOperator": .always("A change of an operator"),
         "deleteOperator": .always("The removal of an operator"),
+        "remakeOperatorLink": .always("A new link for an operator"),
+        "setOwnPassword": .always("A new password"),
+        "offerTotp": .always("A new authenticator app"),
+        "confirmTotp": .always("A new authenticator app"),
+        "removeTotp": .always("The removal of your authenticator app"),
+        "makeRecoveryCodes": .always("New recovery codes"),
         "createPasswordLink": .always("A link to a user's new password"),
         "createJoinLink": .always("A join link"),
 

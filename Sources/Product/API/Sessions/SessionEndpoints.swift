@@ -21,11 +21,17 @@ enum SessionEndpoints {
                     .optional("password", .string(min: 1, max: 1024)),
                     .optional("token", .string(min: 1, max: 128)),
                     .optional(
+                        "totp", .string(min: 6, max: 16), "The authenticator app's code of now."),
+                    .optional(
+                        "recovery_code", .string(min: 8, max: 64),
+                        "Instead of the code, for who lost the app; each once."),
+                    .optional(
                         "tenant", .string(min: 1, max: 63),
                         "Id or slug; for who is an operator of it with an address not confirmed."),
                 ])),
         answers: [.created(ConsoleSession.shape)],
-        problems: [.unauthorized, .tenantSuspended, .rateLimited]
+        problems: [.unauthorized, .tenantSuspended, .rateLimited],
+        maxBody: 1 << 14
     ) { call in
         let (person, method) = try await proved(call)
         try await checkTenant(of: person, call)
@@ -65,6 +71,10 @@ enum SessionEndpoints {
                 let person = try await database.consumeOperatorLink(hash),
                 person.status != .suspended
             else { throw Problem.unauthorized("The link is used up or over; ask for a new one.") }
+            guard !person.factors.hasSecondFactor else {
+                throw Problem.unauthorized(
+                    "A link is not enough for an account with a second factor.")
+            }
             try await SignInAttempt(
                 email: person.email, address: call.request.remoteAddress, database: database,
                 passwords: try call.services.passwords
@@ -84,7 +94,30 @@ enum SessionEndpoints {
             let person = try await attempt.prove(
                 password, in: call.input.optionalString("tenant"))
         else { throw refused }
-        return (person, .password)
+        let method = try await SecondFactor(person: person, attempt: attempt, call: call).prove()
+        try await tellOfNewNetwork(person, attempt, call)
+        try await attempt.rememberNetwork(of: person)
+        return (person, method)
+    }
+
+    /// Who never signed in before comes from a new network by the way of things.
+    private static func tellOfNewNetwork(
+        _ person: OperatorRow, _ attempt: SignInAttempt, _ call: Call
+    ) async throws {
+        let database = try call.services.database
+        guard database.sendsMail, person.lastSignInAt != nil,
+            try await !attempt.isKnownNetwork(of: person)
+        else { return }
+        let device = call.request.first("user-agent").map { DeviceName.of($0) }
+        let words = [
+            "\(call.now.description.prefix(16).split(separator: "T").joined(separator: " ")) UTC",
+            "from \(call.request.remoteAddress)", device.map { "with \($0)" },
+        ]
+        try await database.scope(person.tenant ?? .platform).change(by: .system) { change in
+            try await change.tellOfSignIn(
+                words.compactMap { $0 }.joined(separator: ", "), to: person,
+                publicURL: call.services.publicURL, in: database)
+        }
     }
 
     /// Refuses at once a session in a suspended tenant, which its first use would refuse.

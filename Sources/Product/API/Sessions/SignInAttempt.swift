@@ -107,8 +107,8 @@ struct SignInAttempt {
         guard try await verified(password, candidate.found), let person = candidate.found?.0 else {
             return .wrong(counter)
         }
-        try await rememberNetwork(of: person)
-        if !isKnownHere { try await database.clearSignInFailures(counter) }
+        // The network is known once the operator is in: with a second factor that is later.
+        try await database.clearSignInFailures(counter)
         return .right(person)
     }
 
@@ -123,6 +123,25 @@ struct SignInAttempt {
         let rows = try await database.operatorsWithPassword(emailKey: key)
         guard Self.isClear(rows), rows.first?.0.id == person.id else { return }
         try await database.rememberNetwork(network(key), of: account(key))
+    }
+
+    /// Whether a sign-in of the operator from this network is known.
+    func isKnownNetwork(of person: OperatorRow) async throws -> Bool {
+        let scope = person.tenant?.description
+        return try await database.isKnownNetwork(
+            scope.map { network(key, in: $0) } ?? network(key),
+            of: scope.map { account(key, in: $0) } ?? account(key))
+    }
+
+    /// Claims an attempt at the operator's second factor, whose counter is its own: who knows the
+    /// password must not try a million codes. Throws 429. The counter is to be forgiven if the
+    /// attempt succeeds.
+    func claimFactorAttempt(of person: OperatorRow) async throws -> [UInt8] {
+        let counter = name("second factor", person.id.description)
+        if let until = try await database.claimAttempt(counter, free: Self.freeOfAccount) {
+            throw locked(until, free: Self.freeOfAccount)
+        }
+        return counter
     }
 
     private func account(_ key: String) -> [UInt8] { name("operator", key) }

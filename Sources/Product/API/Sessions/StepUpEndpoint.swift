@@ -11,8 +11,14 @@ enum StepUpEndpoint {
             + "minutes. The session gets another cookie, and the old one ends at once.",
         access: .console,
         body: .json(
-            ObjectShape("StepUp", [.optional("password", .string(min: 1, max: 1024))])),
-        answers: [.ok(ConsoleSession.shape)], problems: [.stepUpRequired]
+            ObjectShape(
+                "StepUp",
+                [
+                    .optional("password", .string(min: 1, max: 1024)),
+                    .optional(
+                        "totp", .string(min: 6, max: 16), "The authenticator app's code of now."),
+                ])),
+        answers: [.ok(ConsoleSession.shape)], problems: [.stepUpRequired], maxBody: 1 << 14
     ) { call in
         let method = try method(call)
         let person = try await call.operator
@@ -27,7 +33,7 @@ enum StepUpEndpoint {
 
     /// The one that is given.
     private static func method(_ call: Call) throws -> StepUpMethod {
-        let given = [StepUpMethod.password].filter { call.input.has($0.rawValue) }
+        let given = [StepUpMethod.password, .totp].filter { call.input.has($0.rawValue) }
         guard let method = given.first, given.count == 1 else {
             throw Problem.invalid([
                 FieldError("", .required, "must have one of `methods`, and one alone")
@@ -45,7 +51,10 @@ enum StepUpEndpoint {
         switch method {
         case .password:
             return try await attempt.prove(Array(call.input.string("password").utf8), of: person)
-        case .totp, .passkey, .provider: return false
+        case .totp:
+            return try await SecondFactor(person: person, attempt: attempt, call: call)
+                .proveTotp(call.input.string("totp"))
+        case .passkey, .provider: return false
         }
     }
 }

@@ -29,6 +29,10 @@ package struct OutgoingMail: Sendable {
         /// To a person who has not used the account for long; `message` is the day of the
         /// suspension, nil if none follows.
         case inactivityWarning = "inactivity_warning"
+        /// To an operator: the password or a factor of the account changed; `message` says which.
+        case operatorChanged = "operator_changed"
+        /// To an operator: a sign-in at a new network; `message` says where.
+        case operatorSignIn = "operator_sign_in"
         /// The record that proves a domain is missing; `message` says which one.
         case domainLost = "domain_lost"
 
@@ -38,7 +42,7 @@ package struct OutgoingMail: Sendable {
             case .passwordReset, .operatorLink, .emailChange: true
             case .invite, .domainLost, .emailChanged, .signInAdded, .inviteDeclined, .accountGiven,
                 .merged, .mergeUndone, .joinApproved, .joinDeclined,
-                .inactivityWarning:
+                .inactivityWarning, .operatorChanged, .operatorSignIn:
                 false
             }
         }

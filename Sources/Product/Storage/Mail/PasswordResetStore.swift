@@ -73,7 +73,12 @@ extension Database {
             let named = try await change.switching(to: person.tenant ?? .platform)
                 .acting(as: actor)
             try await named.audit(.operatorPasswordReset, AuditTarget("operator", id, person.email))
-            if try link.get(1, as: Bool.self) { try await named.confirmOperator(id) }
+            if try link.get(1, as: Bool.self) {
+                try await named.confirmOperator(id)
+            } else {
+                // The server's administrator handed it over, to who lost every other way.
+                try await named.resetFactors(of: person)
+            }
             return person
         }
     }

@@ -36,4 +36,8 @@ package struct OperatorFactors: Sendable, Equatable {
             WHERE r.operator_id = o.id AND r.used_at IS NULL)
         """
     static let columnCount = 4
+
+    /// Whether the operator `o` has one.
+    static let hasSecondFactor: SQL =
+        "EXISTS (SELECT 1 FROM operator_totp t WHERE t.operator_id = o.id AND t.confirmed)"
 }

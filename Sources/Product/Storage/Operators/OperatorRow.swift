@@ -21,20 +21,26 @@ package struct OperatorRow: ListedRow {
     package var isConfirmed: Bool
     /// What the operator can prove to be present by.
     package var factors: OperatorFactors
+    /// As stored; see `secondFactorDue`.
+    private var dueAt: Timestamp?
 
     static let columns: SQL =
         """
         o.id, o.email, o.email_key, o.name, o.role, o.tenant_id, o.status, o.version, o.created_at,
-        o.updated_at, o.last_sign_in_at, o.confirmed, \(OperatorFactors.columns)
+        o.updated_at, o.last_sign_in_at, o.confirmed, o.second_factor_due_at,
+        \(OperatorFactors.columns)
         """
-    static let columnCount = 12 + OperatorFactors.columnCount
+    static let columnCount = 13 + OperatorFactors.columnCount
 
     init(_ row: Row) throws(PostgresError) {
         factors = OperatorFactors()
         (
             id, email, emailKey, name, role, tenant, status, version, createdAt, updatedAt,
-            lastSignInAt, isConfirmed, factors.hasPassword, factors.passkeys, factors.totp,
+            lastSignInAt, isConfirmed, dueAt, factors.hasPassword, factors.passkeys, factors.totp,
             factors.recoveryCodesLeft
         ) = try row.columns()
     }
+
+    /// From then on the operator cannot go without a second factor; nil: has one, or may.
+    package var secondFactorDue: Timestamp? { factors.hasSecondFactor ? nil : dueAt }
 }

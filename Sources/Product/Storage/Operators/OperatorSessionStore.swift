@@ -60,10 +60,12 @@ extension Database {
             // the new session.
             let alive = try await change.query(
                 """
-                UPDATE operators SET last_sign_in_at = \(change.now), status = 'active'
+                UPDATE operators SET last_sign_in_at = \(change.now), status = 'active',
+                    second_factor_due_at = \(secondFactorDue(at: change.now))
                 WHERE id = \(person.id) AND status <> 'suspended' RETURNING 1
                 """)
             guard !alive.isEmpty else { throw StorageFailure.notFound("operator") }
+            if [.password, .link].contains(method) { try await change.refuseLateFactor(person) }
             let proved = person.factors.isStepUp(method) ? change.now : nil
             try await change.query(
                 """
@@ -78,6 +80,15 @@ extension Database {
             try await change.audit(
                 .operatorSignedIn, AuditTarget("operator", person.id, person.email), changes)
         }
+    }
+
+    /// Owners and admins have so many days from their first sign-in after it was required.
+    private func secondFactorDue(at now: Timestamp) -> SQL {
+        guard let secondFactorDays else { return "NULL" }
+        let due = now.adding(seconds: Int64(secondFactorDays) * 86_400)
+        return """
+            CASE WHEN role IN ('owner', 'admin') THEN coalesce(second_factor_due_at, \(due)) END
+            """
     }
 
     /// Proves anew that the session's operator is present. The session gets another id and another
@@ -154,6 +165,21 @@ extension Database {
             }
         } catch let error as PostgresError where error.isUniqueViolation {
             // Another row was confirmed concurrently; both sign in, one owns the address.
+        }
+    }
+}
+
+extension Change {
+    /// A second factor that was set up while the password was proved counts already. Reads anew,
+    /// since the operator's row is locked.
+    fileprivate func refuseLateFactor(_ person: OperatorRow) async throws {
+        let late = try await query(
+            "SELECT 1 FROM operators o WHERE o.id = \(person.id) AND \(OperatorFactors.hasSecondFactor)"
+        )
+        guard late.isEmpty else {
+            throw StorageFailure.conflict(
+                code: "conflict", detail: "A second factor was set up just now; sign in again.",
+                id: nil)
         }
     }
 }

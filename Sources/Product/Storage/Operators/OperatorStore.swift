@@ -29,6 +29,20 @@ extension Database {
         }
     }
 
+    /// Owners and admins, not suspended, without a second factor: at most 100.
+    package static func operatorsWithoutSecondFactor(
+        _ app: Postgres
+    ) async throws(PostgresError) -> [OperatorRow] {
+        try await app.read(
+            """
+            SELECT \(OperatorRow.columns) FROM operators o
+            WHERE o.role IN ('owner', 'admin') AND o.status <> 'suspended'
+                AND NOT (\(OperatorFactors.hasSecondFactor))
+            ORDER BY o.created_at, o.id LIMIT 100
+            """
+        ).map(OperatorRow.init)
+    }
+
     /// `scope` nil: every operator; a tenant: only its own.
     package func operators(
         _ list: ListQuery, scope: UUID?, matching text: String? = nil

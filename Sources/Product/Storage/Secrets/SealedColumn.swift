@@ -7,6 +7,7 @@ package enum SealedColumn: String, Sendable {
     case providerSecret = "providers.secret"
     case mail = "mail.message"
     case clientSecret = "client_secrets.sealed"
+    case totpSeed = "operator_totp.seed"
 
     func context(_ tenant: UUID, _ row: UUID) -> [UInt8] {
         Array("\(rawValue) \(tenant) \(row)".utf8)

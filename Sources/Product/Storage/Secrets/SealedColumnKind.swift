@@ -9,6 +9,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
     case clientSecrets = "secrets of clients"
     case hookCredentials = "hook credentials"
     case mail = "letters on their way"
+    case totpSeeds = "seeds of authenticator apps"
     case signingKeys = "signing keys"
 
     /// One sealed value with the parts of its context.
@@ -43,6 +44,11 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
             SELECT id::text AS key, tenant_id AS tenant, letter AS sealed FROM mail
             WHERE letter IS NOT NULL
             """
+        case .totpSeeds:
+            """
+            SELECT operator_id::text AS key, \(UUID.platform) AS tenant, seed AS sealed
+            FROM operator_totp
+            """
         case .signingKeys:
             "SELECT kid AS key, \(UUID.platform) AS tenant, sealed FROM signing_keys"
         }
@@ -67,6 +73,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         case .clientSecrets: ("client_secrets", "sealed")
         case .hookCredentials: ("hook_credentials", "sealed")
         case .mail: ("mail", "letter")
+        case .totpSeeds: ("operator_totp", "seed")
         case .signingKeys: ("signing_keys", "sealed")
         }
     }
@@ -76,6 +83,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         let row: SQL =
             switch self {
             case .signingKeys: "kid = \(entry.key)"
+            case .totpSeeds: "operator_id = \(entry.id)"
             case .mail: "tenant_id = \(entry.tenant) AND id = \(entry.id)"
             case .providerSecrets, .clientSecrets, .hookCredentials: "id = \(entry.id)"
             }
@@ -96,7 +104,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
                 UPDATE mail SET letter = NULL, next_at = NULL, ended_at = now(), failure = 'dropped'
                 WHERE letter IS NOT NULL AND \(lost)
                 """
-        case .clientSecrets, .hookCredentials, .signingKeys:
+        case .clientSecrets, .hookCredentials, .signingKeys, .totpSeeds:
             return "DELETE FROM \(raw: column.table) WHERE \(lost)"
         }
     }
@@ -121,6 +129,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         case .clientSecrets: SealedColumn.clientSecret.context(entry.tenant, entry.id)
         case .hookCredentials: HookCredentialRow.context(entry.id)
         case .mail: SealedColumn.mail.context(entry.tenant, entry.id)
+        case .totpSeeds: SealedColumn.totpSeed.context(entry.tenant, entry.id)
         case .signingKeys: Array(entry.key.utf8)
         }
     }

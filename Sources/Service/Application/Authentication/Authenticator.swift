@@ -142,6 +142,7 @@ struct Authenticator: Sendable {
             default: throw Problem.unauthorized("The session is over; sign in again.")
             }
         }
+        try requireSecondFactor(person, request)
         var principal = CallerPrincipal(
             .operator(id: person.id, role: person.role, tenant: person.tenant),
             name: person.name ?? person.email)
@@ -152,6 +153,21 @@ struct Authenticator: Sendable {
         principal.stepUpMethods = person.factors.stepUpMethods
         principal.mayResume = mayResume
         return principal
+    }
+
+    /// Who is overdue reaches only what sets a second factor up, and the way out.
+    private func requireSecondFactor(_ person: OperatorRow, _ request: Request) throws {
+        guard database.secondFactorDays != nil, let due = person.secondFactorDue,
+            database.clock() >= due
+        else { return }
+        let isOwn = ["/v1/me", "/v1/session"].contains {
+            request.path == $0 || request.path.hasPrefix($0 + "/")
+        }
+        guard isOwn else {
+            throw Problem(
+                .secondFactorRequired,
+                "Your role needs a second factor; set one up in your account first.")
+        }
     }
 
     /// An owner of a tenant that the tenant's own operators suspended may read the tenant and

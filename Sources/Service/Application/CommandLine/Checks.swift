@@ -71,7 +71,8 @@ struct Checks: Sendable {
             guard let directory = try? Installation.find("Migrations") else { return [] }
             let checks = DatabaseChecks(
                 app: url.text, platform: platform, migrations: directory,
-                secrets: try? settings.secrets(), connections: ConnectionCheck(settings))
+                secrets: try? settings.secrets(), connections: ConnectionCheck(settings),
+                secondFactorDays: settings.secondFactorDays)
             if let finding = checks.unreachable() { return [finding] }
             let loop = EventLoop(index: -1)
             loop.start()

@@ -14,6 +14,7 @@ struct DatabaseChecks: Sendable {
     var secrets: SecretKeys?
     /// nil: not checked, as before a start.
     var connections: ConnectionCheck?
+    var secondFactorDays: Int?
 
     /// The role that cannot connect, and why. Blocks; not for a loop.
     func unreachable() -> Finding? {
@@ -82,6 +83,7 @@ struct DatabaseChecks: Sendable {
             findings.append(await finding("connections") { try await connections.look(app) })
         }
         findings.append(await finding("first owner") { try await owner(app) })
+        findings.append(await finding("second factors") { try await secondFactors(app) })
         return findings
     }
 
@@ -180,6 +182,18 @@ struct DatabaseChecks: Sendable {
             )
         }
         return (.ok, "\(tenants) tenants, each with its history")
+    }
+
+    /// Who holds the most and guards it by a password alone.
+    private func secondFactors(_ app: Postgres) async throws -> (Finding.Result, String) {
+        let lacking = try await Database.operatorsWithoutSecondFactor(app)
+        if lacking.isEmpty { return (.ok, "every owner and admin has one") }
+        let names = lacking.prefix(10).map(\.email).joined(separator: ", ")
+        let more = lacking.count > 10 ? " and more" : ""
+        return (
+            secondFactorDays == nil ? .ok : .warning,
+            "owners and admins without one: \(names)\(more)"
+        )
     }
 
     private func owner(_ app: Postgres) async throws -> (Finding.Result, String) {

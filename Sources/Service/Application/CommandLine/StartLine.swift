@@ -19,6 +19,10 @@ enum StartLine {
             ("metrics_listen", .text(configuration.metricsListen ?? "")),
             ("trusted_proxies", .text(configuration.trustedProxies.joined(separator: ","))),
             ("mail", .text(settings.smtpURL == nil ? "off" : "on")),
+            (
+                "second_factor_days",
+                settings.secondFactorDays.map { .int($0) } ?? .text("off")
+            ),
             ("decision_days", .int(settings.decisionDays)),
             ("idempotency_hours", .int(settings.idempotencyHours)),
         ]

@@ -1,0 +1,157 @@
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/me/password`, `/v1/me/totp` and `/v1/me/recovery-codes`: what the operator signs in with.
+enum OwnFactorEndpoints {
+    static let all: [Endpoint] = [setPassword, offerTotp, confirmTotp, removeTotp, recoveryCodes]
+
+    private static let setPassword = Endpoint(
+        .put, "/v1/me/password", id: "setOwnPassword", tag: "Session",
+        summary: "Sets the operator's own password; every other session of the account ends.",
+        access: .console,
+        body: .json(ObjectShape("OwnPassword", [.required("password", .string(max: 1024))])),
+        answers: [.noContent], problems: [.rateLimited], maxBody: 1 << 14
+    ) { call in
+        let person = try await call.operator
+        let hash = try await NewPassword(
+            text: call.input.string("password"),
+            about: [person.email, person.name].compactMap { $0 }
+        ).hashed(call)
+        try await change(person, call, "a new password was set") {
+            try await $0.setOwnPassword(hash, of: person, keeping: call.principal.session)
+        }
+        return .noContent
+    }
+
+    private static let seedShape = ObjectShape(
+        "TotpSeed",
+        [
+            .readOnly("seed", .string(max: 64), "In Base32, to type into the app; shown once."),
+            .readOnly("otpauth_url", .string(max: 2048), "What the QR code says."),
+            .readOnly("qr_svg", .string(max: 1 << 17), "The QR code as an SVG image."),
+            .readOnly("expires_at", .timestamp, "Until then it has to be confirmed by a code."),
+        ])
+
+    private static let offerTotp = Endpoint(
+        .post, "/v1/me/totp", id: "offerTotp", tag: "Session",
+        summary: "A seed for an authenticator app: it counts, in the place of an earlier app, once "
+            + "`confirm` got a code of it.",
+        access: .console, answers: [.created(seedShape)], secret: true
+    ) { call in
+        let person = try await call.operator
+        let database = try call.services.database
+        let seed = TOTP.makeSeed()
+        try await database.scope(person.tenant ?? .platform).change(by: call.actor) {
+            try await $0.offerTotp(seed, to: person, in: database)
+        }
+        let url = otpauth(seed, person)
+        guard let code = QRCode(Array(url.utf8)) else { throw Problem.internalError }
+        let body = JSONValue.object([
+            .init("seed", .string(Base32.encode(seed))), .init("otpauth_url", .string(url)),
+            .init("qr_svg", .string(code.svg)),
+            .init("expires_at", .time(call.now.adding(seconds: Database.totpSetupSeconds))),
+        ])
+        return noStore(.json(201, bytes: body.encoded()))
+    }
+
+    /// The key URI that authenticator apps read. Some read no more of a label than its beginning.
+    private static func otpauth(_ seed: [UInt8], _ person: OperatorRow) -> String {
+        let account = PercentEncoding.encode(String(person.email.prefix(100)).utf8)
+        return "otpauth://totp/Gatehouse:\(account)?secret=\(Base32.encode(seed))"
+            + "&issuer=Gatehouse&algorithm=SHA1&digits=\(TOTP.digits)&period=\(TOTP.period)"
+    }
+
+    private static let confirmTotp = Endpoint(
+        .post, "/v1/me/totp/confirm", id: "confirmTotp", tag: "Session",
+        summary: "Makes the app of the new seed count, by a code of it.", access: .console,
+        body: .json(
+            ObjectShape(
+                "TotpConfirmation",
+                [
+                    FieldShape(
+                        "code", .string(min: 6, max: 16), required: true, "The app's code of now.",
+                        example: .string("123456"))
+                ])),
+        answers: [.noContent], problems: [.conflict], maxBody: 1 << 14
+    ) { call in
+        let person = try await call.operator
+        let code = try call.input.string("code").utf8.filter { $0 != 0x20 }
+        let database = try call.services.database
+        try await change(person, call, "an authenticator app was added") { change in
+            guard
+                try await change.confirmTotp(
+                    String(decoding: code, as: UTF8.self), of: person, in: database)
+            else {
+                throw Problem.invalid([
+                    FieldError("/code", .invalid, "is no code of the new app, or came too late")
+                ])
+            }
+        }
+        return .noContent
+    }
+
+    private static let removeTotp = Endpoint(
+        .delete, "/v1/me/totp", id: "removeTotp", tag: "Session",
+        summary:
+            "Removes the authenticator app; with the last second factor the recovery codes end.",
+        access: .console, answers: [.noContent], problems: [.notFound]
+    ) { call in
+        let person = try await call.operator
+        try await change(person, call, "the authenticator app was removed") {
+            try await $0.removeTotp(of: person)
+        }
+        return .noContent
+    }
+
+    private static let recoveryCodes = Endpoint(
+        .post, "/v1/me/recovery-codes", id: "makeRecoveryCodes", tag: "Session",
+        summary: "Ten codes that sign in without the second factor, each once; earlier ones end.",
+        access: .console,
+        answers: [
+            .created(
+                ObjectShape(
+                    "RecoveryCodes",
+                    [
+                        .readOnly(
+                            "codes", .array(of: .string(max: 32), max: RecoveryCode.count),
+                            "Shown once.")
+                    ]))
+        ], problems: [.conflict], secret: true
+    ) { call in
+        let person = try await call.operator
+        guard person.factors.hasSecondFactor else {
+            throw Problem(.conflict, "They stand in for a second factor; set one up first.")
+        }
+        let codes = try await change(person, call, "new recovery codes were made") {
+            try await $0.makeRecoveryCodes(for: person)
+        }
+        return noStore(
+            .json(201, bytes: JSONValue.object([.init("codes", .strings(codes))]).encoded()))
+    }
+
+    /// One transaction with the mail about it.
+    @discardableResult
+    private static func change<Result: Sendable>(
+        _ person: OperatorRow, _ call: Call, _ what: String,
+        _ body: @Sendable (Change) async throws -> Result
+    ) async throws -> Result {
+        let database = try call.services.database
+        return try await database.scope(person.tenant ?? .platform).change(by: call.actor) {
+            change in
+            let result = try await body(change)
+            try await change.tellOfChange(
+                what, to: person, publicURL: call.services.publicURL, in: database)
+            return result
+        }
+    }
+
+    private static func noStore(_ answer: Response) -> Response {
+        var answer = answer
+        answer.set("cache-control", "no-store")
+        return answer
+    }
+}
