@@ -98,15 +98,18 @@ addEventListener("session-over", () => {
 	leaveFor(`/console/sign-in${queryString({ next: location.pathname + queryString(again) })}`)
 })
 
-/** What is hard to take back needs a recent sign-in. */
-addEventListener("step-up", async ({ detail }) => {
-	const { dialog } = await import("../lib/dialogs.js")
-	dialog("Sign in once more", h("p.lead", detail), h("div.acts", button("Sign in again", async () => {
-		await api("/session", { method: "DELETE" })
-		sessionStorage.clear()
-		leaveFor(`/console/sign-in${queryString({ next: location.pathname })}`)
-	}, { look: ".primary" })))
+// Acts that were refused at the same time wait for one proof.
+let proof = null
+/** What is hard to take back needs a recent proof that its operator is there; then it is done after all. */
+addEventListener("step-up", event => {
+	const { resolve, ...problem } = event.detail
+	event.preventDefault()
+	proof ??= import("../lib/step-up.js").then(({ stepUp }) => stepUp(problem)).finally(() => (proof = null))
+	proof.then(resolve, () => resolve(false))
 })
+
+// Who needs a second factor and has none gets no further than to where it is set up.
+addEventListener("second-factor", () => location.pathname !== "/console/me" && leaveFor("/console/me"))
 
 export function drawOffline() {
 	document.querySelector(".offline")?.remove()

@@ -20,5 +20,10 @@ export const newPassword = label =>
 		{ type: "password", hint: "At least 15 characters; a sentence is fine.", autocomplete: "new-password" },
 	]
 
+/** The code of an authenticator app. */
+export const codeField = (name, label) => [name, label, {
+	autocomplete: "one-time-code", attrs: { inputMode: "numeric", maxLength: 7, pattern: "[0-9 ]*", spellcheck: false },
+}]
+
 /** The link to the app that a page leads to in the end; nothing goes there by itself. */
 export const wayOn = to => to && h("p", h("a.btn.primary", { href: to }, "Go to the app"))

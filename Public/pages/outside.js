@@ -1,6 +1,6 @@
 // The pages outside the gate: sign-in, set-up, a new password; those of an invite and a join link are in joining.js.
-import { api, h, hideFragment, note, query, queryString, t } from "../lib/core.js"
-import { door, NAME, newPassword, wayOn } from "../lib/door.js"
+import { api, button, h, hideFragment, note, query, queryString, t } from "../lib/core.js"
+import { codeField, door, NAME, newPassword, wayOn } from "../lib/door.js"
 import { form } from "../lib/form.js"
 
 const EMAIL = ["email*", "Email", { type: "email", autocomplete: "username" }]
@@ -25,7 +25,7 @@ function signIn(page, token) {
 	const built = form([
 		EMAIL, ["password*", "Password", { type: "password", autocomplete: "current-password" }],
 		tenantField("The short name of your tenant, if you are an operator of one tenant alone. Else leave it empty."),
-	], { submit: "Sign in", send, refused: showTenant })
+	], { submit: "Sign in", send, refused: showMore })
 	const tenant = built.querySelector("[name=tenant]")
 	const reset = link(withTenant("/reset"), "Forgot your password?")
 	// An address that several tenants claim says only together with the tenant whose it is; most operators need no
@@ -35,8 +35,10 @@ function signIn(page, token) {
 	tenant.addEventListener("input", () => {
 		reset.firstChild.href = withTenant("/reset", tenant.value.trim())
 	})
-	function showTenant({ status }) {
+	function showMore({ status, code, methods }, values) {
+		if (code === "second_factor_required") return secondStep(page, values, methods, send), true
 		if (status === 401 || status === 429) field.hidden = false
+		return false
 	}
 	door(page, "Sign in", "Welcome back. The gate knows its keepers.",
 		query().next && note("info", "lock", "Sign in to go on to where you were."),
@@ -46,6 +48,23 @@ function signIn(page, token) {
 			"No password yet? Open the one-time link that was sent to you, or that the server printed when it started.",
 		))
 	page.body.querySelector("input").setAttribute("autofocus", "")
+}
+
+/** The second step of a sign-in whose password was right. */
+function secondStep(page, first, methods, send, isRecovery = !methods.includes("totp")) {
+	const other = (text, toRecovery) => h("p.small", button(text,
+		() => secondStep(page, first, methods, send, toRecovery), { look: ".ghost.tiny" }))
+	const fields = isRecovery
+		? [["recovery_code*", "Recovery code", { autocomplete: "off", hint: "Each works once." }]]
+		: [codeField("totp*", "Code")]
+	door(page, "One more step", isRecovery
+		? "Type one of the recovery codes that you keep in a safe place."
+		: "Type the code that your authenticator app shows now.",
+		form(fields, { submit: "Sign in", send: more => send({ ...first, ...more }) }),
+		!isRecovery && methods.includes("recovery_code") && other("Use a recovery code", true),
+		isRecovery && methods.includes("totp") && other("Use the app instead", false),
+		link("/console/sign-in", "Start over"))
+	page.body.querySelector("input").focus()
 }
 
 function setup(page, token) {

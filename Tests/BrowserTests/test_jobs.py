@@ -112,6 +112,7 @@ def test_an_old_sign_in_is_renewed_before_an_import(console):
     page.route(re.compile("/imports"), lambda route: route.fulfill(
         status=403, content_type="application/problem+json", body=json.dumps(asked)))
     page.get_by_role("button", name="Try it").click()
+    # Who has neither a password nor a second factor.
     dialog = page.get_by_role("dialog", name="Sign in once more")
     expect(dialog).to_contain_text("a sign-in of the last 10 minutes")
     # The session is that of the other tests, too.

@@ -5,8 +5,8 @@ import { t } from "./i18n.js"
 class Problem extends Error {
 	constructor(status, body = {}, retryAfter = null) {
 		super(body.detail || body.title || t`The server answered ${status}.`)
-		const { code, errors, confirm, users, request_id: id, title = "The request failed" } = body
-		Object.assign(this, { status, retryAfter, code, errors, confirm, users, id, title })
+		const { code, errors, confirm, users, methods, request_id: id, title = "The request failed" } = body
+		Object.assign(this, { status, retryAfter, code, errors, confirm, users, methods, id, title })
 	}
 }
 
@@ -18,11 +18,22 @@ export const etagOf = object => etags.get(object)
 
 // A key lives until the server has answered: sending the same again after a lost connection is then one act.
 const pending = new Map()
-const SECRET = /^(password|token|key|secret|client_secret|invite_token)$/
+const SECRET = /^(password|token|key|secret|client_secret|invite_token|totp|recovery_code|code)$/
 const masked = (name, value) => (SECRET.test(name) && typeof value === "string" ? "••••" : value)
 
 export const describeRequest = (path, { body, method = body ? "POST" : "GET", ...more } = {}) =>
 	({ ...more, method, path: `/v1${path}`, body: body && JSON.stringify(body, masked, 2) })
+
+// A step-up replaces the session's cookie: what was on its way with the old one is asked once more.
+let steppedUp = 0
+/** Whether the page proved that its operator is there; who asks is the frame. */
+const provesPresence = async problem => {
+	const { promise, resolve } = Promise.withResolvers()
+	const event = new CustomEvent("step-up", { cancelable: true, detail: { ...problem, resolve } })
+	if (dispatchEvent(event) || !(await promise)) return false
+	steppedUp = performance.now()
+	return true
+}
 
 // So often an act that is under way is asked about again, twice a second.
 const MOST_TRIES = 20
@@ -31,7 +42,7 @@ const MOST_TRIES = 20
  * JSON, with what `headers` say of it.
  */
 export async function sendRequest(
-	path, { body, file, method = body ? "POST" : "GET", signal, etag, accept, headers: more, tries = 0 } = {},
+	path, { body, file, method = body ? "POST" : "GET", signal, etag, accept, headers: more, tries = 0, proved } = {},
 ) {
 	const text = file ?? (body && JSON.stringify(body))
 	const headers = { accept: accept ?? "application/json", "x-gatehouse-console": "1", ...more }
@@ -68,8 +79,17 @@ export async function sendRequest(
 		await new Promise(done => setTimeout(done, 500))
 		return sendRequest(path, { body, method, signal, etag, accept, tries: tries + 1 })
 	}
-	if (answer.status === 401 && !/^\/(session|setup)/.test(path)) dispatchEvent(new CustomEvent("session-over"))
-	if (problem.code === "step_up_required") dispatchEvent(new CustomEvent("step-up", { detail: problem.detail }))
+	const again = () => sendRequest(path, { body, file, method, signal, etag, accept, headers: more, proved: true })
+	if (answer.status === 401 && !/^\/(session|setup)/.test(path)) {
+		if (method === "GET" && !proved && steppedUp && performance.now() - steppedUp < 10000) return again()
+		dispatchEvent(new CustomEvent("session-over"))
+	}
+	if (problem.code === "step_up_required" && !proved && !path.startsWith("/session")) {
+		if (await provesPresence(problem)) return again()
+	}
+	if (problem.code === "second_factor_required" && answer.status === 403) {
+		dispatchEvent(new CustomEvent("second-factor"))
+	}
 	throw new Problem(answer.status, problem, answer.headers.get("retry-after"))
 }
 

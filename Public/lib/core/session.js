@@ -6,6 +6,9 @@ export const currentOperator = () => operator
 /** The tenant that this operator is confined to, or null for the whole platform. */
 export const ownTenant = () => operator?.scope?.tenant_id ?? null
 
+/** The operator as it is now, once they changed something of their own. */
+export const keepOperator = one => (operator = one)
+
 let rights = []
 /** Whether the server would let this operator; a tenant's own owner could not undo a suspension of it. */
 export const isAllowed = right => rights.includes(right) && !(ownTenant() && right === "suspendTenant")

@@ -10,9 +10,10 @@ async function probe(key) {
 
 /**
  * Shows a secret once; nothing closes it before "stored" is ticked. `name`: of its variable in a file of settings,
- * where it is one; or `file` {name, text, type, label} to download instead. `call`: what an API key can be tried on.
+ * where it is one; or `file` {name, text, type, label} to download instead; `more`: another button. `call`: what an
+ * API key can be tried on.
  */
-export function revealSecret({ title, secret, name, file, call, text }) {
+export function revealSecret({ title, secret, name, file, call, text, more }) {
 	const leave = event => event.preventDefault()
 	const value = h("code.code.secret", { tabIndex: 0 }, secret)
 	const stored = h("input", { type: "checkbox", id: "stored", onchange: () => (done.disabled = !stored.checked) })
@@ -44,7 +45,7 @@ export function revealSecret({ title, secret, name, file, call, text }) {
 	const node = dialog(title,
 		h("div.lead", text ?? "This is the only time it is shown. Store it now: not even Gatehouse can show it again."),
 		value,
-		h("div.acts", copyButton(secret), button(given.label, download), call && button("Test it now", tryNow)), said,
+		h("div.acts", copyButton(secret), button(given.label, download), more, call && button("Test it now", tryNow)), said,
 		call && h("details", { ontoggle: showCurl }, h("summary", "Call the API with it"), curl),
 		h("div.acts", h("label.check", stored, "I have stored it"), done))
 	node.setAttribute("closedby", "none")
@@ -53,4 +54,5 @@ export function revealSecret({ title, secret, name, file, call, text }) {
 	node.addEventListener("cancel", event => event.preventDefault())
 	addEventListener("beforeunload", leave)
 	value.focus()
+	return node
 }
