@@ -11,10 +11,13 @@ export default async page => {
 	const body = h("div.stack-gap")
 	append(page.body, [pageHead("Your account"), body])
 	const draw = () => loadPart(body, async () => {
-		const { operator } = await api("/session", { signal: page.signal })
+		const { operator, methods } = await api("/session", { signal: page.signal })
 		keepOperator(operator)
-		replaceContent(body, due(operator), about(operator, draw), factors(operator, draw), sessions(page), signIns(page),
-			h("details.gap", h("summary", "What each role may do"), matrix()))
+		replaceContent(body, due(operator), !methods.length && note("info", "lock",
+			"You have no password yet. Set one while this sign-in is fresh; later you would have to sign in anew."),
+			about(operator, draw), factors(operator, draw),
+			sessions(page), signIns(page),
+			card("What each role may do", matrix()))
 	})
 	await draw()
 }
@@ -23,7 +26,8 @@ const due = ({ second_factor_due: end }) => end && note("warn", "lock",
 	t`Your role needs a second factor. Without one, nothing but this page opens from then on: `, timeNode(end))
 
 const about = (one, draw) => card("You", factList([
-	["Name", h("div.acts", userText(one.name || "–"), button("Change name", () => rename(one, draw), { look: ".tiny" }))],
+	["Name", h("div.acts", userText(one.name || "–"),
+		button("Change name", () => rename(one, draw), { look: ".tiny" }))],
 	["Email", userText(one.email)], ["Role", statusTag(one.role)], ["Scope", reach(one)],
 	["This sign-in", timeNode(one.last_sign_in_at)], ["Since", timeNode(one.created_at)], ["Id", h("code", one.id)],
 ]))

@@ -69,6 +69,8 @@ def each_dialog(console, look):
     opened(f"/console/t/{one['slug']}/clients", press("td.end button"), "client")
     opened("/console/providers", press("td.end button"), "test of a provider")
     opened("/console/providers", first_of_menu, "edit provider")
+    for at, what in enumerate(("own name", "own password", "authenticator app")):
+        opened("/console/me", press(f"main dd .btn.tiny >> nth={at}"), what)
     opened(keys, lambda: page.keyboard.press("Control+k"), "palette")
     opened(keys, lambda: page.keyboard.press("?"), "keys")
     opened(keys, press(".top > button >> nth=2"), "requests")

@@ -45,7 +45,8 @@ export function revealSecret({ title, secret, name, file, call, text, more }) {
 	const node = dialog(title,
 		h("div.lead", text ?? "This is the only time it is shown. Store it now: not even Gatehouse can show it again."),
 		value,
-		h("div.acts", copyButton(secret), button(given.label, download), more, call && button("Test it now", tryNow)), said,
+		h("div.acts", copyButton(secret), button(given.label, download), more, call && button("Test it now", tryNow)),
+		said,
 		call && h("details", { ontoggle: showCurl }, h("summary", "Call the API with it"), curl),
 		h("div.acts", h("label.check", stored, "I have stored it"), done))
 	node.setAttribute("closedby", "none")

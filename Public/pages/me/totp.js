@@ -38,8 +38,8 @@ export async function makeCodes(after) {
 	const text = `Recovery codes for the console at ${location.host}. Each works once.\n\n${codes.join("\n")}\n`
 	const node = revealSecret({
 		title: "Recovery codes", secret: codes.join("\n"),
-		text: "If you lose your phone, each of these signs you in once. This is the only time they are shown: keep them "
-			+ "in a safe place, on paper or as a file.",
+		text: "If you lose your phone, each of these signs you in once. This is the only time they are shown: keep "
+			+ "them in a safe place, on paper or as a file.",
 		file: { name: "gatehouse-recovery-codes.txt", text, type: "text/plain", label: "Download" },
 		more: button("Print", () => print()),
 	})
