@@ -1,10 +1,9 @@
 import {
-	api, append, button, card, confirm, factList, formDialog, h, keepOperator, loadPart, note, pageHead, replaceContent,
-	statusTag, t, timeNode, userText,
+	api, append, button, card, confirm, copyButton, dataTable, dialog, factList, formDialog, h, keepOperator, loadPart,
+	note, noValue, pageHead, replaceContent, revealSecret, runAct, statusTag, t, timeNode, toast, userText, words,
 } from "../lib/ui.js"
-import { newPassword } from "../lib/door.js"
-import { sessions, signIns } from "./me/sessions.js"
-import { makeCodes, setUpApp } from "./me/totp.js"
+import { codeField, newPassword } from "../lib/door.js"
+import { form } from "../lib/form.js"
 import { matrix, reach } from "./operators.js"
 
 export default async page => {
@@ -73,3 +72,75 @@ function askForCodes(own, draw) {
 		run: () => makeCodes(draw), said: null,
 	})
 }
+
+/** In two steps: the app reads the seed, then one of its codes makes it count. */
+async function setUpApp(own, after) {
+	const made = await api("/me/totp", { method: "POST" }).catch(error => toast(error.message, { stay: true }))
+	if (!made?.seed) return
+	const code = h("img.qr", {
+		alt: "QR code for the authenticator app", src: `data:image/svg+xml,${encodeURIComponent(made.qr_svg)}`,
+		width: 208, height: 208,
+	})
+	const confirmed = async () => {
+		node.close()
+		toast("The app is set up")
+		if (!own.recovery_codes_left) await makeCodes(after)
+		else after()
+	}
+	const node = dialog(own.totp ? "Replace the authenticator app" : "Set up an authenticator app",
+		h("p.lead", own.totp
+			? "Scan this with the new app. The old one counts until you type a code of the new one."
+			: "Scan this with an authenticator app on your phone, then type the code that it shows."),
+		code,
+		h("details.small", h("summary", "Type the key instead"),
+			h("div.stack-gap", h("code.code", made.seed.replace(/(.{4})(?=.)/g, "$1 ")),
+				h("div.acts", copyButton(made.seed)))),
+		form([codeField("code*", "Code")], {
+			submit: "Confirm", cancel: () => node.close(), done: confirmed,
+			send: body => api("/me/totp/confirm", { body }),
+		}))
+	node.querySelector("input").focus()
+}
+
+/** Shown once, to keep as a file or on paper. */
+async function makeCodes(after) {
+	const { codes } = await api("/me/recovery-codes", { method: "POST" })
+	const text = `Recovery codes for the console at ${location.host}. Each works once.\n\n${codes.join("\n")}\n`
+	const node = revealSecret({
+		title: "Recovery codes", secret: codes.join("\n"),
+		text: "If you lose your phone, each of these signs you in once. This is the only time they are shown: keep "
+			+ "them in a safe place, on paper or as a file.",
+		file: { name: "gatehouse-recovery-codes.txt", text, type: "text/plain", label: "Download" },
+		more: button("Print", () => print()),
+	})
+	node.addEventListener("close", after)
+}
+
+const part = (title, load) => {
+	const body = h("div", h("p.muted", "Loading…"))
+	loadPart(body, () => load(body))
+	return card(title, body)
+}
+
+const sessions = page => part("Where you are signed in", async function draw(body) {
+	const again = () => draw(body)
+	const { items } = await api("/me/sessions", { signal: page.signal })
+	const device = one => one.device ?? "Unknown"
+	const endButton = one => button("End", () => end(one), {
+		look: ".ghost.tiny", name: t`the session on ${device(one)}`,
+	})
+	const end = one => runAct(`/me/sessions/${one.id}`, { method: "DELETE" }, "The session is ended", again)
+	replaceContent(body, dataTable("Your sessions", ["Device", "Address", "Signed in", "Last seen", "By", "End"],
+		items.map(one => [device(one), h("code", one.ip ?? "–"), timeNode(one.created_at),
+			timeNode(one.last_seen_at), words(one.method), one.current ? statusTag("this one") : endButton(one)])),
+		items.length > 1 && h("div.acts", button("End all others", () => confirm({
+			title: "End all other sessions?", act: "End them", path: "/me/sessions", said: "They are ended",
+			after: again, text: "Whoever uses one of them is out at once. This one goes on.",
+		}))))
+})
+
+const signIns = page => part("Your last sign-ins", async body => {
+	const { items } = await api("/me/sign-ins", { signal: page.signal })
+	replaceContent(body, dataTable("Your last sign-ins", ["When", "Address", "By"],
+		items.map(one => [timeNode(one.at), h("code", one.ip ?? "–"), one.method ? words(one.method) : noValue()])))
+})
