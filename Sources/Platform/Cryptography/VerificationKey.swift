@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// A public key of a JWK that checks signatures of exactly one algorithm: the token's `alg` never
-/// chooses (RFC 8725 section 3.1).
+/// A public key that checks signatures of exactly one algorithm: what is signed never chooses (RFC
+/// 8725 section 3.1).
 ///
 /// `@unchecked`: an EVP_PKEY is not written to after construction, and OpenSSL counts its
 /// references atomically.
@@ -9,7 +9,12 @@ package final class VerificationKey: @unchecked Sendable {
     package enum Algorithm: String, Sendable {
         case es256 = "ES256"
         case rs256 = "RS256"
+        /// Ed25519; passkeys alone use it.
+        case eddsa = "EdDSA"
     }
+
+    /// The algorithms of id tokens.
+    package static let ofTokens: [Algorithm] = [.es256, .rs256]
 
     package let algorithm: Algorithm
     private let key: OpaquePointer
@@ -38,18 +43,36 @@ package final class VerificationKey: @unchecked Sendable {
         algorithm = .es256
     }
 
-    package func isValid(signature: [UInt8], over message: [UInt8]) -> Bool {
-        let form: [UInt8]?
-        switch algorithm {
-        case .es256: form = ECDSASignature.der(fromRaw: signature)
-        case .rs256: form = signature
+    /// Ed25519 (RFC 8032) from the point's 32 bytes.
+    package init(ed25519 point: [UInt8]) throws(CryptographyError) {
+        guard point.count == 32 else { throw .badKey }
+        guard let made = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, point, point.count)
+        else {
+            ERR_clear_error()
+            throw .badKey
         }
-        guard let form, let context = EVP_MD_CTX_new() else { return false }
+        key = made
+        algorithm = .eddsa
+    }
+
+    /// In the form of JOSE, where an ES256 signature is `r || s`.
+    package func isValid(signature: [UInt8], over message: [UInt8]) -> Bool {
+        guard algorithm == .es256 else { return isValid(derSignature: signature, over: message) }
+        return ECDSASignature.der(fromRaw: signature)
+            .map { isValid(derSignature: $0, over: message) } ?? false
+    }
+
+    /// In the form of X.509 and WebAuthn, where an ES256 signature is DER: OpenSSL refuses another
+    /// spelling of it and bytes after it.
+    package func isValid(derSignature form: [UInt8], over message: [UInt8]) -> Bool {
+        guard let context = EVP_MD_CTX_new() else { return false }
         defer {
             EVP_MD_CTX_free(context)
             ERR_clear_error()
         }
-        return EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1
+        // Ed25519 hashes by itself.
+        let digest = algorithm == .eddsa ? nil : EVP_sha256()
+        return EVP_DigestVerifyInit(context, nil, digest, nil, key) == 1
             && EVP_DigestVerify(context, form, form.count, message, message.count) == 1
     }
 }

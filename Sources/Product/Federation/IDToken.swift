@@ -38,6 +38,7 @@ package struct IDToken: Sendable {
     ) throws(IDTokenFault) -> (VerificationKey.Algorithm, String?) {
         guard let name = header["alg"]?.string,
             let algorithm = VerificationKey.Algorithm(rawValue: name),
+            VerificationKey.ofTokens.contains(algorithm),
             algorithm.rawValue.utf8.elementsEqual(name.utf8)
         else { throw .algorithmRefused }
         for name in ["crit", "jku", "x5u", "jwk", "b64", "zip", "enc"] where header[name] != nil {
