@@ -29,7 +29,7 @@ func tests(_ name: String, _ imports: [String]) -> Target {
 
 let platform = [
     "Observability", "Configuration", "Text", "JSON", "Workers", "Outbound", "Cryptography",
-    "Deadlines", "Networking", "HTTP", "Routing", "Serving", "Postgres", "Replication",
+    "Deadlines", "Networking", "HTTP", "Routing", "Serving", "Postgres", "Replication", "WebAuthn",
 ]
 let product = ["Domain", "Federation", "Storage", "Mail", "API", "SignIn", "Console"]
 
@@ -59,6 +59,7 @@ let package = Package(
         room(
             "Platform", "Cryptography",
             ["COpenSSL", "CArgon2", "CCrypt", "CCommonPasswords", "Text", "Workers"]),
+        room("Platform", "WebAuthn", ["Cryptography", "JSON", "Text"]),
         room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
         room(
             "Platform", "Outbound", ["CCurl", "CResolv", "Deadlines", "HTTP", "Text", "Workers"]),
@@ -75,14 +76,17 @@ let package = Package(
             "Product", "Federation", ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"]),
         room(
             "Product", "Storage",
-            ["Deadlines", "Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography"]),
+            [
+                "Deadlines", "Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography",
+                "WebAuthn",
+            ]),
         room("Product", "Mail", ["Storage", "Outbound", "Text"]),
         room(
             "Product", "API",
             [
                 "Deadlines", "Domain", "Federation", "Storage", "HTTP", "Routing", "JSON", "Text",
                 "Cryptography",
-                "Observability",
+                "Observability", "WebAuthn",
             ]),
         room(
             "Product", "SignIn",
@@ -107,6 +111,7 @@ let package = Package(
         tests("HTTPTests", ["CZlib", "HTTP", "TestSupport"]),
         tests("RoutingTests", ["Routing", "HTTP"]),
         tests("CryptographyTests", ["Cryptography", "Text"]),
+        tests("WebAuthnTests", ["WebAuthn", "Cryptography", "JSON", "Text", "TestSupport"]),
         tests(
             "OutboundTests", ["Outbound", "Serving", "Networking", "HTTP", "Text", "TestSupport"]),
         tests(
@@ -130,7 +135,7 @@ let package = Package(
             [
                 "API", "Domain", "Mail", "Outbound", "Storage", "Postgres", "Cryptography", "HTTP",
                 "Routing", "JSON", "SignIn",
-                "Text", "Application", "TestSupport",
+                "Text", "Application", "TestSupport", "WebAuthn",
             ]),
         tests(
             "SignInTests",

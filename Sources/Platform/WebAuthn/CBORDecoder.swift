@@ -1,0 +1,138 @@
+/// A strict decoder of CBOR in the canonical form of CTAP2 (Client to Authenticator Protocol 2.1,
+/// section 8): definite and shortest lengths, sorted keys without duplicates, at most four levels.
+/// A value then has one spelling.
+package struct CBORDecoder {
+    /// Longer input is refused unread: an attestation without certificates is below 2 KiB.
+    package static let lengthLimit = 64 * 1024
+    private static let depthLimit = 4
+    private static let valuesLimit = 256
+
+    private let bytes: [UInt8]
+    private var values = 0
+    /// Where the next value begins.
+    package private(set) var offset: Int
+
+    package init(_ bytes: [UInt8], at offset: Int = 0) {
+        self.bytes = bytes
+        self.offset = offset
+    }
+
+    /// The one value of the bytes; nothing may follow it.
+    package static func whole(_ bytes: [UInt8]) throws(CBORFault) -> CBORValue {
+        var decoder = CBORDecoder(bytes)
+        let value = try decoder.value()
+        guard decoder.offset == bytes.count else { throw .trailingBytes }
+        return value
+    }
+
+    /// The value that begins here; others may follow it.
+    package mutating func value() throws(CBORFault) -> CBORValue {
+        guard bytes.count <= Self.lengthLimit else { throw .tooLong }
+        return try value(depth: 0)
+    }
+
+    private mutating func value(depth: Int) throws(CBORFault) -> CBORValue {
+        values += 1
+        guard values <= Self.valuesLimit else { throw .tooManyValues }
+        guard offset < bytes.count else { throw .truncated }
+        let first = bytes[offset]
+        offset += 1
+        if first >> 5 == 7 { return try simple(first) }
+        let argument = try argument(first & 0x1F)
+        switch first >> 5 {
+        case 0: return .unsigned(argument)
+        case 1: return .negative(argument)
+        case 2: return .bytes(try take(argument))
+        case 3: return .text(try text(argument))
+        case 4: return .array(try elements(argument, depth: depth + 1))
+        case 5: return .map(try entries(argument, depth: depth + 1))
+        default: throw .unsupported
+        }
+    }
+
+    private func simple(_ first: UInt8) throws(CBORFault) -> CBORValue {
+        switch first & 0x1F {
+        case 20: return .bool(false)
+        case 21: return .bool(true)
+        default: throw .unsupported
+        }
+    }
+
+    /// The number or the length that the first byte announces.
+    private mutating func argument(_ information: UInt8) throws(CBORFault) -> UInt64 {
+        switch information {
+        case 0...23: return UInt64(information)
+        case 24...27:
+            let size = 1 << Int(information - 24)
+            let value = try take(UInt64(size)).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+            let needed: UInt64 = size == 1 ? 24 : 1 << UInt64(size * 4)
+            guard value >= needed else { throw .notShortest }
+            return value
+        case 31: throw .indefiniteLength
+        default: throw .unsupported
+        }
+    }
+
+    private mutating func take(_ length: UInt64) throws(CBORFault) -> [UInt8] {
+        guard length <= UInt64(bytes.count - offset) else { throw .truncated }
+        let end = offset + Int(length)
+        defer { offset = end }
+        return Array(bytes[offset..<end])
+    }
+
+    private mutating func text(_ length: UInt64) throws(CBORFault) -> String {
+        guard let text = String(validating: try take(length), as: UTF8.self) else {
+            throw .notUTF8
+        }
+        return text
+    }
+
+    private mutating func elements(
+        _ count: UInt64, depth: Int
+    ) throws(CBORFault) -> [CBORValue] {
+        try requireRoom(for: count, depth: depth)
+        var elements: [CBORValue] = []
+        for _ in 0..<count { elements.append(try value(depth: depth)) }
+        return elements
+    }
+
+    private mutating func entries(
+        _ count: UInt64, depth: Int
+    ) throws(CBORFault) -> [CBORValue.Entry] {
+        try requireRoom(for: count, depth: depth)
+        var entries: [CBORValue.Entry] = []
+        var keys: [ArraySlice<UInt8>] = []
+        for _ in 0..<count {
+            let start = offset
+            let key = try value(depth: depth)
+            let encoded = bytes[start..<offset]
+            guard Self.isKey(key) else { throw .keyRefused }
+            guard !keys.contains(encoded) else { throw .duplicateKey }
+            if let last = keys.last, !Self.precedes(last, encoded) { throw .unsortedKeys }
+            keys.append(encoded)
+            entries.append(CBORValue.Entry(key: key, value: try value(depth: depth)))
+        }
+        return entries
+    }
+
+    /// Refuses before anything is allocated: each value has a byte at least.
+    private func requireRoom(for count: UInt64, depth: Int) throws(CBORFault) {
+        guard depth <= Self.depthLimit else { throw .tooDeep }
+        guard count <= UInt64(bytes.count - offset) else { throw .truncated }
+    }
+
+    private static func isKey(_ value: CBORValue) -> Bool {
+        switch value {
+        case .unsigned, .negative, .text: true
+        default: false
+        }
+    }
+
+    /// By type, then the shorter one, then byte by byte.
+    private static func precedes(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
+        let (one, other) = (left.first ?? 0, right.first ?? 0)
+        if one >> 5 != other >> 5 { return one >> 5 < other >> 5 }
+        if left.count != right.count { return left.count < right.count }
+        return left.lexicographicallyPrecedes(right)
+    }
+}
