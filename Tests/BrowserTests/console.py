@@ -30,7 +30,8 @@ class Server:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        self.base = f"http://127.0.0.1:{port}"
+        # By name, as the server prints it: browsers offer passkeys to no address.
+        self.base = f"http://localhost:{port}"
         self.log = self.home / "log"
         environment = {key: value for key, value in os.environ.items() if not key.startswith("GATEHOUSE_")}
         environment |= {"GATEHOUSE_LISTEN": f"127.0.0.1:{port}"} | self.environment()
@@ -43,6 +44,8 @@ class Server:
                 raise RuntimeError(self.log.read_text(errors="replace")[-2000:])
             time.sleep(0.1)
         self.token = found.group(1)
+        if self.command == "dev":
+            assert f"{self.base}/console/sign-in#token=" in self.log.read_text(), self.log.read_text()
         return self
 
     @staticmethod

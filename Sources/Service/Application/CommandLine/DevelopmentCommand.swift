@@ -4,6 +4,7 @@ import Networking
 import Observability
 import Postgres
 import Storage
+import Text
 
 /// `gatehouse dev`: starts a private cluster and creates schema, owner and demo tenant.
 struct DevelopmentCommand {
@@ -33,8 +34,7 @@ struct DevelopmentCommand {
         // A key and an owner of the settings take precedence over the demonstration's own.
         let isNamed = settings.setupAPIKey != nil || settings.setupOwnerEmail != nil
         let first = FirstStart(
-            settings: settings, publicURL: "http://\(settings.listen.text)",
-            logger: configuration.logger)
+            settings: settings, publicURL: configuration.address, logger: configuration.logger)
         let service = try waitFor(on: controlLoop) {
             try await Service.start(configuration) { if isNamed { try await first.run($0) } }
         }
@@ -55,15 +55,27 @@ struct DevelopmentCommand {
         try Migrator.migrate(
             conninfo: cluster.conninfo(role: "gatehouse_owner"),
             directory: Installation.find("Migrations"), log: { terminal.step("applying \($0)") })
-        return try ServiceConfiguration(
+        var configuration = try ServiceConfiguration(
             settings, appConninfo: cluster.conninfo(role: "gatehouse_app"),
             platformConninfo: cluster.conninfo(role: "gatehouse_platform"), secrets: secrets,
             externalServices: ExternalServices(settings, isDevelopment: true),
             logger: Logger(level: .notice, format: .text), drain: .zero)
+        configuration.publicURL = address(settings.listen.port)
+        return configuration
+    }
+
+    /// By name where only this machine is listened to: browsers offer passkeys to `localhost`, and
+    /// never to an address.
+    private func address(_ port: UInt16) -> String {
+        if let named = settings.publicURL { return named }
+        var listen = settings.listen
+        listen.port = port
+        let isLocal = IPAddress(listen.host)?.isLoopback ?? false
+        return "http://" + (isLocal ? "localhost:\(port)" : listen.text)
     }
 
     private func greet(_ link: String, _ port: Int, _ data: DataDirectory) {
-        let address = settings.publicURL ?? "http://\(settings.listen.host):\(port)"
+        let address = address(UInt16(port))
         say(
             """
 
