@@ -22,6 +22,8 @@ import Text
         case "updateOperator": #"{"name":"Other"}"#
         case "setOwnPassword": #"{"password":"another long password"}"#
         case "confirmTotp": #"{"code":"123456"}"#
+        case "addPasskey":
+            #"{"name":"k","passkey":{"id":"AQ","type":"public-key","response":{"clientDataJSON":"e30","attestationObject":"oA"}}}"#
         case "createProvider": #"{"kind":"google","name":"H","client_id":"other"}"#
         case "updateProvider": #"{"name":"Other"}"#
         case "verifyDomain": #"{"method":"operator"}"#
@@ -35,7 +37,7 @@ import Text
         case "actOnPeople":
             #"{"action":"erase","reason":"asked","users":[{"tenant":"acme","id":"\#(user)"}]}"#
         case "deleteOperator", "deleteProvider", "deleteUser", "deleteTenant", "listUsers",
-            "removeTotp":
+            "removeTotp", "removePasskey":
             nil
         default: "{}"
         }
@@ -129,6 +131,7 @@ import Text
             "createInvite", "updateInvite", "resendInvite", "createDomain", "updateDomain",
             "createCorsOrigin", "createPlatformCorsOrigin", "replaceCorsOrigins", "putClient",
             "putPolicy", "putAttributeSchema", "resumeJob", "resumePlatformJob",
+            "renamePasskey",
         ],
         "is the operator's own, and ends or names only": [
             "signOut", "stepUp", "updateMe", "endOwnSession", "endOwnSessions",

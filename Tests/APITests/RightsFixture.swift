@@ -65,6 +65,8 @@ struct RightsFixture {
             "/v1/operators": try await make(
                 "/v1/operators",
                 #"{"email":"op@a.example","role":"support","scope":{"tenant_id":"\#(tenant)"}}"#),
+            // One's own: that of another, or none, is looked for last.
+            "/v1/me/passkeys": UUID.random().description,
             "name": "pre-signup", "client": "immich",
             "/v1/me/sessions": UUID.random().description,
         ]

@@ -139,7 +139,7 @@ import Testing
         #expect(
             findings.compactMap { $0["name"]?.string } == [
                 "console", "migrations", "database", "schema", "app role", "row-level security",
-                "platform role", "rows", "secret key", "connections", "first owner",
+                "platform role", "rows", "secret key", "passkeys", "connections", "first owner",
                 "second factors",
             ])
         let plain = try gatehouse(["check"], settings(database))
@@ -161,6 +161,31 @@ import Testing
         #expect(!mail.text.contains("hidden"))
         let mistyped = try gatehouse(["check", "-o", "json"], ["GATEHOUSE_LISTNE=x"])
         #expect(mistyped.code == 1 && mistyped.text.contains("was GATEHOUSE_LISTEN meant?"))
+    }
+
+    @Test func `check says how many passkeys another public name costs`() async throws {
+        let database = try await TestDatabase.make()
+        let administrator = database.client(as: database.administrator)
+        _ = try await administrator.query(
+            """
+            WITH person AS (
+                INSERT INTO operators (id, email, email_key, role, created_at, updated_at)
+                VALUES (gen_random_uuid(), 'a@b.example', 'a@b.example', 'owner', now(), now())
+                RETURNING id)
+            INSERT INTO operator_passkeys (id, operator_id, credential_id, relying_party,
+                public_key, algorithm, counter, name, transports, backup_eligible, backed_up,
+                created_at)
+            SELECT gen_random_uuid(), id, 'a', 'old.example', 'k', -7, 0, 'Key', '{}', false,
+                false, now() FROM person
+            """)
+        for (name, text) in [
+            ("old.example", "ok      passkeys: "), ("id.old.example", "ok      passkeys: "),
+            ("new.example", "warning passkeys: not good at this server's public name: 1 of old"),
+        ] {
+            let outcome = try gatehouse(
+                ["check"], settings(database) + ["GATEHOUSE_PUBLIC_URL=https://\(name)"])
+            #expect(outcome.text.contains(text), "\(outcome.text)")
+        }
     }
 
     @Test func `a secret key that is not the database's stops check, serve and every command`()

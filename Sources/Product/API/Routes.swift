@@ -3,6 +3,7 @@ package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all
         + MeEndpoints.all
+        + PasskeyEndpoints.all
         + TenantEndpoints.all
         + APIKeyEndpoints.all
         + ScopeEndpoints.all

@@ -42,6 +42,8 @@ package struct Database: Sendable {
     package var sendsMail = false
     /// Owners and admins need a second factor within so many days; nil: they may go without.
     package var secondFactorDays: Int?
+    /// Where operators' passkeys are good; not set, nowhere.
+    package var passkeySite: Result<PasskeySite, PasskeySite.Fault> = .failure(.address)
     /// How long ended rows are kept.
     package var retention = Retention()
     /// Called for each decision that was answered, including retries, excluding dry runs.

@@ -57,6 +57,7 @@ package struct Composition: Sendable {
         storage.retention = retention
         storage.secondFactorDays = secondFactorDays
         storage.sendsMail = externalServices.mail != nil
+        storage.passkeySite = PasskeySite.of(publicURL: publicURL)
         storage.onDecision = { metrics.record($0) }
         database = storage
         self.metrics = metrics

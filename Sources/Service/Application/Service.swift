@@ -50,6 +50,7 @@ package final class Service: Sendable {
         composition = try Composition(pools, configuration, metrics, logger)
         composition.database.replica.start()
         try await composition.database.admitSecrets(replica: composition.database.replica.id)
+        try await composition.database.markUsablePasskeys()
         try await prepare(composition)
         server = try Self.server(configuration, loops, composition, drainState)
         drain = configuration.drain

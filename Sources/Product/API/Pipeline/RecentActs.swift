@@ -27,6 +27,11 @@ package enum RecentActs {
         "createHookCredential": .always("A new hook credential"),
 
         // Credentials of people.
+        "addPasskey": .always("A new passkey"),
+        "removePasskey": .always("The removal of a passkey"),
+        "makePasskeyOptions": .asked("A new passkey") {
+            !sameBytes($0.input.optionalString("purpose"), Passkey.Purpose.stepUp.rawValue)
+        },
         "createOperator": .always("A new operator"),
         "updateOperator": .always("A change of an operator"),
         "deleteOperator": .always("The removal of an operator"),

@@ -11,7 +11,7 @@ enum SessionEndpoints {
 
     private static let signIn = Endpoint(
         .post, "/v1/session", id: "signIn", tag: "Session",
-        summary: "Signs an operator in, by password or by a one-time link's token.",
+        summary: "Signs an operator in, by password, by a passkey or by a one-time link's token.",
         access: .open,
         body: .json(
             ObjectShape(
@@ -20,6 +20,7 @@ enum SessionEndpoints {
                     .optional("email", .string(min: 1, max: 320)),
                     .optional("password", .string(min: 1, max: 1024)),
                     .optional("token", .string(min: 1, max: 128)),
+                    .optional("passkey", .object(PasskeyInput.assertion), PasskeyInput.about),
                     .optional(
                         "totp", .string(min: 6, max: 16), "The authenticator app's code of now."),
                     .optional(
@@ -30,8 +31,8 @@ enum SessionEndpoints {
                         "Id or slug; for who is an operator of it with an address not confirmed."),
                 ])),
         answers: [.created(ConsoleSession.shape)],
-        problems: [.unauthorized, .tenantSuspended, .rateLimited],
-        maxBody: 1 << 14
+        problems: [.unauthorized, .tenantSuspended, .conflict, .rateLimited],
+        maxBody: 1 << 15
     ) { call in
         let (person, method) = try await proved(call)
         try await checkTenant(of: person, call)
@@ -65,6 +66,7 @@ enum SessionEndpoints {
     /// The operator of the given password or link. One text for every failure.
     private static func proved(_ call: Call) async throws -> (OperatorRow, SignInMethod) {
         let database = try call.services.database
+        if call.input.has("passkey") { return (try await byPasskey(call), .passkey) }
         let refused = Problem.unauthorized("The address and the password do not fit.")
         if let token = call.input.optionalString("token") {
             guard let hash = TokenSecret.hash(token),
@@ -98,6 +100,16 @@ enum SessionEndpoints {
         try await tellOfNewNetwork(person, attempt, call)
         try await attempt.rememberNetwork(of: person)
         return (person, method)
+    }
+
+    private static func byPasskey(_ call: Call) async throws -> OperatorRow {
+        let person = try await PasskeyProof(call).signIn()
+        let attempt = SignInAttempt(
+            email: person.email, address: call.request.remoteAddress,
+            database: try call.services.database, passwords: try call.services.passwords)
+        try await tellOfNewNetwork(person, attempt, call)
+        try await attempt.rememberNetwork(of: person)
+        return person
     }
 
     /// Who never signed in before comes from a new network by the way of things.

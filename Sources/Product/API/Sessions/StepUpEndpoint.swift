@@ -17,8 +17,10 @@ enum StepUpEndpoint {
                     .optional("password", .string(min: 1, max: 1024)),
                     .optional(
                         "totp", .string(min: 6, max: 16), "The authenticator app's code of now."),
+                    .optional("passkey", .object(PasskeyInput.assertion), PasskeyInput.about),
                 ])),
-        answers: [.ok(ConsoleSession.shape)], problems: [.stepUpRequired], maxBody: 1 << 14
+        answers: [.ok(ConsoleSession.shape)], problems: [.stepUpRequired, .conflict],
+        maxBody: 1 << 15
     ) { call in
         let method = try method(call)
         let person = try await call.operator
@@ -33,7 +35,9 @@ enum StepUpEndpoint {
 
     /// The one that is given.
     private static func method(_ call: Call) throws -> StepUpMethod {
-        let given = [StepUpMethod.password, .totp].filter { call.input.has($0.rawValue) }
+        let given = [StepUpMethod.password, .totp, .passkey].filter {
+            call.input.has($0.rawValue)
+        }
         guard let method = given.first, given.count == 1 else {
             throw Problem.invalid([
                 FieldError("", .required, "must have one of `methods`, and one alone")
@@ -54,7 +58,10 @@ enum StepUpEndpoint {
         case .totp:
             return try await SecondFactor(person: person, attempt: attempt, call: call)
                 .proveTotp(call.input.string("totp"))
-        case .passkey, .provider: return false
+        case .passkey:
+            try await PasskeyProof(call).stepUp()
+            return true
+        case .provider: return false
         }
     }
 }

@@ -4,6 +4,7 @@ import Postgres
 /// What an operator can prove to be present by.
 package struct OperatorFactors: Sendable, Equatable {
     package var hasPassword = false
+    /// Those that browsers offer at this server's name.
     package var passkeys = 0
     /// An authenticator app, whose seed was confirmed by a code.
     package var totp = false
@@ -30,7 +31,8 @@ package struct OperatorFactors: Sendable, Equatable {
     /// Of the operator `o`.
     static let columns: SQL =
         """
-        o.password_hash IS NOT NULL, 0::bigint,
+        o.password_hash IS NOT NULL,
+        (SELECT count(*) FROM operator_passkeys k WHERE k.operator_id = o.id AND k.usable),
         EXISTS (SELECT 1 FROM operator_totp t WHERE t.operator_id = o.id AND t.confirmed),
         (SELECT count(*) FROM operator_recovery_codes r
             WHERE r.operator_id = o.id AND r.used_at IS NULL)

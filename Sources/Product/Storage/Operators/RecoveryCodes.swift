@@ -79,6 +79,7 @@ extension Change {
     func resetFactors(of person: OperatorRow) async throws {
         guard person.factors.hasSecondFactor else { return }
         try await query("DELETE FROM operator_totp WHERE operator_id = \(person.id)")
+        try await query("DELETE FROM operator_passkeys WHERE operator_id = \(person.id)")
         try await endRecoveryCodes(of: person.id)
         try await audit(.operatorFactorsReset, person.target)
     }

@@ -72,7 +72,8 @@ struct Checks: Sendable {
             let checks = DatabaseChecks(
                 app: url.text, platform: platform, migrations: directory,
                 secrets: try? settings.secrets(), connections: ConnectionCheck(settings),
-                secondFactorDays: settings.secondFactorDays)
+                secondFactorDays: settings.secondFactorDays,
+                publicURL: settings.publicURL ?? "http://\(settings.listen.text)")
             if let finding = checks.unreachable() { return [finding] }
             let loop = EventLoop(index: -1)
             loop.start()

@@ -15,6 +15,8 @@ struct DatabaseChecks: Sendable {
     /// nil: not checked, as before a start.
     var connections: ConnectionCheck?
     var secondFactorDays: Int?
+    /// nil: whom the passkeys are good for is not checked.
+    var publicURL: String?
 
     /// The role that cannot connect, and why. Blocks; not for a loop.
     func unreachable() -> Finding? {
@@ -74,10 +76,14 @@ struct DatabaseChecks: Sendable {
         findings.append(await finding("platform role") { try await platformRole(platform) })
         findings.append(await finding("rows") { try await rows(platform) })
         if let secrets {
-            let database = Database(
+            var database = Database(
                 app: app, platform: platform, replica: Replica(postgres: app, lease: .seconds(3)),
                 secrets: secrets, clock: Timestamp.systemClock)
             findings += await SecretChecks(database: database).run()
+            if let publicURL {
+                database.passkeySite = PasskeySite.of(publicURL: publicURL)
+                findings.append(await finding("passkeys") { try await passkeys(database) })
+            }
         }
         if let connections {
             findings.append(await finding("connections") { try await connections.look(app) })
@@ -85,6 +91,14 @@ struct DatabaseChecks: Sendable {
         findings.append(await finding("first owner") { try await owner(app) })
         findings.append(await finding("second factors") { try await secondFactors(app) })
         return findings
+    }
+
+    /// A passkey is good at its domain and below it alone: a new public name can cost all of them.
+    private func passkeys(_ database: Database) async throws -> (Finding.Result, String) {
+        let lost = try await database.passkeysLost()
+        if lost.isEmpty { return (.ok, "each one is good at this server's public name") }
+        let counts = lost.map { "\($0.count) of \($0.party)" }.joined(separator: ", ")
+        return (.warning, "not good at this server's public name: \(counts)")
     }
 
     private func finding(

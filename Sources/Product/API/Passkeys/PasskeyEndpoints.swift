@@ -1,0 +1,208 @@
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+import WebAuthn
+
+/// `/v1/me/passkeys`: an operator's own, and what a sign-in by one asks first.
+enum PasskeyEndpoints {
+    static let all: [Endpoint] = [list, options, create, rename, remove, signInOptions]
+
+    private static let path = "/v1/me/passkeys"
+    /// Of one client address in a minute: each page for signing in asks once.
+    private static let optionsLimit = 120
+
+    private static let list = Endpoint(
+        .get, path, id: "listPasskeys", tag: "Session",
+        summary: "The operator's passkeys, the oldest first; at most \(Passkey.most).",
+        access: .console, answers: [.list(PasskeyRow.shape)]
+    ) { call in
+        let (person, _) = try await call.passkeyHolder()
+        let database = try call.services.database
+        let site = try? database.passkeySite.get()
+        return call.list(ListPage(whole: try await database.passkeys(of: person.id))) {
+            $0.write(to: &$1, at: site)
+        }
+    }
+
+    private static let options = Endpoint(
+        .post, path + "/options", id: "makePasskeyOptions", tag: "Session",
+        summary: "What the browser is asked for a new passkey, or for a step-up by one.",
+        access: .console,
+        body: .json(
+            ObjectShape(
+                "PasskeyPurpose",
+                [
+                    .optional(
+                        "purpose", .enumeration(["registration", "step_up"]),
+                        "What is asked for; a registration when absent.")
+                ])),
+        answers: [.ok(PasskeyOptions.shape)], problems: [.conflict, .stepUpRequired, .rateLimited]
+    ) { call in
+        let (person, binding) = try await call.passkeyHolder()
+        let site = try call.passkeySite()
+        let database = try call.services.database
+        let known = try await database.passkeys(of: person.id)
+        let party = try await database.relyingParty(of: site)
+        let purpose = call.input.optionalCase("purpose") ?? Passkey.Purpose.registration
+        if purpose == .stepUp {
+            let challenge = try await call.makeChallenge(for: purpose, boundTo: binding)
+            let allowed = known.filter { sameBytes($0.relyingParty, party) }
+            return answer(
+                PasskeyOptions.assertion(challenge, relyingParty: party, allowed: allowed))
+        }
+        guard known.count < Passkey.most else { throw tooMany }
+        let handle = try await database.passkeyHandle(of: person.id)
+        let challenge = try await call.makeChallenge(for: purpose, boundTo: binding)
+        return answer(
+            PasskeyOptions.registration(
+                challenge, relyingParty: party, handle: handle, of: person, without: known))
+    }
+
+    private static let create = Endpoint(
+        .post, path, id: "addPasskey", tag: "Session",
+        summary: "Stores a new passkey, as the browser made it.", access: .console,
+        body: .json(
+            ObjectShape(
+                "PasskeyCreation",
+                [
+                    .required("name", PasskeyRow.nameKind),
+                    .required("passkey", .object(PasskeyInput.registration), PasskeyInput.about),
+                ])),
+        answers: [.created(PasskeyRow.shape)], problems: [.conflict, .stepUpRequired],
+        maxBody: 1 << 15
+    ) { call in
+        let (person, binding) = try await call.passkeyHolder()
+        let site = try call.passkeySite()
+        let new = try await registered(call, site, binding)
+        let row = try await changing(person, call) { change in
+            let row = try await change.addPasskey(new, to: person)
+            try await change.tellOfChange("the passkey \(row.name) was added", to: person, call)
+            return row
+        }
+        let location = "\(path)/\(row.id)"
+        return .created(.written { row.write(to: &$0, at: site) }, at: location, etag: nil)
+    }
+
+    /// A challenge is used up before anything is checked.
+    private static func registered(
+        _ call: Call, _ site: PasskeySite, _ binding: [UInt8]
+    ) async throws -> NewPasskey {
+        let database = try call.services.database
+        let input = try call.input.object("passkey")
+        let registration = try PasskeyInput.registration(input)
+        do {
+            let challenge = try ClientData(registration.clientData).challenge
+            guard
+                try await database.useChallenge(challenge, for: .registration, boundTo: binding)
+            else { throw WebAuthnFault.challengeMismatch }
+            let ceremony = Ceremony(
+                challenge: challenge, origin: site.origin,
+                relyingParty: try await database.relyingParty(of: site))
+            return NewPasskey(
+                credential: try ceremony.check(registration),
+                relyingParty: ceremony.relyingParty, name: try call.input.string("name"),
+                transports: try PasskeyInput.transports(input))
+        } catch let fault as WebAuthnFault {
+            throw Problem.invalid([
+                FieldError("/passkey", .invalid, "is refused: \(fault.code)")
+            ])
+        }
+    }
+
+    private static let rename = Endpoint(
+        .patch, path + "/{id}", id: "renamePasskey", tag: "Session", summary: "Renames a passkey.",
+        access: .console,
+        body: .json(ObjectShape("PasskeyChange", [.optional("name", PasskeyRow.nameKind)])),
+        answers: [.ok(PasskeyRow.shape)], problems: [.notFound]
+    ) { call in
+        let (person, _) = try await call.passkeyHolder()
+        let (id, name) = (try call.id(), call.input.optionalString("name"))
+        let row = try await changing(person, call) { change in
+            try await change.renamePasskey(id, to: name, of: person)
+        }
+        guard let row else { throw Problem.notFound("passkey") }
+        let site = try? call.services.database.passkeySite.get()
+        return .ok(.written { row.write(to: &$0, at: site) })
+    }
+
+    private static let remove = Endpoint(
+        .delete, path + "/{id}", id: "removePasskey", tag: "Session",
+        summary: "Removes a passkey: it signs in no more. The only way in stays.",
+        access: .console, answers: [.noContent],
+        problems: [.notFound, .conflict, .stepUpRequired]
+    ) { call in
+        let (person, _) = try await call.passkeyHolder()
+        let id = try call.id()
+        let row = try await changing(person, call) { change in
+            let row = try await change.removePasskey(id, of: person)
+            if let row {
+                try await change.tellOfChange(
+                    "the passkey \(row.name) was removed", to: person, call)
+            }
+            return row
+        }
+        guard row != nil else { throw Problem.notFound("passkey") }
+        return .noContent
+    }
+
+    private static let signInOptions = Endpoint(
+        .post, "/v1/session/passkey-options", id: "makeSignInOptions", tag: "Session",
+        summary: "What the browser is asked for a sign-in by a passkey; the same for everyone.",
+        access: .open, answers: [.ok(PasskeyOptions.shape)], problems: [.conflict, .rateLimited]
+    ) { call in
+        let site = try call.passkeySite()
+        let database = try call.services.database
+        let asked = try await database.count("passkey options \(call.request.remoteAddress)")
+        guard asked <= optionsLimit else {
+            throw Problem.rateLimited(
+                "Too many sign-ins from this address were begun; try again.", limit: optionsLimit,
+                retryAfter: database.secondsOfMinuteLeft)
+        }
+        let token = ChallengeCookie.token(in: call.request) ?? TokenSecret.make()
+        guard let binding = TokenSecret.hash(token) else { throw Problem.internalError }
+        let party = try await database.relyingParty(of: site)
+        let challenge = try await call.makeChallenge(for: .signIn, boundTo: binding)
+        var response = answer(PasskeyOptions.assertion(challenge, relyingParty: party))
+        response.fields.append(ChallengeCookie.set(token, isTLS: call.request.isTLS))
+        return response
+    }
+
+    private static func answer(_ options: JSONValue) -> Response {
+        var response = Response.ok(options)
+        response.fields.append(Field("cache-control", "no-store"))
+        return response
+    }
+
+    private static func changing<Result: Sendable>(
+        _ person: OperatorRow, _ call: Call, _ body: (Change) async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await call.services.database.scope(person.tenant ?? .platform)
+                .change(by: call.actor, body)
+        } catch let refusal as PasskeyRefusal {
+            switch refusal {
+            case .tooMany: throw tooMany
+            case .known: throw Problem(.conflict, "This passkey is stored already.")
+            case .onlyWay:
+                throw Problem(
+                    .conflict, "It is your only way in: set a password or add another one first.")
+            }
+        }
+    }
+
+    private static let tooMany = Problem(
+        .conflict, "An operator has at most \(Passkey.most) passkeys; remove one first.")
+}
+
+extension Change {
+    fileprivate func tellOfChange(
+        _ what: String, to person: OperatorRow, _ call: Call
+    ) async throws {
+        try await tellOfChange(
+            what, to: person, publicURL: call.services.publicURL,
+            in: call.services.database)
+    }
+}

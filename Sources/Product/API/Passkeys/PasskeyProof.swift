@@ -1,0 +1,119 @@
+import Cryptography
+import Domain
+import HTTP
+import Storage
+import Text
+import WebAuthn
+
+/// One attempt to prove oneself by a passkey. Failures have counters of their own, which all replicas
+/// share, and count nothing against passwords. There is one text for every failure: why is in the
+/// log alone.
+struct PasskeyProof {
+    private let call: Call
+    private let assertion: Assertion
+    private let database: Database
+    private let site: PasskeySite
+
+    /// Failures before the first wait; many operators may share an address.
+    private static let freeOfAddress = 49
+    private static let freeOfOperator = 9
+
+    /// The body's `passkey`.
+    init(_ call: Call) throws {
+        self.call = call
+        assertion = try PasskeyInput.assertion(call.input.object("passkey"))
+        database = try call.services.database
+        site = try call.passkeySite()
+    }
+
+    /// The operator whose discoverable passkey signed this browser's challenge.
+    func signIn() async throws -> OperatorRow {
+        let binding = ChallengeCookie.token(in: call.request).flatMap { TokenSecret.hash($0) }
+        return try await counted("address", call.request.remoteAddress, Self.freeOfAddress) {
+            guard let binding else { throw refusal(.challengeMismatch) }
+            return try await prove(.signIn, binding, nil)
+        }
+    }
+
+    /// Throws unless one of this operator's passkeys signed this session's challenge.
+    func stepUp() async throws {
+        let (person, binding) = try await call.passkeyHolder()
+        _ = try await counted("operator", person.id.description, Self.freeOfOperator) {
+            try await prove(.stepUp, binding, person.id)
+        }
+    }
+
+    /// A challenge is used up before anything is checked: a wrong answer costs it.
+    private func prove(
+        _ purpose: Passkey.Purpose, _ binding: [UInt8], _ asked: UUID?
+    ) async throws -> OperatorRow {
+        let challenge: [UInt8]
+        do {
+            challenge = try ClientData(assertion.clientData).challenge
+        } catch {
+            throw refusal(error)
+        }
+        guard
+            try await database.useChallenge(challenge, for: purpose, boundTo: binding),
+            let (passkey, person, handle) = try await database.passkey(
+                credential: assertion.credentialID)
+        else { throw refusal(.challengeMismatch) }
+        guard person.status != .suspended, asked == nil || asked == person.id,
+            passkey.isUsable(at: site)
+        else { throw refusal(.credentialMismatch) }
+        try await check(passkey, handle, of: person, challenge, namesUser: asked == nil)
+        return person
+    }
+
+    private func check(
+        _ passkey: PasskeyRow, _ handle: [UInt8], of person: OperatorRow, _ challenge: [UInt8],
+        namesUser: Bool
+    ) async throws {
+        let ceremony = Ceremony(
+            challenge: challenge, origin: site.origin, relyingParty: passkey.relyingParty)
+        let credential = StoredCredential(
+            id: passkey.credentialID, key: passkey.key, counter: UInt32(passkey.counter),
+            userHandle: handle, isBackupEligible: passkey.isBackupEligible)
+        do {
+            let checked = try ceremony.check(assertion, by: credential, namesUser: namesUser)
+            let isUsed = try await database.usePasskey(
+                passkey.id, counter: checked.counter, isBackedUp: checked.isBackedUp)
+            guard isUsed else { throw WebAuthnFault.counterFellBack }
+        } catch let fault as WebAuthnFault {
+            if fault == .counterFellBack {
+                try await database.passkeyRefused(passkey, of: person, by: actor(person))
+            }
+            throw refusal(fault)
+        }
+    }
+
+    /// Claims an attempt, and gives it back if it was no failure.
+    private func counted(
+        _ kind: String, _ name: String, _ free: Int,
+        _ attempt: () async throws -> OperatorRow
+    ) async throws -> OperatorRow {
+        let counter = SHA256.authenticate(
+            Array("passkey \(kind) \(name)".utf8), key: database.directoryKey)
+        if let until = try await database.claimAttempt(counter, free: free) {
+            let left = until.microseconds - call.now.microseconds
+            let seconds = max(1, left / 1_000_000)
+            throw Problem.rateLimited(
+                "Too many tries; wait \(seconds) seconds.", limit: free + 1, retryAfter: seconds)
+        }
+        let person = try await attempt()
+        try await database.forgiveAttempt(counter)
+        return person
+    }
+
+    private func refusal(_ fault: WebAuthnFault) -> Problem {
+        var problem = Problem.unauthorized("The passkey does not fit.")
+        problem.cause = "passkey: \(fault.code)"
+        return problem
+    }
+
+    private func actor(_ person: OperatorRow) -> Actor {
+        Actor(
+            type: "operator", id: person.id.description, name: person.name ?? person.email,
+            requestID: call.request.id, ip: call.request.remoteAddress)
+    }
+}
