@@ -1,8 +1,9 @@
 // The proof, within a session, that its operator is there.
-import { api, button, h, leaveFor, note, queryString } from "./core.js"
+import { api, button, h, leaveFor, note, queryString, replaceContent } from "./core.js"
 import { dialog } from "./dialogs.js"
 import { codeField } from "./door.js"
 import { form } from "./form.js"
+import { askPasskey, passkeyRefusal, passkeysFault, stepUpOptions } from "./passkeys.js"
 
 const FIELDS = {
 	totp: () => codeField("totp*", "Code of your authenticator app"),
@@ -14,16 +15,37 @@ export function stepUp({ detail, methods = [] }) {
 	const { promise, resolve } = Promise.withResolvers()
 	const field = methods.map(one => FIELDS[one]).find(Boolean)
 	const done = () => (resolve(true), node.close())
-	const kids = field
-		? form([field()], {
-			submit: "Continue", done, cancel: () => node.close(), send: body => api("/session/step-up", { body }),
-		})
-		: h("div.acts", button("Sign in again", signInAgain, { look: ".primary" }))
-	const node = dialog(field ? "Is it still you?" : "Sign in once more", h("p.lead", detail),
-		field && note("info", "lock", "What you were about to do goes on right after."), kids)
+	const passkey = methods.includes("passkey") && byPasskey(done, !field)
+	const kids = field && form([field()], {
+		submit: "Continue", done, cancel: () => node.close(), send: body => api("/session/step-up", { body }),
+	})
+	const isAsked = field || passkey
+	const node = dialog(isAsked ? "Is it still you?" : "Sign in once more", h("p.lead", detail),
+		isAsked && note("info", "lock", "What you were about to do goes on right after."), passkey, kids,
+		!isAsked && h("div.acts", button("Sign in again", signInAgain, { look: ".primary" })))
 	node.addEventListener("close", () => resolve(false))
-	node.querySelector("input, button").focus()
+	node.querySelector("input, button")?.focus()
 	return promise
+}
+
+/** A button that asks the browser for a passkey; `isOnly`: there is no other way. */
+function byPasskey(done, isOnly) {
+	const fault = passkeysFault()
+	if (fault) return note("info", "key", fault)
+	const trouble = h("div", { role: "alert" })
+	const act = button("Use your passkey", async () => {
+		act.disabled = true
+		replaceContent(trouble)
+		try {
+			await api("/session/step-up", { body: { passkey: await askPasskey(await stepUpOptions()) } })
+			done()
+		} catch (error) {
+			replaceContent(trouble, note("danger", "alert", passkeyRefusal(error).message))
+		} finally {
+			act.disabled = false
+		}
+	}, { look: isOnly ? ".primary" : "", icon: "key" })
+	return h("div.stack-gap", h("div.acts", act), trouble)
 }
 
 /** Who has neither a password nor a second factor proves it by signing in anew. */

@@ -4,6 +4,7 @@ import {
 } from "../lib/ui.js"
 import { codeField, newPassword } from "../lib/door.js"
 import { form } from "../lib/form.js"
+import { passkeysCard } from "./me/passkeys.js"
 import { matrix, reach } from "./operators.js"
 
 export default async page => {
@@ -14,7 +15,7 @@ export default async page => {
 		keepOperator(operator)
 		replaceContent(body, due(operator), !methods.length && note("info", "lock",
 			"You have no password yet. Set one while this sign-in is fresh; later you would have to sign in anew."),
-			about(operator, draw), factors(operator, draw),
+			about(operator, draw), factors(operator, draw), passkeysCard(draw),
 			sessions(page), signIns(page),
 			card("What each role may do", matrix()))
 	})

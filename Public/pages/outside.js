@@ -2,8 +2,11 @@
 import { api, button, h, hideFragment, note, query, queryString, t } from "../lib/core.js"
 import { codeField, door, NAME, newPassword, wayOn } from "../lib/door.js"
 import { form } from "../lib/form.js"
+import { passkeySignIn } from "./sign-in-passkey.js"
 
 const EMAIL = ["email*", "Email", { type: "email", autocomplete: "username" }]
+// Where a passkey signs in as well, the browser lists them below the field.
+const KNOWN_EMAIL = ["email*", "Email", { type: "email", autocomplete: "username webauthn" }]
 const link = (href, text) => h("p.small", h("a", { href }, text))
 // The tenant of an operator whose address is not confirmed goes along from page to page.
 const withTenant = (path, tenant = query().tenant) => path + queryString({ tenant })
@@ -12,18 +15,21 @@ const tenantField = hint =>
 	["tenant", "Tenant", { value: query().tenant, hint, autocomplete: "off", attrs: { maxLength: 63 } }]
 
 function signIn(page, token) {
-	const send = async values => {
-		await api("/session", { body: token ? { token } : values })
+	const goOn = () => {
 		const { next } = query()
 		// To a path of this console, and nowhere else.
 		location.replace(/^\/console\//.test(next) ? next : "/console/")
+	}
+	const send = async values => {
+		await api("/session", { body: token ? { token } : values })
+		goOn()
 	}
 	if (token) return door(
 		page, "You have a one-time link", "It signs you in once, then it is spent.",
 		form([], { submit: "Continue", send }), toSignIn("Use a password instead"),
 	)
 	const built = form([
-		EMAIL, ["password*", "Password", { type: "password", autocomplete: "current-password" }],
+		KNOWN_EMAIL, ["password*", "Password", { type: "password", autocomplete: "current-password" }],
 		tenantField("The short name of your tenant, if you are an operator of one tenant alone. Else leave it empty."),
 	], { submit: "Sign in", send, refused: showMore })
 	const tenant = built.querySelector("[name=tenant]")
@@ -36,13 +42,13 @@ function signIn(page, token) {
 		reset.firstChild.href = withTenant("/reset", tenant.value.trim())
 	})
 	function showMore({ status, code, methods }, values) {
-		if (code === "second_factor_required") return secondStep(page, values, methods, send), true
+		if (code === "second_factor_required") return secondStep(page, values, methods, { send, goOn }), true
 		if (status === 401 || status === 429) field.hidden = false
 		return false
 	}
 	door(page, "Sign in", "Welcome back. The gate knows its keepers.",
 		query().next && note("info", "lock", "Sign in to go on to where you were."),
-		built, reset,
+		built, passkeySignIn(page, goOn), reset,
 		h(
 			"p.small.muted",
 			"No password yet? Open the one-time link that was sent to you, or that the server printed when it started.",
@@ -51,19 +57,25 @@ function signIn(page, token) {
 }
 
 /** The second step of a sign-in whose password was right. */
-function secondStep(page, first, methods, send, isRecovery = !methods.includes("totp")) {
+function secondStep(page, first, methods, then, isRecovery = !methods.includes("totp")) {
 	const other = (text, toRecovery) => h("p.small", button(text,
-		() => secondStep(page, first, methods, send, toRecovery), { look: ".ghost.tiny" }))
+		() => secondStep(page, first, methods, then, toRecovery), { look: ".ghost.tiny" }))
+	const passkey = methods.includes("passkey") && passkeySignIn(page, then.goOn, false)
+	const again = link("/console/sign-in", "Start over")
+	if (!methods.some(one => one === "totp" || one === "recovery_code")) {
+		return door(
+			page, "One more step", "The password is right. Your account asks for your passkey, too.", passkey, again,
+		)
+	}
 	const fields = isRecovery
 		? [["recovery_code*", "Recovery code", { autocomplete: "off", hint: "Each works once." }]]
 		: [codeField("totp*", "Code")]
 	door(page, "One more step", isRecovery
 		? "Type one of the recovery codes that you keep in a safe place."
 		: "Type the code that your authenticator app shows now.",
-		form(fields, { submit: "Sign in", send: more => send({ ...first, ...more }) }),
+		form(fields, { submit: "Sign in", send: more => then.send({ ...first, ...more }) }), passkey,
 		!isRecovery && methods.includes("recovery_code") && other("Use a recovery code", true),
-		isRecovery && methods.includes("totp") && other("Use the app instead", false),
-		link("/console/sign-in", "Start over"))
+		isRecovery && methods.includes("totp") && other("Use the app instead", false), again)
 	page.body.querySelector("input").focus()
 }
 

@@ -1,0 +1,57 @@
+// Passkeys: what the server asks of the browser, and what the browser answers (WebAuthn, as JSON).
+import { api } from "./core.js"
+
+const decoded = text => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), one => one.charCodeAt(0))
+const encoded = bytes => btoa(Array.from(new Uint8Array(bytes), one => String.fromCharCode(one)).join(""))
+	.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+const named = list => list.map(one => ({ ...one, id: decoded(one.id) }))
+
+/** Why this browser offers no passkeys at this address; null if it does. */
+export function passkeysFault() {
+	if (/^[\d.]+$|^\[/.test(location.hostname)) {
+		return "Passkeys belong to a name, and this page was opened by an address. Open it by its name: on this "
+			+ "machine that is localhost."
+	}
+	if (!isSecureContext) return "Browsers offer passkeys over https alone."
+	return globalThis.PublicKeyCredential ? null : "This browser knows no passkeys."
+}
+
+/** Whether the browser lists passkeys among what fills in a field. */
+export const fillsIn = async () => !passkeysFault()
+	&& Boolean(await PublicKeyCredential.isConditionalMediationAvailable?.().catch(() => false))
+
+/** A new passkey, as the server wants it; its options come from the server. */
+export async function makePasskey() {
+	const options = await api("/me/passkeys/options", { body: { purpose: "registration" } })
+	const { id, response } = await navigator.credentials.create({ publicKey: {
+		...options, challenge: decoded(options.challenge), user: { ...options.user, id: decoded(options.user.id) },
+		excludeCredentials: named(options.excludeCredentials),
+	} })
+	return { id, type: "public-key", response: {
+		clientDataJSON: encoded(response.clientDataJSON), attestationObject: encoded(response.attestationObject),
+		transports: response.getTransports?.() ?? [],
+	} }
+}
+
+/** What a passkey says to options of the server. `more`: how it is asked for. */
+export async function askPasskey(options, more) {
+	const { id, response } = await navigator.credentials.get({ ...more, publicKey: {
+		...options, challenge: decoded(options.challenge), allowCredentials: named(options.allowCredentials),
+	} })
+	return { id, type: "public-key", response: {
+		clientDataJSON: encoded(response.clientDataJSON), authenticatorData: encoded(response.authenticatorData),
+		signature: encoded(response.signature), userHandle: response.userHandle && encoded(response.userHandle),
+	} }
+}
+
+/** The options of a sign-in, or of a step-up within a session. */
+export const signInOptions = () => api("/session/passkey-options", { method: "POST" })
+export const stepUpOptions = () => api("/me/passkeys/options", { body: { purpose: "step_up" } })
+
+const REFUSALS = {
+	InvalidStateError: "This device has a passkey of yours already.",
+	NotAllowedError: "No passkey was used: it was called off, or it took too long.",
+	SecurityError: "The browser uses no passkeys at this address of the console.",
+}
+/** The browser's refusals in our words; others stay as they are. */
+export const passkeyRefusal = error => (REFUSALS[error.name] ? new Error(REFUSALS[error.name]) : error)
