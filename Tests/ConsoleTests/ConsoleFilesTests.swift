@@ -163,6 +163,32 @@ func `the weights of Accept-Encoding are kept`(value: String, wanted: Bool) {
     #expect(sum <= 120_000)
 }
 
+@Test func `lines of comment are sent empty, and code is sent as it stands`() {
+    let text =
+        "/** A\n * b. */\n\tf() // c\n// d\n/* e */\n/* f */ g()\n\th(`//`) /* i */\n/*\nj */ k()\n"
+    #expect(
+        CommentLines.removed(from: text)
+            == "\n\n\tf() // c\n\n\n/* f */ g()\n\th(`//`) /* i */\n\n k()\n")
+}
+
+@Test func `no text in backquotes has a line that looks like a comment`() throws {
+    let parts = #filePath.split(separator: "/").dropLast(3)
+    for file in FileTree.read("/" + parts.joined(separator: "/") + "/Public")
+    where file.path.hasSuffix(".js") {
+        var isText = false
+        let code = CommentLines.removed(from: String(decoding: file.bytes, as: UTF8.self))
+        let lines = String(decoding: file.bytes, as: UTF8.self).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        for (line, left) in zip(
+            lines, code.split(separator: "\n", omittingEmptySubsequences: false))
+        {
+            #expect(!isText || line == left, "\(file.path): \(line)")
+            if left.count(where: { $0 == "`" }) % 2 == 1 { isText.toggle() }
+        }
+        #expect(!isText, "\(file.path)")
+    }
+}
+
 @Test func `the shell holds no inline script, no inline style and no other origin`() throws {
     let html = String(decoding: body(try get("/console/")), as: UTF8.self)
     #expect(!html.contains("style="))

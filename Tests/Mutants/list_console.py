@@ -21,8 +21,8 @@ MUTANTS = [
         "B1", "the navigation of a tenant's operator leads where they may not go",
         "browser:test_each_page_opens_in_each_role_of_a_tenant",
         ("Public/lib/core/navigation.js",
-         "\t\tisAllowed(\"readPolicy\") && place(\"Providers\", \"providers\", \"door\", \"r\"),\n",
-         "\t\tplace(\"Providers\", \"providers\", \"door\", \"r\"),\n"),
+         "\tisAllowed(\"readPolicy\") && place(\"Providers\", \"providers\", \"door\", \"r\"),\n",
+         "\tplace(\"Providers\", \"providers\", \"door\", \"r\"),\n"),
     ),
     mutant(
         "B2", "the acts of a row go out of sight with a wide table",
@@ -607,8 +607,8 @@ MUTANTS = [
         "B21", "a tenant's admin has no overview in the navigation",
         "browser:test_the_overview_of_a_tenants_admin_is_in_the_navigation_and_speaks_of_that_tenant",
         ("Public/lib/core/navigation.js",
-         "\t\tplace(\"Overview\", \"\", \"home\", \"o\", true),\n",
-         "\t\t!ownTenant() && place(\"Overview\", \"\", \"home\", \"o\", true),\n"),
+         "\tplace(\"Overview\", \"\", \"home\", \"o\", true),\n",
+         "\t!ownTenant() && place(\"Overview\", \"\", \"home\", \"o\", true),\n"),
     ),
     mutant(
         "B21", "a tenant's admin is to open a tenant",

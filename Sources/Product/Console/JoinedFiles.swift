@@ -4,11 +4,13 @@
 /// `styles/main.css` the files that it imports with `@import "main/…"`. A file without such lines stays as it is.
 /// A browser that is given the files one by one does the same: only the number of requests differs.
 enum JoinedFiles {
-    /// The files as they are served: each with its parts inside, which are no files any more.
+    /// The files as they are served: without comments, and each with its parts inside, which are no
+    /// files any more.
     static func join(_ files: [FileTree.File]) throws(ConsoleFilesError) -> [FileTree.File] {
         var texts: [String: String] = [:]
         for file in files where file.path.hasSuffix(".js") || file.path.hasSuffix(".css") {
-            texts[file.path] = String(decoding: file.bytes, as: UTF8.self)
+            texts[file.path] = CommentLines.removed(
+                from: String(decoding: file.bytes, as: UTF8.self))
         }
         var parts: Set<String> = []
         var joined: [FileTree.File] = []
@@ -34,8 +36,8 @@ enum JoinedFiles {
                 if file.path.hasSuffix(".js") { script.add(part: inner) } else { result += inner }
             }
             if script.isEmpty {
-                let bytes = hasParts ? Array(result.dropLast().utf8) : file.bytes
-                joined.append(FileTree.File(path: file.path, bytes: bytes))
+                let text = hasParts ? String(result.dropLast()) : text
+                joined.append(FileTree.File(path: file.path, bytes: Array(text.utf8)))
             } else {
                 script.add(index: result)
                 joined.append(FileTree.File(path: file.path, bytes: Array(script.text.utf8)))
