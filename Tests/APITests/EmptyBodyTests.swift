@@ -24,7 +24,8 @@ import Testing
 
     private static let verbs: Set = [
         "revoke", "rotate", "rollback", "cut", "resend", "restore", "suspend", "resume", "approve",
-        "purge", "delete", "decline", "password-link", "link-grants", "confirm", "check", "undo",
+        "purge", "delete", "decline", "link", "password-link", "link-grants", "confirm", "check",
+        "undo",
     ]
 
     private static func isVerb(_ endpoint: Endpoint) -> Bool {

@@ -126,7 +126,7 @@ import Text
         let maker = try await service.makeKey(
             #""providers:write","hooks:signup""#,
             #","allowed_ips":["203.0.113.0/24"],"rate_limit":{"per_minute":3},"#
-                + #""expires_at":"\#(fixture.clock.now.adding(seconds: 600))""#,
+                + #""expires_at":"\#(fixture.clock.now.adding(seconds: 300))""#,
             at: "/v1/api-keys")
         let path = "/v1/providers/\(fixture.provider)/hook-credentials"
         let made = try await service.send(
@@ -142,7 +142,7 @@ import Text
         }
         let elsewhere = try await fixture.signed(fixture.event(), key, from: "198.51.100.1")
         #expect(elsewhere.status == 403, "\(elsewhere.text)")
-        fixture.clock.advance(seconds: 600)
+        fixture.clock.advance(seconds: 300)
         #expect(try await fixture.signed(fixture.event(), key).status == 401)
         let weak = try await service.makeKey(#""providers:write""#, at: "/v1/api-keys")
         let refused = try await service.send(.post, path, json: "{}", as: weak.credential)

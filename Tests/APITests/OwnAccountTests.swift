@@ -158,8 +158,8 @@ import Text
         let sink = SMTPSink()
         let fixture = try await OperatorFixture.make(
             mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))
-        let owner = try await fixture.signedIn()
         let app = try await fixture.withApp()
+        let owner = try await fixture.signedIn(#","totp":"\#(fixture.code(app))""#)
         let shown = try await fixture.send(
             .post, "/v1/operators/\(fixture.id)/link", #"{"delivery":"link"}"#, as: owner)
         #expect(shown.status == 409, "\(shown.text)")
@@ -180,7 +180,20 @@ import Text
         #expect(set.status == 204, "\(set.text)")
         let half = try await fixture.signIn("a quite different password")
         #expect(half.json["code"]?.string == "second_factor_required", "\(half.text)")
-        _ = app
+    }
+
+    @Test func `a new factor ends what other sessions proved by the password`() async throws {
+        let fixture = try await OperatorFixture.make()
+        let other = try await fixture.signedIn()
+        let own = try await fixture.signedIn()
+        let app = try await fixture.offer(as: own)
+        #expect(try await fixture.confirm(app, as: own).status == 204)
+        let taken = try await fixture.send(
+            .put, "/v1/me/password", #"{"password":"a quite different password"}"#, as: other)
+        #expect(taken.json["code"]?.string == "step_up_required", "\(taken.text)")
+        #expect(taken.json["methods"] == .array([.string("totp")]))
+        let codes = try await fixture.send(.post, "/v1/me/recovery-codes", "{}", as: own)
+        #expect(codes.status == 201 || codes.status == 200, "\(codes.text)")
     }
 
     @Test func `who is due and has none reaches the own account alone`() async throws {

@@ -41,12 +41,14 @@ struct PasskeyFixture {
         return (row, try await begin(row))
     }
 
-    /// A new session by the password.
+    /// A new session: by the password, or by a recovery code, which proves no presence, where there is
+    /// a second factor.
     func begin(_ known: OperatorRow) async throws -> String {
         let token = TokenSecret.make()
         let person = try #require(try await service.storage.operatorRow(known.id))
         try await service.storage.startOperatorSession(
-            person, tokenHash: TokenSecret.hash(token) ?? [], userAgent: nil, method: .password,
+            person, tokenHash: TokenSecret.hash(token) ?? [], userAgent: nil,
+            method: person.factors.hasSecondFactor ? .recoveryCode : .password,
             by: .system)
         return token
     }

@@ -173,7 +173,7 @@ func `the weights of Accept-Encoding are kept`(value: String, wanted: Bool) {
 
 @Test func `no text in backquotes has a line that looks like a comment`() throws {
     let parts = #filePath.split(separator: "/").dropLast(3)
-    for file in FileTree.read("/" + parts.joined(separator: "/") + "/Public")
+    for file in try FileTree.read("/" + parts.joined(separator: "/") + "/Public")
     where file.path.hasSuffix(".js") {
         var isText = false
         let code = CommentLines.removed(from: String(decoding: file.bytes, as: UTF8.self))

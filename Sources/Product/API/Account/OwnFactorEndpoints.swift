@@ -90,6 +90,7 @@ enum OwnFactorEndpoints {
                     FieldError("/code", .invalid, "is no code of the new app, or came too late")
                 ])
             }
+            try await change.provePresence(in: call.principal.session, by: .totp)
         }
         return .noContent
     }

@@ -79,6 +79,7 @@ enum PasskeyEndpoints {
         let new = try await registered(call, site, binding)
         let row = try await changing(person, call) { change in
             let row = try await change.addPasskey(new, to: person)
+            try await change.provePresence(in: call.principal.session, by: .passkey)
             try await change.tellOfChange("the passkey \(row.name) was added", to: person, call)
             return row
         }

@@ -42,6 +42,14 @@ package enum RecentActs {
         "removeTotp": .always("The removal of your authenticator app"),
         "makeRecoveryCodes": .always("New recovery codes"),
         "createPasswordLink": .always("A link to a user's new password"),
+        "askForEmailChange": .always("A user's new address"),
+        "createUser": .asked("A new admin") { makesAdmin($0.input) },
+        "updateUser": .asked("A new admin") { makesAdmin($0.input) },
+        "createInvite": .asked("An invite of an admin") {
+            makesAdmin($0.input)
+                || ($0.input.optionalObjects("invites") ?? []).contains(where: makesAdmin)
+        },
+        "updateInvite": .asked("An invite of an admin") { makesAdmin($0.input) },
         "createJoinLink": .always("A join link"),
 
         // Whose word counts.
@@ -70,9 +78,16 @@ package enum RecentActs {
             sameBytes($0.input.optionalString("action"), "erase")
         },
         "deleteUser": .asked("A purge") { $0.query.flag("purge") },
+        "revokeApiKeys": .asked("The end of all keys") { !$0.input.has("owner_user_id") },
+        "suspendTenant": .always("The suspension of a tenant"),
         "deleteTenant": .always("The deletion of a tenant"),
         "listUsers": .asked("An export of the users") { $0.export != nil },
     ]
+
+    /// A user who is an admin gets keys and links of others without a session of the console.
+    private static func makesAdmin(_ input: Input) -> Bool {
+        sameBytes(input.optionalString("role"), UserRole.admin.rawValue)
+    }
 
     private static func sameBytes(_ text: String?, _ other: String) -> Bool {
         text?.utf8.elementsEqual(other.utf8) ?? false

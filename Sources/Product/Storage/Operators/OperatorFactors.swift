@@ -41,5 +41,8 @@ package struct OperatorFactors: Sendable, Equatable {
 
     /// Whether the operator `o` has one.
     static let hasSecondFactor: SQL =
-        "EXISTS (SELECT 1 FROM operator_totp t WHERE t.operator_id = o.id AND t.confirmed)"
+        """
+        (EXISTS (SELECT 1 FROM operator_totp t WHERE t.operator_id = o.id AND t.confirmed)
+            OR EXISTS (SELECT 1 FROM operator_passkeys k WHERE k.operator_id = o.id AND k.usable))
+        """
 }

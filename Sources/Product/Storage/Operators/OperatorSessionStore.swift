@@ -6,17 +6,27 @@ import Text
 package struct OperatorSession: Sendable {
     package var id: UUID
     package var `operator`: OperatorRow
-    /// When the operator last proved to be present; nil: not in this session.
-    package var steppedUpAt: Timestamp?
+    /// When the operator last proved to be present, and by what; nil: not in this session.
+    private var steppedUpAt: Timestamp?
+    private var method: SignInMethod
 
     /// Seconds after such a proof in which the console does what is hard to take back.
     package static let recentSeconds: Int64 = 600
 
-    /// The columns of `OperatorRow`, the id, the time.
+    /// Until when the operator counts as present. A proof by a password ends when a second factor is
+    /// set up, also in other sessions.
+    package var stepUpUntil: Timestamp? {
+        guard `operator`.factors.isStepUp(method) else { return nil }
+        return steppedUpAt?.adding(seconds: Self.recentSeconds)
+    }
+
+    /// The columns of `OperatorRow`, the id, the time, the method.
     init(_ row: Row) throws(PostgresError) {
         `operator` = try OperatorRow(row)
         id = try row.get(OperatorRow.columnCount)
         steppedUpAt = try row.get(OperatorRow.columnCount + 1)
+        let name = try row.get(OperatorRow.columnCount + 2, as: String?.self)
+        method = name.flatMap { SignInMethod(rawValue: $0) } ?? .password
     }
 }
 
@@ -34,14 +44,14 @@ extension Database {
         let now = clock()
         let rows = try await app.read(
             """
-            SELECT \(OperatorRow.columns), s.id, s.stepped_up_at, s.last_seen_at
+            SELECT \(OperatorRow.columns), s.id, s.stepped_up_at, s.method, s.last_seen_at
             FROM operator_sessions s JOIN operators o ON o.id = s.operator_id
             WHERE s.token_hash = \(tokenHash) AND s.expires_at > \(now)
                 AND s.last_seen_at > \(now.adding(seconds: -Self.sessionIdleSeconds))
             """)
         guard let row = rows.first else { return nil }
         let session = try OperatorSession(row)
-        let seen: Timestamp = try row.get(OperatorRow.columnCount + 2)
+        let seen: Timestamp = try row.get(OperatorRow.columnCount + 3)
         if seen < now.adding(seconds: -60) {
             _ = try await app.query(
                 "UPDATE operator_sessions SET last_seen_at = \(now) WHERE id = \(session.id)")
@@ -170,6 +180,16 @@ extension Database {
 }
 
 extension Change {
+    /// What set a second factor up proved to be present by it, in this session alone.
+    package func provePresence(in session: UUID?, by method: SignInMethod) async throws {
+        guard let session else { return }
+        try await query(
+            """
+            UPDATE operator_sessions SET method = \(method.rawValue), stepped_up_at = \(now)
+            WHERE id = \(session)
+            """)
+    }
+
     /// A second factor that was set up while the password was proved counts already. Reads anew,
     /// since the operator's row is locked.
     fileprivate func refuseLateFactor(_ person: OperatorRow) async throws {

@@ -75,12 +75,18 @@ extension Change {
         try await query("DELETE FROM operator_recovery_codes WHERE operator_id = \(person)")
     }
 
-    /// Takes every second factor away: the last way back for who lost them all.
+    /// Takes every second factor away, also passkeys of an earlier name of the server: the last way
+    /// back for who lost them all.
     func resetFactors(of person: OperatorRow) async throws {
-        guard person.factors.hasSecondFactor else { return }
-        try await query("DELETE FROM operator_totp WHERE operator_id = \(person.id)")
-        try await query("DELETE FROM operator_passkeys WHERE operator_id = \(person.id)")
+        let removed = try await query(
+            """
+            WITH totp AS (DELETE FROM operator_totp WHERE operator_id = \(person.id) RETURNING 1),
+                passkeys AS (
+                    DELETE FROM operator_passkeys WHERE operator_id = \(person.id) RETURNING 1)
+            SELECT 1 FROM totp UNION ALL SELECT 1 FROM passkeys
+            """)
         try await endRecoveryCodes(of: person.id)
+        guard !removed.isEmpty else { return }
         try await audit(.operatorFactorsReset, person.target)
     }
 }

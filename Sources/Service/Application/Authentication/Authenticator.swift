@@ -148,8 +148,7 @@ struct Authenticator: Sendable {
             name: person.name ?? person.email)
         principal.isConsoleSession = true
         principal.session = session.id
-        principal.stepUpUntil = session.steppedUpAt?.adding(
-            seconds: OperatorSession.recentSeconds)
+        principal.stepUpUntil = session.stepUpUntil
         principal.stepUpMethods = person.factors.stepUpMethods
         principal.mayResume = mayResume
         return principal
