@@ -77,7 +77,7 @@ class FreshServer(Server):
         urls = {f"GATEHOUSE_{name}DATABASE_URL": f"postgresql://gatehouse_{role}@/gatehouse?host={self.cluster}"
                 for name, role in (("", "app"), ("PLATFORM_", "platform"), ("MIGRATION_", "owner"))}
         subprocess.run([os.environ["GATEHOUSE_PROGRAM"], "migrate"], check=True, stdout=subprocess.DEVNULL, env=urls)
-        return {**urls, "GATEHOUSE_SECRET_KEY": uuid.uuid4().hex}
+        return {"GATEHOUSE_PUBLIC_URL": self.base, **urls, "GATEHOUSE_SECRET_KEY": uuid.uuid4().hex}
 
     def __exit__(self, *_):
         super().__exit__()

@@ -215,7 +215,7 @@ def test_a_new_service_gets_its_owner_once_who_then_signs_in_by_password(console
                 press(page, button(page, "Sign in"))
             else:
                 page.get_by_label("Password").fill("a sentence is fine here")
-                page.get_by_role("button", name="Sign in").click()
+                page.get_by_role("button", name="Sign in", exact=True).click()
             expect(page.locator("main h1")).to_have_text("Overview")
         first.check_silence()
         first.expects_refusals = True
@@ -241,7 +241,7 @@ def test_the_pages_outside_say_that_they_are_offline_and_keep_what_was_typed(con
         for box in page.locator("form input:not([readonly]):visible").all():
             box.fill("typed@acme.example, a sentence")
         console.context.set_offline(True)
-        page.get_by_role("button", name=act).click()
-        expect(page.get_by_role("alert").last).to_contain_text("Nothing was lost")
+        page.get_by_role("button", name=act, exact=True).click()
+        expect(page.locator("form").get_by_role("alert").last).to_contain_text("Nothing was lost")
         expect(page.locator("form input:visible").last).to_have_value("typed@acme.example, a sentence")
         console.context.set_offline(False)

@@ -251,7 +251,7 @@ def test_a_refused_password_is_said_and_the_address_stays(console):
     page.get_by_label("Email").fill("owner@gatehouse.test")
     page.get_by_label("Password").fill("not the password at all")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("do not fit")
+    expect(page.locator("form").get_by_role("alert")).to_contain_text("do not fit")
     expect(page.get_by_label("Email")).to_have_value("owner@gatehouse.test")
 
 
