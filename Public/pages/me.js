@@ -136,7 +136,7 @@ const sessions = page => part("Where you are signed in", async function draw(bod
 			timeNode(one.last_seen_at), words(one.method), one.current ? statusTag("this one") : endButton(one)])),
 		items.length > 1 && h("div.acts", button("End all others", () => confirm({
 			title: "End all other sessions?", act: "End them", path: "/me/sessions", said: "They are ended",
-			after: again, text: "Whoever uses one of them is out at once. This one goes on.",
+			after: again, text: "All who use one of them are out at once. This one goes on.",
 		}))))
 })
 

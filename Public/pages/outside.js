@@ -56,7 +56,7 @@ function signIn(page, token) {
 	page.body.querySelector("input").setAttribute("autofocus", "")
 }
 
-/** The second step of a sign-in whose password was right. */
+/** The second step of a sign-in, after a right password. */
 function secondStep(page, first, methods, then, isRecovery = !methods.includes("totp")) {
 	const other = (text, toRecovery) => h("p.small", button(text,
 		() => secondStep(page, first, methods, then, toRecovery), { look: ".ghost.tiny" }))

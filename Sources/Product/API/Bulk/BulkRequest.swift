@@ -141,7 +141,7 @@ struct BulkRequest<Action: BulkAction> {
                                 .readOnly("detail", .string(), always: false),
                                 .readOnly(
                                     "conflicting_id", .uuid, always: false,
-                                    "Whose object is in the way, or who is left of a merge."),
+                                    "The object in the way, or the user who is left of a merge."),
                             ])), max: looked),
                     "One for each; of a dry run the first \(looked)."),
                 .readOnly("count", .integer(0...Int.max), "How many there are."),

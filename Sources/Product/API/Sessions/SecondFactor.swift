@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// The second step of a sign-in whose password was right, and the app's part of a step-up.
+/// The second step of a sign-in, after a right password, and the app's part of a step-up.
 struct SecondFactor {
     var person: OperatorRow
     var attempt: SignInAttempt

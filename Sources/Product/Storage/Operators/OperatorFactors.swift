@@ -6,7 +6,7 @@ package struct OperatorFactors: Sendable, Equatable {
     package var hasPassword = false
     /// Those that browsers offer at this server's name.
     package var passkeys = 0
-    /// An authenticator app, whose seed was confirmed by a code.
+    /// An authenticator app; its seed was confirmed by a code.
     package var totp = false
     package var recoveryCodesLeft = 0
 
