@@ -36,4 +36,31 @@ import Text
         let condition = try #require(plan.first { $0.contains("Index Cond") })
         #expect(condition.contains("subject"), "\(plan)")
     }
+
+    @Test func `one person is removed without reading all of the tenant's`() async throws {
+        let service = try await TestService.make()
+        let (old, new) = (
+            try await service.makeTenant("old").id, try await service.makeTenant("new").id
+        )
+        let read = try Shell.run([
+            "psql", "-X", "-q", "-A", "-t", "-d", service.database.administrator, "-c",
+            """
+            BEGIN;
+            INSERT INTO directory_people
+                SELECT sha256(n::text::bytea) || '\\x00000000', '\(old)'
+                FROM generate_series(1, 20000) AS n;
+            ANALYZE directory_people;
+            INSERT INTO directory_people
+                SELECT sha256(n::text::bytea) || '\\x00000001', '\(new)'
+                FROM generate_series(1, 5000) AS n;
+            SET LOCAL app.tenant = '\(new)';
+            SELECT directory_remove_person(sha256('7') || '\\x00000001');
+            SELECT 'read: ' || pg_stat_get_xact_tuples_fetched(
+                'directory_people_by_tenant'::regclass);
+            SELECT 'kept: ' || count(*) FROM directory_people WHERE tenant_id = '\(new)';
+            ROLLBACK;
+            """,
+        ])
+        #expect(read.contains("read: 0\n") && read.contains("kept: 4999\n"), "\(read)")
+    }
 }
