@@ -1,5 +1,5 @@
 // The router, and what stands around every page. The server sends the parts inside this file.
-import { preferences, setCatalogue, view } from "./lib/core.js"
+import { language, setCatalogue, view } from "./lib/core.js"
 import { putFrame } from "./app/frame.js"
 import { drawPage } from "./app/router.js"
 
@@ -9,7 +9,7 @@ export * from "./app/tenant.js"
 export * from "./app/router.js"
 
 // A language without a catalogue here is English.
-if (preferences().lang) await import(`./lang/${preferences().lang}.js`).then(one => setCatalogue(one.default), () => {})
+if (language !== "en") await import(`./lang/${language}.js`).then(one => setCatalogue(one.default), () => {})
 view.draw = drawPage
 putFrame()
 drawPage()

@@ -1,10 +1,22 @@
-// Classic and blocking: theme and density stand before the first paint.
+// Classic and blocking: theme, density and language stand before the first paint.
+let ui = {}
 try {
-	const ui = JSON.parse(localStorage.getItem("ui") || "{}")
+	ui = JSON.parse(localStorage.getItem("ui") || "{}")
 	for (const name of ["theme", "density"]) {
 		if (ui[name]) document.documentElement.dataset[name] = ui[name]
 	}
 	if (ui.dir) document.documentElement.dir = ui.dir
 } catch {
 	// Storage may be switched off; the defaults then stand.
+}
+// The first language of the browser that the console speaks, unless another is chosen in the menu. The browser sends
+// the same list as Accept-Language. Its catalogue comes while the frame is read.
+const LANGUAGES = ["en", "de"]
+const lang = ui.lang ?? navigator.languages.map(one => one.slice(0, 2)).find(one => LANGUAGES.includes(one)) ?? "en"
+if (lang !== "en") {
+	document.documentElement.lang = lang
+	const link = document.createElement("link")
+	link.rel = "modulepreload"
+	link.href = new URL(`lang/${lang}.js`, document.currentScript.src)
+	document.head.append(link)
 }

@@ -10,6 +10,7 @@ const CHOICES = {
 	density: { Comfortable: "", Compact: "compact" },
 	times: { "Relative times": "", "Exact times": "exact" },
 	keys: { "Letter keys": "", "No letter keys": "off" },
+	lang: { "As the browser": "", English: "en", Deutsch: "de" },
 }
 
 /** Fills the menu. */
@@ -37,6 +38,7 @@ function look(name, value, pressed) {
 	else delete document.documentElement.dataset[name]
 	for (const one of pressed.parentNode.children) one.setAttribute("aria-pressed", String(one === pressed))
 	if (name === "times") redraw()
+	if (name === "lang") location.reload()
 }
 
 async function leave() {

@@ -14,7 +14,7 @@ PAGES = {
 ONE = {"user": ("/tenants/demo/users?provider=google", "/console/t/demo/users/"), "key": ("/tenants/demo/api-keys", "/console/t/demo/keys/"),
        "decision": ("/provisioning/decisions?outcome=refused", "/console/decisions/")}
 OUTSIDE = {"sign-in": "/console/sign-in?next=/console/audit", "setup": "/console/setup", "reset": "/reset", "invite": "/invite"}
-LOOKS = {"light": (1280, 800), "dark": (1280, 800), "rtl": (1280, 800), "phone": (390, 844)}
+LOOKS = {"light": (1280, 800), "dark": (1280, 800), "rtl": (1280, 800), "phone": (390, 844), "german": (1280, 800)}
 
 
 def dialogs(page):
@@ -42,7 +42,8 @@ def main(folder):
         keeper.api("POST", f"/tenants/{demo}/invites", {"email": "ines@demo.example", "delivery": "link"})
         pages = {**PAGES, **{name: path + keeper.api("GET", what)["items"][0]["id"] for name, (what, path) in ONE.items()}}
         for look, (width, height) in LOOKS.items():
-            options = {"viewport": {"width": width, "height": height}, "color_scheme": "dark" if look == "dark" else "light"}
+            options = {"viewport": {"width": width, "height": height}, "color_scheme": "dark" if look == "dark" else "light",
+                       "locale": "de-DE" if look == "german" else "en-US"}
             for cookies, some in ((keeper.cookies(), pages), ((), OUTSIDE)):
                 console = Console(server, browser, cookies, **options)
                 if look == "rtl":

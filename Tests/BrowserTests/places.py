@@ -79,3 +79,9 @@ def each_dialog(console, look):
     opened(keys, lambda: (press(rotate)(), press("dialog .primary")(), page.locator(".secret").wait_for()), "secret")
     page.locator("#stored").check()
     page.locator("dialog[open] .primary").click()
+
+
+def keep(console, **ui):
+    """What this browser keeps of how the console looks, from the next page on."""
+    text = ",".join(f'"{name}":"{value}"' for name, value in ui.items())
+    console.context.add_init_script(f"if (location.protocol !== 'about:') localStorage.setItem('ui', '{{{text}}}')")

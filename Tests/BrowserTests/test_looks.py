@@ -4,8 +4,8 @@ import re
 import uuid
 
 import axe_playwright_python
-from budgets import A_PAGE, ALL_OF_IT, FIRST_VIEW, packed_sizes
-from places import all_pages, each_dialog, outside
+from budgets import A_LANGUAGE, A_PAGE, ALL_OF_IT, FIRST_VIEW, packed_sizes
+from places import all_pages, each_dialog, keep, outside
 from playwright.sync_api import expect
 
 AXE = (pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
@@ -50,6 +50,24 @@ def test_nor_has_any_other_page(console):
     look_at(console, all_pages(console)[1::2])
 
 
+def test_nor_has_one_in_german_whose_words_are_longer(console):
+    keep(console, lang="de")
+    wrong = []
+    for path in all_pages(console):
+        page = console.go(path)
+        page.evaluate(AXE)
+        wrong += [f"{path} {one}" for one in page.evaluate(RUN, RULES)]
+        for width in (1440, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                wrong.append(f"{path} {width}: wider than the window")
+            outside = page.evaluate("""() => [...document.querySelectorAll("main button, main a.btn")].filter((one) => one.checkVisibility())
+                .map((one) => [one.textContent, one.getBoundingClientRect()]).filter(([, box]) => box.right > innerWidth + 1).map(([text]) => text)""")
+            wrong += [f"{path} {width}: {one} is out of view" for one in outside]
+        page.set_viewport_size({"width": 1280, "height": 800})
+    assert not wrong, "\n".join(wrong)
+
+
 def test_no_page_outside_has_a_violation(console):
     # A provider's long name stands on the page of an invite.
     console.api("POST", "/providers", {"kind": "oidc", "name": "W" * 120, "issuer": f"https://{uuid.uuid4()}.example", "client_id": "long"})
@@ -92,6 +110,8 @@ def test_the_tokens_have_contrast(console):
 
 def test_the_console_keeps_its_budgets_of_bytes_and_requests(console):
     packed = packed_sizes(console.server)
+    languages = [packed.pop(name) for name in list(packed) if name.startswith("lang/")]
+    assert max(languages) <= A_LANGUAGE, languages
     assert sum(packed.values()) <= ALL_OF_IT, f"all files: {sum(packed.values())} bytes"
     pages = {name: size for name, size in packed.items() if name.startswith("pages/")}
     assert max(pages.values()) <= A_PAGE, pages

@@ -24,7 +24,8 @@ def parts(index):
 
 def test_each_file_is_short_and_narrow(console):
     wrong = []
-    for path in sources(".js", ".css"):
+    # A catalogue is one file a language, and a line holds a sentence.
+    for path in (one for one in sources(".js", ".css") if one.parent.name != "lang"):
         lines = path.read_text().splitlines()
         if len(lines) > LINES:
             wrong.append(f"{path}: {len(lines)} lines")

@@ -1,11 +1,13 @@
 // The only way to the server.
-import { t } from "./i18n.js"
+import { t, translateAnswer } from "./i18n.js"
 
 /** An answer that is not 2xx, as RFC 9457 problem details. */
 class Problem extends Error {
 	constructor(status, body = {}, retryAfter = null) {
-		super(body.detail || body.title || t`The server answered ${status}.`)
-		const { code, errors, confirm, users, methods, request_id: id, title = "The request failed" } = body
+		const { code, confirm, users, methods, request_id: id, title = "The request failed" } = body
+		super(translateAnswer(body.detail || body.title, "code", code) || t`The server answered ${status}.`)
+		const errors = body.errors?.map(one =>
+			({ ...one, detail: translateAnswer(one.detail, "field", one.code) }))
 		Object.assign(this, { status, retryAfter, code, errors, confirm, users, methods, id, title })
 	}
 }

@@ -1,22 +1,32 @@
-// Words, numbers and plurals in the reader's language. No catalogue ships yet: the English text is a catalogue's key,
-// with {} for each value.
+// Words, numbers and plurals in the reader's language. The English text is the key of a language's catalogue, with {}
+// for each value; see Public/lang.
 /** A text that is not to be looked up again: it was, or it is data. */
 export class Translated extends String {}
 
-let catalogue = null
+let catalogue = {}
 export const setCatalogue = to => (catalogue = to)
-export const translate = text =>
-	(text instanceof Translated || text == null ? text : new Translated(catalogue ? catalogue(String(text)) : text))
-/** A sentence that holds values: t`${name} is suspended`. */
-export const t = (parts, ...values) =>
-	new Translated(translate(parts.join("{}")).replace(/\{\}/g, () => values.shift() ?? ""))
+export const translate = text => (text instanceof Translated || text == null ? text
+	: new Translated(catalogue[text] ?? text))
+/** A sentence that holds values: t`${name} is suspended`. A translation may take them in another order: {2} … {1}. */
+export const t = (parts, ...values) => {
+	let next = 0
+	return new Translated(translate(parts.join("{}")).replace(
+		/\{(\d?)\}/g, (_, number) => values[number ? number - 1 : next++] ?? "",
+	))
+}
+/** What the server says in English: known by the sentence itself, else by its code; `kind`: "code" or "field". */
+export const translateAnswer = (text, kind, code) => catalogue[text] ?? catalogue[`${kind} ${code}`] ?? text
 
 export const language = document.documentElement.lang
 const numbers = new Intl.NumberFormat(language)
 const plurals = new Intl.PluralRules(language)
 export const formatNumber = value => (value == null ? "–" : new Translated(numbers.format(value)))
-export const countWords = (value, one, many) =>
-	new Translated(`${formatNumber(value)} ${translate(plurals.select(value) === "one" ? one : many)}`)
+/** A number and its noun, in the form that the language has for that number. */
+export const countWords = (value, one, many) => {
+	const category = plurals.select(value)
+	const forms = catalogue[`${one}|${many}`] ?? { one: translate(one), other: translate(many) }
+	return new Translated(`${formatNumber(value)} ${forms[category] ?? forms.other}`)
+}
 /** A list's `total`; one that is not exact is a floor. */
 export const countTotal = (value, ...noun) =>
 	value && (value.exact ? countWords(value.value, ...noun) : t`at least ${countWords(value.value, ...noun)}`)

@@ -1,5 +1,5 @@
 // The bar above a list: search, filters, export and the button for a new thing.
-import { button, h, icon, query, t, translate } from "../core.js"
+import { button, h, icon, query } from "../core.js"
 
 /** An API key, or more of one than lists show: it is never searched for. See lib/key-text.js. */
 const KEY = /gate_(live|test)_[0-9A-Za-z]{7}/
@@ -25,7 +25,7 @@ const DATES = {
 function control({ name, label, options, type = "text" }) {
 	if (options) {
 		return h("select", { "aria-label": label }, h(
-			"option", { value: "" }, t`Any ${translate(label).toLowerCase()}`,
+			"option", { value: "" }, `Any ${label.toLowerCase()}`,
 		),
 			options.map(([code, text]) => h("option", { value: code }, text)))
 	}
