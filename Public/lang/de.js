@@ -1885,4 +1885,21 @@ export default {
 	"{} on {}": "{} auf {}",
 	"Identity name": "Name der Identität",
 	" by ": " durch ",
+	"Name on the pages": "Name auf den Seiten",
+	"Empty: the tenant's own name.": "Leer: der eigene Name des Mandanten.",
+	"Colour of the buttons": "Farbe der Knöpfe",
+	"Such as #1d5bc9; empty is Gatehouse's own.": "Etwa #1d5bc9; leer ist die eigene von Gatehouse.",
+	"Logo": "Logo",
+	"The logo is set": "Das Logo ist gesetzt",
+	"Appearance": "Aussehen der Seiten",
+	"What people see who sign in, are invited, or join by a link.":
+		"Was Leute sehen, die sich anmelden, eingeladen sind oder über einen Link beitreten.",
+	"Replace the logo": "Logo ersetzen",
+	"Choose a logo": "Logo wählen",
+	"Remove the logo": "Logo entfernen",
+	"The logo is removed": "Das Logo ist entfernt",
+	"A PNG of at most 1024 by 1024 pixels, or an SVG of plain shapes; up to 20 kB.":
+		"Ein PNG von höchstens 1024 mal 1024 Pixeln oder ein SVG aus einfachen Formen; bis 20 kB.",
+	"Appearance name": "Name auf den Seiten",
+	"Appearance accent": "Farbe der Knöpfe",
 }

@@ -1,14 +1,22 @@
 // What stands around the pages outside the gate, and what several of them have.
-import { h, icon, replaceContent } from "./core.js"
+import { h, icon, replaceContent, userText } from "./core.js"
 
-/** The gatehouse on one side, what is to be done on the other. */
+/** What stands on the wall: the tenant's logo and name, else the gatehouse's own. */
+export const wall = face => (face
+	? [h("span.brand", face.logo_url ? h("img.logo", { src: face.logo_url, alt: "" }) : icon("door")),
+		h("p", userText(face.name))]
+	: [h("span.brand", icon("mark"), h("span", "Gatehouse")), h("p", "Who may come in, and why."), icon("mark")])
+
+/** The gatehouse on one side, what is to be done on the other. `page.face`: of the tenant whose page it is. */
 export function door(page, title, lead, ...kids) {
 	const heading = h("h1", { tabIndex: -1 }, title)
-	replaceContent(page.body, h("div.door",
-		h(
-			"div.wall", h("span.brand", icon("mark"), h("span", "Gatehouse")), h("p", "Who may come in, and why."),
-			icon("mark"),
-		),
+	const { accent, on_accent: ink } = page.face ?? {}
+	if (accent) {
+		page.body.style.setProperty("--own", accent)
+		page.body.style.setProperty("--on-own", ink)
+	}
+	replaceContent(page.body, h(`div.door${accent ? ".own" : ""}`,
+		h("div.wall", wall(page.face)),
 		h("div.sheet", h("div", heading, h("p.lead", lead), kids))))
 	heading.focus()
 }

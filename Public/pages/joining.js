@@ -18,6 +18,12 @@ const providers = (found, token, path) => found.providers.map(one => form([], {
 	send: async () => goTo((await api(path, { body: { token, provider: one.id } })).url),
 }))
 
+/** The page wears the tenant's colour, logo and name from now on; returns the name. */
+function wear(page, { name, appearance }) {
+	page.face = { ...appearance, name: appearance.name ?? name }
+	return page.face.name
+}
+
 export async function invite(page, token) {
 	if (!token) return door(page, "No invite here", "Open the link from your invite again; it ends with a long code.")
 	const found = await offered("/invites/preview", token)
@@ -27,7 +33,7 @@ export async function invite(page, token) {
 			"It has expired, was revoked or was used before. Ask the person who invited you for a new one.",
 		)
 	}
-	door(page, t`Join ${found.tenant.name}`, "You have been invited.",
+	door(page, t`Join ${wear(page, found.tenant)}`, "You have been invited.",
 		factList([["For", userText(found.email)], ["Role", words(found.role)], ["Ends", timeNode(found.expires_at)]]),
 		providers(found, token, "/invites/sign-in"),
 		found.providers[0] && h("p.lead", "Or with a password:"),
@@ -41,10 +47,11 @@ export async function invite(page, token) {
 		], {
 			submit: "Accept the invite",
 			send: async ({ name, password }) => {
-				const { tenant, return_to: to } = await api("/invites/accept", { body: { token, name, password } })
+				const { return_to: to } = await api("/invites/accept", { body: { token, name, password } })
 				hideFragment()
 				door(
-					page, t`Welcome to ${tenant.name}`, "Your account is ready. You can now sign in where you use it.",
+					page, t`Welcome to ${page.face.name}`,
+					"Your account is ready. You can now sign in where you use it.",
 					wayOn(to),
 				)
 			},
@@ -62,7 +69,7 @@ export async function join(page, token) {
 	}
 	const { domains } = found
 	door(
-		page, t`Join ${found.tenant.name}`, "Sign in, and you are a member.",
+		page, t`Join ${wear(page, found.tenant)}`, "Sign in, and you are a member.",
 		factList([
 			domains.length && ["For addresses of", userText(domains.join(", "))], ["Ends", timeNode(found.expires_at)],
 		].filter(Boolean)),

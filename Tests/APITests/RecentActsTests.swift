@@ -137,7 +137,8 @@ import Text
             "deleteAttributeSchema",
         ],
         "is ordinary work, and is undone as easily": [
-            "createTenant", "updateTenant", "resumeTenant", "restoreTenant",
+            "createTenant", "updateTenant", "putLogo", "deleteLogo", "resumeTenant",
+            "restoreTenant",
             "resumeUser", "restoreUser", "approveUser",
             "resendInvite", "createDomain", "updateDomain",
             "createCorsOrigin", "createPlatformCorsOrigin", "replaceCorsOrigins", "putClient",

@@ -93,6 +93,12 @@ struct RightsFixture {
         things["/v1/jobs"] = job.id.description
         things["\(Self.acme)/jobs"] = job.id.description
         things["\(Self.acme)/provisioning/decisions"] = id
+        let logo = try await base.service.send(
+            .put, "/v1/tenants/acme/logo",
+            bytes: Array("<svg viewBox='0 0 1 1'><path d='M0 0'/></svg>".utf8),
+            as: .platformOwner, fields: [Field("content-type", "image/svg+xml")])
+        let address = try #require(logo.json["appearance"]?["logo_url"]?.string, "\(logo.text)")
+        things["hash"] = address.split(separator: "/").last.map(String.init)
     }
 
     /// An active user with this role, who may own keys.

@@ -1,3 +1,4 @@
+import Cryptography
 import HTTP
 import JSON
 import SignIn
@@ -33,6 +34,29 @@ import Text
         _ = try await fixture.service.send(
             .post, "/v1/tenants/acme/suspend", as: .platformOwner)
         expectHostedPage(try await fixture.get("/t/acme/sign-in", jar), 403, "suspended")
+    }
+
+    @Test func `a page wears the tenant's name, colour and logo, and names the host and the slug`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        try await fixture.service.manage(
+            .patch, "/v1/tenants/acme",
+            ##"{"appearance":{"name":"<Bank> of Rome","accent":"#ffd400"}}"##)
+        let logo = try await fixture.service.send(
+            .put, "/v1/tenants/acme/logo",
+            bytes: Array("<svg viewBox='0 0 1 1'><path d='M0 0'/></svg>".utf8),
+            as: .platformOwner, fields: [Field("content-type", "image/svg+xml")])
+        let path = try #require(logo.json["appearance"]?["logo_url"]?.string, "\(logo.text)")
+        let page = try await fixture.get("/t/acme/sign-in", Jar())
+        expectHostedPage(page, 200, "&lt;Bank&gt; of Rome")
+        #expect(page.text.contains("<img class=\"logo\" src=\"\(path)\" alt=\"\">"))
+        #expect(page.text.contains("<footer>acme · "))
+        let colours = ":root{--fill:#ffd400;--on:#000000}"
+        #expect(page.text.contains("<style>\(colours)</style>"))
+        let digest = Base64.encode(SHA256.hash(Array(colours.utf8)))
+        let policy = try #require(page.first("content-security-policy"))
+        #expect(policy.contains(" 'sha256-\(digest)'; script-src "), "\(policy)")
     }
 
     @Test

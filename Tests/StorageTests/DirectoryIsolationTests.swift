@@ -8,6 +8,7 @@ import Text
 /// exact values and write for the tenant of their own transaction alone.
 @Suite(.cleansUp) struct DirectoryIsolationTests {
     private static let key = SQL(raw: #"'\x0102'::bytea"#)
+    private static let hash = String(repeating: "a", count: 64)
     private static let user = "0b5d3a1c-5b8f-4b56-9f0e-1f6f3c1d2e4a"
 
     /// A tenant with a domain, a host, a person and a found user, and another one.
@@ -28,6 +29,7 @@ import Text
             "SELECT directory_claim_host('mail.ex.com', 'relate', true)",
             "SELECT directory_add_person(\(key))",
             "SELECT user_search_put('\(raw: user)', 'ann@ex.com ann', now())",
+            "SELECT directory_put_logo(\(hash), 'image/png', '\\x01')",
         ] { _ = try await ask(sql, mine.id) }
         return (mine, other, ask)
     }
@@ -73,7 +75,8 @@ import Text
             "directory_claim", "directory_claim_host", "directory_release_domain",
             "directory_release_host", "directory_add_person", "directory_remove_person",
             "directory_bound_hosts", "user_search_put", "user_search_put_all", "user_search_drop",
-            "search_matches", "search_fetch",
+            "search_matches", "search_fetch", "directory_logo", "directory_put_logo",
+            "directory_drop_logo",
         ]
         let elsewhere: Set = [
             "origin_rows", "decisions_remove", "tenant_rows_remove", "directory_add_people",
@@ -141,6 +144,7 @@ import Text
                 "SELECT tenant_id = \(mine.id) FROM directory_client_by_host(ARRAY['mail.ex.com'])",
                 "SELECT \(mine.id) IN (SELECT directory_tenants_of(\(Self.key)))",
                 "SELECT directory_tenant_by_slug('acme') = \(mine.id)",
+                "SELECT EXISTS (SELECT FROM directory_logo(\(Self.hash)))",
             ] {
                 let rows = try await ask(sql, nil)
                 counts.append(try rows.first?.get(0, as: Bool.self) == true ? 1 : 0)
@@ -153,7 +157,7 @@ import Text
                 ]
         }
         let before = try await held()
-        #expect(before == [1, 1, 1, 1, 1])
+        #expect(before == [1, 1, 1, 1, 1, 1])
         // What another holds is neither taken nor given up.
         for sql: SQL in [
             "SELECT directory_claim('slug', 'acme')",
@@ -169,7 +173,7 @@ import Text
             "SELECT directory_release_domain('%')",
             "SELECT directory_release_host('mail.ex.com', 'relate')",
             "SELECT directory_release_host('%', 'relate')",
-            "SELECT directory_remove_person(\(Self.key))",
+            "SELECT directory_remove_person(\(Self.key))", "SELECT directory_drop_logo()",
             "SELECT user_search_drop('\(raw: Self.user)')",
             "SELECT user_search_put('\(raw: Self.user)', 'taken', now())",
             """
@@ -192,6 +196,9 @@ import Text
             "SELECT directory_claim_host('free.example', 'relate', true)",
         ] { await #expect(throws: PostgresError.self) { _ = try await ask(sql, nil) } }
         _ = try await ask("SELECT directory_add_person('\\x99')", nil)
+        let unset = String(repeating: "b", count: 64)
+        _ = try await ask("SELECT directory_put_logo(\(unset), 'image/png', '\\x01')", nil)
+        #expect(try await ask("SELECT media_type FROM directory_logo(\(unset))", nil).isEmpty)
         #expect(try await ask("SELECT directory_tenants_of('\\x99')", nil).isEmpty)
     }
 }

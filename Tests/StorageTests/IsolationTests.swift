@@ -21,7 +21,7 @@ import Text
     ]
     static let directoryTables = [
         "directory_slugs", "directory_locators", "directory_hosts", "directory_domains",
-        "directory_people", "user_search",
+        "directory_people", "user_search", "directory_logos",
     ]
     /// Tables with a tenant's id that are no tenant's own; each has its own grants.
     private static let systemTables: Set<String> = [

@@ -4,6 +4,7 @@ import {
 	timeNode, toast, undoable,
 } from "../../lib/ui.js"
 import { suspend } from "../tenants.js"
+import { appearance } from "./appearance.js"
 
 export default async page => {
 	const { path } = page
@@ -15,7 +16,8 @@ export default async page => {
 		done: () => (toast("Saved"), page.again()), draft: "rename",
 		refresh: async () => (etag = etagOf(await api(path))),
 	})
-	page.onLeave(rename.isEdited)
+	const worn = isAllowed("editTenant") && !page.isGone && appearance(page, one, () => etag)
+	page.onLeave(() => rename.isEdited() || (worn && worn.isEdited()))
 	append(page.body, h("div.two",
 		h("div.stack-gap", isAllowed("editTenant") && !page.isGone && card("Name", rename),
 			card(
@@ -24,6 +26,7 @@ export default async page => {
 					[["Slug", h("code", one.slug)], ["Id", h("code", one.id)], ["Created", timeNode(one.created_at)]],
 				),
 			)),
+		worn && worn.node,
 		isAllowed("suspendTenant") && !page.isGone && card("Close the gate", h(
 			"p.muted.under", "Suspending is undone by resuming; deleting can be undone for 30 days.",
 		),

@@ -5,6 +5,7 @@ package enum Routes {
         + MeEndpoints.all
         + PasskeyEndpoints.all
         + TenantEndpoints.all
+        + LogoEndpoints.all
         + APIKeyEndpoints.all
         + ScopeEndpoints.all
         + CORSOriginEndpoints.all

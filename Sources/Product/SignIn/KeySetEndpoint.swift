@@ -7,7 +7,7 @@ package enum KeySetEndpoint {
         Endpoint(
             .get, "/.well-known/jwks.json", id: "getKeySet", tag: "Keys",
             summary: "The public keys of access tokens.", access: .open,
-            answers: [Answer(200, .other("application/jwk-set+json"))]
+            answers: [Answer(200, .other(["application/jwk-set+json"]))]
         ) { _ in
             var answer = Response(200, type: "application/jwk-set+json", try await tokens.keySet())
             // Shorter than the time between a key's publication and its first signature.

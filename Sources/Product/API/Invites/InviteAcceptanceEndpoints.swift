@@ -21,7 +21,7 @@ enum InviteAcceptanceEndpoints {
                     "InvitePreview",
                     [
                         .readOnly(
-                            "tenant", .object(ObjectShape([.readOnly("name", .string())]))),
+                            "tenant", .object(TenantRow.faceShape)),
                         .readOnly("email", .string()),
                         .readOnly("role", .enumeration(of: UserRole.self)),
                         .readOnly("expires_at", .timestamp),
@@ -38,7 +38,7 @@ enum InviteAcceptanceEndpoints {
         }
         var answer = Response.ok(
             .object([
-                .init("tenant", .object([.init("name", .string(tenant.name))])),
+                .init("tenant", tenant.face),
                 .init("email", .string(invite.email)), .init("role", .string(invite.role.rawValue)),
                 .init("expires_at", .time(invite.expiresAt)),
                 .init("status", .string(invite.status(at: call.now).rawValue)),

@@ -11,7 +11,7 @@ extension JobEndpoints {
             .get, path + "/{id}/events", id: operation("get", "JobEvents"), tag: "Jobs",
             summary: "The job as often as it changes, until it ends (Server-Sent Events); "
                 + "each event's data is the job.",
-            access: access, answers: [Answer(200, .other("text/event-stream"))],
+            access: access, answers: [Answer(200, .other(["text/event-stream"]))],
             problems: [.rateLimited], isStream: true
         ) { call in
             let (scope, job) = try await find(call)

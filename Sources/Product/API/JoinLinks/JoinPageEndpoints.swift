@@ -20,7 +20,7 @@ enum JoinPageEndpoints {
                     "JoinLinkPreview",
                     [
                         .readOnly(
-                            "tenant", .object(ObjectShape([.readOnly("name", .string())]))),
+                            "tenant", .object(TenantRow.faceShape)),
                         .readOnly(
                             "domains", .array(of: .string()),
                             "Only addresses of these domains may use it; all, if there are none."),
@@ -34,7 +34,7 @@ enum JoinPageEndpoints {
         let offered = try await offered(call)
         var answer = Response.ok(
             .object([
-                .init("tenant", .object([.init("name", .string(offered.tenant.name))])),
+                .init("tenant", offered.tenant.face),
                 .init("domains", .strings(offered.row.link.domains)),
                 .init("expires_at", .time(offered.row.link.expiresAt)),
                 .init("status", .string("active")),

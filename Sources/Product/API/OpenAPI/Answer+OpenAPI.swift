@@ -9,8 +9,9 @@ extension Answer {
         ]
         switch content {
         case .none, .problem: break
-        case .other(let type):
-            members.append(.init("content", .object([.init(type, .object([]))])))
+        case .other(let types):
+            let content = types.map { JSONValue.Member($0, .object([])) }
+            members.append(.init("content", .object(content)))
         case .object(let shape):
             let media = JSONValue.object([
                 .init("schema", schemas.reference(shape)),

@@ -112,13 +112,13 @@ package struct Endpoint: Sendable {
 
 /// A documented response.
 package struct Answer: Sendable {
-    /// The media type follows from the case: JSON, or `other`'s text.
+    /// The media type follows from the case: JSON, or one of `other`'s texts.
     package enum Content: Sendable {
         case none
         case object(ObjectShape)
         /// `{"items", "next_cursor", "total"}` of such objects.
         case list(ObjectShape)
-        case other(String)
+        case other([String])
         /// Problem documents of these codes, whatever status they have elsewhere.
         case problem([Code])
     }

@@ -67,7 +67,7 @@ enum TenantEndpoints {
     private static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}", id: "updateTenant", tag: "Tenants",
         summary:
-            "Changes the name or the attributes, which it merges; the platform the external id.",
+            "Changes the name, the appearance or the attributes, which it merges; the platform the external id.",
         access: .right(.editTenant),
         body: .json(slugless.patching("TenantChange")), answers: [.ok(TenantRow.shape)],
         problems: [.conflict], ifMatch: .honoured
@@ -87,6 +87,8 @@ enum TenantEndpoints {
                 call.principal.platform
                     || sameBytes(new.externalID ?? "", row.externalID ?? "")
             else { throw Problem.forbidden("Only the platform changes a tenant's external id.") }
+            new.appearance = row.appearance.changed(
+                by: call.input.optionalObject("appearance"))
             new.attributes = call.input.attributes(on: row.attributes)
             return try await change.editTenant(row, to: new)
         }

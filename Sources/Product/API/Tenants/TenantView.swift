@@ -14,6 +14,7 @@ extension TenantRow: JSONView {
             $0.member("name", name)
             $0.member("status", status)
             $0.member("external_id", externalID)
+            $0.member("appearance", appearance.json)
             $0.member("public_attributes", stored: attributes.public)
             if !hidesPrivate { $0.member("private_attributes", stored: attributes.private) }
             $0.member("created_at", createdAt)
@@ -69,6 +70,7 @@ extension TenantRow: JSONView {
                 "The tenant's id in the platform's own system, compared byte by byte; one tenant "
                     + "for each.",
                 example: .string("account-17")),
+            Appearance.field,
             .publicAttributes, .privateAttributes,
             .readOnly("created_at", .timestamp),
             .readOnly("updated_at", .timestamp),

@@ -33,7 +33,7 @@ struct HostedCall: Sendable {
 
     func show() async throws -> Response {
         if let page = try await HostedGrant.page(self) { return page }
-        var page = HostedPage("Sign in", of: client.tenant.name)
+        var page = HostedPage("Sign in", in: client)
         page.takesGrant(at: "\(HostedSignIn.platformPath)/grant")
         let providers = try await client.core.database.offeredProviders(of: client.tenant.id)
         if providers.isEmpty { page.warn("No provider is set up yet. Ask your administrator.") }

@@ -27,7 +27,7 @@ enum HostedGrant {
     static func page(_ hosted: HostedCall) async throws -> Response? {
         let client = hosted.client
         guard try await held(client) != nil else { return nil }
-        var page = HostedPage("Add a sign-in", of: client.tenant.name)
+        var page = HostedPage("Add a sign-in", in: client)
         page.say(
             "Sign in the way that you want to use from now on. It is then added to your account.")
         page.providers(try await client.provingProviders(), to: hosted.path)
@@ -48,7 +48,7 @@ enum HostedGrant {
         switch try await client.useLinkGrant(token, for: person) {
         case .linked(let user), .again(let user):
             return HostedSteps.done(
-                "\(person.provider.name) is added", of: client.tenant.name, as: user.email, client)
+                "\(person.provider.name) is added", as: user.email, client)
         case .conflict: return failed("The sign-in is another account's already.", 409, client)
         case .unknown, .used, .over, .refused: return failed(unusable.detail, 404, client)
         }
@@ -56,7 +56,7 @@ enum HostedGrant {
 
     /// Clears the grant's cookie, so that the browser can sign in otherwise.
     private static func failed(_ text: String, _ status: Int, _ client: ClientCall) -> Response {
-        var page = HostedPage("This did not work", of: client.tenant.name)
+        var page = HostedPage("This did not work", in: client)
         page.warn(text)
         return page.response(status, cookies: [HostedCookie.grant.field(nil, for: client.request)])
     }

@@ -1,4 +1,6 @@
+import API
 import Cryptography
+import Domain
 import HTTP
 import Storage
 import Text
@@ -8,11 +10,32 @@ import Text
 struct HostedPage {
     private let title: String
     private var body = ""
+    private var footer = ""
+    /// The tenant's colours.
+    private var colours = ""
 
-    /// `name`: the tenant's, or the platform's.
-    init(_ title: String, of name: String) {
+    /// A page of the server itself.
+    init(_ title: String) {
+        self.title = "\(title) · Gatehouse"
+        body = "<p class=\"name\">Gatehouse</p><h1>\(htmlEscaped(title))</h1>"
+    }
+
+    /// A page that wears the tenant's name, logo and colour. Whatever those say, its foot names the
+    /// host and the tenant's slug. `tenant`: nil is the call's.
+    init(_ title: String, in client: ClientCall, of tenant: TenantRow? = nil) {
+        let tenant = tenant ?? client.tenant
+        let face = tenant.appearance
+        let name = face.name ?? tenant.name
         self.title = "\(title) · \(name)"
-        body = "<p class=\"name\">\(htmlEscaped(name))</p><h1>\(htmlEscaped(title))</h1>"
+        if let logo = face.logoPath {
+            body = "<img class=\"logo\" src=\"\(logo)\" alt=\"\">"
+        }
+        body += "<p class=\"name\">\(htmlEscaped(name))</p><h1>\(htmlEscaped(title))</h1>"
+        let host = client.core.publicURL.split(separator: "/").last.map(String.init) ?? ""
+        footer = [tenant.slug, host].filter { !$0.isEmpty }.joined(separator: " · ")
+        if let accent = face.accent, let ink = face.ink {
+            colours = ":root{--fill:\(accent);--on:\(ink)}"
+        }
     }
 
     mutating func say(_ text: String) { body += "<p>\(htmlEscaped(text))</p>" }
@@ -88,10 +111,12 @@ struct HostedPage {
             <meta name="viewport" content="width=device-width,initial-scale=1">\
             <meta name="color-scheme" content="light dark"><meta name="robots" content="noindex">\
             <link rel="icon" href="/favicon.svg" type="image/svg+xml">\
-            <style>\(Self.style)</style></head><body><main>\(body)</main></body></html>
+            <style>\(Self.style)</style>\(colours.isEmpty ? "" : "<style>\(colours)</style>")\
+            </head><body><main>\(body)</main>\
+            \(footer.isEmpty ? "" : "<footer>\(htmlEscaped(footer))</footer>")</body></html>
             """
         var answer = Response(status, type: "text/html; charset=utf-8", Array(html.utf8))
-        answer.fields += Self.fields + cookies
+        answer.fields += [Field("content-security-policy", policy)] + Self.fields + cookies
         return answer
     }
 
@@ -107,39 +132,48 @@ struct HostedPage {
     }
 
     /// A form redirects to the provider, and browsers apply `form-action` to redirects as well.
-    private static let fields: [Field] = {
-        let digest = Base64.encode(SHA256.hash(Array(style.utf8)))
-        let allowed = Base64.encode(SHA256.hash(Array(script.utf8)))
-        let policy =
-            "default-src 'none'; style-src 'sha256-\(digest)'; script-src 'sha256-\(allowed)'; "
-            + "img-src 'self'; "
+    private var policy: String {
+        let own = colours.isEmpty ? "" : " \(Self.digest(of: colours))"
+        return "default-src 'none'; style-src \(Self.styleDigest)\(own); "
+            + "script-src \(Self.scriptDigest); img-src 'self'; "
             + "base-uri 'none'; frame-ancestors 'none'; "
             + "form-action 'self' https: http://127.0.0.1:* http://localhost:*"
-        return [
-            Field("content-security-policy", policy), Field("x-content-type-options", "nosniff"),
-            // Without a referrer a form would be sent with `Origin: null`.
-            Field("referrer-policy", "same-origin"), Field("cache-control", "no-store"),
-            Field("cross-origin-opener-policy", "same-origin"),
-        ]
-    }()
+    }
+
+    private static let styleDigest = digest(of: style)
+    private static let scriptDigest = digest(of: script)
+
+    private static func digest(of text: String) -> String {
+        "'sha256-\(Base64.encode(SHA256.hash(Array(text.utf8))))'"
+    }
+
+    private static let fields = [
+        Field("x-content-type-options", "nosniff"),
+        // Without a referrer a form would be sent with `Origin: null`.
+        Field("referrer-policy", "same-origin"), Field("cache-control", "no-store"),
+        Field("cross-origin-opener-policy", "same-origin"),
+    ]
 
     private static let style = """
         :root{color-scheme:light dark;--bg:light-dark(#f6f7f9,#0f1216);\
         --card:light-dark(#fff,#161a20);--text:light-dark(#15181e,#e8ebf0);\
         --dim:light-dark(#5a6371,#98a2b0);--line:light-dark(#767f8c,#78828f);\
-        --act:light-dark(#1f4fd8,#9bb6ff);--on:light-dark(#fff,#0f1216);\
+        --act:light-dark(#1f4fd8,#9bb6ff);--fill:var(--act);--on:light-dark(#fff,#0f1216);\
         --bad:light-dark(#a11221,#ff9a9f)}\
         *{box-sizing:border-box}body{margin:0;min-height:100vh;display:grid;place-items:center;\
+        place-content:center;\
         background:var(--bg);color:var(--text);font:16px/1.5 system-ui,sans-serif}\
         main{width:min(26rem,100vw - 2rem);margin:1rem;padding:2rem;background:var(--card);\
         border-radius:12px;overflow-wrap:anywhere}.name{margin:0;color:var(--dim);font-weight:600}\
+        .logo{display:block;max-width:12rem;height:3rem;margin-bottom:1rem;object-fit:contain;\
+        object-position:left}footer{padding:0 1rem 1rem;color:var(--dim);font-size:.8rem}\
         h1{margin:.25rem 0 1rem;font-size:1.4rem;line-height:1.25}.alert{color:var(--bad)}\
         form{margin:.75rem 0}label{display:block;margin:.5rem 0 .25rem}\
         fieldset{border:0;margin:0;padding:0}legend{padding:0;margin-bottom:.5rem}\
         input[type=email],input[type=password]{width:100%;min-height:44px;padding:.5rem .75rem;\
         border:1px solid var(--line);border-radius:8px;background:transparent;color:inherit;\
         font:inherit}.choice{padding:.625rem 0}button,.act{width:100%;min-height:44px;margin-top:.5rem;\
-        border:0;border-radius:8px;background:var(--act);color:var(--on);font:inherit;\
+        border:0;border-radius:8px;background:var(--fill);color:var(--on);font:inherit;\
         font-weight:600;cursor:pointer}.act{display:block;padding:.6rem .5rem;text-align:center;\
         text-decoration:none}:focus-visible{outline:3px solid var(--act);\
         outline-offset:2px}

@@ -99,7 +99,7 @@ package enum HostedSignIn {
 extension Problem {
     /// An error page with the problem's text, without its code.
     fileprivate func page(_ core: SignInCore) -> Response {
-        var page = HostedPage("This did not work", of: "Gatehouse")
+        var page = HostedPage("This did not work")
         page.warn(detail)
         page.say("Go back and begin again. If it goes on, ask your administrator.")
         var answer = page.response(status)

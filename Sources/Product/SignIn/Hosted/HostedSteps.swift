@@ -21,8 +21,8 @@ enum HostedSteps {
         }
         guard !result.verdict.maySignIn else {
             return done(
-                "You are signed up", of: result.tenant?.name ?? client.tenant.name,
-                as: result.user?.email, client, to: try await client.returnAddress(of: token))
+                "You are signed up", as: result.user?.email, client, in: result.tenant,
+                to: try await client.returnAddress(of: token))
         }
         let reason = result.publicReason
         if token != nil, reason != .identityLinkRequired {
@@ -38,7 +38,7 @@ enum HostedSteps {
         _ person: ProvedPerson, _ tenants: [TenantRow], _ client: ClientCall
     ) throws -> Response {
         let held = try PendingSignIn(person, tenant: .platform).sealed(client.core)
-        var page = HostedPage("Where do you want to go?", of: client.tenant.name)
+        var page = HostedPage("Where do you want to go?", in: client)
         page.choice(
             "More than one place knows you.", "tenant",
             tenants.map { ($0.id.description, $0.name) },
@@ -51,7 +51,7 @@ enum HostedSteps {
         _ person: ProvedPerson, _ client: ClientCall
     ) async throws -> Response {
         let held = try PendingSignIn(person, tenant: client.tenant.id).sealed(client.core)
-        var page = HostedPage("Is this your account?", of: client.tenant.name)
+        var page = HostedPage("Is this your account?", in: client)
         page.say(
             "There is an account with the address \(person.email ?? "") already. Sign in the way "
                 + "that you did before; then \(person.provider.name) can be added to it.")
@@ -74,7 +74,7 @@ enum HostedSteps {
         next.user = user.id
         let sealed = try next.sealed(client.core)
         let provider = held.person.provider.name
-        var page = HostedPage("Add \(provider)?", of: client.tenant.name)
+        var page = HostedPage("Add \(provider)?", in: client)
         page.say(
             "\(provider)\(held.person.email.map { " as \($0)" } ?? "") will sign you in as "
                 + "\(user.email).")
@@ -86,10 +86,10 @@ enum HostedSteps {
     }
 
     static func done(
-        _ title: String, of name: String, as email: String?, _ client: ClientCall,
+        _ title: String, as email: String?, _ client: ClientCall, in tenant: TenantRow? = nil,
         to address: String? = nil
     ) -> Response {
-        var page = HostedPage(title, of: name)
+        var page = HostedPage(title, in: client, of: tenant)
         let known = email.map { "You are known as \($0). " } ?? ""
         page.say(known + "Go back to your app and sign in there.")
         if let address { page.link("Go to the app", to: address) }
@@ -129,7 +129,7 @@ enum HostedSteps {
             throw Problem(.identityConflict, "The sign-in is another account's already.")
         }
         return done(
-            "\(held.person.provider.name) is added", of: client.tenant.name, as: user.email,
+            "\(held.person.provider.name) is added", as: user.email,
             client)
     }
 

@@ -16,12 +16,15 @@ extension Change {
         return try rows.only(TenantRow.init)
     }
 
-    /// `new`: the row with another name, external id or attributes; its other members are not read.
+    /// `new`: the row with another name, external id, appearance (but for its logo) or attributes;
+    /// its other members are not read.
     /// 409 `conflict` if another tenant has the external id. Throws `AttributeFaults`.
     package func editTenant(_ row: TenantRow, to new: TenantRow) async throws -> TenantRow {
         var changes = AuditChanges()
         changes.add("name", row.name, new.name)
         changes.add("external_id", row.externalID, new.externalID)
+        changes.add("appearance_name", row.appearance.name, new.appearance.name)
+        changes.add("appearance_accent", row.appearance.accent, new.appearance.accent)
         changes.add(row.attributes, new.attributes)
         if changes.isEmpty {
             alreadyApplied()
@@ -32,6 +35,8 @@ extension Change {
             try await query(
                 """
                 UPDATE tenants SET name = \(new.name), external_id = \(new.externalID),
+                    appearance_name = \(new.appearance.name),
+                    appearance_accent = \(new.appearance.accent),
                     public_attributes = \(new.attributes.public.text),
                     private_attributes = \(new.attributes.private.text),
                     version = version + 1, updated_at = \(now)

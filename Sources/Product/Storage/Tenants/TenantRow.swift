@@ -18,6 +18,8 @@ package struct TenantRow: ListedRow {
     package var nameKey: String
     /// The tenant's id in the platform's own system.
     package var externalID: String?
+    /// What its sign-in, invite and join pages wear.
+    package var appearance = Appearance()
     /// None in what a replica keeps in memory.
     package var attributes = AttributePair()
     /// Whether a reader is shown the public ones alone.
@@ -44,17 +46,19 @@ package struct TenantRow: ListedRow {
     static let columns: SQL =
         """
         id, slug, name, locator, status, policy_version, version, created_at, updated_at,
-        deleted_at, name_key, external_id, public_attributes, private_attributes
+        deleted_at, name_key, external_id, appearance_name, appearance_accent, logo_hash,
+        public_attributes, private_attributes
         """
 
     /// How many there are: what is selected after `columns` begins here.
-    static let end = 14
+    static let end = 17
 
     init(_ row: Row) throws(PostgresError) {
         let (shown, kept): (String, String)
         (
             id, slug, name, locator, status, policyVersion, version, createdAt, updatedAt,
-            deletedAt, nameKey, externalID, shown, kept
+            deletedAt, nameKey, externalID, appearance.name, appearance.accent, appearance.logo,
+            shown, kept
         ) = try row.columns()
         attributes = AttributePair(public: shown, private: kept)
     }

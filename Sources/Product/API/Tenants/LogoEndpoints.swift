@@ -1,0 +1,62 @@
+import Domain
+import HTTP
+import Storage
+import Text
+
+/// `/v1/tenants/{tenant}/logo` and `/assets/logos/{hash}`: the picture on a tenant's pages.
+enum LogoEndpoints {
+    static let all: [Endpoint] = [put, delete, get]
+
+    private static let put = Endpoint(
+        .put, "/v1/tenants/{tenant}/logo", id: "putLogo", tag: "Tenants",
+        summary:
+            "Sets the logo: a PNG of at most 1024 by 1024 pixels, or an SVG of plain shapes. Only "
+            + "the picture itself is kept.",
+        access: .right(.editTenant), body: .raw(Logo.Format.allCases.map(\.rawValue)),
+        answers: [.ok(TenantRow.shape)], ifMatch: .honoured, maxBody: Logo.limit
+    ) { call in
+        guard let format = Logo.Format(rawValue: Dispatcher.mediaType(of: call.request)) else {
+            throw Problem.invalid([FieldError("", .required, "The body must be the image.")])
+        }
+        let logo: Logo
+        do throws(LogoFault) {
+            logo = try Logo(format, call.request.body)
+        } catch {
+            throw Problem.invalid([FieldError("", .invalid, "The image \(error.detail).")])
+        }
+        return try await change(call, to: logo)
+    }
+
+    private static let delete = Endpoint(
+        .delete, "/v1/tenants/{tenant}/logo", id: "deleteLogo", tag: "Tenants",
+        summary: "Removes the logo.", access: .right(.editTenant),
+        answers: [.ok(TenantRow.shape)], ifMatch: .honoured
+    ) { call in try await change(call, to: nil) }
+
+    private static func change(_ call: Call, to logo: Logo?) async throws -> Response {
+        let row = try await call.scope.change(by: call.actor) { change in
+            let row = try await change.lockTenant()
+            try call.requireMatch(row.etag)
+            return try await change.setLogo(logo, of: row)
+        }
+        return .ok(row, etag: row.etag)
+    }
+
+    private static let get = Endpoint(
+        .get, "/assets/logos/{hash}", id: "getLogo", tag: "Tenants",
+        summary: "The logo with this SHA-256.", access: .open,
+        answers: [Answer(200, .other(Logo.Format.allCases.map(\.rawValue)))]
+    ) { call in
+        let hash = try call.parameter("hash")
+        guard hash.utf8.count == 64, let logo = try await call.services.database.logo(hash) else {
+            throw Problem.notFound("logo")
+        }
+        var answer = Response(200, type: logo.type, logo.content)
+        // Its content is its name. Opened as a page of its own it can do nothing.
+        answer.set("cache-control", "public, max-age=31536000, immutable")
+        answer.set("content-security-policy", "default-src 'none'; sandbox")
+        answer.set("x-content-type-options", "nosniff")
+        answer.set("cross-origin-resource-policy", "cross-origin")
+        return answer
+    }
+}
