@@ -1,7 +1,8 @@
-/// Leaves comments out of what a browser is sent: they are a tenth of it. Only lines that are nothing
-/// but comment go, and each leaves an empty line, so that an error's line is that of the source.
+/// Leaves comments and indentation out of what a browser is sent: they are an eighth of it. Only lines
+/// that are nothing but comment go, and each leaves an empty line, so that an error's line is that of
+/// the source.
 ///
-/// A line of a text in backquotes that begins like a comment would go too; a test refuses such lines.
+/// The lines of a text in backquotes would be changed too; a test refuses texts of several lines.
 enum CommentLines {
     static func removed(from text: String) -> String {
         var isInside = false
@@ -13,12 +14,12 @@ enum CommentLines {
                 return code[end...]
             }
             if code.hasPrefix("//") { return "" }
-            guard code.hasPrefix("/*") else { return line }
+            guard code.hasPrefix("/*") else { return code }
             guard let end = code.dropFirst(2).firstEnd else {
                 isInside = true
                 return ""
             }
-            return end == code.endIndex ? "" : line
+            return end == code.endIndex ? "" : code
         }
         return lines.joined(separator: "\n")
     }

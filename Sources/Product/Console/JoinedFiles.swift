@@ -4,7 +4,7 @@
 /// `styles/main.css` the files that it imports with `@import "main/…"`. A file without such lines stays as it is.
 /// A browser that is given the files one by one does the same: only the number of requests differs.
 enum JoinedFiles {
-    /// The files as they are served: without comments, and each with its parts inside, which are no
+    /// The files as they are served: without comments and indentation, and each with its parts inside, which are no
     /// files any more.
     static func join(_ files: [FileTree.File]) throws(ConsoleFilesError) -> [FileTree.File] {
         var texts: [String: String] = [:]
