@@ -58,6 +58,14 @@ import Text
         #expect(rows[5]["status"]?.string == "failed")
         #expect(rows[5]["code"]?.string == "validation_failed")
         #expect(!report.text.contains("@"))
+        let made = try await fixture.service.send(
+            .get, "/v1/tenants/acme/invites?job_id=\(id)&delivery_status=queued&limit=1",
+            as: fixture.owner)
+        // Of 1,000 the one that was there before is listed too: the job came upon it.
+        #expect(made.json["total"]?["value"] == .int(1000), "\(made.text)")
+        let others = try await fixture.service.send(
+            .get, "/v1/tenants/acme/invites?job_id=\(UUID.random())", as: fixture.owner)
+        #expect(others.status == 200 && others.json["items"]?.array?.isEmpty == true)
         let used = try #require(rows[0]["target_id"]?.string)
         _ = try await fixture.act(#"{"action":"revoke","ids":["\#(used)"]}"#, on: "invites")
         let undone = try await fixture.undo(job.json)

@@ -121,6 +121,11 @@ import Text
                 Listed(
                     name: "invites that came back",
                     sql: scope.inviteList(failed).sql(ListSearch(), list)))
+            failed.job = .random()
+            all.append(
+                Listed(
+                    name: "invites of a job that came back",
+                    sql: scope.inviteList(failed).sql(ListSearch(), list)))
         }
         all += try await audit(of: scope)
         all += try await duplicates(of: scope)

@@ -10,6 +10,7 @@ extension InviteFilter {
             "delivery_status", .array(of: .enumeration(of: Invite.DeliveryStatus.self), max: 4),
             "One, or several with commas between."),
         QueryParameter("external_id", .externalID, "Only invites that give this id."),
+        QueryParameter("job_id", .uuid, "Only those of this job, while its rows are kept."),
     ]
 
     init(_ filter: ListFilter) {
@@ -20,5 +21,6 @@ extension InviteFilter {
         deliveries = input.optionalStrings("delivery_status")?
             .compactMap(Invite.DeliveryStatus.init)
         externalID = input.optionalString("external_id")
+        job = input.optionalUUID("job_id")
     }
 }

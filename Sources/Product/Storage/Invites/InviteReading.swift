@@ -14,6 +14,8 @@ package struct InviteFilter: Sendable {
     package var deliveries: [Invite.DeliveryStatus]?
     /// The id that the invite gives.
     package var externalID: String?
+    /// The job that made them.
+    package var job: UUID?
 
     /// The other filters start unset.
     package init(status: Invite.Status? = nil, text: String? = nil) {
@@ -21,7 +23,7 @@ package struct InviteFilter: Sendable {
         self.text = text
     }
 
-    fileprivate func condition(_ now: Timestamp) -> SQL {
+    fileprivate func condition(_ now: Timestamp, in tenant: UUID) -> SQL {
         var sql: SQL = ""
         // Written out, so that the planner knows which of them are rare.
         if let deliveries {
@@ -29,6 +31,12 @@ package struct InviteFilter: Sendable {
             sql += " AND delivery_status IN (\(raw: names))"
         }
         if let externalID { sql += " AND external_id = \(externalID)" }
+        if let job {
+            sql += """
+                 AND id IN (SELECT target_id FROM job_rows
+                WHERE tenant_id = \(tenant) AND job_id = \(job) AND target_type = 'invite')
+                """
+        }
         switch status {
         case .pending: sql += " AND status = 'pending' AND expires_at > \(now)"
         case .expired: sql += " AND status = 'pending' AND expires_at <= \(now)"
@@ -63,7 +71,7 @@ extension TenantScope {
     func inviteList(_ filter: InviteFilter) -> SearchedList {
         SearchedList(
             .invites, in: "email_key", of: InviteRow.columns,
-            where: "tenant_id = \(tenant)\(filter.condition(database.clock()))")
+            where: "tenant_id = \(tenant)\(filter.condition(database.clock(), in: tenant))")
     }
 }
 
