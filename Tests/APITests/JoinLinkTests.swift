@@ -57,6 +57,26 @@ import Text
             made.json["expires_at"]?.string == clock.now.adding(seconds: 7 * 86_400).description)
     }
 
+    @Test func `a link says at how many providers its people can sign in`() async throws {
+        let fixture = try await ProvisioningFixture.make()
+        let made = try await fixture.made()
+        let before = made.json["providers"]?.int ?? -1
+        let provider = try await fixture.service.send(
+            .post, "/v1/providers",
+            json: """
+                {"kind":"oidc","name":"Acme","issuer":"https://id.acme.example","client_id":"x",
+                 "tenant":"\(fixture.tenant.id)"}
+                """, as: .platformOwner)
+        #expect(provider.status == 201, "\(provider.text)")
+        let list = try await fixture.service.send(
+            .get, ProvisioningFixture.links, as: .platformOwner)
+        #expect(list.json["items"]?.array?.first?["providers"]?.int == before + 1, "\(list.text)")
+        let id = made.json["id"]?.string ?? ""
+        let revoked = try await fixture.service.send(
+            .post, "\(ProvisioningFixture.links)/\(id)/revoke", as: .platformOwner)
+        #expect(revoked.json["providers"]?.int == before + 1, "\(revoked.text)")
+    }
+
     @Test func `every fault of a link is named at once`() async throws {
         let clock = TestClock()
         let fixture = try await ProvisioningFixture.make(clock: { clock.now })

@@ -37,6 +37,24 @@ def test_a_join_link_is_made_shown_once_and_revoked(console):
     page.wait_for_url(re.compile(f"{path}$"))
 
 
+def test_a_link_that_nobody_can_use_says_so_until_there_is_a_provider(console):
+    one = console.tenant()
+    console.api("POST", f"/tenants/{one['id']}/join-links", {})
+    page = console.go(f"/console/t/{one['slug']}/invites/join-links")
+    said = page.get_by_text("Nobody can use a join link yet: there is no provider to sign in with.")
+    expect(said).to_be_visible()
+    expect(page.locator(".note").get_by_role("link", name="Add a provider")).to_have_attribute("href", "/console/providers")
+    page.keyboard.press("Shift+N")
+    dialog(page).get_by_role("button", name="Make the link").click()
+    expect(dialog(page).get_by_text("Nobody can use a join link yet")).to_be_visible()
+    made = console.api("POST", "/providers", {"kind": "oidc", "name": "Acme", "client_id": "x", "tenant": one["slug"],
+                                              "issuer": f"https://id.{one['slug']}.example"})
+    console.go(f"/console/t/{one['slug']}/invites/join-links")
+    expect(page.get_by_role("row", name=re.compile("Every address"))).to_have_count(2)
+    expect(said).to_have_count(0)
+    console.api("DELETE", f"/providers/{made['id']}")
+
+
 def test_what_is_wrong_with_a_join_link_stands_at_its_field(console):
     one = console.tenant()
     console.expects_refusals = True

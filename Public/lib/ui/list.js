@@ -9,12 +9,12 @@ import { columnHead, row, skeleton } from "./rows.js"
 import { rowSelection } from "./selection.js"
 
 /**
- * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many],
- * `columns` [label, cell(item), {sort, state}]; where wanted `title` and `lead` of a page of its own, `search`
- * (placeholder), `filters` [name, label, codes or {options, type}] (`type` date: a day of the reader's zone),
- * `actions(item, reload)` → [{text, run}], the usual one first, `bulk` as for `chooser`, `exports` (as a file),
- * `related` [address, text] of pages beside it, `create` [right, text, run(reload)] or what makes a button, `live`
- * (can be followed), `whole` (no pages), `empty` {title, text, action}, `fixed` (always asked for). Of a tenant that
+ * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many], `columns`
+ * [label, cell(item), {sort, state}]; where wanted `title` and `lead` of a page of its own, `search` (placeholder),
+ * `filters` [name, label, codes or {options, type}] (`type` date: a day of the reader's zone), `actions(item, reload)`
+ * → [{text, run}], the usual one first, `bulk` as for `chooser`, `exports` (as a file), `related` [address, text] of
+ * pages beside it, `create` [right, text, run(reload)] or what makes a button, `live` (can be followed), `seen(data)`
+ * (is told each page), `whole` (no pages), `empty` {title, text, action}, `fixed` (always asked for). Of a tenant that
  * is deleted nothing is made, changed or exported.
  */
 export async function list(page, spec) {
@@ -95,6 +95,7 @@ export async function list(page, spec) {
 
 	function draw(data, wanted) {
 		focus.keep()
+		spec.seen?.(data)
 		replaceContent(counted, countTotal(data.total, ...noun))
 		replaceContent(pager)
 		const every = chosen?.all(data.total)

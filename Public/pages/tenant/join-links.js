@@ -1,17 +1,19 @@
 // Links by which many people join a tenant as members.
 import {
-	append, confirm, createdColumn, formatNumber, formDialog, h, isAllowed, list, revealSecret, STATUS, t, timeNode,
-	userText,
+	append, confirm, createdColumn, formatNumber, formDialog, h, isAllowed, list, note, replaceContent, revealSecret,
+	STATUS, t, timeNode, userText,
 } from "../../lib/ui.js"
 import { daysFromNow } from "./invites.js"
 
 export default async page => {
 	const path = `${page.path}/join-links`
+	const warning = h("div")
 	append(page.body, [h("div.head",
 		h("div", h("h1", "Join links"), h("p.lead", "Whoever has one of these links can join as a member.")),
-		h("div.acts", h("a.btn", { href: `${page.base}/invites` }, "All invites")))])
+		h("div.acts", h("a.btn", { href: `${page.base}/invites` }, "All invites"))), warning])
 	await list(page, {
 		path, noun: ["join link", "join links"],
+		seen: ({ items }) => replaceContent(warning, items.some(isUseless) && useless()),
 		create: ["manageInvites", "Make a link", reload => create(path, reload)],
 		empty: {
 			title: "No join links yet",
@@ -30,6 +32,11 @@ export default async page => {
 		]),
 	})
 }
+
+/** Who joins signs in at a provider: without one a link leads nowhere. */
+const isUseless = one => one.status === "active" && one.providers === 0
+const useless = () => note("warn", "alert", "Nobody can use a join link yet: there is no provider to sign in with. ",
+	h("a", { href: "/console/providers" }, "Add a provider"), " first.")
 
 const revoke = (path, one, reload) => confirm({
 	title: "Revoke this join link?", act: "Revoke link", path: `${path}/${one.id}/revoke`, method: "POST",
@@ -52,7 +59,7 @@ const create = (path, reload) => formDialog({
 		reload()
 		return revealSecret({
 			title: "Join link", secret: made.url, name: "JOIN_URL",
-			text: "Send it to the people who are to join. It is shown only now.",
+			text: ["Send it to the people who are to join. It is shown only now.", isUseless(made) && useless()],
 		})
 	},
 })

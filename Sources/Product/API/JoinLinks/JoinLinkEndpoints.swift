@@ -16,8 +16,9 @@ enum JoinLinkEndpoints {
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
         answers: [.list(JoinLinkRow.shape)]
     ) { call in
-        call.list(try await call.scope.joinLinks(call.listQuery())) {
-            $0.write(to: &$1, at: call.now)
+        let providers = try await providers(call)
+        return call.list(try await call.scope.joinLinks(call.listQuery())) {
+            $0.write(to: &$1, at: call.now, providers: providers)
         }
     }
 
@@ -35,10 +36,17 @@ enum JoinLinkEndpoints {
         }
         let location = "/v1/tenants/\(try call.tenant.id)/join-links/\(row.id)"
         var answer = Response.created(
-            row.json(at: call.now, token: token, publicURL: call.services.publicURL),
+            row.json(
+                at: call.now, providers: try await providers(call), token: token,
+                publicURL: call.services.publicURL),
             at: location, etag: row.etag)
         answer.fields.append(Field("cache-control", "no-store"))
         return answer
+    }
+
+    /// How many providers the page of a link offers.
+    private static func providers(_ call: Call) async throws -> Int {
+        try await call.services.database.offeredProviders(of: call.tenant.id).count
     }
 
     /// 422 with every fault.
@@ -66,7 +74,8 @@ enum JoinLinkEndpoints {
         guard let row = try await call.scope.joinLink(call.id()) else {
             throw Problem.notFound("join link")
         }
-        return .ok(row.json(at: call.now), etag: row.etag)
+        return .ok(
+            row.json(at: call.now, providers: try await providers(call)), etag: row.etag)
     }
 
     @Sendable private static func exists(_ call: Call) async throws -> Bool {
@@ -83,6 +92,7 @@ enum JoinLinkEndpoints {
         let row = try await call.scope.change(by: call.actor) { change in
             try await change.revokeJoinLink(id)
         }
-        return .ok(row.json(at: call.now), etag: row.etag)
+        return .ok(
+            row.json(at: call.now, providers: try await providers(call)), etag: row.etag)
     }
 }

@@ -5,8 +5,10 @@ import Text
 
 extension JoinLinkRow {
     /// The link as `/v1` shows it; with a token, also its address, which is shown once.
+    /// `providers`: how many its page offers.
     func write(
-        to json: inout JSONWriter, at now: Timestamp, token: String? = nil, publicURL: String = ""
+        to json: inout JSONWriter, at now: Timestamp, providers: Int, token: String? = nil,
+        publicURL: String = ""
     ) {
         json.object {
             $0.member("id", id)
@@ -16,6 +18,7 @@ extension JoinLinkRow {
             $0.member("max_uses", link.maxUses)
             $0.member("uses", link.uses)
             $0.member("status", link.status(at: now).rawValue)
+            $0.member("providers", providers)
             $0.member("expires_at", link.expiresAt)
             $0.member("return_to", returnTo)
             $0.object("created_by") {
@@ -29,8 +32,12 @@ extension JoinLinkRow {
         }
     }
 
-    func json(at now: Timestamp, token: String? = nil, publicURL: String = "") -> JSONValue {
-        .written { write(to: &$0, at: now, token: token, publicURL: publicURL) }
+    func json(
+        at now: Timestamp, providers: Int, token: String? = nil, publicURL: String = ""
+    ) -> JSONValue {
+        .written {
+            write(to: &$0, at: now, providers: providers, token: token, publicURL: publicURL)
+        }
     }
 
     var etag: String { ETag.version(version) }
@@ -47,6 +54,9 @@ extension JoinLinkRow {
                 "max_uses", .integer(JoinLink.places), "How many users it may create; default 100."),
             .readOnly("uses", .integer(0...JoinLink.places.upperBound), "Users it has created."),
             .readOnly("status", .enumeration(of: JoinLink.Status.self)),
+            .readOnly(
+                "providers", .integer(0...Int.max),
+                "Where people can sign in by it; while it is 0, a link cannot be used."),
             .optional("expires_at", .timestamp, "5 minutes to 90 days ahead; 7 days when absent."),
             ReturnAddress.field,
             .readOnly(
