@@ -1,5 +1,17 @@
 // A file of users on its way: its beginning, and the whole to the server.
-import { queryString, sendRequest } from "./core.js"
+import { currentOperator, queryString, sendRequest } from "./core.js"
+
+let kept = null
+/**
+ * Keeps what was sent last, {base, file, format, on_conflict, options}, in this tab's memory alone: after a try it is
+ * all still there. Its `jobs` say by a job's id which `rows` of the file it was given; null: all.
+ */
+export function keepFile(one, job, rows = null) {
+	const jobs = one.jobs ?? new Map()
+	kept = { ...one, of: currentOperator().id, jobs: jobs.set(job.id, rows) }
+}
+/** What was sent last from the tenant at `base`, by who is signed in now. */
+export const keptFile = base => (kept?.base === base && kept.of === currentOperator().id ? kept : null)
 
 const isPacked = file => /\.gz$/i.test(file.name)
 
@@ -48,4 +60,73 @@ const packed = text => new Response(new Blob([text]).stream().pipeThrough(new Co
 function typeOf(name) {
 	if (/\.csv(\.gz)?$/i.test(name)) return "text/csv"
 	return /\.(ndjson|jsonl)(\.gz)?$/i.test(name) ? "application/x-ndjson" : "application/json"
+}
+
+/** The cells of one row of a CSV (RFC 4180). */
+export const cellsOf = text => recordsOf(`${text}\n`)[0] ?? []
+
+/** The rows of a CSV's text; what stands behind the last line break is left out. */
+export function recordsOf(text) {
+	const rows = [[""]]
+	let quoted = false
+	for (let at = 0; at < text.length; at += 1) {
+		const sign = text[at]
+		const row = rows.at(-1)
+		if (quoted && sign === '"' && text[at + 1] === '"') {
+			row.push(row.pop() + sign)
+			at += 1
+		} else if (sign === '"') quoted = !quoted
+		else if (sign === "," && !quoted) row.push("")
+		else if (sign === "\n" && !quoted) rows.push([""])
+		else if (sign !== "\r" || quoted) row.push(row.pop() + sign)
+	}
+	return rows.slice(0, -1)
+}
+
+/** Rows are corrected in a plain CSV of at most so many bytes. */
+const CORRECTED = 1 << 25
+export const isCorrectable = ({ format, file }) => format === "csv" && !isPacked(file) && file.size <= CORRECTED
+
+/**
+ * The rows of a CSV that have those `numbers`, counted from 1 without the header and without empty lines, each as
+ * {text, from, to} with its place in bytes; `names`: the header's cells.
+ */
+export async function rowsOfFile(file, numbers) {
+	const bytes = new Uint8Array(await file.arrayBuffer())
+	const textOf = (from, to) => new TextDecoder().decode(bytes.subarray(from, to))
+	const rows = new Map()
+	let [from, number, state] = [0, 0, "start"]
+	for (let at = 0; at <= bytes.length; at += 1) {
+		const sign = bytes[at] ?? 10
+		if (state === "quoted") state = sign === 34 ? "closing" : state
+		else if (sign === 34 && state !== "plain") state = "quoted"
+		else if (sign === 10 || sign === 13) {
+			if (at > from) {
+				if (!number || numbers.includes(number)) rows.set(number, { text: textOf(from, at), from, to: at })
+				number += 1
+			}
+			from = at + 1
+			state = "start"
+		} else state = sign === 44 ? "start" : "plain"
+	}
+	return { names: cellsOf(rows.get(0)?.text ?? ""), rows }
+}
+
+// An empty line would be no row.
+const lineOf = cells =>
+	cells.map(one => (/[",\r\n]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one)).join(",") || '""'
+
+/** The file with the rows `changed` {number: cells} in their places, and a file of these rows alone. */
+export function withRows(file, { rows }, changed) {
+	let at = 0
+	const pieces = [...changed].toSorted(([one], [other]) => one - other).flatMap(([number, cells]) => {
+		const { from, to } = rows.get(number)
+		const before = file.slice(at, from)
+		at = to
+		return [before, lineOf(cells)]
+	})
+	const header = rows.get(0)
+	const lines = [...changed.values()].map(cells => `\r\n${lineOf(cells)}`)
+	const named = parts => new File(parts, file.name, { type: "text/csv" })
+	return { whole: named([...pieces, file.slice(at)]), part: named([file.slice(0, header.to), ...lines]) }
 }

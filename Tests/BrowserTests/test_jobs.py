@@ -66,6 +66,105 @@ def test_users_of_a_csv_are_tried_mapped_and_imported(console):
     assert console.api("GET", f"/tenants/{one['id']}/users")["total"]["value"] == 30
 
 
+def choose(page, name, text):
+    page.get_by_label("CSV, JSON or NDJSON").set_input_files(
+        files=[{"name": name, "mimeType": "text/csv", "buffer": text.encode()}])
+
+
+def test_wrong_rows_are_corrected_after_a_try_and_the_file_stays(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/users/import")
+    choose(page, "people.csv", "\ufeffMail,Full name,Group\r\nann@import.example,\"Ann, the first\",staff\r\n"
+           "not an address,Bob,staff\r\n\r\nwrong too,\"Cid \"\"C\"\"\nDoe\",x\r\ndan@import.example,Dan,ü\r\n")
+    page.get_by_label("If a person is here already").select_option("fail")
+    page.get_by_label("What Group is").select_option("Public attribute Group")
+    page.get_by_role("button", name="Try it").click()
+    expect(page.locator("main")).to_contain_text("2 of 4 rows done, 2 not")
+    # What was wrong stands in fields, in its place in the file.
+    expect(page.get_by_label("Mail of row 2")).to_have_value("not an address")
+    page.get_by_label("Mail of row 2").fill("bob@import.example")
+    # Leaving loses it: that is asked.
+    page.get_by_role("link", name="Jobs").first.click()
+    page.get_by_role("dialog").get_by_role("button", name="Stay").click()
+    page.get_by_role("button", name="Try these again").click()
+    # Those alone are tried again.
+    expect(page.locator("main")).to_contain_text("1 of 2 rows done, 1 not")
+    expect(page.get_by_label("Full name of row 3")).to_have_value('Cid "C"Doe')
+    page.get_by_label("Mail of row 3").fill("cid@import.example")
+    page.get_by_label("Full name of row 3").fill('Cid "C", Doe')
+    page.get_by_role("button", name="Try these again").click()
+    expect(page.locator("main")).to_contain_text("1 of 1 rows done")
+    expect(page.get_by_text("Every row was done.")).to_be_visible()
+    # The file and how it is read are still there.
+    page.get_by_role("link", name="Change how it is read").click()
+    expect(page.get_by_text("people.csv is still here")).to_be_visible()
+    expect(page.get_by_label("If a person is here already")).to_have_value("fail")
+    expect(page.get_by_label("What Group is")).to_have_value("public_attributes.Group")
+    page.go_back()
+    assert console.api("GET", f"/tenants/{one['id']}/users")["total"]["value"] == 0
+    page.get_by_role("button", name="Import people.csv").click()
+    expect(page.locator("main")).to_contain_text("4 of 4 rows done")
+    found = console.api("GET", f"/tenants/{one['id']}/users?sort=email")["items"]
+    assert [(user["email"].split("@")[0], user["name"], user["public_attributes"]["Group"]) for user in found] == [
+        ("ann", "Ann, the first", "staff"), ("bob", "Bob", "staff"), ("cid", 'Cid "C", Doe', "x"), ("dan", "Dan", "ü")]
+
+
+def test_rows_that_an_import_refused_are_imported_once_they_are_right(console):
+    one = console.tenant()
+    page = console.go(f"/console/t/{one['slug']}/users/import")
+    choose(page, "people.csv", CSV)
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator("main")).to_contain_text("30 of 31 rows done, 1 not")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="These as CSV").click()
+    lines = open(saved.value.path(), encoding="utf-8").read().splitlines()
+    assert len(lines) == 2 and lines[1].startswith("31,failed,"), lines
+    page.get_by_label("Mail of row 31").fill("p30@import.example")
+    page.get_by_role("button", name="Import these again").click()
+    expect(page.locator("main")).to_contain_text("1 of 1 rows done")
+    assert console.api("GET", f"/tenants/{one['id']}/users")["total"]["value"] == 31
+    # After a reload the tab has the file no longer.
+    page.go_back()
+    expect(page.get_by_role("button", name="Import these again")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("region", name="Rows that were not done")).to_be_visible()
+    expect(page.get_by_role("button", name="Import these again")).to_have_count(0)
+
+
+def test_a_job_of_invites_says_whose_mail_came_back_and_sends_it_again(console):
+    one = console.tenant()
+    page = console.page
+    job = {"id": "0b7e1f7e-5b0f-4c7e-9d55-0f5a0c9d2b11", "tenant_id": one["id"], "kind": "invites", "status": "done", "dry_run": False,
+           "progress": {"done": 1200, "failed": 0, "total": 1200, "rate": 0, "eta": None}, "kept": 0, "undone": 0, "undo_until": None,
+           "created_by": {"type": "operator", "name": "Ann"}, "created_at": "2026-11-20T09:30:00.000Z",
+           "started_at": "2026-11-20T09:30:00.000Z", "finished_at": "2026-11-20T09:31:00.000Z"}
+    sent = []
+    # The server of this test mails nothing, and makes no such job.
+    page.route(re.compile(f"/v1/.*/jobs/{job['id']}$"), lambda route: route.fulfill(json=job))
+    numbers = {"sent": 1190, "queued": 7, "refused,bounced": 3}
+
+    def count(route):
+        state = re.search("delivery_status=([^&]+)", route.request.url)[1].replace("%2C", ",")
+        assert f"job_id={job['id']}" in route.request.url
+        route.fulfill(json={"items": [], "next_cursor": None, "total": {"value": numbers[state], "exact": True}})
+
+    page.route(re.compile(r"/v1/.*/invites\?"), count)
+    page.route(re.compile("/v1/.*/invites/actions"), lambda route: (
+        sent.append(route.request.post_data_json), route.fulfill(json={"items": [], "count": 3})))
+    console.go(f"/console/t/{one['slug']}/jobs/{job['id']}")
+    expect(page.get_by_text("Mails: 1,190 sent, 7 on their way, 3 refused or bounced.")).to_be_visible()
+    expect(page.get_by_text("Nothing went wrong")).to_have_count(0)
+    # The bar is as wide as its card.
+    bar, card = (page.locator(which).bounding_box()["width"] for which in ("main progress", "main .card >> nth=0"))
+    assert card - bar < 40, (bar, card)
+    page.get_by_role("button", name="Resend these").click()
+    numbers["refused,bounced"] = 0
+    page.get_by_role("dialog").get_by_role("button", name="Resend").click()
+    expect(page.get_by_text("0 refused or bounced.")).to_be_visible()
+    assert sent == [{"action": "resend", "filter": {"job_id": job["id"], "delivery_status": ["refused", "bounced"]}, "expected": 3}]
+    expect(page.get_by_role("link", name="See the invites")).to_have_attribute("href", re.compile(f"invites.job_id={job['id']}$"))
+
+
 def test_a_packed_csv_is_mapped_and_imported_with_attributes(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/users/import")

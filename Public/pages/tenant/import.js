@@ -4,7 +4,7 @@ import {
 	userText,
 } from "../../lib/ui.js"
 import { form } from "../../lib/form.js"
-import { headOf, sendFile } from "../../lib/upload.js"
+import { headOf, keepFile, keptFile, recordsOf, sendFile } from "../../lib/upload.js"
 
 /** So many bytes of the file are read to know it; so many rows of it are shown. */
 const LOOKED_AT = 1 << 16
@@ -21,9 +21,10 @@ export default async page => {
 			link: { href: `${page.base}/users`, text: "All users" },
 		})
 	}
-	const rest = h("div.stack-gap")
+	const rest = h("div.gap")
 	const said = liveRegion()
 	const tell = error => replaceContent(said, note("danger", "alert", error.message))
+	const kept = keptFile(page.base)
 	const chosen = h("input", {
 		type: "file", id: "file", accept: ".csv,.json,.ndjson,.jsonl,.gz,text/csv,application/json",
 		onchange: () => chosen.files[0] && drawFile(page, rest, chosen.files[0]).catch(tell),
@@ -35,21 +36,24 @@ export default async page => {
 			h("div.acts", h("a.btn", { href: `${page.base}/users` }, "All users"))),
 		card("The file", h(
 			"div.field", h("label", { htmlFor: "file" }, "CSV, JSON or NDJSON, also as .gz, up to 1 GB"), chosen,
+			kept && h("p.hint", t`${kept.file.name} is still here, as you sent it last. Choose another to begin anew.`),
 		), said),
 		rest,
 	])
+	if (kept) await drawFile(page, rest, kept.file, kept).catch(tell)
 }
 
-async function drawFile(page, node, file) {
+/** `kept`: how the same file was read before. */
+async function drawFile(page, node, file, kept) {
 	const head = await headOf(file, LOOKED_AT)
-	const found = formatOf(file.name, head)
+	const found = kept?.format ?? formatOf(file.name, head)
 	const more = h("div.stack-gap")
 	const options = form([
 		["format", "Format", { options: FORMATS, value: found, hint: "Guessed; choose another if it is wrong." }],
-		["on_conflict", "If a person is here already", { options: CONFLICTS }],
+		["on_conflict", "If a person is here already", { options: CONFLICTS, value: kept?.on_conflict }],
 	], { submit: "Try it", send: values => send(page, file, values, more, true), done: job => followTo(page, job) })
 	const format = options.querySelector("select")
-	const draw = () => drawOptions(more, format.value, head)
+	const draw = () => drawOptions(more, format.value, head, format.value === kept?.format ? kept.options ?? {} : {})
 	format.addEventListener("change", draw)
 	options.querySelector("[role=alert]").before(more)
 	const go = button("Import", () => run(page, file, options, more), {})
@@ -59,11 +63,14 @@ async function drawFile(page, node, file) {
 }
 
 /** What a format needs besides: columns of a CSV, the former system's issuer, the parameters of Firebase's hashes. */
-function drawOptions(node, format, head) {
+function drawOptions(node, format, head, { mapping, issuer: from, hash }) {
 	const hint = ISSUERS[format]
-	if (format !== "csv") return replaceContent(node, hint && issuer(hint), format === "firebase" && firebase())
-	const [names = [], ...rows] = rowsOf(head).slice(0, SHOWN + 1)
-	const mapped = proposed(names)
+	if (format !== "csv") {
+		return replaceContent(node, hint && issuer(hint, from), format === "firebase" && firebase(hash))
+	}
+	const [names = [], ...rows] = recordsOf(head).slice(0, SHOWN + 1)
+	const before = mapping && Object.fromEntries(Object.entries(mapping).map(([code, name]) => [name, code]))
+	const mapped = before ?? proposed(names)
 	const choose = name => h("select", { "aria-label": t`What ${name} is`, "data-column": name },
 		targetsOf(name).map(([code, text]) => h("option", { value: code, selected: code === mapped[name] }, text)))
 	return replaceContent(node, h("strong", "What each column is"),
@@ -75,9 +82,11 @@ const HASH = [
 	["signer_key", "Signer key (base64)"], ["salt_separator", "Salt separator (base64)"], ["rounds", "Rounds"],
 	["mem_cost", "Memory cost"],
 ]
-const firebase = () => h("fieldset", h("legend", "Parameters of the password hashes, from the project's console"),
+const firebase = hash => h("fieldset", h("legend", "Parameters of the password hashes, from the project's console"),
 	HASH.map(([name, label]) => h("div.field", h("label", { htmlFor: name }, label),
-		h("input", { id: name, name, "data-hash": "", autocomplete: "off", spellcheck: false }))))
+		h("input", {
+			id: name, name, value: hash?.[name] ?? "", "data-hash": "", autocomplete: "off", spellcheck: false,
+		}))))
 
 /** By the formats whose ids of users can be sign-ins here: what the issuer is. */
 const OPTIONAL = "Makes each user's id there a sign-in here as well; may be empty."
@@ -85,8 +94,8 @@ const ISSUERS = {
 	auth0: OPTIONAL, clerk: OPTIONAL, keycloak: OPTIONAL, firebase: OPTIONAL,
 	cognito: "The id of the pool; may be empty where only one is a provider here.",
 }
-const issuer = hint => h("div.field", h("label", { htmlFor: "issuer" }, "Issuer"),
-	h("input", { id: "issuer", autocomplete: "off", spellcheck: false, "aria-describedby": "issuer-hint" }),
+const issuer = (hint, value = "") => h("div.field", h("label", { htmlFor: "issuer" }, "Issuer"),
+	h("input", { id: "issuer", value, autocomplete: "off", spellcheck: false, "aria-describedby": "issuer-hint" }),
 	h("p.hint", { id: "issuer-hint" }, hint))
 
 /** The options that go beside the file; null where the file says everything. */
@@ -101,9 +110,12 @@ function optionsOf(node) {
 	return Object.keys(options).length ? options : null
 }
 
-const send = (page, file, { format, on_conflict }, more, isTry) => sendFile(`${page.path}/imports`, {
-	format, on_conflict, dry_run: isTry || null,
-}, file, optionsOf(more))
+async function send(page, file, { format, on_conflict }, more, isTry) {
+	const options = optionsOf(more)
+	const job = await sendFile(`${page.path}/imports`, { format, on_conflict, dry_run: isTry || null }, file, options)
+	keepFile({ base: page.base, file, format, on_conflict, options }, job)
+	return job
+}
 
 async function run(page, file, options, more) {
 	try {
@@ -145,24 +157,6 @@ function formatOf(name, head) {
 	const found = MARKS.find(([, mark]) => mark.test(head))
 	if (found) return found[0]
 	return /\.(json|ndjson|jsonl)(\.gz)?$/i.test(name) || /^\s*[[{]/.test(head) ? "ndjson" : "csv"
-}
-
-/** RFC 4180; the last row may be cut, so it is left out. */
-function rowsOf(text) {
-	const rows = [[""]]
-	let quoted = false
-	for (let at = 0; at < text.length; at += 1) {
-		const sign = text[at]
-		const row = rows.at(-1)
-		if (quoted && sign === '"' && text[at + 1] === '"') {
-			row.push(row.pop() + sign)
-			at += 1
-		} else if (sign === '"') quoted = !quoted
-		else if (sign === "," && !quoted) row.push("")
-		else if (sign === "\n" && !quoted) rows.push([""])
-		else if (sign !== "\r" || quoted) row.push(row.pop() + sign)
-	}
-	return rows.slice(0, -1)
 }
 
 /** Each column by its name. */

@@ -1,6 +1,6 @@
 import {
 	ago, api, choices, closeButton, confirm, createdColumn, dataTable, dialog, etagOf, formDialog, h, isAllowed, list,
-	lookalikeNote, noValue, revealSecret, STATUS, statusTag, t, timeNode, toast, userText, words,
+	lookalikeNote, noValue, query, revealSecret, STATUS, statusTag, t, timeNode, toast, userText, words,
 } from "../../lib/ui.js"
 import { ROLE } from "./users.js"
 
@@ -54,7 +54,8 @@ export default async page => {
 		filters: [
 			["status", "Status", "pending accepted revoked expired"],
 			["delivery_status", "Mail", { options: [...choices("queued sent refused bounced"), FAILED] }],
-		],
+			query().job_id && ["job_id", "Job"],
+		].filter(Boolean),
 		columns: [
 			["Email", one => [one.accepted_user_id
 				? h("a.main", { href: `${page.base}/users/${one.accepted_user_id}` }, userText(one.email))
