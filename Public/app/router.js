@@ -8,6 +8,7 @@ import {
 const ROUTES = [
 	[/^\/(invite|join|reset|email|console\/(setup|sign-in))$/, "outside"],
 	[/^\/console$/, "overview"],
+	[/^\/console\/(?<tab>keys|origins)(\/(?<id>[^/]+))?$/, "platform"],
 	[/^\/console\/t\/(?<slug>[^/]+)(\/(?<tab>[^/]+)(\/(?<id>[^/]+))?)?$/, "tenant"],
 	[/^\/console\/decisions(\/(?<id>[^/]+))?$/, "decisions"],
 	[/^\/console\/(?<page>tenants|people|simulator|audit|operators|providers|me)$/],
@@ -54,7 +55,7 @@ export async function drawPage() {
 	}
 	try {
 		const draw = (await code)?.default
-		if (draw) await (route.page === "tenant" ? tenant(page, draw) : draw(page))
+		if (draw) await (/^(tenant|platform)$/.test(route.page) ? tenant(page, draw) : draw(page))
 		else showState(
 			body, "missing",
 			{

@@ -7,17 +7,16 @@ import {
 
 /** The file of a page. */
 export function fileOf({ page, params: { tab, id } }) {
-	if (page !== "tenant") return page
+	if (!/^(tenant|platform)$/.test(page)) return page
 	const [name] = tabOf(tab)
-	const file = id && {
-		"users/": "user", "users/duplicates": "duplicates", "users/import": "import", "keys/": "key",
-		"keys/new": "new-key", "jobs/": "job", "invites/join-links": "join-links",
-	}[`${name}/${/^(new|duplicates|import|join-links)$/.test(id) ? id : ""}`]
-	return /decisions|audit/.test(name) ? name : `tenant/${file ?? name}`
+	const file = id && name === "users" && (/^(duplicates|import)$/.test(id) ? id : "user")
+	return /decisions|audit/.test(name) ? name : `tenant/${file || name}`
 }
 
 export async function tenant(page, draw) {
 	const { slug, tab, id } = page.params
+	// The platform's own keys and origins have the pages of a tenant's.
+	if (!slug) return draw({ ...page, path: "", base: "/console", id, again: redraw })
 	const [known, name] = tabOf(tab)
 	const one = await tenantOf(slug).catch(error => {
 		throw noTenant(slug, error)

@@ -61,7 +61,7 @@ async function pagesOf(text, signal) {
 /** The key whose secret was pasted, with the way to its end; the secret is in the body of this request alone. */
 async function identified(key, signal) {
 	const one = await api("/api-keys/identify", { body: { key }, signal })
-	const place = one.tenant_id ? `t/${one.tenant_id}/keys/${one.id}?act=revoke` : `audit?target=${one.id}`
+	const place = `${one.tenant_id ? `t/${one.tenant_id}/` : ""}keys/${one.id}?act=revoke`
 	const sub = one.leaked_at ? t`leaked ${ago(one.leaked_at)}` : words(one.status)
 	return entry("API key", "key", one.name, place, { sub, data: true })
 }

@@ -91,6 +91,9 @@ async function decision(page) {
 				["Policy", one.policy_version ? t`Version ${one.policy_version}` : noValue()],
 				["Took", t`${formatNumber(one.duration_ms)} ms`],
 				["User", named(one.user_id, one.user_id ? h("code", one.user_id) : noValue("none"))],
+				one.invite_id && ["Invite", h("a", {
+					href: `/console/t/${one.tenant_id}/invites${queryString({ q: one.email })}`,
+				}, "The invite of this address")],
 				one.reference && ["Reference", h("code", one.reference)], ["Id", h("code", one.id)],
 			]))),
 	])

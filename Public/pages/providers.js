@@ -1,6 +1,7 @@
 import {
-	api, closeButton, confirm, dialog, formatNumber, formDialog, h, isAllowed, list, liveRegion, loadPart, note,
-	noValue, ownTenant, replaceContent, t, timeColumn, traceStep, userText, words,
+	api, button, closeButton, confirm, dataTable, dialog, formatNumber, formDialog, h, isAllowed, list, liveRegion,
+	loadPart, note, noValue, ownTenant, replaceContent, revealSecret, t, timeColumn, timeNode, traceStep, userText,
+	words,
 } from "../lib/ui.js"
 import { reach } from "./operators.js"
 import { KINDS } from "./tenant/users.js"
@@ -35,20 +36,42 @@ export default page => list(page, {
 	actions: isAllowed("writePolicy") && ((one, reload) => [
 		{ text: "Test", run: () => tryOut(one) },
 		{ text: "Edit", run: () => edit(one, reload) },
+		one.kind === "cognito" && { text: "Hook credentials", run: () => credentials(one) },
 		{ text: "Remove", run: () => remove(one, reload) },
 	]),
 })
 
+const isOf = (...kinds) => ({ kind }) => kinds.includes(kind)
+const isPool = isOf("cognito")
+const isParty = isOf("oidc", "google", "github")
+/** What each kind asks for, and nothing else. */
 const FIELDS = [
 	["name*", "Name"],
-	["issuer", "Issuer", { hint: "Its address; of a Cognito pool the pool's id. Google and GitHub need none." }],
-	["client_id", "Client id", { hint: "Not for Cognito." }],
+	["issuer*", "Issuer", { hint: "Its address, such as https://sign-in.example.com.", when: isOf("oidc") }],
+	["issuer*", "Pool", { hint: "The pool's id, such as eu-central-1_aBc123.", when: isPool }],
+	["client_id*", "Client id", { when: isParty }],
 	[
 		"secret", "Client secret",
-		{ type: "password", hint: "Stored, never shown. Where there is one, empty keeps it.", autocomplete: "off" },
+		{
+			type: "password", hint: "Stored, never shown. Where there is one, empty keeps it.", autocomplete: "off",
+			when: isParty,
+		},
 	],
-	["email_trust", "Trust in its addresses", { options: TRUST }],
-	["domains", "Domains it is the authority of", { type: "lines" }],
+	["email_trust", "Trust in its addresses", { options: TRUST, when: isOf("oidc", "cognito") }],
+	["domains", "Domains it is the authority of", { type: "lines", when: isOf("oidc", "google", "cognito") }],
+	["endpoints", "Endpoints", {
+		type: "pairs", when: isOf("oidc", "github"),
+		hint: "Only where discovery does not find them, one a line: token_endpoint = https://…",
+	}],
+	["client_tenants", "Tenants of its clients",
+		{ type: "pairs", hint: "A client's id = a tenant's slug, one a line." }],
+	["upstreams", "Providers behind the pool", { type: "json", when: isPool, hint: "As JSON: "
+		+ '[{"name": "Okta", "kind": "oidc", "issuer": "https://…", "email_trust": "none", "domains": []}]' }],
+	["strict_upstreams", "Refuse providers behind it that are not listed", { type: "check", when: isPool }],
+	["admin_create", "Users whom the pool's administrator makes",
+		{ options: [["deny", "Refused"], ["allow", "Let in"]], when: isPool }],
+	["lambda_open", "Hook calls without a credential",
+		{ options: [["off", "Refused"], ["loopback", "From this machine alone"]], when: isPool }],
 ]
 
 const open = after => formDialog({
@@ -89,6 +112,35 @@ function tryOut(one) {
 async function edit(one, reload) {
 	const path = `/providers/${one.id}`
 	formDialog({ title: t`Edit ${one.name}`, fields: FIELDS, edits: await api(path), path, after: reload })
+}
+
+/** With what a pool's triggers sign their calls: to rotate, make one, put it in place, then remove the other. */
+async function credentials(one) {
+	const path = `/providers/${one.id}/hook-credentials`
+	const { items } = await api(path)
+	const drop = ({ id, name }) => confirm({
+		title: t`Remove ${name ?? id}?`, act: "Remove", text: "Calls that it signs are refused at once. This is final.",
+		path: `${path}/${id}`, said: "Removed",
+	})
+	const node = await formDialog({
+		title: t`Hook credentials of ${one.name}`, submit: "Make one", draft: null, path, method: "POST",
+		lead: "For AWS Signature Version 4. To rotate: make one, put it in place, then remove the old one.",
+		fields: [["name", "Name"]],
+		done: made => revealSecret({
+			title: "Hook credential", file: {
+				name: "hook.env", label: "Download .env",
+				text: `AWS_ACCESS_KEY_ID=${made.id}\nAWS_SECRET_ACCESS_KEY=${made.secret}\n`,
+			},
+			secret: made.secret, text: t`The secret of the access key ${made.id}. It is shown only now.`,
+		}),
+	})
+	const rows = items.map(own => [
+		[userText(own.name ?? "–", "span.main"), h("code.sub", own.id)], timeNode(own.created_at),
+		button("Remove", () => (node.close(), drop(own)), { look: ".ghost.tiny", name: own.name ?? own.id }),
+	])
+	node.querySelector("form").before(
+		rows.length ? dataTable("Hook credentials", ["Name", "Made", ""], rows) : noValue("None yet."),
+	)
 }
 
 const remove = (one, reload) => confirm({

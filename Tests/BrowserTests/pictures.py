@@ -8,6 +8,7 @@ from playwright.sync_api import sync_playwright
 PAGES = {
     "overview": "/console/", "tenants": "/console/tenants", "decisions": "/console/decisions", "simulator": "/console/simulator",
     "audit": "/console/audit", "people": "/console/people", "operators": "/console/operators", "providers": "/console/providers", "account": "/console/me",
+    "platform-keys": "/console/keys", "platform-origins": "/console/origins",
     **{tab: f"/console/t/demo/{tab}" for tab in ("users", "requests", "invites", "policy", "domains", "keys", "origins", "clients", "settings")},
     "new-key": "/console/t/demo/keys/new", "none": "/console/t/demo/users?q=nobody", "missing": "/console/nowhere",
 }

@@ -2,7 +2,7 @@
 from playwright.sync_api import expect
 
 PAGES = """/console/ /console/tenants /console/people /console/decisions /console/decisions?reason=rate_limited /console/simulator /console/audit /console/operators
-    /console/providers /console/me /console/t/demo/users /console/t/demo/users?q=nobody-here /console/t/demo/users/duplicates /console/t/demo/users/import /console/t/demo/jobs /console/t/demo/requests
+    /console/providers /console/keys /console/keys/new /console/origins /console/me /console/t/demo/users /console/t/demo/users?q=nobody-here /console/t/demo/users/duplicates /console/t/demo/users/import /console/t/demo/jobs /console/t/demo/requests
     /console/t/demo/invites /console/t/demo/invites/join-links /console/t/demo/policy
     /console/t/demo/domains /console/t/demo/keys /console/t/demo/keys/new?name=Prefilled /console/t/demo/origins /console/t/demo/decisions
     /console/t/demo/audit /console/t/demo/clients /console/t/demo/settings /console/none""".split()

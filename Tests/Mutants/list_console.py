@@ -140,7 +140,7 @@ MUTANTS = [
     mutant(
         "B5", "a new key is lost with the session",
         "browser:test_a_policy_and_a_new_key_survive_the_end_of_the_session_too",
-        ("Public/pages/tenant/new-key.js",
+        ("Public/pages/tenant/keys/new-key.js",
          "\t\tsubmit: \"Create key\", start: asked, cancel: () => leaveFor(`${page.base}/keys`),\n"
          "\t\tdraft: isFilled ? null : \"new key\",\n",
          "\t\tsubmit: \"Create key\", start: asked, cancel: () => leaveFor(`${page.base}/keys`), draft: null,\n"),
@@ -319,23 +319,23 @@ MUTANTS = [
     mutant(
         "B10", "a rotated key is rolled back at once",
         "browser:test_what_ends_a_secret_or_a_link_is_asked_first",
-        ("Public/pages/tenant/keys.js",
-         "\t\tone.previous && isAllowed(\"writeKeys\") && { text: \"Roll back\", run: () => rollBack(path, one, reload) },\n",
-         "\t\tone.previous && isAllowed(\"writeKeys\")\n"
+        ("Public/pages/tenant/keys/list.js",
+         "\t\tone.previous && mayHere(page, \"writeKeys\") && { text: \"Roll back\", run: () => rollBack(path, one, reload) },\n",
+         "\t\tone.previous && mayHere(page, \"writeKeys\")\n"
          "\t\t\t&& { text: \"Roll back\", run: () => api(`${path}/rollback`, { method: \"POST\" }).then(reload) },\n"),
     ),
     mutant(
         "B10", "an old secret is cut at once",
         "browser:test_what_ends_a_secret_or_a_link_is_asked_first",
-        ("Public/pages/tenant/keys.js",
-         "\t\tone.previous && isAllowed(\"writeKeys\") && { text: \"Cut old\", run: () => cut(path, one, reload) },\n",
-         "\t\tone.previous && isAllowed(\"writeKeys\")\n"
+        ("Public/pages/tenant/keys/list.js",
+         "\t\tone.previous && mayHere(page, \"writeKeys\") && { text: \"Cut old\", run: () => cut(path, one, reload) },\n",
+         "\t\tone.previous && mayHere(page, \"writeKeys\")\n"
          "\t\t\t&& { text: \"Cut old\", run: () => api(`${path}/cut`, { method: \"POST\" }).then(reload) },\n"),
     ),
     mutant(
         "B10", "an invite is revoked at once",
         "browser:test_what_ends_a_secret_or_a_link_is_asked_first",
-        ("Public/pages/tenant/invites.js",
+        ("Public/pages/tenant/invites/list.js",
          "\t\tone.status === \"pending\" && { text: \"Revoke\", run: () => revoke(path, one, reload) },\n",
          "\t\tone.status === \"pending\"\n"
          "\t\t\t&& { text: \"Revoke\", run: () => api(`${path}/${one.id}/revoke`, { method: \"POST\" }).then(reload) },\n"),
@@ -343,7 +343,7 @@ MUTANTS = [
     mutant(
         "B10", "the link of an invite is replaced at once",
         "browser:test_what_ends_a_secret_or_a_link_is_asked_first",
-        ("Public/pages/tenant/invites.js",
+        ("Public/pages/tenant/invites/list.js",
          "\t\t{\n"
          "\t\t\ttext: \"Resend\",\n"
          "\t\t\trun: () => resend(one, { title: t`Resend the invite of ${one.email}?`, act: \"Resend\" }, reload),\n"
@@ -532,7 +532,7 @@ MUTANTS = [
     mutant(
         "B18", "the links of invites are one variable",
         "browser:test_what_is_downloaded_has_a_name_and_a_form_that_a_program_reads",
-        ("Public/pages/tenant/invites.js",
+        ("Public/pages/tenant/invites/inviting.js",
          "\t\tfile: {\n"
          "\t\t\tname: \"invites.csv\", type: \"text/csv\", label: \"Download CSV\",\n"
          "\t\t\ttext: line(\"email\", \"link\") + linked.map(one => line(one.email, "
@@ -599,8 +599,8 @@ MUTANTS = [
     mutant(
         "B21", "a role that may not is offered the form of a key",
         "browser:test_a_role_that_may_not_create_keys_is_told_so_before_the_form",
-        ("Public/pages/tenant/new-key.js",
-         "\tif (!isAllowed(\"writeKeys\")) {\n",
+        ("Public/pages/tenant/keys/new-key.js",
+         "\tif (!mayHere(page, \"writeKeys\")) {\n",
          "\tif (false) {\n"),
     ),
     mutant(
@@ -727,17 +727,14 @@ MUTANTS = [
     mutant(
         "B26", "an error of an address stands at no field",
         "browser:test_an_error_says_what_it_is_about_at_its_field",
-        ("Public/pages/tenant/invites.js",
-         "\t\t[\n"
-         "\t\t\t\"emails*\", \"Email addresses\",\n"
-         "\t\t\t{ type: \"lines\", value: email, named: true, hint: \"One a line; up to 1,000.\", also: [\"email\", \"invites\"] },\n"
-         "\t\t],\n",
-         "\t\t[\"emails*\", \"Email addresses\", { type: \"lines\", value: email, named: true, hint: \"One a line; up to 1,000.\" }],\n"),
+        ("Public/pages/tenant/invites/inviting.js",
+         "type: \"lines\", value: email, named: true, also: [\"email\", \"invites\"],",
+         "type: \"lines\", value: email, named: true,"),
     ),
     mutant(
         "B26", "too many addresses are told by the server's words",
         "browser:test_an_error_says_what_it_is_about_at_its_field",
-        ("Public/pages/tenant/invites.js",
+        ("Public/pages/tenant/invites/inviting.js",
          "\t\tif (values.emails.length > MOST) throw tooMany(values.emails.length)\n",
          ""),
     ),
@@ -794,7 +791,7 @@ MUTANTS = [
     mutant(
         "I1", "a packed file goes out inside a form that is not packed",
         "browser:test_a_packed_csv_is_mapped_and_imported_with_attributes",
-        ("Public/lib/upload.js",
+        ("Public/pages/tenant/jobs/upload.js",
          "\tconst around = isPacked(file) ? packed : text => text\n",
          "\tconst around = text => text\n"),
     ),

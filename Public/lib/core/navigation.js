@@ -23,6 +23,8 @@ const platformPlaces = () => [
 	place("Decisions", "decisions", "branch", "d", true),
 	place("Simulator", "simulator", "flask", "s"),
 	isAllowed("readPolicy") && place("Providers", "providers", "door", "r"),
+	!ownTenant() && isAllowed("listKeys") && place("Platform keys", "keys", "key"),
+	!ownTenant() && isAllowed("readOrigins") && place("Platform origins", "origins", "link"),
 	{ group: "Observe" },
 	isAllowed("readAudit") && place("Audit", "audit", "list", "a", true),
 	{ group: "Manage" },

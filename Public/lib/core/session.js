@@ -12,6 +12,9 @@ export const keepOperator = one => (operator = one)
 let rights = []
 /** Whether the server would let this operator; a tenant's own owner could not undo a suspension of it. */
 export const isAllowed = right => rights.includes(right) && !(ownTenant() && right === "suspendTenant")
+/** Whether they may do that to the keys or origins of a page: a tenant's, or the platform's own. */
+export const mayHere = (page, right) =>
+	isAllowed(page.tenant ? right : `writePlatform${/Origins$/.test(right) ? "Origins" : "Keys"}`)
 
 // How many people ask to join a tenant: told with who is signed in, so that no page asks for it besides.
 let waiting = {}

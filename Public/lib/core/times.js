@@ -13,6 +13,13 @@ const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 
 
 export const formatDay = (iso, style) => new Translated(new Date(iso).toLocaleString(language, style))
 
+/** A time's day where the reader is, as a field for days has it. */
+export function dayOf(iso) {
+	const one = new Date(iso)
+	const two = number => String(number).padStart(2, "0")
+	return `${one.getFullYear()}-${two(one.getMonth() + 1)}-${two(one.getDate())}`
+}
+
 export function ago(iso) {
 	const seconds = (Date.parse(iso) - Date.now()) / 1000
 	if (Math.abs(seconds) < 45) return translate("just now")

@@ -1,5 +1,5 @@
 // The controls of a form's fields, and what they hold.
-import { api, h, queryString, replaceContent, t } from "../core.js"
+import { api, dayOf, h, queryString, replaceContent, t } from "../core.js"
 
 /** A field's [control, what heads it, what stands below it]. */
 export function controlOf(type, { field: { label, options, value }, id, common, hint }) {
@@ -11,6 +11,13 @@ export function controlOf(type, { field: { label, options, value }, id, common, 
 				options.map(([code, text]) => h("option", { value: code, selected: code === chosen }, text)),
 			),
 		]
+	}
+	if (type === "pairs") {
+		const lines = Object.entries(value ?? {}).map(([name, one]) => `${name} = ${one}`)
+		return [h("textarea", { ...common, value: lines.join("\n") })]
+	}
+	if (type === "json") {
+		return [h("textarea", { ...common, value: value?.length ? JSON.stringify(value, null, 1) : "" })]
 	}
 	if (type === "textarea" || type === "lines") {
 		return [h("textarea", { ...common, value: [value ?? []].flat().join("\n") })]
@@ -26,6 +33,7 @@ export function controlOf(type, { field: { label, options, value }, id, common, 
 		return [box, h("label.check", box, h("span", label, hint))]
 	}
 	if (type === "tenant") return tenantControl(id, common)
+	if (type === "day") return [h("input", { ...common, type: "date", value: value ? dayOf(value) : "" })]
 	return [h("input", { ...common, type, value: value ?? "", spellcheck: false })]
 }
 
@@ -57,6 +65,21 @@ export async function settleTenant(control) {
 	})
 }
 
+/** `name = value`, one a line. */
+function pairsOf(text, keep) {
+	const lines = text.split("\n").map(line => line.split("=").map(part => part.trim())).filter(([name]) => name)
+	return lines.length || keep ? Object.fromEntries(lines.map(([name, ...rest]) => [name, rest.join("=")])) : undefined
+}
+
+/** A text that is no JSON goes as it is: the server says what it should be. */
+function jsonOf({ value }) {
+	try {
+		return JSON.parse(value.trim() || "[]")
+	} catch {
+		return value
+	}
+}
+
 /** What a control holds, as a draft keeps it. */
 export function rawOf(type, control) {
 	if (type === "check") return control.checked
@@ -77,7 +100,11 @@ export function read(type, control, { keep }) {
 	const many = type === "checks" ? [...control.querySelectorAll("input:checked")].map(one => one.value)
 		: type === "lines" && control.value.split(/[\n,]/).map(line => line.trim()).filter(Boolean)
 	if (many) return many.length || keep ? many : undefined
+	if (type === "pairs") return pairsOf(control.value, keep)
+	if (type === "json") return jsonOf(control)
 	const text = type === "password" ? control.value : control.value.trim()
 	if (text === "") return keep ? null : undefined
+	// The end of that day, where the reader is.
+	if (type === "day") return new Date(`${text}T23:59:59`).toISOString()
 	return type === "number" ? Number(text) : text
 }

@@ -5,15 +5,15 @@ import { form } from "./form.js"
 
 /**
  * A dialog with a form, whose button says `submit` or the title. What is sent, and shown, is
- * `request(values)` → [path, options], or the values to `path` by `method`. Then `done(answer, values)`,
+ * `request(values)` → [path, options], or `body(values)` to `path` by `method`. Then `done(answer, values)`,
  * or `said` as a message and `after()`. `edits`: the object that the form changes.
  */
 export function formDialog({
-	title, lead, fields = [], edits, submit = edits ? "Save" : title, danger, start, send, path,
+	title, lead, fields = [], edits, submit = edits ? "Save" : title, danger, start, send, path, body = one => one,
 	method = edits && "PATCH",
 	etag = edits && etagOf(edits), said = edits && "Saved", after, draft = String(title), ...given
 }) {
-	const request = given.request ?? (path && (values => [path, { method, body: values, etag }]))
+	const request = given.request ?? (path && (values => [path, { method, body: body(values), etag }]))
 	const done = given.done ?? (made => (said && toast(said.call ? said(made) : said), after?.()))
 	let isOver = false
 	const close = () => {
@@ -41,11 +41,12 @@ export const askToLeave = leave => confirm({
 
 /**
  * For what is final: says what breaks now, with focus on Keep. `type`: a word to be typed first; `fields`: ticks whose
- * members go with it. Runs `run`, or sends `body` to `path` by `method`, then as a form's dialog. Where the server
- * wants it confirmed once more, it says why, and the next activation sends what it gave.
+ * members go with it. Runs `run`, or sends `body` to `path` by `method`, with `query`, then as a form's dialog. Where
+ * the server wants it confirmed once more, it says why, and the next activation sends what it gave; what was typed is
+ * confirmed enough.
  */
 export function confirm({
-	text, keep = "Keep", act, type, fields: ticks = [], run, path, method = "DELETE", body, etag, ...rest
+	text, keep = "Keep", act, type, fields: ticks = [], run, path, query, method = "DELETE", body, etag, ...rest
 }) {
 	let confirmation = ""
 	const node = formDialog({
@@ -55,12 +56,13 @@ export function confirm({
 			if (type && typed !== type) throw new Error(t`That is not ${type}.`)
 			const more = Object.fromEntries(Object.entries(values).filter(([, value]) => value))
 			if (run) return run(more)
+			const ask = () => api(path + queryString({ ...query, confirm: confirmation }),
+				{ method, body: body && { ...body, ...more }, etag })
 			try {
-				return await api(
-					path + queryString({ confirm: confirmation }), { method, body: body && { ...body, ...more }, etag },
-				)
+				return await ask()
 			} catch (error) {
 				confirmation = error.confirm ?? ""
+				if (type && confirmation) return ask()
 				throw error
 			}
 		},

@@ -26,7 +26,8 @@ export function row(field) {
 	const names = [field.name, ...(field.also ?? [])]
 	const has = name => names.some(own => name === own || name.startsWith(`${own}.`))
 	return {
-		field, raw, put, has, before: String(read(type, control, field) ?? ""), read: () => read(type, control, field),
+		field, raw, put, has, before: JSON.stringify(read(type, control, field)),
+		read: () => read(type, control, field),
 		isChanged: () => String(raw()) !== String(before), reset: () => put(before),
 		settle: type === "tenant" ? () => settleTenant(control) : null,
 		node: h(`div.field${look}`, heading, type !== "check" && [control, more, hint], odd, error),

@@ -4,17 +4,17 @@ import { draftOf } from "./drafts.js"
 import { row } from "./field.js"
 
 /**
- * A form from descriptions: `[name, label, {type, options, hint, value, look, autocomplete, attrs, also,
- * unique}]`. `name*` is required; a dotted name is a nested member. `type`: text (default), any input type,
- * textarea, lines (an array, one a line), check, checks (an array of what is ticked; options may have groups),
- * tenant (an id, chosen by name); options make a select. `also`: further members whose errors belong to the field;
- * `unique`: a 409 belongs to it; `named`: it holds names or addresses, of which those that may be taken for others
- * are told, as of an email. Empty values are left out. `start` fills in; where it edits `values`, only what was
- * changed is sent, an emptied one as null. Sends by `send(values)`, or what `request(values)` → [path, options]
- * says, which is shown too; then `done(answer, values)`. `draft`: the name under which what is typed is kept.
- * `refused(error, values)` says whether it dealt with a refusal; `refresh()` reads the object anew after a 412,
- * and what is typed may then be sent on top of it. The node has `values()`, `isEdited()` and `forget()`, which
- * ends the draft.
+ * A form from descriptions: `[name, label, {type, options, hint, value, look, autocomplete, attrs, also, unique}]`.
+ * `name*` is required; a dotted name is a nested member. `type`: text (default), any input type, textarea, lines (an
+ * array, one a line), pairs (an object, `name = value` a line), json (an array), check, checks (an array of what is
+ * ticked; options may have groups), tenant (an id, chosen by name), day (its end, as a time); options make a select.
+ * `also`: further members whose errors belong to the field; `unique`: a 409 belongs to it; `named`: it holds names or
+ * addresses, of which those that may be taken for others are told, as of an email; `when(values)`: false where the
+ * field is not for these. Empty values are left out. `start` fills in; where it edits `values`, only what was changed
+ * is sent, an emptied one as null. Sends by `send(values)`, or what `request(values)` → [path, options] says, which is
+ * shown too; then `done(answer, values)`. `draft`: the name under which what is typed is kept. `refused(error, values)`
+ * says whether it dealt with a refusal; `refresh()` reads the object anew after a 412, and what is typed may then be
+ * sent on top of it. The node has `values()`, `isEdited()` and `forget()`, which ends the draft.
  */
 export function form(fields, {
 	submit, request, send = values => api(...request(values)), done, cancel, danger, start, values: edited = start,
@@ -37,6 +37,10 @@ export function form(fields, {
 	const giveUp = () => (forget(), cancel())
 	const node = h("form", { noValidate: true, onsubmit }, back, rows.map(one => one.node), trouble, about,
 		h("div.acts", cancel && button("Cancel", giveUp, { "data-cancel": "" }), last))
+	const fit = () => {
+		for (const one of rows) one.node.hidden = one.field.when?.({ ...edited, ...collect() }) === false
+	}
+	node.addEventListener("input", fit)
 	const kept = draft && draftOf(draft, rows)
 	let isSent = false
 	if (kept) node.addEventListener("input", kept.keep)
@@ -59,7 +63,7 @@ export function form(fields, {
 		if (last.disabled) return
 		rows.forEach(one => one.say(null))
 		replaceContent(trouble)
-		const missing = rows.filter(one => one.field.required && !one.read()?.toString())
+		const missing = rows.filter(one => !one.node.hidden && one.field.required && !one.read()?.toString())
 		missing.forEach(one => one.say("Please fill this in."))
 		if (missing.length) return missing[0].focus()
 		last.disabled = true
@@ -80,9 +84,9 @@ export function form(fields, {
 
 	function collect() {
 		const values = {}
-		for (const { field, read, before } of rows) {
+		for (const { field, node, read, before } of rows) {
 			const value = read()
-			if (value === undefined || (field.keep && String(value ?? "") === before)) continue
+			if (node.hidden || value === undefined || (field.keep && JSON.stringify(value) === before)) continue
 			const path = field.name.split(".")
 			const last = path.pop()
 			path.reduce((at, part) => (at[part] ??= {}), values)[last] = value
@@ -122,6 +126,7 @@ export function form(fields, {
 		node.requestSubmit()
 	}
 
+	fit()
 	if (request) replaceContent(about, requestOf(node, () => request(collect())))
 	node.values = collect
 	node.isEdited = () => !isSent && rows.some(one => one.isChanged())

@@ -1,14 +1,9 @@
 // The bar above a list: search, filters, export and the button for a new thing.
-import { button, h, icon, query } from "../core.js"
+import { button, dayOf, h, icon, query } from "../core.js"
 
 /** An API key, or more of one than lists show: it is never searched for. See lib/key-text.js. */
 const KEY = /gate_(live|test)_[0-9A-Za-z]{7}/
 
-const dayOf = iso => {
-	const one = new Date(iso)
-	const two = number => String(number).padStart(2, "0")
-	return `${one.getFullYear()}-${two(one.getMonth() + 1)}-${two(one.getDate())}`
-}
 const DATES = {
 	since: { shown: dayOf, asked: text => new Date(`${text}T00:00`).toISOString() },
 	// The last day is a whole one.

@@ -51,8 +51,9 @@ export async function list(page, spec) {
 
 	/** What the list is asked for. */
 	function wantedOf(wanted) {
-		const names = ["q", "sort", "cursor", ...filters.map(one => one.name)]
-		return Object.fromEntries(names.map(name => [name, wanted[name]]))
+		const names = ["q", "sort", "cursor", ...filters.filter(one => !one.asks).map(one => one.name)]
+		const asked = filters.map(one => one.asks && wanted[one.name] && one.asks(wanted[one.name]))
+		return Object.assign(Object.fromEntries(names.map(name => [name, wanted[name]])), ...asked)
 	}
 
 	/** Every item that matches, at most so many, read page by page. */

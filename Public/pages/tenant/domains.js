@@ -1,6 +1,6 @@
 import {
 	api, confirm, copyButton, createdColumn, formDialog, h, isAllowed, list, noValue, ownTenant, runAct, STATUS, t,
-	timeNode, userText, words,
+	tickField, timeNode, userText, words,
 } from "../../lib/ui.js"
 import { ROLES } from "./users.js"
 
@@ -28,6 +28,7 @@ export default async page => {
 					[
 						userText(one.domain, "span.main"), " ",
 						one.display !== one.domain && userText(one.display, "span.muted"),
+						one.include_subdomains && h("span.sub", "with all names below it"),
 					],
 			],
 			STATUS,
@@ -35,7 +36,10 @@ export default async page => {
 				one.mode ? words(one.mode) : noValue("As the policy"),
 				one.role && h("div.small.muted", words(one.role)),
 			]],
-			["Proof", one => (one.status === "verified" ? timeNode(one.verified_at) : proof(one))],
+			["Proof", one => [
+				one.status === "verified" ? timeNode(one.verified_at) : proof(one),
+				one.verification?.lost_at && h("span.sub", "record gone since ", timeNode(one.verification.lost_at)),
+			]],
 			createdColumn("Added"),
 		],
 		actions: isAllowed("writePolicy") && ((one, reload) => [
@@ -76,6 +80,6 @@ const edit = async (path, one, reload) => formDialog({
 const open = (path, after) => formDialog({
 	title: "Add domain", lead: "It counts once it is proved by a DNS record.",
 	fields: [["domain*", "Domain", { hint: "Such as example.com, without www.", unique: true, named: true }],
-		...FIELDS],
+		tickField("include_subdomains", "Addresses at names below it count too"), ...FIELDS],
 	path, said: made => t`${made.domain} is claimed; prove it next`, after,
 })

@@ -4,7 +4,7 @@ import {
 	userText,
 } from "../../lib/ui.js"
 import { form } from "../../lib/form.js"
-import { headOf, keepFile, keptFile, recordsOf, sendFile } from "../../lib/upload.js"
+import { headOf, keepFile, keptFile, recordsOf, sendFile } from "./jobs.js"
 
 /** So many bytes of the file are read to know it; so many rows of it are shown. */
 const LOOKED_AT = 1 << 16

@@ -1,15 +1,18 @@
 import { form } from "../../lib/form.js"
 import {
 	api, append, button, card, createdColumn, dataTable, formatNumber, formDialog, h, isAllowed, list, liveRegion,
-	loadPart, lookalikeNote, note, noValue, redraw, replaceContent, runAct, t, tickField, timeColumn, timeNode, toast,
-	undoable, userText, words,
+	loadPart, lookalikeNote, mayHere, note, noValue, redraw, replaceContent, runAct, t, tickField, timeColumn,
+	timeNode, toast, undoable, userText, words,
 } from "../../lib/ui.js"
 
 export default async page => {
 	const path = `${page.path}/cors-origins`
 	await list(page, {
+		...!page.tenant && {
+			title: "Platform origins", lead: "They may call for every tenant, and what is no tenant's.",
+		},
 		path, noun: ["origin", "origins"], search: "Search origins",
-		create: ["writeOrigins", "Add origin", reload => open(path, reload)],
+		create: [page.tenant ? "writeOrigins" : "writePlatformOrigins", "Add origin", reload => open(path, reload)],
 		empty: {
 			title: "No origin is allowed",
 			text: "Browsers of other sites are kept out. Add the origin of your web app to let it call.",
@@ -20,12 +23,12 @@ export default async page => {
 			timeColumn("Ends", "expires_at"),
 			createdColumn("Added"),
 		],
-		actions: isAllowed("writeOrigins")
+		actions: mayHere(page, "writeOrigins")
 			&& ((one, reload) => [{ text: "Remove", run: () => remove(path, one, reload) }]),
 	})
 	if (page.isGone) return
 	const refused = h("div", button("Show what was refused lately", () => drawRefused(refused, path), {}))
-	append(page.body, [isAllowed("readOrigins") && refused, tester(page)])
+	append(page.body, [page.tenant && isAllowed("readOrigins") && refused, tester(page)])
 }
 
 const drawRefused = (node, path) => loadPart(node, async () => {
@@ -77,6 +80,7 @@ const open = (path, reload) => formDialog({
 			},
 		],
 		["label", "Label"],
+		["expires_at", "Ends", { type: "day", hint: "At the end of that day; empty is never." }],
 		tickField("credentials", "Allow cookies and credentials"),
 	],
 	path,
@@ -101,7 +105,7 @@ function tester(page) {
 		["request_headers", "Request headers", { type: "lines", hint: "One a line, such as authorization." }],
 		tickField("credentials", "With cookies"),
 	], {
-		submit: "Test", request: values => ["/cors/evaluate", { body: { tenant: page.tenant.slug, ...values } }],
+		submit: "Test", request: values => ["/cors/evaluate", { body: { tenant: page.tenant?.slug, ...values } }],
 		done: said => {
 			replaceContent(result, h("div.stack-gap",
 				note(

@@ -1,7 +1,7 @@
 import { form } from "../../lib/form.js"
 import {
-	api, append, button, card, confirm, countTotal, etagOf, factList, forgetTenants, goTo, h, isAllowed, note, t,
-	timeNode, toast, undoable,
+	api, append, button, card, confirm, countTotal, countWords, etagOf, factList, forgetTenants, goTo, h, isAllowed,
+	note, t, timeNode, toast, undoable,
 } from "../../lib/ui.js"
 import { suspend } from "../tenants.js"
 import { appearance } from "./appearance.js"
@@ -26,15 +26,33 @@ export default async page => {
 					[["Slug", h("code", one.slug)], ["Id", h("code", one.id)], ["Created", timeNode(one.created_at)]],
 				),
 			)),
-		worn && worn.node,
-		isAllowed("suspendTenant") && !page.isGone && card("Close the gate", h(
+		h("div.stack-gap", worn && worn.node, isAllowed("suspendTenant") && !page.isGone && card("Close the gate", h(
 			"p.muted.under", "Suspending is undone by resuming; deleting can be undone for 30 days.",
 		),
 			h("div.acts", one.status === "active" && button("Suspend tenant", () => suspend(one, page.again)),
 				one.status !== "deleted" && button("Delete tenant", () => remove(page, one), { look: ".danger" }))),
+		isAllowed("revokeKeys") && !page.isGone && card("API keys", h("p.muted.under",
+			"Where keys got out and nobody knows which, all of them end at once."),
+			h("div.acts", button("Revoke every key", () => revokeKeys(page, one)))),
+		page.isGone && isAllowed("purgeTenant") && card("Erase for good", h("p.muted.under",
+			"What is known of this tenant and its people is removed now, but for the audit log."),
+			h("div.acts", button("Erase tenant", () => purge(one), { look: ".danger" })))),
 		!isAllowed("editTenant")
 			&& note("info", "lock", "Your role reads these settings; owners and admins change them.")))
 }
+
+const revokeKeys = (page, { name, slug }) => confirm({
+	title: t`Revoke every key of ${name}?`, act: "Revoke every key", type: slug, method: "POST",
+	path: `${page.path}/api-keys/revoke`, body: { reason: "revoked in the console" },
+	text: "Calls with them fail at once. This is final.",
+	said: ({ revoked }) => t`${countWords(revoked, "API key", "API keys")} revoked`,
+})
+
+const purge = ({ id, name, slug }) => confirm({
+	title: t`Erase ${name} for good?`, act: "Erase for good", type: slug, path: `/tenants/${id}`,
+	query: { purge: true }, text: "All of its users, invites, keys and rules are removed now. This is final.",
+	said: t`${name} is erased`, after: () => (forgetTenants(), goTo("/console/tenants")),
+})
 
 async function remove(page, one) {
 	const [users, keys] = await Promise.all(["users", "api-keys"].map(what =>

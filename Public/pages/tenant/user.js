@@ -1,7 +1,7 @@
 import {
-	actionWords, ago, append, button, buttons, card, confirm, factList, formatDay, formDialog, h, isAllowed, loadPart,
-	lookalikeNote, note, noValue, personCell, redraw, replaceContent, restorableUntil, revealSecret, runAct, statusTag,
-	t, tickField, timeNode, undoable, userText, waitBriefly, words,
+	actionWords, ago, append, button, buttons, card, confirm, countWords, factList, formatDay, formDialog, h,
+	isAllowed, loadPart, lookalikeNote, note, noValue, personCell, redraw, replaceContent, restorableUntil,
+	revealSecret, runAct, statusTag, t, tickField, timeNode, undoable, userText, waitBriefly, words,
 } from "../../lib/ui.js"
 import { mergeLine } from "./merge.js"
 import { actions, EXTERNAL_ID, KINDS, ROLE, SUBJECT } from "./users.js"
@@ -74,7 +74,11 @@ export default async page => {
 				"No open session.", ends && button("End all", () => endAll(path, one), { look: ".tiny" })),
 				section("API keys", `${page.path}/api-keys?owner_user_id=${one.id}`, key => h("div.line",
 					h("a", { href: `${page.base}/keys/${key.id}` }, userText(key.name)),
-					statusTag(key.status)), "No key of its own."),
+					statusTag(key.status)), "No key of its own.", lives && [
+					isAllowed("writeKeys")
+						&& h("a.btn.tiny", { href: `${page.base}/keys/new?owner=${one.id}` }, "New key"),
+					isAllowed("revokeKeys") && button("Revoke all", () => revokeAll(page, one), { look: ".tiny" }),
+				]),
 				one.merged_ids.length > 0 && section(
 					"Merged", `${page.path}/users/merges?user_id=${one.id}`, merge => mergeLine(page, merge), "Nobody.",
 				),
@@ -131,6 +135,13 @@ const grant = (path, one) => runAct(`${path}/link-grants`, {}, "", made => revea
 const endAll = (path, one) => confirm({
 	title: "End all sessions?", act: "End all", text: t`${one.email} is signed out everywhere, at once.`,
 	path: `${path}/sessions`, said: "All sessions have ended", after: redraw,
+})
+
+const revokeAll = (page, one) => confirm({
+	title: t`Revoke every key of ${one.email}?`, act: "Revoke all", path: `${page.path}/api-keys/revoke`,
+	text: "Calls with them fail at once. This is final.", method: "POST",
+	body: { owner_user_id: one.id, reason: "revoked in the console" },
+	said: ({ revoked }) => t`${countWords(revoked, "API key", "API keys")} revoked`, after: redraw,
 })
 
 const passwordLink = (path, one) => confirm({

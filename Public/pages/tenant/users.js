@@ -1,6 +1,6 @@
 import {
-	api, choices, confirm, createdColumn, exportFile, filterLink, formDialog, isAllowed, list,
-	lookalikeNote, noValue, personCell, queryString, runAct, STATUS, t, timeColumn, undoable, words,
+	api, choices, confirm, countWords, createdColumn, exportFile, filterLink, formDialog, goTo, isAllowed, list,
+	lookalikeNote, noValue, personCell, queryString, runAct, STATUS, t, timeColumn, toast, undoable, words,
 } from "../../lib/ui.js"
 
 const NOUN = ["user", "users"]
@@ -11,6 +11,18 @@ export const EXTERNAL_ID = ["external_id", "External id", { hint: "The user's id
 /** The providers that a person can be linked to; a password is given here. */
 export const KINDS = choices("oidc google github cognito")
 export const SUBJECT = ["subject*", "Subject", { hint: "The provider's own id of the person." }]
+
+/** How long ago the last sign-in may be, in days; or at least, where there is a minus. */
+const SEEN = [
+	["1", "In the last day"], ["30", "In the last 30 days"], ["-30", "Not for 30 days"], ["-90", "Not for 90 days"],
+	["never", "Never signed in"],
+]
+function seen(code) {
+	if (code === "never") return { never_signed_in: true }
+	// To the minute, so that the pages of a list are asked for alike.
+	const at = new Date(Math.floor((Date.now() - Math.abs(code) * 86400000) / 60000) * 60000).toISOString()
+	return Number(code) < 0 ? { last_sign_in_until: at } : { last_sign_in_since: at }
+}
 
 export default async page => {
 	const path = one => `${page.path}/users/${one.id}`
@@ -29,6 +41,7 @@ export default async page => {
 		filters: [
 			["status", "Status", "pending active suspended deleted"], ROLE,
 			["provider", "Provider", { options: [...KINDS, ...choices("password")] }],
+			["seen", "Last sign-in", { options: SEEN, asks: seen }],
 		],
 		columns: [
 			[
@@ -52,6 +65,10 @@ export default async page => {
 				all: async (some, reload) => (await import("./merge.js")).askToMerge(page, some, reload),
 			},
 			isAllowed("editUsers") && { text: "Approve", fits: isWaiting, verb: "approve" },
+			isAllowed("editUsers") && {
+				text: "Change role", fits: one => /active|pending|suspended/.test(one.status),
+				all: (some, reload) => changeRoles(page, some, reload),
+			},
 			isAllowed("suspendUsers") && {
 				text: "Suspend", fits: one => one.status === "active", verb: "suspend",
 				back: isAllowed("editUsers") && post("resume"),
@@ -68,6 +85,28 @@ export default async page => {
 		].filter(Boolean),
 	})
 }
+
+/** Each gets the same role; undone, each has its own again. */
+const changeRoles = (page, some, reload) => formDialog({
+	title: t`Role of ${countWords(some.length, ...NOUN)}`, submit: "Change role", fields: [ROLE], draft: null,
+	request: ({ role }) => [`${page.path}/users/actions`, {
+		body: { action: "set_role", role, ids: some.map(one => one.id) },
+	}],
+	done: made => {
+		if (made.kind) return goTo(`${page.base}/jobs/${made.id}`)
+		const wrong = made.items.filter(one => one.status === "failed")
+		const right = some.filter(one => !wrong.some(({ id }) => id === one.id))
+		const back = async () => {
+			const put = one => api(`${page.path}/users/${one.id}`, { method: "PATCH", body: { role: one.role } })
+			const all = await Promise.allSettled(right.map(put))
+			toast(all.every(one => one.status === "fulfilled") ? "Taken back" : "Some could not be taken back.")
+			reload()
+		}
+		undoable(wrong.length ? t`${right.length} done, ${wrong.length} not. ${wrong[0].detail ?? ""}`
+			: t`Role changed: ${countWords(right.length, ...NOUN)}`, back)
+		return reload()
+	},
+})
 
 /** Whether a person has come by the rule `approval` and is not let in yet. */
 const isWaiting = one => one.status === "pending" && one.source === "approval"
@@ -99,8 +138,16 @@ export function actions(page, one, reload) {
 			run: () => turn("suspend", t`${name} is suspended: sessions and keys are refused`, edits && "resume"),
 		},
 		edits && /active|pending|suspended/.test(status) && { text: "Delete", run: remove },
+		name && isAllowed("purgeUsers") && { text: "Erase for good", run: () => purge(page, path, name, reload) },
 	]
 }
+
+const purge = (page, path, name, reload) => confirm({
+	title: t`Erase ${name} for good?`, act: "Erase for good", type: name, path, query: { purge: true },
+	text: "All that is known of the person here is removed now: the account, its sign-ins, sessions, keys and "
+		+ "addresses. This is final.",
+	said: t`${name} is erased`, after: () => (page.id ? goTo(`${page.base}/users`) : reload()),
+})
 
 const open = (page, after) => formDialog({
 	title: "Add user", lead: "Pending until the first sign-in. No message is sent; use an invite for that.",

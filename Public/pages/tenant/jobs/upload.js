@@ -1,5 +1,5 @@
 // A file of users on its way: its beginning, and the whole to the server.
-import { currentOperator, queryString, sendRequest } from "./core.js"
+import { currentOperator, queryString, sendRequest } from "../../../lib/ui.js"
 
 let kept = null
 /**

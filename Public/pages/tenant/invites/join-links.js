@@ -2,10 +2,10 @@
 import {
 	append, confirm, createdColumn, formatNumber, formDialog, h, isAllowed, list, note, replaceContent, revealSecret,
 	STATUS, t, timeNode, userText,
-} from "../../lib/ui.js"
-import { daysFromNow } from "./invites.js"
+} from "../../../lib/ui.js"
+import { daysFromNow } from "./inviting.js"
 
-export default async page => {
+export const joinLinks = async page => {
 	const path = `${page.path}/join-links`
 	const warning = h("div")
 	append(page.body, [h("div.head",
@@ -14,7 +14,7 @@ export default async page => {
 	await list(page, {
 		path, noun: ["join link", "join links"],
 		seen: ({ items }) => replaceContent(warning, items.some(isUseless) && useless()),
-		create: ["manageInvites", "Make a link", reload => create(path, reload)],
+		create: ["manageInvites", "Make a link", reload => makeLink(path, reload)],
 		empty: {
 			title: "No join links yet",
 			text: "A join link lets many people in as members, until it ends or is used up.",
@@ -28,7 +28,7 @@ export default async page => {
 			createdColumn("Made"),
 		],
 		actions: isAllowed("manageInvites") && ((one, reload) => [
-			one.status === "active" && { text: "Revoke", run: () => revoke(path, one, reload) },
+			one.status === "active" && { text: "Revoke", run: () => end(path, one, reload) },
 		]),
 	})
 }
@@ -38,18 +38,18 @@ const isUseless = one => one.status === "active" && one.providers === 0
 const useless = () => note("warn", "alert", "Nobody can use a join link yet: there is no provider to sign in with. ",
 	h("a", { href: "/console/providers" }, "Add a provider"), " first.")
 
-const revoke = (path, one, reload) => confirm({
+const end = (path, one, reload) => confirm({
 	title: "Revoke this join link?", act: "Revoke link", path: `${path}/${one.id}/revoke`, method: "POST",
 	text: t`It stops working now. This is final; the ${formatNumber(one.uses)} who joined by it stay.`,
 	said: "The join link is revoked", after: reload,
 })
 
-const ENDS = [["7", "In 7 days"], ["1", "In 1 day"], ["30", "In 30 days"], ["90", "In 90 days"]]
+const DAYS = [["7", "In 7 days"], ["1", "In 1 day"], ["30", "In 30 days"], ["90", "In 90 days"]]
 
-const create = (path, reload) => formDialog({
+const makeLink = (path, reload) => formDialog({
 	title: "Make a join link", submit: "Make the link",
 	fields: [
-		["days", "Ends", { options: ENDS }],
+		["days", "Ends", { options: DAYS }],
 		["max_uses", "How many may join", { type: "number", value: 100, attrs: { min: 1, max: 10_000 } }],
 		["domains", "Only addresses of", { type: "lines", hint: "Domains, one a line; empty is every address." }],
 		["return_to", "Leads back to", { hint: "One of the addresses under Clients; empty is nowhere." }],

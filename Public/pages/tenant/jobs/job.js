@@ -2,8 +2,10 @@
 import {
 	append, button, buttons, confirm, dataTable, exportFile, factList, formatNumber, h, isAllowed, liveRegion, loadPart,
 	note, noValue, queryString, redraw, replaceContent, statusTag, t, timeNode, toast, userText, waitBriefly, words,
-} from "../../lib/ui.js"
-import { jobActs, jobBar, jobWords } from "./jobs.js"
+} from "../../../lib/ui.js"
+import { jobActs, jobBar, jobWords } from "./list.js"
+import { repair, sendAgain } from "./repair.js"
+import { isCorrectable, keptFile } from "./upload.js"
 
 /** So many rows are shown, and corrected, at once; the report has all. */
 const SHOWN = 100
@@ -11,7 +13,7 @@ const SHOWN = 100
 const PACE = 1000
 const RUNS = /queued|running/
 
-export default async page => {
+export const jobPage = async page => {
 	const path = `${page.path}/jobs/${page.id}`
 	const head = h("div.head")
 	const far = h("section.card")
@@ -24,7 +26,7 @@ export default async page => {
 		clearTimeout(timer)
 		const one = await page.get(path)
 		drawHead(page, head, one, look)
-		const kept = one.kind === "import" && (await import("../../lib/upload.js")).keptFile(page.base)
+		const kept = one.kind === "import" && keptFile(page.base)
 		const mine = kept?.jobs?.has(one.id) ? kept : null
 		drawProgress(page, far, one, mine)
 		if (RUNS.test(one.status)) timer = setTimeout(() => document.hidden ? later() : look().catch(tell), PACE)
@@ -66,7 +68,7 @@ function drawProgress(page, node, one, kept) {
 		one.dry_run && h("p", "Nothing was written.",
 			one.kind === "import" && !kept && " To import, choose the file again under Users, Import."),
 		one.dry_run && kept && !RUNS.test(one.status) && h("div.acts",
-			button(t`Import ${kept.file.name}`, async () => (await import("./repair.js")).send(page, kept, {}),
+			button(t`Import ${kept.file.name}`, () => sendAgain(page, kept, {}),
 				{ look: ".primary" }),
 			h("a.btn", { href: `${page.base}/users/import` }, "Change how it is read")),
 		factList([
@@ -90,12 +92,12 @@ async function drawRows(page, node, path, one, kept) {
 	const count = one.progress.failed + one.kept
 	const heading = h("h2", "Rows that were not done")
 	if (!rows.length) return replaceContent(node, heading, noValue("Every row was done."))
-	const isMended = kept && failed.length && (await import("../../lib/upload.js")).isCorrectable(kept)
+	const isMended = kept && failed.length && isCorrectable(kept)
 	return replaceContent(node,
 		h("div.head", heading, button("These as CSV", () =>
 			exportFile(`${path}/report${queryString({ status: "failed" })}`, ["row", "rows"]),
 		{ icon: "save", look: ".tiny" })),
-		isMended ? await (await import("./repair.js")).repair(page, kept, one, failed)
+		isMended ? await repair(page, kept, one, failed)
 			: dataTable("Rows that were not done", ["Row", "Result", "Why"], rows.map(row => [
 				formatNumber(row.row), [statusTag(row.status), row.code && h("code.sub", row.code)],
 				userText(row.detail ?? ""),
@@ -128,4 +130,4 @@ async function drawMails(page, node, one) {
 }
 
 const save = async (page, one) =>
-	(await import("../../lib/file.js")).default(`${page.path}/jobs/${one.id}/report`, ["row", "rows"])
+	(await import("../../../lib/file.js")).default(`${page.path}/jobs/${one.id}/report`, ["row", "rows"])

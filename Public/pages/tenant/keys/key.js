@@ -1,11 +1,11 @@
-import { bars } from "../../lib/chart.js"
+import { bars } from "../../../lib/chart.js"
 import {
-	ago, append, button, buttons, card, factList, formatNumber, formDialog, h, isAllowed, loadPart, note, noValue,
-	query, redraw, replaceContent, statusTag, t, timeNode, userText, waitBriefly,
-} from "../../lib/ui.js"
-import { BOUNDS, isIdle, keyActions, oldOf } from "./keys.js"
+	ago, append, button, buttons, card, factList, formatNumber, formDialog, h, isAllowed, loadPart, mayHere, note,
+	noValue, query, redraw, replaceContent, statusTag, t, timeNode, userText, waitBriefly,
+} from "../../../lib/ui.js"
+import { BOUNDS, isIdle, keyActions, oldOf } from "./list.js"
 
-export default async page => {
+export const keyPage = async page => {
 	const path = `${page.path}/api-keys/${page.id}`
 	const uses = h("div")
 	const one = await page.get(path)
@@ -27,7 +27,7 @@ export default async page => {
 			h("code.muted", `${one.prefix}…${one.last4}`),
 		),
 			h(
-				"div.acts", lives && isAllowed("writeKeys") && button("Edit", () => edit(page, one)),
+				"div.acts", lives && mayHere(page, "writeKeys") && button("Edit", () => edit(page, one)),
 				buttons(acts),
 			)),
 		previous && note("warn", "alert", "The old secret ", h(
@@ -42,12 +42,8 @@ export default async page => {
 			], ["Last used", timeNode(one.last_used_at)], one.last_used_ip
 				&& ["From", h("code", one.last_used_ip)],
 				["Expires", timeNode(one.expires_at)], ["Created", timeNode(one.created_at)],
-				[
-					"Owner",
-					one.owner?.type === "user"
-						? h("a", { href: `${page.base}/users/${one.owner.id}` }, "A user")
-						: "The tenant",
-				],
+				["Owner", one.owner?.type === "user" ? owner(page, one.owner.id)
+					: page.tenant ? "The tenant" : "The platform"],
 				one.revoked_at && ["Revoked", timeNode(one.revoked_at)],
 				one.revocation_reason && ["Because", userText(one.revocation_reason)],
 				one.note && ["Note", userText(one.note)], ["Id", h("code", one.id)],
@@ -74,12 +70,23 @@ export default async page => {
 			t`${all} in 30 days; at most ${most} in a day. Days begin at midnight UTC.`))))
 }
 
+/** Of a user's key: the user, whose name comes when it is known. */
+function owner(page, id) {
+	const link = h("a", { href: `${page.base}/users/${id}` }, "A user")
+	page.get(`${page.path}/users/${id}`).then(one => replaceContent(link, userText(one.email ?? one.name)), () => {})
+	return link
+}
+
 const edit = (page, one) => formDialog({
 	title: t`Edit ${one.name}`, lead: "The secret stays the same. Take away what it does not need.", edits: one,
 	fields: [
 		["name*", "Name"],
 		["scopes*", "Scopes", { type: "lines" }],
+		["expires_at", "Expires", { type: "day", hint: "At the end of that day; empty is never." }],
 		...BOUNDS,
 	],
 	path: `${page.path}/api-keys/${one.id}`, after: redraw,
+	// Without a number it has no limit of its own.
+	body: ({ rate_limit: rate, ...values }) =>
+		(rate ? { ...values, rate_limit: rate.per_minute ? rate : null } : values),
 })

@@ -1,14 +1,18 @@
-import { form } from "../../lib/form.js"
+import { form } from "../../../lib/form.js"
 import {
-	append, button, card, choices, h, isAllowed, leaveFor, note, query, showState, t, translate, userText,
-} from "../../lib/ui.js"
-import { BOUNDS, showSecret } from "./keys.js"
+	append, button, choices, h, leaveFor, mayHere, note, query, showState, t, translate, userText,
+} from "../../../lib/ui.js"
+import { BOUNDS, showSecret } from "./list.js"
 
 const NOUNS = {
 	"users:write": "users", users: "users and decisions", policy: "policy and domains", "api-keys": "API keys",
 	cors: "origins", audit: "the audit log", hooks: "about a sign-up, as a hook", keys: "API keys",
+	mail: "mail that came back",
 }
-const VERBS = { read: "Read", write: "Change", signup: "Ask", verify: "Verify" }
+const VERBS = { read: "Read", write: "Change", signup: "Ask", verify: "Verify", bounces: "Report" }
+/** What only a key of the platform can do everywhere. */
+const PLATFORM = { Platform: "tenants:read tenants:write providers:read providers:write operators:read operators:write "
+	+ "mail:bounces" }
 const GROUPS = { People: "users:read users:write invites:read invites:write", "Sign-up": "hooks:signup "
 	+ "policy:read policy:write",
 	"Keys and origins": "keys:verify api-keys:read api-keys:write cors:read cors:write",
@@ -21,10 +25,12 @@ const PRESETS = {
 	"Sign-up hook": "hooks:signup", "Verify keys": "keys:verify",
 	"Read only": "users:read invites:read api-keys:read cors:read audit:read",
 }
-const DAYS = [["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["", "Never"]]
+const DAYS = [
+	["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["day", "At the end of a day"], ["", "Never"],
+]
 
-export default async page => {
-	if (!isAllowed("writeKeys")) {
+export const newKey = async page => {
+	if (!mayHere(page, "writeKeys")) {
 		return showState(page.body, "forbidden", {
 			title: "You may not create API keys",
 			text: "Your role lacks the right writeKeys; owners, admins and developers have it.",
@@ -33,7 +39,8 @@ export default async page => {
 	}
 	const asked = query()
 	const isFilled = Boolean(asked.name || asked.scopes)
-	const policy = await page.get(`${page.path}/policy`).catch(() => null)
+	const policy = page.tenant && await page.get(`${page.path}/policy`).catch(() => null)
+	const owner = asked.owner && await page.get(`${page.path}/users/${asked.owner}`)
 	const own = (policy?.scope_catalogue ?? []).map(scope => [scope, userText(scope)])
 	const wanted = asked.scopes?.split(/[ ,]+/) ?? []
 	const built = form([
@@ -45,16 +52,20 @@ export default async page => {
 				type: "checks", value: wanted,
 				options: [
 					...(own.length ? [["This tenant's own"], ...own] : []),
-					...Object.entries(GROUPS).flatMap(([title, codes]) => [[title], ...codes.split(" ").map(option)]),
+					...Object.entries({ ...GROUPS, ...!page.tenant && PLATFORM })
+						.flatMap(([title, codes]) => [[title], ...codes.split(" ").map(option)]),
 				],
 			},
 		],
 		["days", "Expires after", { options: DAYS }],
+		["expires_at*", "Last day", { type: "day", when: ({ days }) => days === "day" }],
 		...BOUNDS,
 	], {
 		submit: "Create key", start: asked, cancel: () => leaveFor(`${page.base}/keys`),
 		draft: isFilled ? null : "new key",
-		request: values => [`${page.path}/api-keys`, { body: body(values) }],
+		request: values => [`${page.path}/api-keys`, {
+			body: owner ? { ...body(values), owner: { type: "user", id: owner.id } } : body(values),
+		}],
 		done: made => {
 			leaveFor(`${page.base}/keys/${made.id}`)
 			showSecret(page, made)
@@ -69,7 +80,8 @@ export default async page => {
 	append(page.body, [
 		isFilled
 			&& note("warn", "alert", "A link filled in this form. Read what it asks for before you create the key."),
-		h("div.head", h("h1", "Create API key")),
+		h("div.head", h("div", h("h1", "Create API key"),
+			owner && h("p.lead", "It belongs to this user and ends with the account: ", userText(owner.email)))),
 		h("div.two", h("section.card", built)),
 	])
 	page.onLeave(built.isEdited)
@@ -78,6 +90,6 @@ export default async page => {
 
 // Rounded to the minute, so that what is shown is what is sent.
 function body({ days, ...values }) {
-	const end = days && Math.ceil((Date.now() + days * 86400000) / 60000) * 60000
+	const end = Number(days) && Math.ceil((Date.now() + days * 86400000) / 60000) * 60000
 	return end ? { ...values, expires_at: new Date(end).toISOString() } : values
 }

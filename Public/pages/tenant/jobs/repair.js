@@ -1,9 +1,9 @@
 // Rows of a CSV that were not done: corrected here, put back into the file that the tab still has, and sent again.
-import { button, dataTable, formatNumber, goTo, h, t, toast, userText } from "../../lib/ui.js"
-import { cellsOf, keepFile, rowsOfFile, sendFile, withRows } from "../../lib/upload.js"
+import { button, dataTable, formatNumber, goTo, h, t, toast, userText } from "../../../lib/ui.js"
+import { cellsOf, keepFile, rowsOfFile, sendFile, withRows } from "./upload.js"
 
 /** Sends the file, or with `rows` [number, …] those of it alone; then the page of the job. */
-export async function send(page, kept, { isTry, rows = null, file = kept.file }) {
+export async function sendAgain(page, kept, { isTry, rows = null, file = kept.file }) {
 	const { format, on_conflict, options } = kept
 	const asked = { format, on_conflict, dry_run: isTry || null }
 	try {
@@ -45,7 +45,7 @@ export async function repair(page, kept, job, failed) {
 		}
 		page.onLeave(null)
 		const { whole, part } = withRows(kept.file, found, changed)
-		return send(page, { ...kept, file: whole }, { isTry: job.dry_run, rows: [...changed.keys()], file: part })
+		return sendAgain(page, { ...kept, file: whole }, { isTry: job.dry_run, rows: [...changed.keys()], file: part })
 	}
 	return [
 		dataTable("Rows that were not done", ["Row", "Why", ...columns.map(({ name }) => userText(name))], lines),

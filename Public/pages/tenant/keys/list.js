@@ -1,0 +1,122 @@
+import {
+	ago, confirm, createdColumn, formDialog, h, icon, isAllowed, list, mayHere, revealSecret, statusTag, t, tickField,
+	timeColumn, translate, userText,
+} from "../../../lib/ui.js"
+
+const GRACE = [
+	["3600", "1 hour"], ["0", "None: cut at once"], ["900", "15 minutes"], ["86400", "24 hours"], ["604800", "7 days"],
+]
+/** The limits and descriptions of a key, in the forms. */
+export const BOUNDS = [
+	[
+		"allowed_ips", "Only from these addresses",
+		{ type: "lines", hint: "Addresses or CIDR ranges, one a line; empty is anywhere." },
+	],
+	["allowed_origins", "Only from these browser origins", { type: "lines", hint: "One a line; empty is every one." }],
+	["rate_limit.per_minute", "Most calls a minute",
+		{ type: "number", attrs: { min: 1 }, hint: "Empty is as the server is set." }],
+	["note", "Note", { type: "textarea" }],
+]
+/** The secret before the last rotation, while it works. */
+export const oldOf = one => one.status === "grace" && one.previous
+export const isIdle = one =>
+	one.status === "active" && Date.now() - Date.parse(one.last_used_at ?? one.created_at) > 90 * 86400000
+
+export const showSecret = (page, made) => revealSecret({
+	title: t`Key of ${made.name}`, secret: made.key, name: "GATEHOUSE_KEY",
+	call: `/tenants${page.tenant ? `/${page.tenant.slug}/users` : ""}`,
+})
+
+export const keyList = async page => {
+	const path = `${page.path}/api-keys`
+	const create = () =>
+		mayHere(page, "writeKeys")
+			&& h("a.btn.primary", { href: `${page.base}/keys/new`, "data-new": "" }, icon("plus"), "Create key")
+	await list(page, {
+		...!page.tenant && {
+			title: "Platform API keys", lead: "Keys that are no tenant's: what they may, they may in every tenant.",
+		},
+		path, noun: ["API key", "API keys"], search: "Search by name", create,
+		empty: { title: "No keys cut yet", text: "A key lets a machine call the API with just the rights you choose." },
+		filters: [["status", "Status", "active grace revoked expired"],
+			["environment", "Environment", "live test"]],
+		columns: [
+			[
+				"Name",
+				one =>
+					[
+						h("a.main", { href: `${page.base}/keys/${one.id}` }, userText(one.name)),
+						h("code.sub", `${one.prefix}…${one.last4}`),
+					],
+			],
+			[
+				"Status",
+				one =>
+					[
+						statusTag(one.status),
+						oldOf(one) && h("span.sub", t`old secret ends ${ago(one.previous.until)}`),
+						isIdle(one) && h("span.sub", "unused for 90 days"),
+					],
+				{ state: true },
+			],
+			["Scopes", scopesOf],
+			timeColumn("Last used", "last_used_at"),
+			timeColumn("Expires", "expires_at"),
+			createdColumn(),
+		],
+		actions: (one, reload) => keyActions(page, one, reload),
+		bulk: page.tenant && isAllowed("revokeKeys") && [{
+			text: "Revoke", fits: isAlive, asks: "Calls with them fail at once. This is final.",
+			verb: "revoke", more: BECAUSE.body,
+		}],
+	})
+}
+
+const isAlive = one => one.status !== "revoked" && one.status !== "expired"
+const scopesOf = ({ scopes }) => h("span.small", h(
+	"code", { title: t`${scopes.join(" ")}` }, scopes.slice(0, 2).join(", "),
+),
+	scopes.length > 2 && t` and ${scopes.length - 2} more`)
+
+export function keyActions(page, one, reload) {
+	const path = `${page.path}/api-keys/${one.id}`
+	if (!isAlive(one)) return []
+	return [
+		mayHere(page, "writeKeys") && { text: "Rotate", run: () => rotate(page, path, one, reload) },
+		mayHere(page, "revokeKeys") && { text: "Revoke", run: () => revoke(path, one, reload) },
+		one.previous && mayHere(page, "writeKeys") && { text: "Cut old", run: () => cut(path, one, reload) },
+		one.previous && mayHere(page, "writeKeys") && { text: "Roll back", run: () => rollBack(path, one, reload) },
+	]
+}
+
+/** When a secret was used last, as a sentence. */
+const lastUse = at => (at ? t`It was last used ${ago(at)}.` : translate("It was never used."))
+
+const cut = (path, one, reload) => confirm({
+	title: t`Cut the old secret of ${one.name}?`, act: "Cut old secret", path: `${path}/cut`, method: "POST",
+	text: t`Calls with …${one.previous.last4} fail at once. ${lastUse(one.previous.last_used_at)} This is final.`,
+	said: "The old secret has ended", after: reload,
+})
+
+const rollBack = (path, { name, last4, previous }, reload) => confirm({
+	title: t`Roll ${name} back?`, act: "Roll back", keep: "Keep the new secret", path: `${path}/rollback`,
+	method: "POST",
+	text: t`Calls with the new secret …${last4} fail at once; the old one …${previous.last4} works on. This is final.`,
+	said: "The old secret is the only one again", after: reload,
+})
+
+const BECAUSE = { body: { reason: "revoked in the console" } }
+const revoke = (path, one, reload) => confirm({
+	title: t`Revoke ${one.name}?`, act: "Revoke key",
+	text: t`Calls with it fail at once. ${lastUse(one.last_used_at)} This is final.`,
+	fields: [tickField("made_by", "Also every key that it made, and those that they made")],
+	path: `${path}/revoke`, method: "POST", ...BECAUSE, said: t`${one.name} is revoked`, after: reload,
+})
+
+const rotate = (page, path, one, reload) => formDialog({
+	title: t`Rotate ${one.name}`, submit: "Rotate",
+	lead: "A new secret now; the old one works on for the grace you choose.",
+	fields: [["grace_seconds", "Grace of the old secret", { options: GRACE }]],
+	request: values => [`${path}/rotate`, { body: { grace_seconds: Number(values.grace_seconds) } }],
+	done: made => (reload(), showSecret(page, made)),
+})
