@@ -715,10 +715,7 @@ export default {
 	"Added": "Hinzugefügt",
 	"Test": "Prüfen",
 	"Edit": "Bearbeiten",
-	"Its address; of a Cognito pool the pool's id. Google and GitHub need none.":
-		"Seine Adresse; bei einem Cognito-Pool dessen ID. Google und GitHub brauchen keine.",
 	"Client id": "Client-ID",
-	"Not for Cognito.": "Nicht bei Cognito.",
 	"Client secret": "Client-Geheimnis",
 	"Stored, never shown. Where there is one, empty keeps it.":
 		"Wird aufbewahrt, nie gezeigt. Leer behält das vorhandene.",
@@ -928,7 +925,6 @@ export default {
 	"{} addresses are more than 1,000: invite them in parts.":
 		"{} Adressen sind mehr als 1.000: laden Sie in Teilen ein.",
 	"Email addresses": "E-Mail-Adressen",
-	"One a line; up to 1,000.": "Je Zeile eine; bis zu 1.000.",
 	"Delivery": "Zustellung",
 	"By mail where it is set up, else a link": "Per E-Mail, wo sie eingerichtet ist, sonst ein Link",
 	"By mail": "Per E-Mail",
@@ -962,7 +958,6 @@ export default {
 	"{} rows, which were changed since": "{} Zeilen, die seither geändert wurden",
 	"Undo ends": "Zurücknehmen bis",
 	"Rows that were not done": "Nicht erledigte Zeilen",
-	"Nothing went wrong.": "Nichts ging schief.",
 	"Row": "Zeile",
 	"Rows are counted without a header. Correct these in your file and import it again: who is here stays.":
 		"Gezählt ohne Kopfzeile. Berichtigen Sie diese in Ihrer Datei, und importieren Sie sie noch einmal: wer da ist, bleibt.",
@@ -1902,4 +1897,94 @@ export default {
 		"Ein PNG von höchstens 1024 mal 1024 Pixeln oder ein SVG aus einfachen Formen; bis 20 kB.",
 	"Appearance name": "Name auf den Seiten",
 	"Appearance accent": "Farbe der Knöpfe",
+	"Platform keys": "Schlüssel der Plattform",
+	"Platform origins": "Ursprünge der Plattform",
+	"The invite of this address": "Die Einladung dieser Adresse",
+	"Calls that it signs are refused at once. This is final.":
+		"Damit unterschriebene Aufrufe werden sofort abgewiesen. Das ist endgültig.",
+	"For AWS Signature Version 4. To rotate: make one, put it in place, then remove the old one.":
+		"Für AWS Signature Version 4. Zum Erneuern: einen neuen anlegen, einsetzen, dann den alten entfernen.",
+	"From this machine alone": "Nur von diesem Rechner",
+	"Hook calls without a credential": "Hook-Aufrufe ohne Zugang",
+	"Hook credential": "Hook-Zugang",
+	"Hook credentials": "Hook-Zugänge",
+	"Hook credentials of {}": "Hook-Zugänge von {}",
+	"Its address, such as https://sign-in.example.com.": "Seine Adresse, etwa https://sign-in.example.com.",
+	"Let in": "Zulassen",
+	"None yet.": "Noch keine.",
+	"Okta": "Okta",
+	"Pool": "Pool",
+	"Providers behind the pool": "Anbieter hinter dem Pool",
+	"Refuse providers behind it that are not listed": "Anbieter dahinter abweisen, die nicht auf der Liste stehen",
+	"Tenants of its clients": "Mandanten seiner Clients",
+	"The pool's id, such as eu-central-1_aBc123.": "Die ID des Pools, etwa eu-central-1_aBc123.",
+	"The secret of the access key {}. It is shown only now.":
+		"Das Geheimnis des Zugangsschlüssels {}. Es ist nur jetzt zu sehen.",
+	"Users whom the pool's administrator makes": "Benutzer, die der Verwalter des Pools anlegt",
+	"Addresses at names below it count too": "Adressen unter Namen darunter zählen auch",
+	"{} is still here, as you sent it last. Choose another to begin anew.":
+		"{} ist noch da, wie Sie sie zuletzt geschickt haben. Wählen Sie eine andere, um neu zu beginnen.",
+	"Preview": "Vorschau",
+	"{} of {} would be invited": "{} von {} würden eingeladen",
+	"Add a provider": "Anbieter hinzufügen",
+	"Nobody can use a join link yet: there is no provider to sign in with. ":
+		"Noch kann niemand einen Beitrittslink benutzen: es gibt keinen Anbieter zum Anmelden. ",
+	"Change how it is read": "Ändern, wie sie gelesen wird",
+	"Every row was done.": "Jede Zeile ist erledigt.",
+	"Import {}": "{} importieren",
+	"Mails: {} sent, {} on their way, {} refused or bounced.":
+		"E-Mails: {} geschickt, {} unterwegs, {} abgewiesen oder zurückgekommen.",
+	"Resend these": "Diese noch einmal schicken",
+	"See the invites": "Die Einladungen ansehen",
+	"See these": "Diese ansehen",
+	"Send these mails again?": "Diese E-Mails noch einmal schicken?",
+	"These as CSV": "Diese als CSV",
+	"They are sent again": "Sie werden noch einmal geschickt",
+	"Import these again": "Diese noch einmal importieren",
+	"Try these again": "Diese noch einmal ausprobieren",
+	"{} of row {}": "{} der Zeile {}",
+	"At the end of that day; empty is never.": "Am Ende dieses Tages; leer ist nie.",
+	"The platform": "Die Plattform",
+	"Empty is as the server is set.": "Leer ist, wie der Server eingestellt ist.",
+	"Keys that are no tenant's: what they may, they may in every tenant.":
+		"Schlüssel, die keinem Mandanten gehören: was sie dürfen, dürfen sie in jedem Mandanten.",
+	"Most calls a minute": "Höchstens Aufrufe je Minute",
+	"Platform API keys": "API-Schlüssel der Plattform",
+	"At the end of a day": "Am Ende eines Tages",
+	"It belongs to this user and ends with the account: ": "Er gehört diesem Benutzer und endet mit dem Konto: ",
+	"Last day": "Letzter Tag",
+	"Report": "Bericht",
+	"They may call for every tenant, and what is no tenant's.":
+		"Sie dürfen für jeden Mandanten aufrufen, und was keinem gehört.",
+	"All of its users, invites, keys and rules are removed now. This is final.":
+		"Alle seine Benutzer, Einladungen, Schlüssel und Regeln werden jetzt entfernt. Das ist endgültig.",
+	"Erase tenant": "Mandanten endgültig löschen",
+	"Erase {} for good?": "{} endgültig löschen?",
+	"Revoke every key": "Jeden Schlüssel widerrufen",
+	"Revoke every key of {}?": "Jeden Schlüssel von {} widerrufen?",
+	"What is known of this tenant and its people is removed now, but for the audit log.":
+		"Was über diesen Mandanten und seine Leute bekannt ist, wird jetzt entfernt, bis auf das Protokoll.",
+	"Where keys got out and nobody knows which, all of them end at once.":
+		"Wo Schlüssel nach außen gelangt sind und niemand weiß, welche, enden alle auf einmal.",
+	"{} is erased": "{} ist endgültig gelöscht",
+	"{} revoked": "{} widerrufen",
+	"New key": "Neuer Schlüssel",
+	"Revoke all": "Alle widerrufen",
+	"All that is known of the person here is removed now: the account, its sign-ins, sessions, keys and addresses. This is final.":
+		"Alles, was hier über die Person bekannt ist, wird jetzt entfernt: das Konto, seine Anmeldungen, Sitzungen, Schlüssel und Adressen. Das ist endgültig.",
+	"In the last 30 days": "In den letzten 30 Tagen",
+	"In the last day": "Am letzten Tag",
+	"Never signed in": "Nie angemeldet",
+	"Not for 30 days": "Seit 30 Tagen nicht",
+	"Not for 90 days": "Seit 90 Tagen nicht",
+	"Role changed: {}": "Rolle geändert: {}",
+	"Some could not be taken back.": "Einiges ließ sich nicht zurücknehmen.",
+	"Any last sign-in": "Jede letzte Anmeldung",
+	"Only where discovery does not find them, one a line: token_endpoint = https://…":
+		"Nur was die Discovery nicht findet, je Zeile eines: token_endpoint = https://…",
+	"A client's id = a tenant's slug, one a line.": "ID eines Clients = Kürzel eines Mandanten, je Zeile eines.",
+	"As JSON: [{\"name\": \"Okta\", \"kind\": \"oidc\", \"issuer\": \"https://…\", \"email_trust\": \"none\", \"domains\": []}]":
+		"Als JSON: [{\"name\": \"Okta\", \"kind\": \"oidc\", \"issuer\": \"https://…\", \"email_trust\": \"none\", \"domains\": []}]",
+	"One a line; up to 1,000. A role may follow: ann@acme.example manager.":
+		"Je Zeile eine; bis zu 1.000. Eine Rolle darf folgen: ann@acme.example manager.",
 }

@@ -65,7 +65,7 @@ const FIELDS = [
 	}],
 	["client_tenants", "Tenants of its clients",
 		{ type: "pairs", hint: "A client's id = a tenant's slug, one a line." }],
-	["upstreams", "Providers behind the pool", { type: "json", when: isPool, hint: "As JSON: "
+	["upstreams", "Providers behind the pool", { type: "json", when: isPool, hint: 'As JSON: '
 		+ '[{"name": "Okta", "kind": "oidc", "issuer": "https://…", "email_trust": "none", "domains": []}]' }],
 	["strict_upstreams", "Refuse providers behind it that are not listed", { type: "check", when: isPool }],
 	["admin_create", "Users whom the pool's administrator makes",

@@ -9,8 +9,8 @@ QUOTED = r'"(?:[^"\\\n]|\\.)*"'
 JOINED = re.compile(rf"{QUOTED}(?:\s*\+\s*{QUOTED})*")
 SENTENCE = re.compile(r"\bt`")
 # What looks like a sentence and is code, a selector, a header, or the name of a key.
-NO_WORDS = re.compile(r"[A-Z0-9_]+|.*[\[\]=>#].*|\.[a-z].*|[A-Z]\w+Error|  -H .*|[a-z]+(, [a-z]+)+|Authorization: .*"
-                      "|Gatehouse|Tab|Escape|Enter|East|Ctrl K|⌘ K|J, K|Shift N")
+NO_WORDS = re.compile(r"[A-Z0-9_]+|(?!.* .* .* ).*[\[\]=>#].*|\.[a-z].*|[A-Z]\w+Error|  -H .*|[a-z]+(, [a-z]+)+|Authorization: .*"
+                      "|input, select, .*|Gatehouse|Tab|Escape|Enter|East|Ctrl K|⌘ K|J, K|Shift N")
 
 
 def catalogue(language):

@@ -56,7 +56,7 @@ const inviting = (path, reload, email) => formDialog({
 			"emails*", "Email addresses",
 			{
 				type: "lines", value: email, named: true, also: ["email", "invites"],
-				hint: ["One a line; up to 1,000.", " A role may follow: ann@acme.example manager."],
+				hint: "One a line; up to 1,000. A role may follow: ann@acme.example manager.",
 			},
 		],
 		ROLE,
