@@ -1987,4 +1987,6 @@ export default {
 		"Als JSON: [{\"name\": \"Okta\", \"kind\": \"oidc\", \"issuer\": \"https://…\", \"email_trust\": \"none\", \"domains\": []}]",
 	"One a line; up to 1,000. A role may follow: ann@acme.example manager.":
 		"Je Zeile eine; bis zu 1.000. Eine Rolle darf folgen: ann@acme.example manager.",
+	"{} has the role {}": "{} hat die Rolle {}",
+	"Role: {}": "Rolle: {}",
 }

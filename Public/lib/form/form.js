@@ -35,7 +35,7 @@ export function form(fields, {
 	const about = h("div")
 	const back = h("div")
 	const giveUp = () => (forget(), cancel())
-	const node = h("form", { noValidate: true, onsubmit }, back, rows.map(one => one.node), trouble, about,
+	const node = h("form", { noValidate: true, onsubmit, onkeydown }, back, rows.map(one => one.node), trouble, about,
 		h("div.acts", cancel && button("Cancel", giveUp, { "data-cancel": "" }), last))
 	const fit = () => {
 		for (const one of rows) one.node.hidden = one.field.when?.({ ...edited, ...collect() }) === false
@@ -56,6 +56,11 @@ export function form(fields, {
 	function forget() {
 		kept?.end()
 		replaceContent(back)
+	}
+
+	/** From a field of several lines, Enter alone does not send. */
+	function onkeydown(event) {
+		if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) node.requestSubmit()
 	}
 
 	async function onsubmit(event) {

@@ -7,12 +7,13 @@ import {
 
 export default async page => {
 	const path = `${page.path}/cors-origins`
+	const test = tester(page)
 	await list(page, {
 		...!page.tenant && {
 			title: "Platform origins", lead: "They may call for every tenant, and what is no tenant's.",
 		},
 		path, noun: ["origin", "origins"], search: "Search origins",
-		create: [page.tenant ? "writeOrigins" : "writePlatformOrigins", "Add origin", reload => open(path, reload)],
+		create: [page.tenant ? "writeOrigins" : "writePlatformOrigins", "Add origin", reload => open(path, reload, test.run)],
 		empty: {
 			title: "No origin is allowed",
 			text: "Browsers of other sites are kept out. Add the origin of your web app to let it call.",
@@ -28,7 +29,7 @@ export default async page => {
 	})
 	if (page.isGone) return
 	const refused = h("div", button("Show what was refused lately", () => drawRefused(refused, path), {}))
-	append(page.body, [page.tenant && isAllowed("readOrigins") && refused, tester(page)])
+	append(page.body, [page.tenant && isAllowed("readOrigins") && refused, test.node])
 }
 
 const drawRefused = (node, path) => loadPart(node, async () => {
@@ -69,7 +70,8 @@ async function remove(path, one, reload) {
 	})
 }
 
-const open = (path, reload) => formDialog({
+/** `test(origin)` shows what the browser gets from now on. */
+const open = (path, reload, test) => formDialog({
 	title: "Add origin",
 	fields: [
 		[
@@ -94,6 +96,7 @@ const open = (path, reload) => formDialog({
 			{ stay: changed },
 		)
 		reload()
+		test(made.origin)
 	},
 })
 
@@ -117,7 +120,11 @@ function tester(page) {
 				headers("Response", said.response?.headers)))
 		},
 	})
-	return h("div.two.gap", card("Try an origin", built), card("What the browser gets", result))
+	const run = origin => {
+		built.elements.origin.value = origin
+		built.requestSubmit()
+	}
+	return { run, node: h("div.two.gap", card("Try an origin", built), card("What the browser gets", result)) }
 }
 
 function headers(title, values) {

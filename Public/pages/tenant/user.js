@@ -1,10 +1,25 @@
 import {
-	actionWords, ago, append, button, buttons, card, confirm, countWords, factList, formatDay, formDialog, h,
+	actionWords, ago, api, append, button, buttons, card, confirm, countWords, factList, formatDay, formDialog, h, icon,
 	isAllowed, loadPart, lookalikeNote, note, noValue, personCell, redraw, replaceContent, restorableUntil,
 	revealSecret, runAct, statusTag, t, tickField, timeNode, undoable, userText, waitBriefly, words,
 } from "../../lib/ui.js"
 import { mergeLine } from "./merge.js"
-import { actions, EXTERNAL_ID, KINDS, ROLE, SUBJECT } from "./users.js"
+import { actions, EXTERNAL_ID, KINDS, ROLE, ROLES, SUBJECT } from "./users.js"
+
+/** The role, and the others to choose from; a choice counts at once and can be taken back. */
+function roleMenu(path, one) {
+	const put = role => api(path, { method: "PATCH", body: { role } })
+	const acts = ROLES.filter(([role]) => role !== one.role).map(([role, text]) => ({
+		text, run: () => runAct(path, {
+			method: "PATCH", body: { role }, back: () => put(one.role).then(redraw),
+		}, t`${one.email} has the role ${text}`, redraw),
+	}))
+	const open = async () => (await import("../../lib/menu.js")).open(more, acts, one.email)
+	const more = button([words(one.role), " ", icon("down")], open, {
+		look: ".tiny", "aria-label": t`Role: ${words(one.role)}`, "aria-haspopup": "menu", "aria-expanded": "false",
+	})
+	return h("div.row-acts", more)
+}
 
 export default async page => {
 	const path = `${page.path}/users/${page.id}`
@@ -36,7 +51,7 @@ export default async page => {
 		h("div.two",
 			h("div.stack-gap", card("Profile", factList([
 				["Email", userText(one.email)], ["Verified", timeNode(one.email_verified_at, "not verified")],
-				["Role", words(one.role)],
+				["Role", edits ? roleMenu(path, one) : words(one.role)],
 				["Came in by", words(one.source)], ["Last sign-in", timeNode(one.last_sign_in_at)],
 				["Created", timeNode(one.created_at)], ["Kept although unused", words(one.keep ? "yes" : "no")],
 				[

@@ -1,0 +1,284 @@
+"""What operators do most, by mouse and by keyboard, with the steps and the requests that it costs.
+
+A step is a click, a choice from a menu of the browser, or a chord that acts. Pointing is none: neither the mouse's way nor the
+focus's (Tab, arrows, J and K). Typing and pasting is none either.
+"""
+import re
+import uuid
+
+from console import Console, FreshServer
+from playwright.sync_api import expect
+
+
+class Hand:
+    """An operator at work; `end` fails where the task took more steps or requests than it may."""
+
+    def __init__(self, console, start="/console/"):
+        self.console = console
+        self.page = console.go(start)
+        console.idle()
+        console.requests.clear()
+        self.steps = []
+
+    def click(self, where):
+        self.steps.append("click")
+        where.click()
+
+    def choose(self, select, option):
+        self.steps.append("choose")
+        select.select_option(option)
+
+    def press(self, chord):
+        self.steps.append(chord)
+        self.page.keyboard.press(chord)
+
+    def reach(self, where, key="Tab"):
+        """Moves the focus."""
+        expect(where).to_be_visible()
+        for _ in range(80):
+            if where.evaluate("(one) => one === document.activeElement"):
+                return
+            self.page.keyboard.press(key)
+        raise AssertionError(f"{where} is not reached by {key}")
+
+    def type(self, text):
+        self.page.keyboard.type(text)
+
+    def paste(self, text):
+        self.page.keyboard.insert_text(text)
+
+    def find(self, text, by, first=None):
+        """Opens what the palette finds first, or the entry that holds `first`."""
+        if by == "mouse":
+            self.click(self.page.locator(".finder"))
+        else:
+            self.press("Control+k")
+        # Its code comes with the first use.
+        expect(self.page.locator(".palette input")).to_be_focused()
+        self.paste(text)
+        entry = self.page.get_by_role("option", name=re.compile(re.escape(first or text), re.I)).first
+        expect(entry).to_be_visible()
+        if by == "mouse":
+            return self.click(entry)
+        while entry.get_attribute("aria-selected") != "true":
+            self.page.keyboard.press("ArrowDown")
+        return self.press("Enter")
+
+    def act(self, where, by):
+        """A button, by either."""
+        if by == "mouse":
+            self.click(where)
+        else:
+            self.reach(where)
+            self.press("Enter")
+
+    def end(self, steps, requests):
+        self.console.idle()
+        asked = [f"{one.method} {one.url.split('/v1')[1]}" for one in self.console.requests if "/v1/" in one.url]
+        print(f"{len(self.steps)} steps ({' '.join(self.steps)}), {len(asked)} requests")
+        assert len(self.steps) <= steps, self.steps
+        assert len(asked) <= requests, asked
+
+
+def both(task):
+    """Runs the task by mouse and by keyboard."""
+    def run(console):
+        for by in ("mouse", "keyboard"):
+            task(console, by)
+    run.__name__, run.__doc__ = task.__name__, task.__doc__
+    return run
+
+
+def with_users(console, number=1):
+    one = console.tenant()
+    word = uuid.uuid4().hex[:8]
+    people = [console.api("POST", f"/tenants/{one['id']}/users", {"email": f"{word}{at}@acme.example"}) for at in range(number)]
+    for at, person in enumerate(people):
+        console.api("POST", "/hooks/pre-signup", {
+            "provider": "google", "subject": f"{word}{at}", "email": person["email"], "email_verified": True, "tenant": one["slug"]})
+    return one, people
+
+
+@both
+def test_01_the_first_owner_sets_up_the_server(console, by):
+    with FreshServer() as server:
+        fresh = Console(server, console.browser)
+        try:
+            hand = Hand(fresh, f"/console/setup#token={server.token}")
+            page = hand.page
+            for label, text in (("Email", "ada@acme.example"), ("Your name", "Ada"), ("Password", "a long enough passphrase")):
+                field = page.get_by_label(label, exact=True)
+                if field.count():
+                    hand.click(field) if by == "mouse" else hand.reach(field)
+                    hand.paste(text)
+            hand.click(page.get_by_role("button", name="Become the first owner")) if by == "mouse" else hand.press("Enter")
+            expect(page.locator("h1")).to_have_text("Overview")
+            hand.end(5, 12)
+        finally:
+            fresh.close()
+
+
+@both
+def test_02_find_one_person_across_tenants(console, by):
+    _, (person,) = with_users(console)
+    hand = Hand(console)
+    hand.find(person["email"][:9], by)
+    expect(hand.page.locator(".person")).to_contain_text(person["email"])
+    hand.end(2, 14)
+
+
+@both
+def test_03_say_why_somebody_was_refused(console, by):
+    email = f"{uuid.uuid4().hex[:8]}@stranger.example"
+    answer = console.api("POST", "/hooks/pre-signup", {"provider": "google", "subject": "1", "email": email})
+    decision = console.api("GET", f"/provisioning/decisions/{answer['decision_id']}")
+    hand = Hand(console)
+    hand.find(decision.get("reference") or email, by, first=email)
+    expect(hand.page.locator("h1")).to_contain_text(email)
+    expect(hand.page.locator(".note").first).to_contain_text("No tenant knows the address")
+    hand.end(2, 14)
+
+
+@both
+def test_04_invite_twenty_by_pasting(console, by):
+    one = console.tenant()
+    console.go(f"/console/t/{one['slug']}/users")
+    hand = Hand(console)
+    hand.find("Invite people", by)
+    box = hand.page.get_by_label("Email addresses")
+    expect(box).to_be_focused()
+    hand.paste("\n".join(f"guest{at}@acme.example" for at in range(20)))
+    if by == "mouse":
+        hand.click(hand.page.locator("dialog[open] .primary"))
+    else:
+        hand.press("Control+Enter")
+    expect(hand.page.locator("dialog[open]")).to_contain_text("20 of 20 invited")
+    hand.end(4, 16)
+
+
+@both
+def test_05_change_a_role(console, by):
+    one, (person,) = with_users(console)
+    hand = Hand(console, f"/console/t/{one['slug']}/users")
+    hand.act(hand.page.locator("tbody a.main"), by)
+    hand.act(hand.page.get_by_role("button", name="Role: Member"), by)
+    entry = hand.page.get_by_role("menuitem", name=re.compile("^Admin"))
+    if by == "mouse":
+        hand.click(entry)
+    else:
+        hand.reach(entry, "ArrowDown")
+        hand.press("Enter")
+    expect(hand.page.get_by_role("button", name="Role: Admin")).to_be_visible()
+    hand.end(3, 18)
+    hand.press("z")
+    expect(hand.page.get_by_role("button", name="Role: Member")).to_be_visible()
+
+
+@both
+def test_06_suspend_and_undo(console, by):
+    one, _ = with_users(console)
+    hand = Hand(console, f"/console/t/{one['slug']}/users")
+    hand.act(hand.page.get_by_role("button", name=re.compile("^Suspend ")), by)
+    expect(hand.page.locator("tbody")).to_contain_text("Suspended")
+    if by == "mouse":
+        hand.click(hand.page.get_by_role("button", name="Undo"))
+    else:
+        hand.press("z")
+    expect(hand.page.locator("tbody")).to_contain_text("Active")
+    hand.end(2, 6)
+
+
+@both
+def test_07_revoke_a_leaked_key_from_its_text(console, by):
+    one = console.tenant()
+    made = console.api("POST", f"/tenants/{one['id']}/api-keys", {"name": "Leaked", "scopes": ["keys:verify"]})
+    hand = Hand(console)
+    hand.find(made["key"], by, first="Leaked")
+    hand.act(hand.page.locator("dialog[open] .danger"), by)
+    expect(hand.page.locator("main")).to_contain_text("Revoked")
+    assert not [one.url for one in console.requests if made["key"][:20] in one.url]
+    hand.end(4, 16)
+
+
+@both
+def test_08_rotate_a_key(console, by):
+    one = console.tenant()
+    console.api("POST", f"/tenants/{one['id']}/api-keys", {"name": "Worker", "scopes": ["keys:verify"]})
+    hand = Hand(console, f"/console/t/{one['slug']}/keys")
+    hand.act(hand.page.get_by_role("button", name=re.compile("^Rotate ")), by)
+    hand.act(hand.page.locator("dialog[open] .primary"), by)
+    hand.page.locator(".secret").wait_for()
+    stored = hand.page.locator("#stored")
+    if by == "mouse":
+        hand.click(stored)
+    else:
+        hand.reach(stored)
+        hand.press("Space")
+    hand.act(hand.page.locator("dialog[open] .primary"), by)
+    expect(hand.page.locator("dialog[open]")).to_have_count(0)
+    hand.end(4, 8)
+
+
+@both
+def test_09_allow_an_origin_and_test_it(console, by):
+    one = console.tenant()
+    console.go(f"/console/t/{one['slug']}/users")
+    hand = Hand(console)
+    hand.find("Add origin", by)
+    expect(hand.page.locator("dialog[open] input").first).to_be_focused()
+    hand.paste("https://app.acme.example")
+    hand.click(hand.page.locator("dialog[open] .primary")) if by == "mouse" else hand.press("Enter")
+    expect(hand.page.locator("main")).to_contain_text("Preflight, 204")
+    hand.end(4, 16)
+
+
+@both
+def test_12_say_who_did_what_yesterday(console, by):
+    hand = Hand(console)
+    hand.find("Audit", by)
+    hand.act(hand.page.get_by_role("button", name="Yesterday"), by)
+    expect(hand.page).to_have_url(re.compile(r"since=.*until="))
+    hand.end(3, 12)
+
+
+@both
+def test_13_export_users(console, by):
+    one, _ = with_users(console, 3)
+    console.go(f"/console/t/{one['slug']}/keys")
+    hand = Hand(console)
+    hand.find("Users", by)
+    expect(hand.page.locator("tbody tr")).to_have_count(3)
+    with hand.page.expect_download() as file:
+        hand.click(hand.page.get_by_role("button", name="Export")) if by == "mouse" else hand.press("e")
+    assert file.value.path().read_text().count("\n") >= 4
+    hand.end(3, 14)
+
+
+@both
+def test_15_delete_a_tenant_and_restore_it(console, by):
+    one = console.tenant()
+    console.go(f"/console/t/{one['slug']}/users")
+    hand = Hand(console)
+    # Not the settings of another tenant that were seen lately.
+    hand.find("Settings", by, first="Settings Page")
+    hand.act(hand.page.get_by_role("button", name="Delete tenant"), by)
+    hand.page.locator("dialog[open] input").focus()
+    hand.paste(one["slug"])
+    hand.click(hand.page.locator("dialog[open] .danger")) if by == "mouse" else hand.press("Enter")
+    expect(hand.page.locator("h1")).to_have_text("Tenants")
+    hand.click(hand.page.get_by_role("button", name="Undo")) if by == "mouse" else hand.press("z")
+    expect(hand.page.locator("h1")).to_have_text("Settings")
+    hand.end(5, 24)
+
+
+@both
+def test_15_make_one_of_two_records(console, by):
+    one = console.tenant()
+    for email in ("ada.lovelace@acme.example", "adalovelace@acme.example"):
+        console.api("POST", f"/tenants/{one['id']}/users", {"email": email})
+    hand = Hand(console, f"/console/t/{one['slug']}/users")
+    hand.act(hand.page.get_by_role("link", name="Duplicates"), by)
+    hand.act(hand.page.locator("main .primary, main button", has_text=re.compile("Make one|Merge")).first, by)
+    hand.act(hand.page.locator("dialog[open] .primary"), by)
+    expect(hand.page.locator(".toast")).to_contain_text("are one")
+    hand.end(4, 10)
