@@ -1,0 +1,43 @@
+import Domain
+import Postgres
+import Text
+
+/// A user of some tenant, as a search over all of them shows it.
+package struct NamedPerson: Sendable {
+    package let tenant: UUID
+    package let tenantName: String
+    package let id: UUID
+    package let email: String
+    package let name: String?
+
+    init(_ row: Row) throws(PostgresError) {
+        (tenant, tenantName, id, email, name) = try row.columns()
+    }
+}
+
+extension Database {
+    /// Users of all tenants that are not deleted, each word of `text` being part of the address or
+    /// the name; at most `most`. Fewer than three characters find nobody.
+    package func people(matching text: String, most: Int) async throws -> [NamedPerson] {
+        // The longest is the rarest, as far as can be told.
+        let words = text.lowercased().split(separator: " ").sorted { (one: Substring, other: Substring) in
+            one.count > other.count
+        }
+        guard let first = words.first, first.count > 2 else { return [] }
+        let patterns = words.prefix(8).map { "%\(Self.escapeLike(String($0)))%" }
+        let found = try await platform.read(
+            "SELECT tenant_id, user_id FROM search_people(\(patterns), \(most)::integer)")
+        let tenants: [UUID] = try found.map { try $0.get(0) }
+        let ids: [UUID] = try found.map { try $0.get(1) }
+        guard !ids.isEmpty else { return [] }
+        let rows = try await platform.read(
+            """
+            SELECT u.tenant_id, t.name, u.id, u.email, u.name
+            FROM users u JOIN tenants t ON t.id = u.tenant_id AND t.id = ANY (\(tenants))
+            WHERE u.tenant_id = ANY (\(tenants)) AND u.id = ANY (\(ids)) AND u.status <> 'deleted'
+                AND t.status <> 'deleted'
+            ORDER BY u.email_key, t.slug
+            """)
+        return try rows.map(NamedPerson.init)
+    }
+}
