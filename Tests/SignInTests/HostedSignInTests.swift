@@ -1,11 +1,12 @@
 import Cryptography
 import HTTP
 import JSON
-import SignIn
 import Storage
 import TestSupport
 import Testing
 import Text
+
+@testable import SignIn
 
 /// The pages that this server shows people itself.
 @Suite(.cleansUp) struct HostedSignInTests {
@@ -34,6 +35,32 @@ import Text
         _ = try await fixture.service.send(
             .post, "/v1/tenants/acme/suspend", as: .platformOwner)
         expectHostedPage(try await fixture.get("/t/acme/sign-in", jar), 403, "suspended")
+    }
+
+    @Test(arguments: [
+        ("de", "de"), ("de-AT, en;q=0.5", "de"), ("en, de;q=0.9", "en"), ("fr, de;q=0.4", "de"),
+        ("de;q=0, en;q=0.1", "en"), ("fr", "en"), ("", "en"), ("de;q=x,;;=,", "de"),
+    ])
+    func `a page speaks the browser's first language that it has`(
+        _ accepted: String, _ language: String
+    ) async throws {
+        let fixture = try await Fixture()
+        let page = try await fixture.service.send(
+            .get, "/t/acme/sign-in", fields: [Field("accept-language", accepted)])
+        #expect(page.text.contains("<html lang=\"\(language)\">"), "\(page.text)")
+        #expect(page.text.contains(language == "de" ? "Weiter mit One" : "Continue with One"))
+        let refused = try await fixture.service.send(
+            .get, "/t/nobody/sign-in", fields: [Field("accept-language", accepted)])
+        #expect(
+            refused.text.contains(language == "de" ? "Das gibt es hier nicht." : "did not work"))
+    }
+
+    @Test func `a German sentence has as many values as the English`() {
+        for (english, german) in HostedGerman.sentences {
+            #expect(
+                english.split(separator: "{}", omittingEmptySubsequences: false).count
+                    == german.split(separator: "{}", omittingEmptySubsequences: false).count)
+        }
     }
 
     @Test func `a page wears the tenant's name, colour and logo, and names the host and the slug`()

@@ -50,17 +50,19 @@ enum HostedGrant {
             return HostedSteps.done(
                 "\(person.provider.name) is added", as: user.email, client)
         case .conflict: return failed("The sign-in is another account's already.", 409, client)
-        case .unknown, .used, .over, .refused: return failed(unusable.detail, 404, client)
+        case .unknown, .used, .over, .refused: return failed(usedUp, 404, client)
         }
     }
 
     /// Clears the grant's cookie, so that the browser can sign in otherwise.
-    private static func failed(_ text: String, _ status: Int, _ client: ClientCall) -> Response {
+    private static func failed(_ text: HostedText, _ status: Int, _ client: ClientCall) -> Response
+    {
         var page = HostedPage("This did not work", in: client)
         page.warn(text)
         return page.response(status, cookies: [HostedCookie.grant.field(nil, for: client.request)])
     }
 
-    private static let unusable = Problem(
-        .notFound, "The link is used up or over. Ask your administrator for a new one.")
+    private static let usedUp: HostedText =
+        "The link is used up or over. Ask your administrator for a new one."
+    private static let unusable = Problem(.notFound, usedUp.said(in: .english))
 }

@@ -8,6 +8,7 @@ import Text
 /// HTML pages that this server shows itself, in a tenant's name. The one script takes a link grant
 /// out of the address.
 struct HostedPage {
+    private let language: HostedLanguage
     private let title: String
     private var body = ""
     private var footer = ""
@@ -15,14 +16,18 @@ struct HostedPage {
     private var colours = ""
 
     /// A page of the server itself.
-    init(_ title: String) {
+    init(_ title: HostedText, in language: HostedLanguage) {
+        self.language = language
+        let title = title.said(in: language)
         self.title = "\(title) · Gatehouse"
         body = "<p class=\"name\">Gatehouse</p><h1>\(htmlEscaped(title))</h1>"
     }
 
     /// A page that wears the tenant's name, logo and colour. Whatever those say, its foot names the
     /// host and the tenant's slug. `tenant`: nil is the call's.
-    init(_ title: String, in client: ClientCall, of tenant: TenantRow? = nil) {
+    init(_ title: HostedText, in client: ClientCall, of tenant: TenantRow? = nil) {
+        language = HostedLanguage(client.request)
+        let title = title.said(in: language)
         let tenant = tenant ?? client.tenant
         let face = tenant.appearance
         let name = face.name ?? tenant.name
@@ -38,21 +43,37 @@ struct HostedPage {
         }
     }
 
-    mutating func say(_ text: String) { body += "<p>\(htmlEscaped(text))</p>" }
+    mutating func say(_ text: HostedText) { say([text]) }
+
+    /// Sentences of one paragraph.
+    mutating func say(_ sentences: [HostedText]) {
+        let text = sentences.map { $0.said(in: language) }.joined(separator: " ")
+        body += "<p>\(htmlEscaped(text))</p>"
+    }
 
     /// An error, announced to screen readers as well.
-    mutating func warn(_ text: String) {
+    mutating func warn(_ text: HostedText) { warn(said: text.said(in: language)) }
+
+    /// A refusal in the page's language, as far as its code tells it.
+    mutating func warn(_ problem: Problem) {
+        warn(
+            said: (language == .german ? HostedGerman.refusals[problem.code] : nil)
+                ?? problem.detail)
+    }
+
+    private mutating func warn(said text: String) {
         body += "<p role=\"alert\" class=\"alert\">\(htmlEscaped(text))</p>"
     }
 
     /// A link that the person follows: nothing leads away by itself.
-    mutating func link(_ label: String, to address: String) {
-        body += "<p><a class=\"act\" href=\"\(htmlEscaped(address))\">\(htmlEscaped(label))</a></p>"
+    mutating func link(_ label: HostedText, to address: String) {
+        let label = htmlEscaped(label.said(in: language))
+        body += "<p><a class=\"act\" href=\"\(htmlEscaped(address))\">\(label)</a></p>"
     }
 
     /// One button that posts these values.
-    mutating func button(_ label: String, to path: String, _ hidden: [(String, String)]) {
-        body += Self.form(path, hidden) + Self.button(label) + "</form>"
+    mutating func button(_ label: HostedText, to path: String, _ hidden: [(String, String)]) {
+        body += Self.form(path, hidden) + button(label) + "</form>"
     }
 
     /// A sign-in button for each provider.
@@ -67,28 +88,28 @@ struct HostedPage {
     mutating func passwordForm(of email: String, to path: String, _ hidden: [(String, String)]) {
         body +=
             Self.form(path, hidden) + """
-                <label for="email">Address</label>\
+                <label for="email">\(said("Address"))</label>\
                 <input id="email" type="email" value="\(htmlEscaped(email))" readonly \
                 autocomplete="username">\
-                <label for="password">Password</label>\
+                <label for="password">\(said("Password"))</label>\
                 <input id="password" name="password" type="password" required \
-                autocomplete="current-password">\(Self.button("Continue with the password"))</form>
+                autocomplete="current-password">\(button("Continue with the password"))</form>
                 """
     }
 
     /// A choice of one of these names.
     mutating func choice(
-        _ legend: String, _ name: String, _ values: [(id: String, label: String)],
+        _ legend: HostedText, _ name: String, _ values: [(id: String, label: String)],
         to path: String, _ hidden: [(String, String)]
     ) {
-        body += Self.form(path, hidden) + "<fieldset><legend>\(htmlEscaped(legend))</legend>"
+        body += Self.form(path, hidden) + "<fieldset><legend>\(said(legend))</legend>"
         for value in values {
             body += """
                 <label class="choice"><input type="radio" name="\(name)" required \
                 value="\(htmlEscaped(value.id))"> \(htmlEscaped(value.label))</label>
                 """
         }
-        body += "</fieldset>\(Self.button("Continue"))</form>"
+        body += "</fieldset>\(button("Continue"))</form>"
     }
 
     /// Takes a grant from the address's fragment (after `#`), and posts it.
@@ -106,7 +127,7 @@ struct HostedPage {
 
     func response(_ status: Int = 200, cookies: [Field] = []) -> Response {
         let html = """
-            <!doctype html><html lang="en"><head><meta charset="utf-8">\
+            <!doctype html><html lang="\(language.rawValue)"><head><meta charset="utf-8">\
             <title>\(htmlEscaped(title))</title>\
             <meta name="viewport" content="width=device-width,initial-scale=1">\
             <meta name="color-scheme" content="light dark"><meta name="robots" content="noindex">\
@@ -127,9 +148,9 @@ struct HostedPage {
         }
     }
 
-    private static func button(_ label: String) -> String {
-        "<button>\(htmlEscaped(label))</button>"
-    }
+    private func button(_ label: HostedText) -> String { "<button>\(said(label))</button>" }
+
+    private func said(_ text: HostedText) -> String { htmlEscaped(text.said(in: language)) }
 
     /// A form redirects to the provider, and browsers apply `form-action` to redirects as well.
     private var policy: String {
@@ -151,6 +172,7 @@ struct HostedPage {
         Field("x-content-type-options", "nosniff"),
         // Without a referrer a form would be sent with `Origin: null`.
         Field("referrer-policy", "same-origin"), Field("cache-control", "no-store"),
+        Field("vary", "accept-language"),
         Field("cross-origin-opener-policy", "same-origin"),
     ]
 

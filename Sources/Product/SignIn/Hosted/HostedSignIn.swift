@@ -75,9 +75,9 @@ package enum HostedSignIn {
                 if method == .post { try requireOwnPage(call.request, core) }
                 return try await handle(call)
             } catch let refusal as SignInRefusal {
-                return refusal.recorded.page(core)
+                return refusal.recorded.page(for: call)
             } catch let problem as Problem {
-                return problem.page(core)
+                return problem.page(for: call)
             }
         }
         endpoint.isForeign = true
@@ -98,9 +98,9 @@ package enum HostedSignIn {
 
 extension Problem {
     /// An error page with the problem's text, without its code.
-    fileprivate func page(_ core: SignInCore) -> Response {
-        var page = HostedPage("This did not work")
-        page.warn(detail)
+    fileprivate func page(for call: Call) -> Response {
+        var page = HostedPage("This did not work", in: HostedLanguage(call.request))
+        page.warn(self)
         page.say("Go back and begin again. If it goes on, ask your administrator.")
         var answer = page.response(status)
         answer.fields += fields.filter { $0.name == "retry-after" }

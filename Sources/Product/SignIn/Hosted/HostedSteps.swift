@@ -53,8 +53,10 @@ enum HostedSteps {
         let held = try PendingSignIn(person, tenant: client.tenant.id).sealed(client.core)
         var page = HostedPage("Is this your account?", in: client)
         page.say(
-            "There is an account with the address \(person.email ?? "") already. Sign in the way "
-                + "that you did before; then \(person.provider.name) can be added to it.")
+            """
+            There is an account with the address \(person.email ?? "") already. Sign in the way that \
+            you did before; then \(person.provider.name) can be added to it.
+            """)
         page.providers(
             try await client.provingProviders().filter { $0.id != person.provider.id },
             to: "/t/\(client.tenant.slug)\(HostedSignIn.platformPath)")
@@ -75,9 +77,11 @@ enum HostedSteps {
         let sealed = try next.sealed(client.core)
         let provider = held.person.provider.name
         var page = HostedPage("Add \(provider)?", in: client)
-        page.say(
-            "\(provider)\(held.person.email.map { " as \($0)" } ?? "") will sign you in as "
-                + "\(user.email).")
+        if let email = held.person.email {
+            page.say("\(provider) as \(email) will sign you in as \(user.email).")
+        } else {
+            page.say("\(provider) will sign you in as \(user.email).")
+        }
         page.button(
             "Add \(provider)", to: "\(HostedSignIn.platformPath)/link",
             [token(sealed, client.core)])
@@ -86,12 +90,12 @@ enum HostedSteps {
     }
 
     static func done(
-        _ title: String, as email: String?, _ client: ClientCall, in tenant: TenantRow? = nil,
+        _ title: HostedText, as email: String?, _ client: ClientCall, in tenant: TenantRow? = nil,
         to address: String? = nil
     ) -> Response {
         var page = HostedPage(title, in: client, of: tenant)
-        let known = email.map { "You are known as \($0). " } ?? ""
-        page.say(known + "Go back to your app and sign in there.")
+        let known = email.map { ["You are known as \($0)." as HostedText] } ?? []
+        page.say(known + ["Go back to your app and sign in there."])
         if let address { page.link("Go to the app", to: address) }
         return page.response(cookies: [
             HostedCookie.held.field(nil, for: client.request),

@@ -1,0 +1,71 @@
+import API
+
+/// The hosted pages in German. The English sentence is the key; `{}` stands for the values, in the
+/// same order.
+enum HostedGerman {
+    static let sentences: [String: String] = [
+        "Sign in": "Anmelden",
+        "No provider is set up yet. Ask your administrator.":
+            "Noch ist kein Anbieter eingerichtet. Fragen Sie Ihre Verwaltung.",
+        "Add a sign-in": "Eine Anmeldung hinzufügen",
+        "Sign in the way that you want to use from now on. It is then added to your account.":
+            "Melden Sie sich so an, wie Sie es von nun an wollen. Das kommt dann zu Ihrem Konto.",
+        "{} is added": "{} ist hinzugefügt",
+        "This did not work": "Das hat nicht geklappt",
+        "The sign-in is another account's already.":
+            "Diese Anmeldung gehört schon zu einem anderen Konto.",
+        "The link is used up or over. Ask your administrator for a new one.":
+            "Der Link ist verbraucht oder abgelaufen. Bitten Sie Ihre Verwaltung um einen neuen.",
+        "Where do you want to go?": "Wohin möchten Sie?",
+        "More than one place knows you.": "Mehr als ein Ort kennt Sie.",
+        "Is this your account?": "Ist das Ihr Konto?",
+        "There is an account with the address {} already. Sign in the way that you did before; "
+            + "then {} can be added to it.":
+            "Mit der Adresse {} gibt es schon ein Konto. Melden Sie sich an wie bisher; dann kann {} "
+            + "hinzukommen.",
+        "Add {}?": "{} hinzufügen?",
+        "Add {}": "{} hinzufügen",
+        "{} will sign you in as {}.": "{} meldet Sie dann als {} an.",
+        "{} as {} will sign you in as {}.": "{} als {} meldet Sie dann als {} an.",
+        "If you did not ask for this, close the page.":
+            "Wenn Sie das nicht wollten, schließen Sie die Seite.",
+        "You are signed up": "Sie sind angemeldet",
+        "You are known as {}.": "Sie sind als {} bekannt.",
+        "Go back to your app and sign in there.":
+            "Gehen Sie zurück in Ihre App, und melden Sie sich dort an.",
+        "Go to the app": "Zur App",
+        "Continue with {}": "Weiter mit {}",
+        "Address": "Adresse",
+        "Password": "Passwort",
+        "Continue with the password": "Weiter mit dem Passwort",
+        "Continue": "Weiter",
+        "Go back and begin again. If it goes on, ask your administrator.":
+            "Gehen Sie zurück, und beginnen Sie neu. Wenn es so bleibt, fragen Sie Ihre Verwaltung.",
+    ]
+
+    /// What a refusal says, by its code; where it is missing the page says it in English.
+    static let refusals: [Code: String] = [
+        .unauthorized: "Die Anmeldung ist falsch oder abgelaufen.",
+        .forbidden: "Das ist nicht erlaubt.",
+        .notFound: "Das gibt es hier nicht.",
+        .rateLimited: "Das waren zu viele Versuche. Warten Sie einen Augenblick.",
+        .unavailable: "Der Anbieter ist gerade nicht erreichbar.",
+        .userSuspended: "Das Konto ist gesperrt.",
+        .tenantSuspended: "Dieser Ort ist gesperrt.",
+        .identityConflict: "Diese Anmeldung gehört schon zu einem anderen Konto.",
+        .emailUnverified: "Ihre Adresse ist beim Anbieter nicht bestätigt.",
+        .emailMissing: "Der Anbieter hat keine Adresse geschickt.",
+        .notInvited: "Sie sind hier nicht eingeladen.",
+        .noTenant: "Zu Ihrer Adresse gibt es hier nichts.",
+        .approvalPending: "Ihre Anfrage wartet auf Zustimmung.",
+        .inviteExpired: "Die Einladung ist abgelaufen.",
+        .inviteRevoked: "Die Einladung wurde widerrufen.",
+        .inviteUsed: "Die Einladung wurde schon benutzt.",
+        .inviteUnknown: "Diese Einladung gibt es nicht.",
+        .inviteEmailMismatch: "Die Einladung gilt einer anderen Adresse.",
+        .joinExpired: "Der Beitrittslink ist abgelaufen.",
+        .joinRevoked: "Der Beitrittslink wurde widerrufen.",
+        .joinUsedUp: "Der Beitrittslink ist aufgebraucht.",
+        .joinUnknown: "Diesen Beitrittslink gibt es nicht.",
+    ]
+}
