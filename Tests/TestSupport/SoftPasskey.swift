@@ -12,6 +12,8 @@ package struct SoftPasskey: Sendable {
     package var counter: UInt32 = 0
     /// User present and verified.
     package var flags: UInt8 = 0x05
+    /// Instead of the key's own.
+    package var cose: [UInt8]?
 
     package init(origin: String) throws {
         self.origin = origin
@@ -23,16 +25,16 @@ package struct SoftPasskey: Sendable {
     package mutating func register(_ options: JSONValue) -> String {
         let text = options["user"]?["id"]?.string ?? ""
         handle = Base64URL.decode(text) ?? []
-        let cose: [UInt8] = [0xA5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32]
+        let own =
+            [0xA5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32] + key.x + [0x22, 0x58, 32] + key.y
         let credential =
-            [UInt8](repeating: 0, count: 16) + [0, UInt8(id.count)] + id + cose + key.x
-            + [0x22, 0x58, 32] + key.y
+            [UInt8](repeating: 0, count: 16) + [0, UInt8(id.count)] + id + (cose ?? own)
         let party = options["rp"]?["id"]?.string ?? ""
         let data = authenticatorData(party, 0x40) + credential
         let attestation =
             [0xA3, 0x63] + Array("fmt".utf8) + [0x64] + Array("none".utf8) + [0x67]
             + Array("attStmt".utf8) + [0xA0, 0x68] + Array("authData".utf8)
-            + [0x58, UInt8(data.count)] + data
+            + Self.length(data.count) + data
         return answer([
             .init("clientDataJSON", encoded(client("webauthn.create", options))),
             .init("attestationObject", encoded(attestation)),
@@ -78,6 +80,11 @@ package struct SoftPasskey: Sendable {
     }
 
     private func encoded(_ bytes: [UInt8]) -> JSONValue { .string(Base64URL.encode(bytes)) }
+
+    /// The head of a byte string, in the shortest form.
+    private static func length(_ count: Int) -> [UInt8] {
+        count < 256 ? [0x58, UInt8(count)] : [0x59, UInt8(count >> 8), UInt8(count & 0xFF)]
+    }
 
     /// Two integers of at most 32 bytes.
     private static func der(_ raw: [UInt8]) -> [UInt8] {

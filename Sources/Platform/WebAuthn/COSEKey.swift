@@ -10,6 +10,9 @@ package struct COSEKey: Sendable {
         case rs256 = -257
     }
 
+    /// Bytes of a key as it is sent and stored; the longest good one has half as many.
+    package static let lengthLimit = 4096
+
     package let algorithm: Algorithm
     private let key: VerificationKey
 

@@ -34,6 +34,7 @@ extension Ceremony {
         try data.check(self)
         guard let credential = data.credential else { throw .credentialMissing }
         guard credential.id == registration.credentialID else { throw .credentialMismatch }
+        guard credential.encodedKey.count <= COSEKey.lengthLimit else { throw .keyRefused }
         return RegisteredCredential(
             id: credential.id, key: credential.encodedKey, algorithm: credential.key.algorithm,
             counter: data.counter, model: credential.model,
