@@ -30,6 +30,7 @@ import Text
         case "confirmTotp": #"{"code":"123456"}"#
         case "addPasskey":
             #"{"name":"k","passkey":{"id":"AQ","type":"public-key","response":{"clientDataJSON":"e30","attestationObject":"oA"}}}"#
+        case "updateDomain": #"{"mode":"ask"}"#
         case "createProvider": #"{"kind":"google","name":"H","client_id":"other"}"#
         case "updateProvider": #"{"name":"Other"}"#
         case "verifyDomain": #"{"method":"operator"}"#
@@ -42,7 +43,8 @@ import Text
         case "actOnApiKeys": #"{"action":"revoke","ids":[\#(ids)]}"#
         case "actOnPeople":
             #"{"action":"erase","reason":"asked","users":[{"tenant":"acme","id":"\#(user)"}]}"#
-        case "deleteOperator", "deleteProvider", "deleteUser", "deleteTenant", "listUsers",
+        case "deleteOperator", "deleteProvider", "deleteDomain", "deleteUser", "deleteTenant",
+            "listUsers",
             "suspendTenant",
             "removeTotp", "removePasskey":
             nil
@@ -60,6 +62,7 @@ import Text
         switch id {
         case "deleteUser": path += "?purge=true"
         case "listUsers": fields.append(Field("accept", "text/csv"))
+        case "putPolicy": fields.append(Field("if-match", "*"))
         case "createImport":
             path = path.split(separator: "?")[0] + "?format=ndjson"
             text = #"{"email":"ann@x.example"}"#
@@ -132,7 +135,7 @@ import Text
             "revokeApiKey", "revokePlatformApiKey", "cutApiKey",
             "cutPlatformApiKey", "deleteHookCredential", "revokeInvite", "revokeJoinLink",
             "unlinkIdentity", "endUserSession", "endUserSessions", "suspendUser", "declineUser",
-            "cancelEmailChange", "deleteDomain", "deleteCorsOrigin", "deletePlatformCorsOrigin",
+            "cancelEmailChange", "deleteCorsOrigin", "deletePlatformCorsOrigin",
             "pauseJob", "pausePlatformJob", "cancelJob", "cancelPlatformJob",
             "deleteAttributeSchema",
         ],
@@ -140,9 +143,9 @@ import Text
             "createTenant", "updateTenant", "putLogo", "deleteLogo", "resumeTenant",
             "restoreTenant",
             "resumeUser", "restoreUser", "approveUser",
-            "resendInvite", "createDomain", "updateDomain",
-            "createCorsOrigin", "createPlatformCorsOrigin", "replaceCorsOrigins", "putClient",
-            "putPolicy", "putAttributeSchema", "resumeJob", "resumePlatformJob",
+            "resendInvite", "createDomain",
+            "createCorsOrigin", "createPlatformCorsOrigin", "replaceCorsOrigins",
+            "putAttributeSchema", "resumeJob", "resumePlatformJob",
             "renamePasskey",
         ],
         "is the operator's own, and ends or names only": [

@@ -56,6 +56,10 @@ package enum RecentActs {
         "createProvider": .always("A new provider"),
         "updateProvider": .always("A change of a provider"),
         "deleteProvider": .always("The removal of a provider"),
+        "updateDomain": .always("A change of a domain"),
+        "deleteDomain": .always("The removal of a domain"),
+        "putPolicy": .always("A change of the policy"),
+        "putClient": .always("A change of a client"),
         "verifyDomain": .asked("A domain by your word") {
             sameBytes($0.input.optionalString("method"), TenantDomain.Method.operator.rawValue)
         },
