@@ -154,6 +154,21 @@ import Text
         #expect(try await fixture.actions().contains("operator.link_made"))
     }
 
+    @Test func `who has a password gets no link that is shown, though they never signed in`()
+        async throws
+    {
+        let fixture = try await OperatorFixture.make()
+        let owner = try await fixture.signedIn()
+        let hash = try await fixture.service.composition.passwords.hash(Array("some words".utf8))
+        let made = try await fixture.service.storage.createOperator(
+            email: "other@door.example", emailKey: "other@door.example", name: nil, role: .admin,
+            tenant: nil, passwordHash: hash, by: .system)
+        let path = "/v1/operators/\(made.id)/link"
+        let shown = try await fixture.send(.post, path, #"{"delivery":"link"}"#, as: owner)
+        #expect(shown.status == 409, "\(shown.text)")
+        #expect(shown.json["sign_in_url"] == nil)
+    }
+
     @Test func `who has signed in is mailed a link to a new password`() async throws {
         let sink = SMTPSink()
         let fixture = try await OperatorFixture.make(

@@ -10,7 +10,7 @@ enum OperatorLinkEndpoint {
     static let remake = Endpoint(
         .post, "/v1/operators/{id}/link", id: "remakeOperatorLink", tag: "Operators",
         summary:
-            "Makes the one-time link anew while the operator has never signed in. To any other "
+            "Makes the one-time link anew while the operator has never signed in and has no password. To any other "
             + "a link to a new password is mailed: no colleague gets into a used account, and the "
             + "second factor stays.",
         access: .right(.writeOperators),
@@ -40,7 +40,7 @@ enum OperatorLinkEndpoint {
             guard row.status != .suspended else {
                 throw Problem(.conflict, "The operator is suspended.")
             }
-            let isNew = row.lastSignInAt == nil
+            let isNew = isUnused(row)
             guard isNew || isMailed else { throw usedAccount }
             let (link, seconds) = Self.link(isNew, token, call)
             if isNew { try await change.endSignInLinks(of: row.id) }
@@ -55,7 +55,7 @@ enum OperatorLinkEndpoint {
             try await change.audit(.operatorLinkMade, row.target)
             return row
         }
-        let (link, seconds) = Self.link(row.lastSignInAt == nil, token, call)
+        let (link, seconds) = Self.link(isUnused(row), token, call)
         let body = JSONValue.object([
             .init("sign_in_url", isMailed ? .null : .string(link)),
             .init("expires_at", .time(call.now.adding(seconds: seconds))),
@@ -65,9 +65,14 @@ enum OperatorLinkEndpoint {
         return answer
     }
 
+    /// Who has set a password by a mailed link keeps the account though they never signed in.
+    private static func isUnused(_ row: OperatorRow) -> Bool {
+        row.lastSignInAt == nil && !row.factors.hasPassword && !row.factors.hasSecondFactor
+    }
+
     private static let usedAccount = Problem(
         .conflict,
-        "The operator has signed in before: only a mail to their own address makes a new password. "
+        "The operator has a password or has signed in: only a mail to their own address makes a new password. "
             + "Without a mail server, the server's administrator does: `gatehouse operator reset`.")
 
     private static func link(
