@@ -175,7 +175,7 @@ import Text
         #expect(password.json["methods"] == .array([.string("passkey")]))
     }
 
-    @Test func `one browser's pages go on side by side, up to eight`() async throws {
+    @Test func `one browser's pages go on side by side`() async throws {
         let fixture = try await PasskeyFixture.make()
         let (_, session) = try await fixture.person("ann")
         var (passkey, _) = try await fixture.registered(session)
@@ -190,13 +190,15 @@ import Text
         let statuses = try await pages.asyncMap { page in
             try await fixture.signIn(passkey.sign(page), cookie: cookie).status
         }
-        #expect(statuses == [401] + [Int](repeating: 201, count: Passkey.mostChallenges))
+        #expect(statuses == [Int](repeating: 201, count: Passkey.mostChallenges + 1))
     }
 
-    @Test func `options from one address are limited, and ended challenges are swept`()
+    @Test func `who only asks for options takes no place, and answered challenges are swept`()
         async throws
     {
         let fixture = try await PasskeyFixture.make()
+        let (_, session) = try await fixture.person("ann")
+        var (passkey, _) = try await fixture.registered(session)
         for _ in 0..<120 { _ = try await fixture.signInOptions() }
         let over = try await fixture.service.send(
             .post, "/v1/session/passkey-options", json: "{}", from: "192.0.2.7")
@@ -204,12 +206,54 @@ import Text
         _ = try await fixture.signInOptions(from: "192.0.2.8")
         let storage = fixture.service.storage
         func waiting() async throws -> Int? {
-            try await storage.app.read("SELECT count(*) FROM webauthn_challenges").first?.get(0)
+            try await storage.app.read(
+                """
+                SELECT (SELECT count(*) FROM webauthn_challenges)
+                    + (SELECT count(*) FROM answered_challenges)
+                """
+            ).first?.get(0)
         }
-        #expect(try await waiting() == 121)
+        #expect(try await waiting() == 0)
+        var refused = passkey
+        refused.handle = [1]
+        for number in 0..<3 {
+            let page = try await fixture.signInOptions(from: "192.0.2.\(number)")
+            let answer =
+                number == 0 ? try refused.sign(page.options) : try passkey.sign(page.options)
+            let from = "192.0.2.\(number)"
+            let status = try await fixture.signIn(answer, cookie: page.cookie, from: from).status
+            #expect(status == (number == 0 ? 401 : 201))
+            #expect(try await fixture.signIn(answer, cookie: page.cookie, from: from).status == 401)
+        }
+        #expect(try await waiting() == 3)
         fixture.clock.advance(seconds: 301)
         _ = try await storage.sweep { _, _ in }
         #expect(try await waiting() == 0)
+    }
+}
+
+/// What a browser without a session is given to sign.
+@Suite(.cleansUp) struct OpenChallengeTests {
+    @Test func `a challenge that is not ours, or not of this browser or time, is none`()
+        async throws
+    {
+        let fixture = try await PasskeyFixture.make()
+        let storage = fixture.service.storage
+        let (own, other) = (SHA256.hash([1]), SHA256.hash([2]))
+        let made = storage.makeOpenChallenge(boundTo: own)
+        for index in made.indices {
+            var lie = made
+            lie[index] ^= 1
+            #expect(try await !storage.useOpenChallenge(lie, boundTo: own), "byte \(index)")
+        }
+        #expect(try await !storage.useOpenChallenge(Array(made.dropLast()), boundTo: own))
+        #expect(try await !storage.useOpenChallenge(made, boundTo: other))
+        fixture.clock.advance(seconds: 299)
+        #expect(try await storage.useOpenChallenge(made, boundTo: own))
+        #expect(try await !storage.useOpenChallenge(made, boundTo: own), "it is used")
+        let late = storage.makeOpenChallenge(boundTo: own)
+        fixture.clock.advance(seconds: 300)
+        #expect(try await !storage.useOpenChallenge(late, boundTo: own))
     }
 }
 

@@ -71,6 +71,7 @@ struct EndedRows: Sendable {
         EndedRows(table: "operator_sessions", kind: .system, column: "expires_at") { _ in 0 },
         EndedRows(table: "operator_links", kind: .system, column: "expires_at") { $0.tokens },
         EndedRows(table: "webauthn_challenges", kind: .system, column: "expires_at") { _ in 0 },
+        EndedRows(table: "answered_challenges", kind: .system, column: "expires_at") { _ in 0 },
         EndedRows(table: "sign_in_failures", kind: .system, column: "last_at") { $0.tokens },
         EndedRows(table: "operator_places", kind: .system, column: "last_at") { _ in 90 * 86_400 },
         EndedRows(table: "minute_counts", kind: .system, column: "minute") { _ in 60 },

@@ -29,16 +29,4 @@ extension Call {
         let person = try await `operator`
         return (person, SHA256.hash(Array("session \(session)".utf8)))
     }
-
-    /// 429 once too many browsers have one.
-    func makeChallenge(for purpose: Passkey.Purpose, boundTo binding: [UInt8]) async throws
-        -> [UInt8]
-    {
-        let made = try await services.database.makeChallenge(for: purpose, boundTo: binding)
-        guard let made else {
-            throw Problem.rateLimited(
-                "Too many people sign in by passkeys at once; try again.", retryAfter: 60)
-        }
-        return made
-    }
 }

@@ -21,10 +21,7 @@ enum PasskeyEndpoints {
     ) { call in
         let (person, _) = try await call.passkeyHolder()
         let database = try call.services.database
-        let site = try? database.passkeySite.get()
-        return call.list(ListPage(whole: try await database.passkeys(of: person.id))) {
-            $0.write(to: &$1, at: site)
-        }
+        return call.list(ListPage(whole: try await database.passkeys(of: person.id)))
     }
 
     private static let options = Endpoint(
@@ -39,7 +36,7 @@ enum PasskeyEndpoints {
                         "purpose", .enumeration(["registration", "step_up"]),
                         "What is asked for; a registration when absent.")
                 ])),
-        answers: [.ok(PasskeyOptions.shape)], problems: [.conflict, .stepUpRequired, .rateLimited]
+        answers: [.ok(PasskeyOptions.shape)], problems: [.conflict, .stepUpRequired]
     ) { call in
         let (person, binding) = try await call.passkeyHolder()
         let site = try call.passkeySite()
@@ -48,14 +45,14 @@ enum PasskeyEndpoints {
         let party = try await database.relyingParty(of: site)
         let purpose = call.input.optionalCase("purpose") ?? Passkey.Purpose.registration
         if purpose == .stepUp {
-            let challenge = try await call.makeChallenge(for: purpose, boundTo: binding)
+            let challenge = try await database.makeChallenge(for: purpose, boundTo: binding)
             let allowed = known.filter { sameBytes($0.relyingParty, party) }
             return answer(
                 PasskeyOptions.assertion(challenge, relyingParty: party, allowed: allowed))
         }
         guard known.count < Passkey.most else { throw tooMany }
         let handle = try await database.passkeyHandle(of: person.id)
-        let challenge = try await call.makeChallenge(for: purpose, boundTo: binding)
+        let challenge = try await database.makeChallenge(for: purpose, boundTo: binding)
         return answer(
             PasskeyOptions.registration(
                 challenge, relyingParty: party, handle: handle, of: person, without: known))
@@ -84,7 +81,7 @@ enum PasskeyEndpoints {
             return row
         }
         let location = "\(path)/\(row.id)"
-        return .created(.written { row.write(to: &$0, at: site) }, at: location, etag: nil)
+        return .created(row, at: location, etag: nil)
     }
 
     /// A challenge is used up before anything is checked.
@@ -125,8 +122,7 @@ enum PasskeyEndpoints {
             try await change.renamePasskey(id, to: name, of: person)
         }
         guard let row else { throw Problem.notFound("passkey") }
-        let site = try? call.services.database.passkeySite.get()
-        return .ok(.written { row.write(to: &$0, at: site) })
+        return .ok(row)
     }
 
     private static let remove = Endpoint(
@@ -165,7 +161,7 @@ enum PasskeyEndpoints {
         let token = ChallengeCookie.token(in: call.request) ?? TokenSecret.make()
         guard let binding = TokenSecret.hash(token) else { throw Problem.internalError }
         let party = try await database.relyingParty(of: site)
-        let challenge = try await call.makeChallenge(for: .signIn, boundTo: binding)
+        let challenge = database.makeOpenChallenge(boundTo: binding)
         var response = answer(PasskeyOptions.assertion(challenge, relyingParty: party))
         response.fields.append(ChallengeCookie.set(token, isTLS: call.request.isTLS))
         return response

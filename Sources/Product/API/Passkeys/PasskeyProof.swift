@@ -31,7 +31,9 @@ struct PasskeyProof {
         let binding = ChallengeCookie.token(in: call.request).flatMap { TokenSecret.hash($0) }
         return try await counted("address", call.request.remoteAddress, Self.freeOfAddress) {
             guard let binding else { throw refusal(.challengeMismatch) }
-            return try await prove(.signIn, binding, nil)
+            return try await prove(nil) {
+                try await database.useOpenChallenge($0, boundTo: binding)
+            }
         }
     }
 
@@ -39,13 +41,15 @@ struct PasskeyProof {
     func stepUp() async throws {
         let (person, binding) = try await call.passkeyHolder()
         _ = try await counted("operator", person.id.description, Self.freeOfOperator) {
-            try await prove(.stepUp, binding, person.id)
+            try await prove(person.id) {
+                try await database.useChallenge($0, for: .stepUp, boundTo: binding)
+            }
         }
     }
 
     /// A challenge is used up before anything is checked: a wrong answer costs it.
     private func prove(
-        _ purpose: Passkey.Purpose, _ binding: [UInt8], _ asked: UUID?
+        _ asked: UUID?, _ use: (_ challenge: [UInt8]) async throws -> Bool
     ) async throws -> OperatorRow {
         let challenge: [UInt8]
         do {
@@ -54,12 +58,12 @@ struct PasskeyProof {
             throw refusal(error)
         }
         guard
-            try await database.useChallenge(challenge, for: purpose, boundTo: binding),
+            try await use(challenge),
             let (passkey, person, handle) = try await database.passkey(
                 credential: assertion.credentialID)
         else { throw refusal(.challengeMismatch) }
         guard person.status != .suspended, asked == nil || asked == person.id,
-            passkey.isUsable(at: site)
+            passkey.isUsable
         else { throw refusal(.credentialMismatch) }
         try await check(passkey, handle, of: person, challenge, namesUser: asked == nil)
         return person

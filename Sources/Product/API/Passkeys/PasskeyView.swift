@@ -5,7 +5,7 @@ import Storage
 import Text
 import WebAuthn
 
-extension PasskeyRow {
+extension PasskeyRow: JSONView {
     static let shape = ObjectShape(
         "Passkey",
         [
@@ -14,28 +14,24 @@ extension PasskeyRow {
                 "transports", .array(of: .string()), "How the browser reaches its authenticator."),
             .readOnly("backed_up", .bool, "The authenticator keeps a copy elsewhere."),
             .readOnly("relying_party", .string(), "The domain that it was made for."),
-            .readOnly("usable", .bool, "False if this server's name is outside that domain."),
+            .readOnly("usable", .bool, "False if this server's passkeys are of another domain."),
             .readOnly("created_at", .timestamp),
             .readOnly("last_used_at", .timestamp, nullable: true),
         ])
 
     static let nameKind = Kind.string(min: 1, max: 100, rule: .displayName)
 
-    func write(to json: inout JSONWriter, at site: PasskeySite?) {
+    func write(to json: inout JSONWriter) {
         json.object {
             $0.member("id", id)
             $0.member("name", name)
             $0.member("transports", transports)
             $0.member("backed_up", isBackedUp)
             $0.member("relying_party", relyingParty)
-            $0.member("usable", isUsable(at: site))
+            $0.member("usable", isUsable)
             $0.member("created_at", createdAt)
             $0.member("last_used_at", lastUsedAt)
         }
-    }
-
-    func isUsable(at site: PasskeySite?) -> Bool {
-        site?.relyingParties.contains { sameBytes($0, relyingParty) } ?? false
     }
 }
 
@@ -44,9 +40,14 @@ enum PasskeyOptions {
     static let shape = ObjectShape(
         "PasskeyOptions", open: true,
         [
-            .readOnly("challenge", .string(), "Base64url of 32 bytes: good once, for 5 minutes."),
+            .readOnly("challenge", .string(), "Base64url: good once, for 5 minutes."),
             .readOnly("timeout", .integer(0...600_000), "Milliseconds."),
         ])
+
+    /// What to do where every passkey was made for another name of the server.
+    static let unusable =
+        "Your passkeys were made for another name of this server. Its administrator gives you a way "
+        + "back by `gatehouse operator reset`."
 
     private static let timeout = JSONValue.int(Int(Passkey.challengeSeconds) * 1000)
 

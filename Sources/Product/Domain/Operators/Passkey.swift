@@ -4,10 +4,8 @@ package enum Passkey {
     package static let most = 20
     /// Seconds in which a challenge is answered.
     package static let challengeSeconds: Int64 = 300
-    /// Challenges of one session or browser that wait at once: one for each open page.
+    /// Challenges of one session that wait at once: one for each open page.
     package static let mostChallenges = 8
-    /// Challenges of browsers without a session that wait at once.
-    package static let mostOpenChallenges = 20_000
 
     /// What a challenge is for: none serves for another.
     package enum Purpose: String, Sendable, CaseIterable {

@@ -16,20 +16,22 @@ package struct PasskeyRow: Sendable {
     package var transports: [String]
     package var isBackupEligible: Bool
     package var isBackedUp: Bool
+    /// Whether browsers offer it at this server's name; see `markUsablePasskeys`.
+    package var isUsable: Bool
     package var createdAt: Timestamp
     package var lastUsedAt: Timestamp?
 
     static let columns: SQL =
         """
         p.id, p.operator_id, p.credential_id, p.relying_party, p.public_key, p.counter, p.name,
-        p.transports, p.backup_eligible, p.backed_up, p.created_at, p.last_used_at
+        p.transports, p.backup_eligible, p.backed_up, p.usable, p.created_at, p.last_used_at
         """
-    static let columnCount = 12
+    static let columnCount = 13
 
     init(_ row: Row, at first: Int = 0) throws(PostgresError) {
         (
             id, person, credentialID, relyingParty, key, counter, name, transports,
-            isBackupEligible, isBackedUp, createdAt, lastUsedAt
+            isBackupEligible, isBackedUp, isUsable, createdAt, lastUsedAt
         ) = try row.columns(from: first)
     }
 }
