@@ -99,7 +99,7 @@ enum OwnFactorEndpoints {
         .delete, "/v1/me/totp", id: "removeTotp", tag: "Session",
         summary:
             "Removes the authenticator app; with the last second factor the recovery codes end.",
-        access: .console, answers: [.noContent], problems: [.notFound]
+        access: .console, answers: [.noContent], problems: [.notFound, .conflict]
     ) { call in
         let person = try await call.operator
         try await change(person, call, "the authenticator app was removed") {
@@ -124,9 +124,6 @@ enum OwnFactorEndpoints {
         ], problems: [.conflict], secret: true
     ) { call in
         let person = try await call.operator
-        guard person.factors.hasSecondFactor else {
-            throw Problem(.conflict, "They stand in for a second factor; set one up first.")
-        }
         let codes = try await change(person, call, "new recovery codes were made") {
             try await $0.makeRecoveryCodes(for: person)
         }

@@ -15,6 +15,7 @@ extension OperatorRow: JSONView {
             $0.member("confirmed", isConfirmed)
             $0.object("factors") {
                 $0.member("passkeys", factors.passkeys)
+                $0.member("passkeys_unusable", factors.unusablePasskeys)
                 $0.member("totp", factors.totp)
                 $0.member("recovery_codes_left", factors.recoveryCodesLeft)
             }
@@ -48,7 +49,13 @@ extension OperatorRow: JSONView {
                     ObjectShape(
                         "OperatorFactors",
                         [
-                            .readOnly("passkeys", .integer(0...Int(Int32.max)), "How many."),
+                            .readOnly(
+                                "passkeys", .integer(0...Int(Int32.max)),
+                                "How many browsers offer at this server's name."),
+                            .readOnly(
+                                "passkeys_unusable", .integer(0...Int(Int32.max)),
+                                "Those of another name of the server: no password alone signs in "
+                                    + "beside them."),
                             .readOnly("totp", .bool, "An authenticator app is set up."),
                             .readOnly(
                                 "recovery_codes_left", .integer(0...Int(Int32.max)),

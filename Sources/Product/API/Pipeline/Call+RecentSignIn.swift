@@ -16,11 +16,13 @@ extension Call {
     /// `act`: the subject of a sentence.
     func signInAgain(_ act: String) -> Problem {
         let methods = principal.stepUpMethods
-        let detail =
-            methods.isEmpty
-            ? "\(act) needs a sign-in of the last 10 minutes: sign out and in again."
-            : "\(act) needs a proof of the last 10 minutes that it is you."
-        return stepUpRequired(detail)
+        guard methods.isEmpty else {
+            return stepUpRequired("\(act) needs a proof of the last 10 minutes that it is you.")
+        }
+        return stepUpRequired(
+            principal.hasUnusableFactors
+                ? "\(act) needs a second factor. \(PasskeyOptions.unusable)"
+                : "\(act) needs a sign-in of the last 10 minutes: sign out and in again.")
     }
 
     func stepUpRequired(_ detail: String) -> Problem {

@@ -19,6 +19,8 @@ package struct CallerPrincipal: Sendable, Equatable {
     package var stepUpUntil: Timestamp?
     /// What a step-up of the console's operator asks for.
     package var stepUpMethods: [StepUpMethod] = []
+    /// Whether its second factors are passkeys of another name of the server alone.
+    package var hasUnusableFactors = false
     /// The only provider that the credential may name.
     package var provider: UUID?
     /// The remainder of the key's limit after this call; nil if it has none.

@@ -49,9 +49,11 @@ struct ConsoleSession {
             .created(session.json(at: call.now), at: "/v1/session", etag: nil), token, call)
     }
 
-    /// Stamps the calling session, and gives it another id and another cookie. 401 if it has ended.
-    static func stepUp(by method: StepUpMethod, _ call: Call) async throws -> Response {
-        let person = try await call.operator
+    /// Stamps the calling session, and gives it another id and another cookie. `person`: as read
+    /// before the proof. 401 if the session has ended.
+    static func stepUp(
+        _ person: OperatorRow, by method: StepUpMethod, _ call: Call
+    ) async throws -> Response {
         let (token, hash) = try newToken()
         guard let session = call.principal.session,
             try await call.services.database.stepUp(

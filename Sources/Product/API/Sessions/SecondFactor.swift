@@ -23,7 +23,10 @@ struct SecondFactor {
             return .recoveryCode
         }
         guard let totp, recovery == nil else {
-            throw refused("The password is right; the second factor is missing.")
+            throw refused(
+                person.factors.areUnusable
+                    ? PasskeyOptions.unusable
+                    : "The password is right; the second factor is missing.")
         }
         guard try await proveTotp(totp) else { throw refused("That code does not fit.") }
         return .totp

@@ -30,7 +30,7 @@ enum StepUpEndpoint {
         guard try await isProved(method, person, call) else {
             throw Problem.unauthorized("That does not fit.")
         }
-        return try await ConsoleSession.stepUp(by: method, call)
+        return try await ConsoleSession.stepUp(person, by: method, call)
     }
 
     /// The one that is given.

@@ -59,7 +59,8 @@ extension Database {
             let id: UUID = try link.get(0)
             let rows = try await change.query(
                 """
-                UPDATE operators AS o SET password_hash = \(passwordHash), version = version + 1, updated_at = \(change.now)
+                UPDATE operators AS o SET password_hash = \(passwordHash), version = version + 1,
+                    proof_version = proof_version + 1, updated_at = \(change.now)
                 WHERE o.id = \(id) AND o.status <> 'suspended' RETURNING \(OperatorRow.columns)
                 """)
             guard let row = rows.first else { return nil }

@@ -124,7 +124,9 @@ extension Change {
         let rows = try await query(
             """
             UPDATE operators AS o SET name = \(next.name), role = \(next.role),
-                status = \(next.status), version = version + 1, updated_at = \(now)
+                status = \(next.status), version = version + 1, updated_at = \(now),
+                proof_version = proof_version
+                    + CASE WHEN \(next.status)::text = 'suspended' THEN 1 ELSE 0 END
             WHERE o.id = \(row.id) RETURNING \(OperatorRow.columns)
             """)
         if next.status == .suspended {

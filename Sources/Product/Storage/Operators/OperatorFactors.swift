@@ -6,20 +6,30 @@ package struct OperatorFactors: Sendable, Equatable {
     package var hasPassword = false
     /// Those that browsers offer at this server's name.
     package var passkeys = 0
+    /// Those that were made for another name of the server: they cannot be asked for, and yet no
+    /// password alone signs in beside them.
+    package var unusablePasskeys = 0
     /// An authenticator app; its seed was confirmed by a code.
     package var totp = false
     package var recoveryCodesLeft = 0
 
     /// Recovery codes alone are none: they stand in for one that is lost.
-    package var hasSecondFactor: Bool { passkeys > 0 || totp }
+    package var hasSecondFactor: Bool { passkeys > 0 || unusablePasskeys > 0 || totp }
+
+    /// Whether all of them are passkeys of another name of the server.
+    package var areUnusable: Bool { hasSecondFactor && passkeys == 0 && !totp }
+
+    /// Whether the operator can sign in, and prove to be present, without a link or a recovery code.
+    var hasWayIn: Bool { passkeys > 0 || hasPassword && !areUnusable }
 
     /// What a step-up asks for: who has a second factor proves it by that, never by the password.
-    /// Empty where the operator signed in by a link and chose no password.
+    /// Empty where the operator signed in by a link and chose no password, or has passkeys of another
+    /// name of the server alone.
     package var stepUpMethods: [StepUpMethod] {
         var methods: [StepUpMethod] = []
         if passkeys > 0 { methods.append(.passkey) }
         if totp { methods.append(.totp) }
-        if methods.isEmpty, hasPassword { methods.append(.password) }
+        if !hasSecondFactor, hasPassword { methods.append(.password) }
         return methods
     }
 
@@ -33,16 +43,23 @@ package struct OperatorFactors: Sendable, Equatable {
         """
         o.password_hash IS NOT NULL,
         (SELECT count(*) FROM operator_passkeys k WHERE k.operator_id = o.id AND k.usable),
+        (SELECT count(*) FROM operator_passkeys k WHERE k.operator_id = o.id AND NOT k.usable),
         EXISTS (SELECT 1 FROM operator_totp t WHERE t.operator_id = o.id AND t.confirmed),
         (SELECT count(*) FROM operator_recovery_codes r
             WHERE r.operator_id = o.id AND r.used_at IS NULL)
         """
-    static let columnCount = 4
+    static let columnCount = 5
 
-    /// Whether the operator `o` has one.
+    init() {}
+
+    init(_ row: Row) throws(PostgresError) {
+        (hasPassword, passkeys, unusablePasskeys, totp, recoveryCodesLeft) = try row.columns()
+    }
+
+    /// Whether the operator `o` has one: a server with another name must not make it none.
     static let hasSecondFactor: SQL =
         """
         (EXISTS (SELECT 1 FROM operator_totp t WHERE t.operator_id = o.id AND t.confirmed)
-            OR EXISTS (SELECT 1 FROM operator_passkeys k WHERE k.operator_id = o.id AND k.usable))
+            OR EXISTS (SELECT 1 FROM operator_passkeys k WHERE k.operator_id = o.id))
         """
 }

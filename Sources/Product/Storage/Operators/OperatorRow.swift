@@ -19,6 +19,8 @@ package struct OperatorRow: ListedRow {
     package var lastSignInAt: Timestamp?
     /// The mailbox is proved, or the platform created the row: such a row owns the address.
     package var isConfirmed: Bool
+    /// Increases with each change of what the operator signs in with; see `requireProof`.
+    package var proofVersion: Int
     /// What the operator can prove to be present by.
     package var factors: OperatorFactors
     /// As stored; see `secondFactorDue`.
@@ -27,17 +29,18 @@ package struct OperatorRow: ListedRow {
     static let columns: SQL =
         """
         o.id, o.email, o.email_key, o.name, o.role, o.tenant_id, o.status, o.version, o.created_at,
-        o.updated_at, o.last_sign_in_at, o.confirmed, o.second_factor_due_at,
+        o.updated_at, o.last_sign_in_at, o.confirmed, o.proof_version,
+        o.second_factor_due_at,
         \(OperatorFactors.columns)
         """
-    static let columnCount = 13 + OperatorFactors.columnCount
+    static let columnCount = 14 + OperatorFactors.columnCount
 
     init(_ row: Row) throws(PostgresError) {
         factors = OperatorFactors()
         (
             id, email, emailKey, name, role, tenant, status, version, createdAt, updatedAt,
-            lastSignInAt, isConfirmed, dueAt, factors.hasPassword, factors.passkeys, factors.totp,
-            factors.recoveryCodesLeft
+            lastSignInAt, isConfirmed, proofVersion, dueAt, factors.hasPassword, factors.passkeys,
+            factors.unusablePasskeys, factors.totp, factors.recoveryCodesLeft
         ) = try row.columns()
     }
 

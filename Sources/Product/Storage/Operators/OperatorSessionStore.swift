@@ -67,15 +67,19 @@ extension Database {
     ) async throws {
         try await scope(person.tenant ?? .platform).change(by: actor) { change in
             // Takes the row's lock first: a concurrent suspension must neither be lifted nor miss
-            // the new session.
+            // the new session, and what was proved must still be what the operator signs in with.
             let alive = try await change.query(
                 """
                 UPDATE operators SET last_sign_in_at = \(change.now), status = 'active',
                     second_factor_due_at = \(secondFactorDue(at: change.now))
-                WHERE id = \(person.id) AND status <> 'suspended' RETURNING 1
+                WHERE id = \(person.id) AND status <> 'suspended'
+                    AND proof_version = \(person.proofVersion)
+                RETURNING 1
                 """)
-            guard !alive.isEmpty else { throw StorageFailure.notFound("operator") }
-            if [.password, .link].contains(method) { try await change.refuseLateFactor(person) }
+            guard !alive.isEmpty else {
+                try await change.requireProof(of: person)
+                throw StorageFailure.notFound("operator")
+            }
             let proved = person.factors.isStepUp(method) ? change.now : nil
             try await change.query(
                 """
@@ -109,6 +113,7 @@ extension Database {
         by actor: Actor
     ) async throws -> UUID? {
         try await scope(person.tenant ?? .platform).change(by: actor) { change -> UUID? in
+            try await change.requireProof(of: person)
             let id = UUID.random()
             let rows = try await change.query(
                 """
@@ -188,18 +193,5 @@ extension Change {
             UPDATE operator_sessions SET method = \(method.rawValue), stepped_up_at = \(now)
             WHERE id = \(session)
             """)
-    }
-
-    /// A second factor that was set up while the password was proved counts already. Reads anew,
-    /// since the operator's row is locked.
-    fileprivate func refuseLateFactor(_ person: OperatorRow) async throws {
-        let late = try await query(
-            "SELECT 1 FROM operators o WHERE o.id = \(person.id) AND \(OperatorFactors.hasSecondFactor)"
-        )
-        guard late.isEmpty else {
-            throw StorageFailure.conflict(
-                code: "conflict", detail: "A second factor was set up just now; sign in again.",
-                id: nil)
-        }
     }
 }

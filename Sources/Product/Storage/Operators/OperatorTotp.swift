@@ -56,8 +56,7 @@ extension Change {
     package func confirmTotp(
         _ code: String, of person: OperatorRow, in database: Database
     ) async throws -> Bool {
-        // A sign-in by the password alone that began before must not end after this.
-        try await query("SELECT 1 FROM operators WHERE id = \(person.id) FOR UPDATE")
+        _ = try await lockFactors(of: person.id)
         let since = now.adding(seconds: -Database.totpSetupSeconds)
         let rows = try await query(
             """
@@ -75,18 +74,27 @@ extension Change {
             WHERE operator_id = \(person.id)
             """)
         try await endSignInLinks(of: person.id)
+        try await renewProofs(of: person.id)
         try await audit(.operatorTotpAdded, person.target)
         return true
     }
 
-    /// 404 if there is none. Recovery codes end with the last second factor.
+    /// 404 if there is none, 409 if only passkeys that cannot be used are left. Recovery codes end
+    /// with the last second factor.
     package func removeTotp(of person: OperatorRow) async throws {
+        _ = try await lockFactors(of: person.id)
         let removed = try await query(
             "DELETE FROM operator_totp WHERE operator_id = \(person.id) RETURNING confirmed")
         guard try removed.contains(where: { try $0.get(0) }) else {
             throw StorageFailure.notFound("authenticator app")
         }
-        if person.factors.passkeys == 0 { try await endRecoveryCodes(of: person.id) }
+        guard try await !factors(of: person.id).areUnusable else {
+            throw StorageFailure.conflict(
+                code: "conflict",
+                detail: "The passkeys that are left were made for another name of this server.",
+                id: nil)
+        }
+        try await factorRemoved(from: person.id)
         try await audit(.operatorTotpRemoved, person.target)
     }
 

@@ -94,7 +94,7 @@ extension Change {
         try await query(
             """
             UPDATE operators SET password_hash = \(hash), version = version + 1,
-                updated_at = \(now)
+                proof_version = proof_version + 1, updated_at = \(now)
             WHERE id = \(person.id)
             """)
         _ = try await endOperatorSessions(of: person.id, except: session)

@@ -38,6 +38,7 @@ extension Database {
     ) async throws -> Bool {
         let hash = RecoveryCode.hash(code)
         return try await scope(person.tenant ?? .platform).change(by: actor) { change in
+            let left = try await change.lockFactors(of: person.id).recoveryCodesLeft
             let rows = try await change.query(
                 """
                 UPDATE operator_recovery_codes SET used_at = \(change.now)
@@ -46,7 +47,7 @@ extension Database {
                 """)
             if rows.isEmpty { return false }
             var changes = AuditChanges()
-            let left = person.factors.recoveryCodesLeft
+            try await change.renewVersion(of: person.id)
             changes.add("recovery_codes_left", .int(left), .int(max(0, left - 1)))
             try await change.audit(.operatorRecoveryCodeUsed, person.target, changes)
             return true
@@ -55,10 +56,14 @@ extension Database {
 }
 
 extension Change {
-    /// New codes, shown once; earlier ones end.
+    /// New codes, shown once; earlier ones end. 409 without a second factor.
     package func makeRecoveryCodes(for person: OperatorRow) async throws -> [String] {
         // Of two requests at once the later one's codes are left.
-        try await query("SELECT 1 FROM operators WHERE id = \(person.id) FOR UPDATE")
+        guard try await lockFactors(of: person.id).hasSecondFactor else {
+            throw StorageFailure.conflict(
+                code: "conflict",
+                detail: "They stand in for a second factor; set one up first.", id: nil)
+        }
         try await endRecoveryCodes(of: person.id)
         let codes = (0..<RecoveryCode.count).map { _ in RecoveryCode.make() }
         let hashes = codes.map(RecoveryCode.hash)
@@ -67,6 +72,7 @@ extension Change {
             INSERT INTO operator_recovery_codes (operator_id, code_hash, created_at)
             SELECT \(person.id), hash, \(now) FROM unnest(\(hashes)::bytea[]) AS hash
             """)
+        try await renewProofs(of: person.id)
         try await audit(.operatorRecoveryCodesMade, person.target)
         return codes
     }

@@ -46,39 +46,67 @@ package struct PasskeySite: Sendable {
 }
 
 extension Database {
-    /// The RP id of new passkeys: that of the oldest one which is good at this host, else the host.
-    /// A move to a host below the first one's costs none.
+    /// The one RP id that is asked for: that of the passkeys in use, else the host. A move to a host
+    /// below the first one's costs none.
     package func relyingParty(of site: PasskeySite) async throws -> String {
+        try await relyingParty(of: site, usable: "usable AND") ?? site.host
+    }
+
+    private func relyingParty(of site: PasskeySite, usable: SQL = "") async throws -> String? {
         let rows = try await app.read(
             """
             SELECT relying_party FROM operator_passkeys
-            WHERE relying_party = ANY(\(site.relyingParties)::text[])
+            WHERE \(usable) relying_party = ANY(\(site.relyingParties)::text[])
             ORDER BY created_at, id LIMIT 1
             """)
-        return try rows.first?.get(0) ?? site.host
+        return try rows.first?.get(0)
     }
 
-    /// At a start: marks the passkeys that browsers offer at this server's name. A passkey that they
-    /// do not offer is no factor that could be asked for.
+    /// At a start: marks the passkeys that browsers offer at this server's name, which are those of
+    /// one RP id. What they do not offer cannot be asked for, and yet counts as a second factor:
+    /// another name of the server must not open accounts to a password alone.
     package func markUsablePasskeys() async throws {
-        let parties = (try? passkeySite.get())?.relyingParties ?? []
+        let party = try await partyAtStart()
         _ = try await app.query(
             """
-            UPDATE operator_passkeys SET usable = NOT usable
-            WHERE usable <> (relying_party = ANY(\(parties)::text[]))
+            WITH turned AS (
+                UPDATE operator_passkeys SET usable = NOT usable
+                WHERE usable <> (relying_party = \(party)) RETURNING operator_id)
+            UPDATE operators SET version = version + 1
+            WHERE id IN (SELECT operator_id FROM turned)
             """)
+    }
+
+    /// Empty where there are no passkeys.
+    private func partyAtStart() async throws -> String {
+        guard let site = try? passkeySite.get() else { return "" }
+        if let party = try await relyingParty(of: site, usable: "usable AND") { return party }
+        return try await relyingParty(of: site) ?? site.host
     }
 
     /// The passkeys that a browser does not offer at this server's name, and the domains that they
     /// were made for.
     package func passkeysLost() async throws -> [(party: String, count: Int)] {
-        let parties = (try? passkeySite.get())?.relyingParties ?? []
         let rows = try await app.read(
             """
             SELECT relying_party, count(*) FROM operator_passkeys
-            WHERE relying_party <> ALL(\(parties)::text[])
+            WHERE relying_party <> \(partyAtStart())
             GROUP BY relying_party ORDER BY relying_party
             """)
         return try rows.map { row in (try row.get(0), try row.get(1)) }
+    }
+
+    /// How many operators have no other second factor than those.
+    package func operatorsLost() async throws -> Int {
+        try await app.read(
+            """
+            SELECT count(*) FROM operators o
+            WHERE EXISTS (SELECT 1 FROM operator_passkeys k WHERE k.operator_id = o.id)
+                AND NOT EXISTS (SELECT 1 FROM operator_passkeys k
+                    WHERE k.operator_id = o.id AND k.relying_party = \(partyAtStart()))
+                AND NOT EXISTS (SELECT 1 FROM operator_totp t
+                    WHERE t.operator_id = o.id AND t.confirmed)
+            """
+        ).only { try $0.get(0) }
     }
 }

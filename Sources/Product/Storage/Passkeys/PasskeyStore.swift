@@ -85,8 +85,10 @@ extension Database {
 extension Change {
     /// Adds one, within the limit; the operator's row is locked, so that two at once both count.
     package func addPasskey(_ new: NewPasskey, to person: OperatorRow) async throws -> PasskeyRow {
-        let (_, count) = try await lockPasskeys(of: person.id)
-        guard count < Passkey.most else { throw PasskeyRefusal.tooMany }
+        let before = try await lockFactors(of: person.id)
+        guard before.passkeys + before.unusablePasskeys < Passkey.most else {
+            throw PasskeyRefusal.tooMany
+        }
         let credential = new.credential
         let rows = try await query(
             """
@@ -102,6 +104,7 @@ extension Change {
         guard let row = rows.first else { throw PasskeyRefusal.known }
         let passkey = try PasskeyRow(row)
         try await endSignInLinks(of: person.id)
+        try await renewProofs(of: person.id)
         var changes = AuditChanges()
         changes.add("passkey", nil, passkey.name)
         try await audit(
@@ -130,17 +133,12 @@ extension Change {
 
     /// nil if the operator has no such passkey. With the last second factor the recovery codes end.
     package func removePasskey(_ id: UUID, of person: OperatorRow) async throws -> PasskeyRow? {
-        let (hasPassword, _) = try await lockPasskeys(of: person.id)
+        let before = try await lockFactors(of: person.id)
         guard let passkey = try await passkey(id, of: person.id) else { return nil }
-        let others = try await query(
-            """
-            SELECT count(*) FROM operator_passkeys
-            WHERE operator_id = \(person.id) AND id <> \(id) AND usable
-            """
-        ).only { try $0.get(0, as: Int.self) }
-        guard hasPassword || others > 0 else { throw PasskeyRefusal.onlyWay }
         try await query("DELETE FROM operator_passkeys WHERE id = \(id)")
-        if others == 0, !person.factors.totp { try await endRecoveryCodes(of: person.id) }
+        let hasWayIn = try await factors(of: person.id).hasWayIn
+        guard hasWayIn || !before.hasWayIn else { throw PasskeyRefusal.onlyWay }
+        try await factorRemoved(from: person.id)
         var changes = AuditChanges()
         changes.add("passkey", passkey.name, nil)
         try await audit(
@@ -155,17 +153,5 @@ extension Change {
             WHERE p.id = \(id) AND p.operator_id = \(person) FOR UPDATE
             """
         ).first.map { try PasskeyRow($0) }
-    }
-
-    private func lockPasskeys(
-        of person: UUID
-    ) async throws -> (hasPassword: Bool, count: Int) {
-        let rows = try await query(
-            "SELECT password_hash IS NOT NULL FROM operators WHERE id = \(person) FOR UPDATE")
-        guard let row = rows.first else { throw StorageFailure.notFound("operator") }
-        let count = try await query(
-            "SELECT count(*) FROM operator_passkeys WHERE operator_id = \(person)"
-        ).only { try $0.get(0, as: Int.self) }
-        return (try row.get(0), count)
     }
 }

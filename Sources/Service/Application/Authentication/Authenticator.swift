@@ -150,6 +150,7 @@ struct Authenticator: Sendable {
         principal.session = session.id
         principal.stepUpUntil = session.stepUpUntil
         principal.stepUpMethods = person.factors.stepUpMethods
+        principal.hasUnusableFactors = person.factors.areUnusable
         principal.mayResume = mayResume
         return principal
     }

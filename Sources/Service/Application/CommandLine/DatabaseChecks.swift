@@ -98,7 +98,13 @@ struct DatabaseChecks: Sendable {
         let lost = try await database.passkeysLost()
         if lost.isEmpty { return (.ok, "each one is good at this server's public name") }
         let counts = lost.map { "\($0.count) of \($0.party)" }.joined(separator: ", ")
-        return (.warning, "not good at this server's public name: \(counts)")
+        let shutOut = try await database.operatorsLost()
+        let people =
+            shutOut == 0
+            ? ""
+            : "; \(shutOut) operators have nothing else and do not get in before "
+                + "`gatehouse operator reset`"
+        return (.warning, "not good at this server's public name: \(counts)\(people)")
     }
 
     private func finding(
