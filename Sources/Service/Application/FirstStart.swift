@@ -5,8 +5,8 @@ import Observability
 import Storage
 import Text
 
-/// Sets up an empty database for `serve`: installs the key and the owner of the settings, or logs a
-/// token for the set-up page once.
+/// Sets up an empty database for `serve`: installs the key and the owner of the settings, or logs the
+/// link to the set-up page. Another start logs the same one, so that it kills no link in a hand.
 struct FirstStart: Sendable {
     var settings: Settings
     var publicURL: String
@@ -27,11 +27,17 @@ struct FirstStart: Sendable {
             logger.log(.info, "first owner created", [("email", .text(address.original))])
             return
         }
-        let token = TokenSecret.make()
-        if try await database.openSetup(tokenHash: TokenSecret.hash(token) ?? []) {
+        switch try await database.openSetup() {
+        case .token(let token):
             logger.log(
                 .warning, "no owner yet: open the set-up page",
                 [("url", .text("\(publicURL)/console/setup#token=\(token)"))])
+        case .hidden:
+            logger.log(
+                .warning,
+                "no owner yet: an earlier set-up link is still good; `gatehouse setup` prints another"
+            )
+        case .closed: break
         }
     }
 }

@@ -29,7 +29,7 @@ struct AdministrationCommand {
                 throw Refused(description: "there is an operator already; sign in instead")
             }
             guard let email else {
-                guard try await database.openSetup(tokenHash: hash) else {
+                guard let token = try await database.renewSetup() else {
                     throw Refused(description: "the set-up is closed")
                 }
                 return "\(base)/console/setup#token=\(token)"
