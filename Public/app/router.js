@@ -6,7 +6,7 @@ import {
 } from "../lib/core.js"
 
 const ROUTES = [
-	[/^\/(invite|join|reset|email|console\/(setup|sign-in))$/, "outside"],
+	[/^\/(invite|join|reset|email|not-me|console\/(setup|sign-in))$/, "outside"],
 	[/^\/console$/, "overview"],
 	[/^\/console\/(?<tab>keys|origins)(\/(?<id>[^/]+))?$/, "platform"],
 	[/^\/console\/t\/(?<slug>[^/]+)(\/(?<tab>[^/]+)(\/(?<id>[^/]+))?)?$/, "tenant"],

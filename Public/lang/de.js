@@ -193,6 +193,8 @@ export default {
 		"Passkeys gehören zu einem Namen, und diese Seite wurde über eine Adresse geöffnet. Öffnen Sie sie über ihren Namen: auf diesem Rechner ist das localhost.",
 	"Browsers offer passkeys over https alone.": "Browser bieten Passkeys nur über https an.",
 	"This browser knows no passkeys.": "Dieser Browser kennt keine Passkeys.",
+	"This server's public address has no passkeys: they need a name and https.":
+		"Unter der öffentlichen Adresse dieses Servers gibt es keine Passkeys: Sie brauchen einen Namen und https.",
 	"This device has a passkey of yours already.": "Dieses Gerät hat schon einen Passkey von Ihnen.",
 	"No passkey was used: it was called off, or it took too long.":
 		"Kein Passkey wurde benutzt: der Vorgang wurde abgebrochen oder dauerte zu lange.",
@@ -596,8 +598,7 @@ export default {
 	"The first owner holds every key. It takes a minute.":
 		"Der erste Inhaber hat jeden Schlüssel. Es dauert eine Minute.",
 	"Set-up token": "Einrichtungstoken",
-	"The server logs one at each start; only the newest works.":
-		"Der Server schreibt bei jedem Start eines ins Log; nur das neueste gilt.",
+	"The server logs it when it starts.": "Der Server schreibt es beim Start ins Log.",
 	"Become the first owner": "Erster Inhaber werden",
 	"Set-up is closed": "Die Einrichtung ist abgeschlossen",
 	"This service already has an owner.": "Dieser Dienst hat schon einen Inhaber.",
@@ -617,6 +618,13 @@ export default {
 	"Back to sign-in": "Zurück zur Anmeldung",
 	"Open the link from your mail again; it ends with a long code.":
 		"Öffnen Sie den Link aus Ihrer E-Mail noch einmal; er endet mit einem langen Code.",
+	"This was not you?": "Waren Sie das nicht?",
+	"The button ends every session of your account and its password. Then you set a new one.":
+		"Die Schaltfläche beendet jede Sitzung Ihres Kontos und sein Passwort. Dann setzen Sie ein neues.",
+	"End all sessions": "Alle Sitzungen beenden",
+	"Every session has ended": "Alle Sitzungen sind beendet",
+	"Sign in again, and look through the passkeys of your account.":
+		"Melden Sie sich wieder an, und sehen Sie die Passkeys Ihres Kontos durch.",
 	"From then on your account has this address, and the old one is told.":
 		"Von dann an hat Ihr Konto diese Adresse, und die alte erfährt es.",
 	"Confirm your new address": "Bestätigen Sie Ihre neue Adresse",
@@ -1382,6 +1390,7 @@ export default {
 	"Operator confirmed": "Betreiber bestätigt",
 	"Operator created": "Betreiber hinzugefügt",
 	"Operator deleted": "Betreiber entfernt",
+	"Operator disowned": "Betreiber: „Das war ich nicht“",
 	"Operator factor refused": "Zweiter Faktor eines Betreibers abgewiesen",
 	"Operator factors reset": "Zweite Faktoren eines Betreibers zurückgesetzt",
 	"Operator link made": "Anmeldelink eines Betreibers erstellt",

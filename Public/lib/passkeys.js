@@ -44,6 +44,9 @@ export async function askPasskey(options, more) {
 	} }
 }
 
+/** What the server takes at a sign-in. */
+export const signInWays = () => api("/session/ways")
+
 /** The options of a sign-in, or of a step-up within a session. */
 export const signInOptions = () => api("/session/passkey-options", { method: "POST" })
 export const stepUpOptions = () => api("/me/passkeys/options", { body: { purpose: "step_up" } })

@@ -42,7 +42,10 @@ function signIn(page, token) {
 		reset.firstChild.href = withTenant("/reset", tenant.value.trim())
 	})
 	function showMore({ status, code, methods }, values) {
-		if (code === "second_factor_required") return secondStep(page, values, methods, { send, goOn }), true
+		// Without a way left the refusal says who helps.
+		if (methods?.length && code === "second_factor_required") {
+			return secondStep(page, values, methods, { send, goOn }), true
+		}
 		if (status === 401 || status === 429) field.hidden = false
 		return false
 	}
@@ -83,7 +86,7 @@ function setup(page, token) {
 	door(page, "Set up Gatehouse", "The first owner holds every key. It takes a minute.", form([
 		[
 			"token*", "Set-up token",
-			{ value: token, hint: "The server logs one at each start; only the newest works.", autocomplete: "off" },
+			{ value: token, hint: "The server logs it when it starts.", autocomplete: "off" },
 		],
 		NAME, EMAIL, newPassword("Password"),
 	], {
@@ -128,8 +131,27 @@ function reset(page, token) {
 	}), toSignIn("Back to sign-in"))
 }
 
+const noLink = page => door(page, "No link here", "Open the link from your mail again; it ends with a long code.")
+
+/** Opening the link ends nothing, since mail systems open links by themselves: the button does. */
+function notMe(page, token) {
+	if (!token) return noLink(page)
+	const lead = "The button ends every session of your account and its password. Then you set a new one."
+	door(page, "This was not you?", lead, form([], {
+		submit: "End all sessions",
+		send: async () => {
+			const { reset_token } = await api("/session/not-me", { body: { token } })
+			if (reset_token) return reset(page, reset_token)
+			door(
+				page, "Every session has ended", "Sign in again, and look through the passkeys of your account.",
+				toSignIn("Go to sign-in"),
+			)
+		},
+	}))
+}
+
 function email(page, token) {
-	if (!token) return door(page, "No link here", "Open the link from your mail again; it ends with a long code.")
+	if (!token) return noLink(page)
 	const lead = "From then on your account has this address, and the old one is told."
 	door(page, "Confirm your new address", lead, form([], {
 		submit: "Confirm the address",
@@ -142,7 +164,8 @@ function email(page, token) {
 
 const joining = name => async (page, token) => (await import("./joining.js"))[name](page, token)
 const PAGES = {
-	"/invite": joining("invite"), "/join": joining("join"), "/reset": reset, "/email": email, "/console/setup": setup,
+	"/invite": joining("invite"), "/join": joining("join"), "/reset": reset, "/email": email, "/not-me": notMe,
+	"/console/setup": setup,
 }
 export default page => {
 	// A link's secret stands behind its `#`, where no server sees it, and leaves the address and the history.

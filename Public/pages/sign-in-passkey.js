@@ -1,6 +1,6 @@
 // Sign-in by a passkey: a button, and the browser's own list below the field for the address.
 import { api, button, h, note, replaceContent } from "../lib/core.js"
-import { askPasskey, fillsIn, passkeyRefusal, passkeysFault, signInOptions } from "../lib/passkeys.js"
+import { askPasskey, fillsIn, passkeyRefusal, passkeysFault, signInOptions, signInWays } from "../lib/passkeys.js"
 
 /** A challenge is good for 5 minutes; a page that stays open longer asks anew. */
 const FRESH = 270000
@@ -35,6 +35,14 @@ export function passkeySignIn(page, done, isListed = true) {
 		}
 	}
 
+	/** A server without a name of its own is asked for nothing. */
+	async function begin() {
+		const ways = await signInWays().catch(() => null)
+		if (ways?.passkeys !== false) return wait()
+		const why = "This server's public address has no passkeys: they need a name and https."
+		replaceContent(part, h("p.small.muted", why))
+	}
+
 	/** Lets the browser offer passkeys where the address is typed, until one is chosen. */
 	async function wait() {
 		if (!isListed || page.signal.aborted || !await fillsIn()) return
@@ -60,6 +68,7 @@ export function passkeySignIn(page, done, isListed = true) {
 		replaceContent(trouble, note("danger", "alert", passkeyRefusal(error).message))
 	}
 
-	wait()
-	return h("div.gap", h("div.acts", act), trouble)
+	const part = h("div.gap", h("div.acts", act), trouble)
+	begin()
+	return part
 }

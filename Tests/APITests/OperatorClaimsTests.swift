@@ -40,7 +40,10 @@ import Text
         }
 
         func follow(_ token: String) async throws -> Int {
-            try await service.send(.post, "/v1/session", json: #"{"token":"\#(token)"}"#).status
+            try await service.send(
+                .post, "/v1/session", json: #"{"token":"\#(token)"}"#,
+                fields: [OperatorFixture.device("home")]
+            ).status
         }
 
         func row(_ id: String) async throws -> JSONValue {
@@ -59,7 +62,8 @@ import Text
             let more = tenant.map { #","tenant":"\#($0)""# } ?? ""
             return try await service.send(
                 .post, "/v1/session",
-                json: #"{"email":"\#(email)","password":"\#(password)"\#(more)}"#)
+                json: #"{"email":"\#(email)","password":"\#(password)"\#(more)}"#,
+                fields: [OperatorFixture.device("home")])
         }
     }
 
@@ -195,7 +199,7 @@ import Text
         #expect(try await fixture.service.send(.delete, own, as: .platformOwner).status == 204)
     }
 
-    @Test func `a place where the sign-in was right is known for 90 days, by a link too`()
+    @Test func `a browser where the sign-in was right is known for 90 days, by a link too`()
         async throws
     {
         let clock = TestClock()
@@ -207,14 +211,16 @@ import Text
         func signIn(_ password: String, _ address: String) async throws -> Int {
             try await service.send(
                 .post, "/v1/session",
-                json: #"{"email":"own@example.com","password":"\#(password)"}"#, from: address
+                json: #"{"email":"own@example.com","password":"\#(password)"}"#,
+                fields: [OperatorFixture.device(address)], from: address
             ).status
         }
         let token = TokenSecret.make()
         try await service.storage.storeOperatorLink(
             TokenSecret.hash(token) ?? [], for: person.id, seconds: 60)
         let linked = try await service.send(
-            .post, "/v1/session", json: #"{"token":"\#(token)"}"#, from: "192.0.2.1")
+            .post, "/v1/session", json: #"{"token":"\#(token)"}"#,
+            fields: [OperatorFixture.device("192.0.2.1")], from: "192.0.2.1")
         #expect(linked.status == 201)
         for day in [1, 89] {
             clock.advance(seconds: Int64(day) * 86_400)

@@ -45,7 +45,13 @@ struct OperatorFixture {
     ) async throws -> TestAnswer {
         try await service.send(
             .post, "/v1/session",
-            json: #"{"email":"\#(Self.email)","password":"\#(password)"\#(more)}"#, from: address)
+            json: #"{"email":"\#(Self.email)","password":"\#(password)"\#(more)}"#,
+            fields: [Self.device(address)], from: address)
+    }
+
+    /// The cookie of a browser, one for each name; here the address is its name.
+    static func device(_ name: String) -> Field {
+        Field("cookie", "gatehouse-device=\(Base64URL.encode(SHA256.hash(Array(name.utf8))))")
     }
 
     /// The token of a new session.
@@ -59,7 +65,9 @@ struct OperatorFixture {
         _ method: Method, _ path: String, _ json: String? = nil, as token: String,
         from address: String = "192.0.2.1"
     ) async throws -> TestAnswer {
-        try await service.send(method, path, json: json, as: .session(token), from: address)
+        try await service.send(
+            method, path, json: json, as: .session(token),
+            fields: [Self.device(address)], from: address)
     }
 
     /// The app of a seed as it is shown.

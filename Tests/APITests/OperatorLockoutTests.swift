@@ -45,7 +45,7 @@ import Text
                 .post, "/v1/session",
                 json:
                     #"{"email":"\#(OperatorLockoutTests.email)","password":"\#(password)"\#(more)}"#,
-                from: address)
+                fields: [OperatorFixture.device(address)], from: address)
         }
 
         /// Wrong tries from addresses of their own, with and without the tenant.
@@ -79,7 +79,8 @@ import Text
         }
     }
 
-    @Test func `strangers' tries lock strangers out, and a known place stays open`() async throws {
+    @Test func `strangers' tries lock strangers out, and a known browser stays open`() async throws
+    {
         let (fixture, evil) = try await Self.make()
         _ = try await fixture.make(Self.other, as: .tenantAdmin(evil))
         _ = try await fixture.make(Self.password, as: .tenantAdmin(fixture.acme))
@@ -88,7 +89,7 @@ import Text
             #expect(answer.status == 201, "\(round): \(answer.text)")
             try await fixture.guess(3, in: "acme", round: round)
         }
-        // The right password from a new place has to wait, and the response says so.
+        // The right password in a new browser has to wait, and the response says so.
         let elsewhere = try await fixture.signIn(Self.password, in: "acme", from: "203.0.113.9")
         #expect(elsewhere.status == 429 && elsewhere.first("retry-after") != nil)
         #expect(try await fixture.signIn(Self.password, from: Self.home).status == 429)
@@ -119,7 +120,7 @@ import Text
             try await fixture.signIn(Self.password, in: "evil", from: Self.home).status == 201)
     }
 
-    @Test func `a confirmed operator's place is known with the tenant and without it`()
+    @Test func `a confirmed operator's browser is known with the tenant and without it`()
         async throws
     {
         for first in [nil, "acme"] {
@@ -135,7 +136,7 @@ import Text
         }
     }
 
-    @Test func `another claim's sign-ins by links do not push out the places of the owner`()
+    @Test func `another claim's sign-ins by links do not push out the browsers of the owner`()
         async throws
     {
         let clock = TestClock()
@@ -150,7 +151,7 @@ import Text
                 TokenSecret.hash(token) ?? [], for: squatter, seconds: 60)
             let linked = try await fixture.service.send(
                 .post, "/v1/session", json: #"{"token":"\#(token)"}"#,
-                from: "203.0.113.\(number)")
+                fields: [OperatorFixture.device("squatter \(number)")], from: "203.0.113.\(number)")
             #expect(linked.status == 201, "\(linked.text)")
         }
         try await fixture.guess(10, in: "evil", round: 1)

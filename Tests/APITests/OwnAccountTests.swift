@@ -83,7 +83,7 @@ import Text
         #expect(past[1]["ip"]?.string == "198.51.100.1")
     }
 
-    @Test func `a changed factor and a new network are mailed`() async throws {
+    @Test func `a changed factor and a new browser are mailed`() async throws {
         let sink = SMTPSink()
         let fixture = try await OperatorFixture.make(
             mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))
@@ -99,16 +99,16 @@ import Text
         #expect(texts.count == 2, "\(texts)")
         #expect(texts.contains { $0.contains("a new password was set") })
         #expect(texts.contains { $0.contains("an authenticator app was added") })
-        #expect(texts.allSatisfy { $0.contains("/reset") && !$0.contains(new) })
-        // Half a sign-in is none: its network is not known by it, and no mail says so.
+        #expect(texts.allSatisfy { $0.contains("/not-me#token=") && !$0.contains(new) })
+        // Half a sign-in is none: its browser is not known by it, and no mail says so.
         #expect(try await fixture.signIn(new, from: "198.51.100.77").status == 401)
-        let app = try await fixture.service.storage.app.query("SELECT 1 FROM operator_places")
+        let app = try await fixture.service.storage.app.query("SELECT 1 FROM operator_devices")
         #expect(app.count == 1)
         while try await sender.round() > 0 {}
         #expect(sink.mails.count == 2)
     }
 
-    @Test func `a sign-in from a network that is not known is mailed, the first one is not`()
+    @Test func `a sign-in in a browser that is not known is mailed, the first one is not`()
         async throws
     {
         let sink = SMTPSink()
@@ -185,8 +185,8 @@ import Text
         let sender = try #require(fixture.service.composition.mailSender)
         while try await sender.round() > 0 {}
         let mail = try #require(
-            sink.mails.compactMap(\.parts.first).first { $0.contains("#token=") })
-        let token = try #require(mail.split(separator: "#token=").last).prefix {
+            sink.mails.compactMap(\.parts.first).first { $0.contains("/reset#token=") })
+        let token = try #require(mail.split(separator: "/reset#token=").last).prefix {
             !$0.isWhitespace
         }
         let set = try await fixture.service.send(

@@ -74,7 +74,7 @@ import Text
         #expect(try await fixture.actions().contains("operator.factors_reset"))
     }
 
-    @Test func `a sign-in by a passkey from a new network is mailed`() async throws {
+    @Test func `a sign-in by a passkey in a new browser is mailed`() async throws {
         let sink = SMTPSink()
         let fixture = try await PasskeyFixture.make(
             mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))
@@ -83,7 +83,10 @@ import Text
         let sender = try #require(fixture.service.composition.mailSender)
         while try await sender.round() > 0 {}
         let before = sink.mails.count
-        for _ in 0..<2 { #expect(try await fixture.signIn(&passkey).status == 201) }
+        for _ in 0..<2 {
+            let device = OperatorFixture.device("laptop")
+            #expect(try await fixture.signIn(&passkey, device: device).status == 201)
+        }
         while try await sender.round() > 0 {}
         #expect(sink.mails.count == before + 1)
         #expect(sink.mails.last?.parts.first?.contains("192.0.2.7") ?? false)

@@ -98,17 +98,19 @@ struct PasskeyFixture {
     }
 
     func signIn(
-        _ passkey: String, cookie: String?, from address: String = "192.0.2.7"
+        _ passkey: String, cookie: String?, from address: String = "192.0.2.7",
+        device: Field? = nil
     ) async throws -> TestAnswer {
         try await service.send(
             .post, "/v1/session", json: #"{"passkey":\#(passkey)}"#,
-            fields: cookie.map { [Field("cookie", $0)] } ?? [], from: address)
+            fields: (cookie.map { [Field("cookie", $0)] } ?? []) + (device.map { [$0] } ?? []),
+            from: address)
     }
 
     /// One sign-in by fresh options.
-    func signIn(_ passkey: inout SoftPasskey) async throws -> TestAnswer {
+    func signIn(_ passkey: inout SoftPasskey, device: Field? = nil) async throws -> TestAnswer {
         let (options, cookie) = try await signInOptions()
-        return try await signIn(passkey.sign(options), cookie: cookie)
+        return try await signIn(passkey.sign(options), cookie: cookie, device: device)
     }
 
     func stepUp(_ passkey: String, as session: String) async throws -> TestAnswer {

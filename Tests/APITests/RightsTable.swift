@@ -60,6 +60,7 @@ struct RouteRight: Sendable {
         .init("DELETE /v1/me/sessions/{id}", .operators),
         .init("GET /v1/me/sign-ins", .operators),
         .init("POST /v1/session/passkey-options", .open),
+        .init("POST /v1/session/not-me", .open), .init("GET /v1/session/ways", .open),
         .init("GET /v1/me/passkeys", .operators), .init("POST /v1/me/passkeys", .operators),
         .init("POST /v1/me/passkeys/options", .operators),
         .init("PATCH /v1/me/passkeys/{id}", .operators),

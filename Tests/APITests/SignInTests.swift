@@ -31,7 +31,7 @@ import Text
     ) async throws -> TestAnswer {
         try await service.send(
             .post, "/v1/session", json: #"{"email":"\#(email)","password":"\#(password)"}"#,
-            from: address)
+            fields: [OperatorFixture.device(address)], from: address)
     }
 
     @Test func `tries side by side do not pass the count of failures`() async throws {
@@ -66,7 +66,7 @@ import Text
         }
     }
 
-    @Test func `failed sign-ins from another address do not lock the owner out`() async throws {
+    @Test func `failed sign-ins in another browser do not lock the owner out`() async throws {
         let (service, _) = try await Self.make()
         #expect(try await Self.signIn(service).status == 201)
         for _ in 0..<6 { _ = try await Self.signIn(service, "wrong", from: "198.51.100.7") }

@@ -29,7 +29,7 @@ def outside(console):
     made = console.api("POST", f"/tenants/{console.tenant()['id']}/invites", {"email": "a@acme.example", "delivery": "link"})
     link = console.api("POST", f"/tenants/{made['tenant_id']}/join-links", {"domains": ["acme.example"]})
     console.context.clear_cookies()
-    return ["/console/sign-in?next=/console/audit", "/console/sign-in#token=x", "/console/setup", "/invite", "/join", "/reset", "/reset#token=x",
+    return ["/console/sign-in?next=/console/audit", "/console/sign-in#token=x", "/console/setup", "/invite", "/join", "/reset", "/reset#token=x", "/not-me#token=x",
             made["accept_url"].replace(console.base, ""), link["url"].replace(console.base, "")]
 
 

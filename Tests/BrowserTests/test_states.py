@@ -297,3 +297,16 @@ def test_a_forgotten_password_is_asked_for_and_a_dead_link_says_so(console):
     page.get_by_label("New password").fill("a sentence is fine here")
     page.get_by_role("button", name="Set the password").click()
     expect(page.get_by_role("alert")).to_contain_text("ask for a new one")
+
+
+def test_this_was_not_me_acts_by_its_button_alone(console):
+    console.context.clear_cookies()
+    page = console.go("/not-me#token=spent")
+    expect(page.get_by_role("heading", name="This was not you?")).to_be_visible()
+    assert "token" not in page.url
+    console.expects_refusals = True
+    page.get_by_role("button", name="End all sessions").click()
+    expect(page.get_by_role("alert")).to_contain_text("used up or over")
+    page.goto("about:blank")
+    console.go("/not-me")
+    expect(page.get_by_role("heading", name="No link here")).to_be_visible()

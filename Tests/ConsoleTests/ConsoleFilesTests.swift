@@ -27,6 +27,7 @@ private func body(_ response: Response?) -> [UInt8] {
 
 @Test(arguments: [
     "/console", "/console/", "/console/t/demo/users", "/console/no/such/page", "/invite", "/reset",
+    "/not-me",
 ])
 func `one shell answers every console path and the pages outside`(path: String) throws {
     let response = try #require(try get(path))

@@ -84,7 +84,7 @@ package struct ConsoleFiles: Sendable {
         switch path {
         case "/": return .root
         // Pages for people outside have short addresses and the same shell.
-        case "/console", "/invite", "/join", "/reset", "/email": return .page(shell)
+        case "/console", "/invite", "/join", "/reset", "/email", "/not-me": return .page(shell)
         case "/favicon.svg": return .page(icon)
         default: break
         }

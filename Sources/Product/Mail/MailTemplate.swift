@@ -41,6 +41,7 @@ struct MailTemplate {
         case .inactivityWarning: "You have not used your account at \(senderName) for long"
         case .operatorChanged: "Your operator account of \(senderName) was changed"
         case .operatorSignIn: "A new sign-in to the console of \(senderName)"
+        case .operatorFactorRefused: "Another person may know your password at \(senderName)"
         case .passwordReset: "Set a new password for \(senderName)"
         }
     }
@@ -82,8 +83,11 @@ struct MailTemplate {
         case .operatorChanged:
             "How you sign in to the console of \(senderName) was changed:"
         case .operatorSignIn:
-            "Your account signed in to the console of \(senderName) from a network where it had not "
+            "Your account signed in to the console of \(senderName) in a browser where it had not "
                 + "before:"
+        case .operatorFactorRefused:
+            "Your right password was typed at the console of \(senderName), and then wrong "
+                + "codes:"
         case .passwordReset:
             "Somebody, probably you, asked to set a new password for \(senderName)."
         }
@@ -100,7 +104,8 @@ struct MailTemplate {
         case .emailChanged, .signInAdded, .merged, .mergeUndone, .joinApproved, .joinDeclined,
             .inactivityWarning:
             ""
-        case .operatorChanged, .operatorSignIn: "This was not me: end all sessions"
+        case .operatorChanged, .operatorSignIn, .operatorFactorRefused:
+            "This was not me: end all sessions"
         case .passwordReset: "Set a new password"
         }
     }
@@ -116,9 +121,11 @@ struct MailTemplate {
         if mail.kind == .emailChanged || mail.kind == .signInAdded {
             return "If that was not you, tell your administrator at once."
         }
-        if mail.kind == .operatorChanged || mail.kind == .operatorSignIn {
-            return "If that was you, there is nothing to do. If not, ask for a new password at the "
-                + "link: it ends every session. Then tell the owner of the console."
+        if [.operatorChanged, .operatorSignIn, .operatorFactorRefused].contains(mail.kind) {
+            return "If that was you, there is nothing to do. If not, press the button at the link: "
+                + "every session and the password end, and you set a new one. The link works once, "
+                + "until \(String(decoding: end, as: UTF8.self)) UTC. Then tell the owner of the "
+                + "console."
         }
         if [.accountGiven, .merged, .mergeUndone].contains(mail.kind) {
             return "If this is a mistake, tell the administrator of \(senderName)."

@@ -42,21 +42,8 @@ enum SetupEndpoint {
                     text: call.input.string("password"), about: [address.original, name]
                 ).hashed(call), by: actor)
         else { throw Problem.notFound("set-up: this service has an owner") }
-        return try await signedIn(row, call)
-    }
-
-    private static func signedIn(_ row: OperatorRow, _ call: Call) async throws -> Response {
-        let token = TokenSecret.make()
-        guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
-        let actor = Actor(
-            type: "operator", id: row.id.description, name: row.name ?? row.email,
-            requestID: call.request.id, ip: call.request.remoteAddress)
-        try await call.services.database.startOperatorSession(
-            row, tokenHash: hash, userAgent: call.request.first("user-agent"), method: .password,
-            by: actor)
-        var answer = Response.created(row, at: "/v1/operators/\(row.id)", etag: row.etag)
-        answer.fields.append(SessionCookie.set(token, isTLS: call.request.isTLS))
-        answer.fields.append(Field("cache-control", "no-store"))
-        return answer
+        return try await ConsoleSession.begin(
+            row, by: .password, call,
+            answering: .created(row, at: "/v1/operators/\(row.id)", etag: row.etag))
     }
 }

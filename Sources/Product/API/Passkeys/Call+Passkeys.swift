@@ -14,6 +14,16 @@ extension Call {
         }
     }
 
+    /// Why passkeys are not offered here; nil if they are.
+    var passkeyFault: String? {
+        get throws {
+            switch try services.database.passkeySite {
+            case .success: nil
+            case .failure(let fault): Self.words(fault)
+            }
+        }
+    }
+
     private static func words(_ fault: PasskeySite.Fault) -> String {
         switch fault {
         case .address:

@@ -158,12 +158,12 @@ enum PasskeyEndpoints {
                 "Too many sign-ins from this address were begun; try again.", limit: optionsLimit,
                 retryAfter: database.secondsOfMinuteLeft)
         }
-        let token = ChallengeCookie.token(in: call.request) ?? TokenSecret.make()
+        let token = TokenCookie.challenge.token(in: call.request) ?? TokenSecret.make()
         guard let binding = TokenSecret.hash(token) else { throw Problem.internalError }
         let party = try await database.relyingParty(of: site)
         let challenge = database.makeOpenChallenge(boundTo: binding)
         var response = answer(PasskeyOptions.assertion(challenge, relyingParty: party))
-        response.fields.append(ChallengeCookie.set(token, isTLS: call.request.isTLS))
+        response.fields.append(TokenCookie.challenge.set(token, isTLS: call.request.isTLS))
         return response
     }
 

@@ -28,8 +28,14 @@ struct PasskeyProof {
 
     /// The operator whose discoverable passkey signed this browser's challenge.
     func signIn() async throws -> OperatorRow {
-        let binding = ChallengeCookie.token(in: call.request).flatMap { TokenSecret.hash($0) }
-        return try await counted("address", call.request.remoteAddress, Self.freeOfAddress) {
+        let binding = TokenCookie.challenge.hash(in: call.request)
+        // A browser that an operator is known to use is not held back by others at its address.
+        let device = TokenCookie.device.hash(in: call.request)
+        var counter = ("address", call.request.remoteAddress, Self.freeOfAddress)
+        if let device, try await database.isKnownDevice(device, of: nil) {
+            counter = ("device", Base64URL.encode(device), Self.freeOfOperator)
+        }
+        return try await counted(counter.0, counter.1, counter.2) {
             guard let binding else { throw refusal(.challengeMismatch) }
             return try await prove(nil) {
                 try await database.useOpenChallenge($0, boundTo: binding)
@@ -85,13 +91,13 @@ struct PasskeyProof {
             guard isUsed else { throw WebAuthnFault.counterFellBack }
         } catch let fault as WebAuthnFault {
             if fault == .counterFellBack {
-                try await database.passkeyRefused(passkey, of: person, by: actor(person))
+                try await database.passkeyRefused(passkey, of: person, by: person.actor(call))
             }
             throw refusal(fault)
         }
     }
 
-    /// Claims an attempt, and gives it back if it was no failure.
+    /// Claims an attempt. A success ends what was counted, but for an address, which others share.
     private func counted(
         _ kind: String, _ name: String, _ free: Int,
         _ attempt: () async throws -> OperatorRow
@@ -105,7 +111,11 @@ struct PasskeyProof {
                 "Too many tries; wait \(seconds) seconds.", limit: free + 1, retryAfter: seconds)
         }
         let person = try await attempt()
-        try await database.forgiveAttempt(counter)
+        if free == Self.freeOfAddress {
+            try await database.forgiveAttempt(counter)
+        } else {
+            try await database.clearSignInFailures(counter)
+        }
         return person
     }
 
@@ -113,11 +123,5 @@ struct PasskeyProof {
         var problem = Problem.unauthorized("The passkey does not fit.")
         problem.cause = "passkey: \(fault.code)"
         return problem
-    }
-
-    private func actor(_ person: OperatorRow) -> Actor {
-        Actor(
-            type: "operator", id: person.id.description, name: person.name ?? person.email,
-            requestID: call.request.id, ip: call.request.remoteAddress)
     }
 }

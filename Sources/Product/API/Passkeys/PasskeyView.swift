@@ -44,11 +44,6 @@ enum PasskeyOptions {
             .readOnly("timeout", .integer(0...600_000), "Milliseconds."),
         ])
 
-    /// What to do where every passkey was made for another name of the server.
-    static let unusable =
-        "Your passkeys were made for another name of this server. Its administrator gives you a way "
-        + "back by `gatehouse operator reset`."
-
     private static let timeout = JSONValue.int(Int(Passkey.challengeSeconds) * 1000)
 
     static func registration(

@@ -13,6 +13,11 @@ extension Call {
         guard let until = principal.stepUpUntil, now < until else { throw signInAgain(act) }
     }
 
+    /// What to do where every passkey was made for another name of the server.
+    static let unusableFactors =
+        "Your passkeys were made for another name of this server. Its administrator gives you a way "
+        + "back by `gatehouse operator reset`."
+
     /// `act`: the subject of a sentence.
     func signInAgain(_ act: String) -> Problem {
         let methods = principal.stepUpMethods
@@ -21,7 +26,7 @@ extension Call {
         }
         return stepUpRequired(
             principal.hasUnusableFactors
-                ? "\(act) needs a second factor. \(PasskeyOptions.unusable)"
+                ? "\(act) needs a second factor. \(Self.unusableFactors)"
                 : "\(act) needs a sign-in of the last 10 minutes: sign out and in again.")
     }
 

@@ -36,17 +36,27 @@ struct ConsoleSession {
     static func begin(
         _ person: OperatorRow, by method: SignInMethod, _ call: Call
     ) async throws -> Response {
-        let (token, hash) = try newToken()
-        try await call.services.database.startOperatorSession(
-            person, tokenHash: hash, userAgent: call.request.first("user-agent"), method: method,
-            by: Actor(
-                type: "operator", id: person.id.description, name: person.name ?? person.email,
-                requestID: call.request.id, ip: call.request.remoteAddress))
         let until = call.now.adding(seconds: OperatorSession.recentSeconds)
         let session = ConsoleSession(
             operator: person, until: person.factors.isStepUp(method) ? until : nil)
-        return withCookie(
-            .created(session.json(at: call.now), at: "/v1/session", etag: nil), token, call)
+        return try await begin(
+            person, by: method, call,
+            answering: .created(session.json(at: call.now), at: "/v1/session", etag: nil))
+    }
+
+    /// With another answer.
+    static func begin(
+        _ person: OperatorRow, by method: SignInMethod, _ call: Call, answering answer: Response
+    ) async throws -> Response {
+        let (token, hash) = try newToken()
+        let device = TokenCookie.device.token(in: call.request) ?? TokenSecret.make()
+        try await call.services.database.startOperatorSession(
+            person, tokenHash: hash, userAgent: call.request.first("user-agent"), method: method,
+            by: person.actor(call), in: TokenSecret.hash(device),
+            mailing: NewDeviceMail(words: call.place, publicURL: call.services.publicURL))
+        var answer = withCookie(answer, token, call)
+        answer.fields.append(TokenCookie.device.set(device, isTLS: call.request.isTLS))
+        return answer
     }
 
     /// Stamps the calling session, and gives it another id and another cookie. `person`: as read
@@ -80,7 +90,24 @@ struct ConsoleSession {
     }
 }
 
+extension OperatorRow {
+    /// Who acts before there is a session.
+    func actor(_ call: Call) -> Actor {
+        Actor(
+            type: "operator", id: id.description, name: name ?? email, requestID: call.request.id,
+            ip: call.request.remoteAddress)
+    }
+}
+
 extension Call {
+    /// When, from where and with what, for a mail.
+    var place: String {
+        let minute = now.description.prefix(16).split(separator: "T").joined(separator: " ")
+        let device = request.first("user-agent").map { "with \(DeviceName.of($0))" }
+        return ["\(minute) UTC", "from \(request.remoteAddress)", device].compactMap { $0 }
+            .joined(separator: ", ")
+    }
+
     /// The operator who calls; 403 for any other caller.
     var `operator`: OperatorRow {
         get async throws {

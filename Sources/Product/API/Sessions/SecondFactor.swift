@@ -25,7 +25,7 @@ struct SecondFactor {
         guard let totp, recovery == nil else {
             throw refused(
                 person.factors.areUnusable
-                    ? PasskeyOptions.unusable
+                    ? Call.unusableFactors
                     : "The password is right; the second factor is missing.")
         }
         guard try await proveTotp(totp) else { throw refused("That code does not fit.") }
@@ -45,26 +45,26 @@ struct SecondFactor {
         }
     }
 
-    /// A wrong code after a right password is a sign of a stolen one: it is in the audit.
+    /// A wrong code after a right password is a sign of a stolen one: it is in the audit, and the third
+    /// one in a mail.
     private func counted(_ body: () async throws -> Bool) async throws -> Bool {
         let database = try call.services.database
         let counter = try await attempt.claimFactorAttempt(of: person)
         if try await body() {
-            try await database.forgiveAttempt(counter)
+            try await database.clearSignInFailures(counter)
             return true
         }
         try await database.scope(person.tenant ?? .platform).change(by: actor) { change in
             try await change.audit(.operatorFactorRefused, person.target)
+            try await change.tellOfRefusedFactor(
+                "\(call.place), and before", counter: counter, to: person,
+                publicURL: call.services.publicURL, in: database)
         }
         return false
     }
 
     /// The sign-in has no principal yet.
-    private var actor: Actor {
-        Actor(
-            type: "operator", id: person.id.description, name: person.name ?? person.email,
-            requestID: call.request.id, ip: call.request.remoteAddress)
-    }
+    private var actor: Actor { person.actor(call) }
 
     private func refused(_ detail: String) -> Problem {
         var methods: [String] = []

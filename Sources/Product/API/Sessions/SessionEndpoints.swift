@@ -7,7 +7,10 @@ import Text
 
 /// `/v1/session`: operators at the console.
 enum SessionEndpoints {
-    static let all: [Endpoint] = [signIn, current, signOut, StepUpEndpoint.stepUp]
+    static let all: [Endpoint] = [
+        signIn, current, signOut, StepUpEndpoint.stepUp, NotMeEndpoint.disown,
+        SignInWaysEndpoint.ways,
+    ]
 
     private static let signIn = Endpoint(
         .post, "/v1/session", id: "signIn", tag: "Session",
@@ -59,14 +62,15 @@ enum SessionEndpoints {
             session, of: call.operator, by: call.actor)
         var answer = Response.noContent
         answer.fields.append(SessionCookie.clear(isTLS: call.request.isTLS))
-        answer.fields.append(Field("clear-site-data", "\"cache\", \"cookies\", \"storage\""))
+        // Not the cookies: the browser stays one that its operator is known to use.
+        answer.fields.append(Field("clear-site-data", "\"cache\", \"storage\""))
         return answer
     }
 
     /// The operator of the given password or link. One text for every failure.
     private static func proved(_ call: Call) async throws -> (OperatorRow, SignInMethod) {
         let database = try call.services.database
-        if call.input.has("passkey") { return (try await byPasskey(call), .passkey) }
+        if call.input.has("passkey") { return (try await PasskeyProof(call).signIn(), .passkey) }
         let refused = Problem.unauthorized("The address and the password do not fit.")
         if let token = call.input.optionalString("token") {
             guard let hash = TokenSecret.hash(token),
@@ -77,10 +81,6 @@ enum SessionEndpoints {
                 throw Problem.unauthorized(
                     "A link is not enough for an account with a second factor.")
             }
-            try await SignInAttempt(
-                email: person.email, address: call.request.remoteAddress, database: database,
-                passwords: try call.services.passwords
-            ).rememberNetwork(of: person)
             return (person, .link)
         }
         var missing: [FieldError] = []
@@ -89,47 +89,13 @@ enum SessionEndpoints {
         }
         guard missing.isEmpty else { throw Problem.invalid(missing) }
         let password = Array(try call.input.string("password").utf8)
-        let attempt = SignInAttempt(
-            email: try call.input.string("email"), address: call.request.remoteAddress,
-            database: database, passwords: try call.services.passwords)
+        let attempt = try SignInAttempt(of: call.input.string("email"), call)
         guard
             let person = try await attempt.prove(
                 password, in: call.input.optionalString("tenant"))
         else { throw refused }
         let method = try await SecondFactor(person: person, attempt: attempt, call: call).prove()
-        try await tellOfNewNetwork(person, attempt, call)
-        try await attempt.rememberNetwork(of: person)
         return (person, method)
-    }
-
-    private static func byPasskey(_ call: Call) async throws -> OperatorRow {
-        let person = try await PasskeyProof(call).signIn()
-        let attempt = SignInAttempt(
-            email: person.email, address: call.request.remoteAddress,
-            database: try call.services.database, passwords: try call.services.passwords)
-        try await tellOfNewNetwork(person, attempt, call)
-        try await attempt.rememberNetwork(of: person)
-        return person
-    }
-
-    /// Who never signed in before comes from a new network by the way of things.
-    private static func tellOfNewNetwork(
-        _ person: OperatorRow, _ attempt: SignInAttempt, _ call: Call
-    ) async throws {
-        let database = try call.services.database
-        guard database.sendsMail, person.lastSignInAt != nil,
-            try await !attempt.isKnownNetwork(of: person)
-        else { return }
-        let device = call.request.first("user-agent").map { DeviceName.of($0) }
-        let words = [
-            "\(call.now.description.prefix(16).split(separator: "T").joined(separator: " ")) UTC",
-            "from \(call.request.remoteAddress)", device.map { "with \($0)" },
-        ]
-        try await database.scope(person.tenant ?? .platform).change(by: .system) { change in
-            try await change.tellOfSignIn(
-                words.compactMap { $0 }.joined(separator: ", "), to: person,
-                publicURL: call.services.publicURL, in: database)
-        }
     }
 
     /// Refuses at once a session in a suspended tenant, which its first use would refuse.

@@ -6,13 +6,23 @@ import Text
 
 /// One attempt at an operator's password, locked out after failures by counters that all replicas
 /// share: of the client's address, and of the account. Unknown accounts cost and count the same as
-/// known ones. A network with an earlier success has its own counter, so that attempts from
-/// elsewhere cannot lock the owner out.
+/// known ones. A browser in which the operator signed in before has its own counter, by a cookie of
+/// its own, so that attempts from elsewhere cannot lock the owner out, not even those at his address.
 struct SignInAttempt {
     var email: String
     var address: String
     var database: Database
     var passwords: PasswordHasher
+    /// The hash of the browser's cookie; nil: it sent none.
+    var device: [UInt8]?
+
+    init(of email: String, _ call: Call) throws {
+        self.email = email
+        address = call.request.remoteAddress
+        database = try call.services.database
+        passwords = try call.services.passwords
+        device = TokenCookie.device.hash(in: call.request)
+    }
 
     /// Failures before the first wait; many users may share an address.
     private static let freeOfAddress = 49
@@ -21,8 +31,9 @@ struct SignInAttempt {
     /// A row that the address may mean, and its counters of attempts.
     private struct Candidate {
         var found: (OperatorRow, String?)?
-        var account: [UInt8]
-        var here: [UInt8]
+        /// Of the account, or of this browser if the account knows it.
+        var counter: [UInt8]
+        var isKnown: Bool
     }
 
     /// The result of one attempt at a candidate.
@@ -38,13 +49,10 @@ struct SignInAttempt {
     /// password and counters, and a locked one does not block the other; a missing one costs the
     /// same. Throws 429 if none matched and one was locked.
     func prove(_ password: [UInt8], in tenant: String? = nil) async throws -> OperatorRow? {
-        let client = name("address", address)
-        if let until = try await database.claimAttempt(client, free: Self.freeOfAddress) {
-            throw locked(until, free: Self.freeOfAddress)
-        }
-        var tried: [[UInt8]] = [client]
+        let candidates = try await candidates(key, tenant)
+        var tried = try await claimAddress(candidates)
         var wait: Timestamp?
-        for candidate in try await candidates(key, tenant) {
+        for candidate in candidates {
             switch try await outcome(of: password, candidate) {
             case .right(let person):
                 // The earlier attempts were not guesses.
@@ -61,36 +69,51 @@ struct SignInAttempt {
     /// Whether it is this operator's password: a step-up, counted and locked out as a sign-in of
     /// the same row. Throws 429.
     func prove(_ password: [UInt8], of person: OperatorRow) async throws -> Bool {
-        let client = name("address", address)
-        if let until = try await database.claimAttempt(client, free: Self.freeOfAddress) {
-            throw locked(until, free: Self.freeOfAddress)
-        }
         let row = try await database.operatorsWithPassword(emailKey: person.emailKey)
             .first { $0.0.id == person.id }
         let scope = person.tenant?.description
-        let candidate = Candidate(
-            found: row, account: scope.map { account(key, in: $0) } ?? account(key),
-            here: scope.map { network(key, in: $0) } ?? network(key))
+        let candidate = try await candidate(row, scope.map { account(key, in: $0) } ?? account(key))
+        let tried = try await claimAddress([candidate])
         switch try await outcome(of: password, candidate) {
         case .right:
-            try await database.forgiveAttempt(client)
+            for counter in tried { try await database.forgiveAttempt(counter) }
             return true
         case .wrong: return false
         case .locked(let until): throw locked(until, free: Self.freeOfAccount)
         }
     }
 
+    /// Claims an attempt of the address; none in a browser that one of the accounts knows, which
+    /// others at its address must not hold back. Throws 429.
+    private func claimAddress(_ candidates: [Candidate]) async throws -> [[UInt8]] {
+        if candidates.contains(where: \.isKnown) { return [] }
+        let client = name("address", address)
+        if let until = try await database.claimAttempt(client, free: Self.freeOfAddress) {
+            throw locked(until, free: Self.freeOfAddress)
+        }
+        return [client]
+    }
+
     private func candidates(_ key: String, _ tenant: String?) async throws -> [Candidate] {
         let rows = try await database.operatorsWithPassword(emailKey: key)
         let clear = Self.isClear(rows) ? rows.first : nil
-        let everywhere = Candidate(found: clear, account: account(key), here: network(key))
+        let everywhere = try await candidate(clear, account(key))
         guard let tenant else { return [everywhere] }
         let id = try await database.tenant(tenant)?.id
-        let scope = id?.description ?? tenant
-        let own = Candidate(
-            found: rows.first { id != nil && $0.0.tenant == id },
-            account: account(key, in: scope), here: network(key, in: scope))
+        let own = try await candidate(
+            rows.first { id != nil && $0.0.tenant == id },
+            account(key, in: id?.description ?? tenant))
         return [own, everywhere]
+    }
+
+    /// For an unknown account the same is asked.
+    private func candidate(
+        _ found: (OperatorRow, String?)?, _ account: [UInt8]
+    ) async throws -> Candidate {
+        guard let device,
+            try await database.isKnownDevice(device, of: found?.0.id ?? .random())
+        else { return Candidate(found: found, counter: account, isKnown: false) }
+        return Candidate(found: found, counter: counter(account, of: device), isKnown: true)
     }
 
     /// Whether the address alone is unambiguous: the first row is confirmed, or the only one.
@@ -99,45 +122,25 @@ struct SignInAttempt {
     }
 
     private func outcome(of password: [UInt8], _ candidate: Candidate) async throws -> Outcome {
-        let isKnownHere = try await database.isKnownNetwork(candidate.here, of: candidate.account)
-        let counter = isKnownHere ? candidate.here : candidate.account
+        let counter = candidate.counter
         if let until = try await database.claimAttempt(counter, free: Self.freeOfAccount) {
             return .locked(until: until)
         }
         guard try await verified(password, candidate.found), let person = candidate.found?.0 else {
             return .wrong(counter)
         }
-        // The network is known once the operator is in: with a second factor that is later.
         try await database.clearSignInFailures(counter)
         return .right(person)
     }
 
-    /// Makes the network known for each way to name the row: by its tenant, and by the address
-    /// alone if that means this row. Other rows keep their own networks, so that a claim of an
-    /// address does not displace those of its owner. A used link counts like a password.
-    func rememberNetwork(of person: OperatorRow) async throws {
-        if let tenant = person.tenant?.description {
-            try await database.rememberNetwork(
-                network(key, in: tenant), of: account(key, in: tenant))
-        }
-        let rows = try await database.operatorsWithPassword(emailKey: key)
-        guard Self.isClear(rows), rows.first?.0.id == person.id else { return }
-        try await database.rememberNetwork(network(key), of: account(key))
-    }
-
-    /// Whether a sign-in of the operator from this network is known.
-    func isKnownNetwork(of person: OperatorRow) async throws -> Bool {
-        let scope = person.tenant?.description
-        return try await database.isKnownNetwork(
-            scope.map { network(key, in: $0) } ?? network(key),
-            of: scope.map { account(key, in: $0) } ?? account(key))
-    }
-
     /// Claims an attempt at the operator's second factor, whose counter is its own: who knows the
-    /// password must not try a million codes. Throws 429. The counter is to be forgiven if the
-    /// attempt succeeds.
+    /// password must not try a million codes, nor lock out the browsers that the operator uses.
+    /// Throws 429. The counter is to be cleared if the attempt succeeds.
     func claimFactorAttempt(of person: OperatorRow) async throws -> [UInt8] {
-        let counter = name("second factor", person.id.description)
+        var counter = name("second factor", person.id.description)
+        if let device, try await database.isKnownDevice(device, of: person.id) {
+            counter = self.counter(counter, of: device)
+        }
         if let until = try await database.claimAttempt(counter, free: Self.freeOfAccount) {
             throw locked(until, free: Self.freeOfAccount)
         }
@@ -148,9 +151,9 @@ struct SignInAttempt {
     private func account(_ key: String, in scope: String) -> [UInt8] {
         name("operator", key, "in", scope)
     }
-    private func network(_ key: String) -> [UInt8] { name("operator", key, address) }
-    private func network(_ key: String, in scope: String) -> [UInt8] {
-        name("operator", key, "in", scope, address)
+    /// The counter of one browser in the place of everybody's.
+    private func counter(_ account: [UInt8], of device: [UInt8]) -> [UInt8] {
+        SHA256.authenticate(account + device, key: database.directoryKey)
     }
 
     private func verified(

@@ -49,9 +49,7 @@ enum StepUpEndpoint {
     private static func isProved(
         _ method: StepUpMethod, _ person: OperatorRow, _ call: Call
     ) async throws -> Bool {
-        let attempt = SignInAttempt(
-            email: person.email, address: call.request.remoteAddress,
-            database: try call.services.database, passwords: try call.services.passwords)
+        let attempt = try SignInAttempt(of: person.email, call)
         switch method {
         case .password:
             return try await attempt.prove(Array(call.input.string("password").utf8), of: person)

@@ -65,6 +65,7 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case operatorConfirmed = "operator.confirmed"
     case operatorCreated = "operator.created"
     case operatorDeleted = "operator.deleted"
+    case operatorDisowned = "operator.disowned"
     case operatorFactorRefused = "operator.factor_refused"
     case operatorFactorsReset = "operator.factors_reset"
     case operatorLinkMade = "operator.link_made"
@@ -160,7 +161,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
             .jobUndoBegun, .jobUndone,
             .joinLinkCreated, .joinLinkRevoked, .joinLinkUsed,
             .linkGrantCreated, .linkGrantRefused, .linkGrantUsed,
-            .operatorConfirmed, .operatorCreated, .operatorDeleted, .operatorFactorRefused,
+            .operatorConfirmed, .operatorCreated, .operatorDeleted, .operatorDisowned,
+            .operatorFactorRefused,
             .operatorFactorsReset, .operatorLinkMade, .operatorPasskeyAdded,
             .operatorPasskeyRefused, .operatorPasskeyRemoved, .operatorPasskeyRenamed,
             .operatorPasswordChanged, .operatorPasswordReset, .operatorRecoveryCodeUsed,

@@ -31,18 +31,24 @@ package struct OutgoingMail: Sendable {
         case inactivityWarning = "inactivity_warning"
         /// To an operator: the password or a factor of the account changed; `message` says which.
         case operatorChanged = "operator_changed"
-        /// To an operator: a sign-in at a new network; `message` says where.
+        /// To an operator: a sign-in in a new browser; `message` says where.
         case operatorSignIn = "operator_sign_in"
+        /// To an operator: the password was right and the second factor wrong; `message` says
+        /// where.
+        case operatorFactorRefused = "operator_factor_refused"
         /// The record that proves a domain is missing; `message` says which one.
         case domainLost = "domain_lost"
 
-        /// A person is waiting for it at a page.
+        /// A person is waiting for it at a page, or it warns of a thief: a tenant's invites do not go
+        /// before it.
         var isUrgent: Bool {
             switch self {
-            case .passwordReset, .operatorLink, .emailChange: true
+            case .passwordReset, .operatorLink, .emailChange, .operatorChanged, .operatorSignIn,
+                .operatorFactorRefused:
+                true
             case .invite, .domainLost, .emailChanged, .signInAdded, .inviteDeclined, .accountGiven,
                 .merged, .mergeUndone, .joinApproved, .joinDeclined,
-                .inactivityWarning, .operatorChanged, .operatorSignIn:
+                .inactivityWarning:
                 false
             }
         }

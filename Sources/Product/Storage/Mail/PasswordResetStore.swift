@@ -48,15 +48,9 @@ extension Database {
         tokenHash: [UInt8], passwordHash: String, requestID: String, ip: String?
     ) async throws -> OperatorRow? {
         try await platformScope.change(by: .system) { change -> OperatorRow? in
-            let used = try await change.query(
-                """
-                UPDATE operator_links SET used_at = \(change.now)
-                WHERE token_hash = \(tokenHash) AND purpose = 'password_reset'
-                    AND used_at IS NULL AND expires_at > \(change.now)
-                RETURNING operator_id, mailed
-                """)
-            guard let link = used.first else { return nil }
-            let id: UUID = try link.get(0)
+            guard
+                let (id, isMailed) = try await change.useLink(tokenHash, to: .passwordReset)
+            else { return nil }
             let rows = try await change.query(
                 """
                 UPDATE operators AS o SET password_hash = \(passwordHash), version = version + 1,
@@ -66,15 +60,14 @@ extension Database {
             guard let row = rows.first else { return nil }
             let person = try OperatorRow(row)
             try await change.query("DELETE FROM operator_sessions WHERE operator_id = \(id)")
-            try await change.query(
-                "DELETE FROM operator_links WHERE operator_id = \(id) AND used_at IS NULL")
+            try await change.endLinks(of: id, keepsNotMe: false)
             let actor = Actor(
                 type: "operator", id: id.description, name: person.name ?? person.email,
                 requestID: requestID, ip: ip)
             let named = try await change.switching(to: person.tenant ?? .platform)
                 .acting(as: actor)
             try await named.audit(.operatorPasswordReset, AuditTarget("operator", id, person.email))
-            if try link.get(1, as: Bool.self) {
+            if isMailed {
                 try await named.confirmOperator(id)
             } else {
                 // The server's administrator handed it over, to who lost every other way.

@@ -56,6 +56,8 @@ extension Change {
     package enum LinkPurpose: String, Sendable {
         case signIn = "sign_in"
         case passwordReset = "password_reset"
+        /// In a mail about the account; see `disown`.
+        case notMe = "not_me"
     }
 
     /// The operator's mailbox is proved: the row owns the address, unless another row already does.

@@ -30,6 +30,18 @@ package struct OperatorSession: Sendable {
     }
 }
 
+/// A sign-in that its operator may have to hear of.
+package struct NewDeviceMail: Sendable {
+    /// When, from where and with what.
+    package var words: String
+    package var publicURL: String
+
+    package init(words: String, publicURL: String) {
+        self.words = words
+        self.publicURL = publicURL
+    }
+}
+
 /// Console sessions: they end when idle for 30 minutes or 12 hours old. Only hashes are stored.
 extension Database {
     /// Lifetime of a console session, used or not.
@@ -60,10 +72,11 @@ extension Database {
     }
 
     /// Signs an operator in: a new session, the time of the sign-in, and its audit row. It counts
-    /// as a step-up if it proved what one would ask for.
+    /// as a step-up if it proved what one would ask for. `device`: the browser, which is known from
+    /// then on; a mail says so of a new one.
     package func startOperatorSession(
         _ person: OperatorRow, tokenHash: [UInt8], userAgent: String?, method: SignInMethod,
-        by actor: Actor
+        by actor: Actor, in device: [UInt8]? = nil, mailing mail: NewDeviceMail? = nil
     ) async throws {
         try await scope(person.tenant ?? .platform).change(by: actor) { change in
             // Takes the row's lock first: a concurrent suspension must neither be lifted nor miss
@@ -89,6 +102,12 @@ extension Database {
                     \(method.rawValue), \(proved), \(change.now), \(change.now),
                     \(change.now.adding(seconds: Self.sessionSeconds)))
                 """)
+            if let device, try await change.rememberDevice(device, of: person.id),
+                let mail, person.lastSignInAt != nil
+            {
+                // Who never signed in before comes in a new browser by the way of things.
+                try await change.tellOfSignIn(mail, to: person, in: self)
+            }
             var changes = AuditChanges()
             changes.add("method", nil, method)
             try await change.audit(

@@ -98,8 +98,7 @@ extension Change {
             WHERE id = \(person.id)
             """)
         _ = try await endOperatorSessions(of: person.id, except: session)
-        try await query(
-            "DELETE FROM operator_links WHERE operator_id = \(person.id) AND used_at IS NULL")
+        try await endLinks(of: person.id, keepsNotMe: true)
         try await audit(.operatorPasswordChanged, person.target)
     }
 }

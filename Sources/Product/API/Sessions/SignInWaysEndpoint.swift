@@ -1,0 +1,30 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+
+/// `GET /v1/session/ways`: what the page for signing in offers, the same for everyone.
+enum SignInWaysEndpoint {
+    static let ways = Endpoint(
+        .get, "/v1/session/ways", id: "getSignInWays", tag: "Session",
+        summary: "What a sign-in to the console may be proved by here by anyone.",
+        access: .open,
+        answers: [
+            .ok(
+                ObjectShape(
+                    "SignInWays",
+                    [
+                        .readOnly("passkeys", .bool, "Whether browsers offer passkeys here."),
+                        .readOnly(
+                            "passkeys_fault", .string(), nullable: true, "Why they do not."),
+                    ]))
+        ]
+    ) { call in
+        let fault = try call.passkeyFault
+        return .ok(
+            .object([
+                .init("passkeys", .bool(fault == nil)),
+                .init("passkeys_fault", fault.map(JSONValue.string) ?? .null),
+            ]))
+    }
+}

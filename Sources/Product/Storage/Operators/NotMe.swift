@@ -1,0 +1,76 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// "This was not me": what follows from the link in a mail about an operator's account.
+extension Database {
+    /// Ends every session, the password and what was known of devices, and stores a link to a new
+    /// password. nil if the token is unknown, used or expired. Second factors stay: who reads the
+    /// mail must not get around them. `needsPassword`: whether there was one.
+    package func disown(
+        tokenHash: [UInt8], resetHash: [UInt8], requestID: String, ip: String?
+    ) async throws -> (person: OperatorRow, needsPassword: Bool)? {
+        try await platformScope.change(by: .system) { change in
+            guard let id = try await change.useLink(tokenHash, to: .notMe)?.person else {
+                return nil
+            }
+            let needsPassword = try await change.factors(of: id).hasPassword
+            let rows = try await change.query(
+                """
+                UPDATE operators AS o SET password_hash = NULL, version = version + 1,
+                    proof_version = proof_version + 1, updated_at = \(change.now)
+                WHERE o.id = \(id) AND o.status <> 'suspended' RETURNING \(OperatorRow.columns)
+                """)
+            guard let person = try rows.first.map(OperatorRow.init) else { return nil }
+            let ended = try await change.endOperatorSessions(of: id)
+            try await change.endLinks(of: id, keepsNotMe: false)
+            try await change.forgetDevices(of: id)
+            if needsPassword {
+                try await change.addOperatorLink(
+                    resetHash, for: id, to: .passwordReset, seconds: Self.resetSeconds,
+                    isMailed: true)
+            }
+            var changes = AuditChanges()
+            changes.add("sessions", .int(ended), .int(0))
+            let actor = Actor(
+                type: "operator", id: id.description, name: person.name ?? person.email,
+                requestID: requestID, ip: ip)
+            try await change.switching(to: person.tenant ?? .platform).acting(as: actor)
+                .audit(.operatorDisowned, person.target, changes)
+            return (person, needsPassword)
+        }
+    }
+}
+
+extension Change {
+    /// Uses a link up; nil if it is unknown, used or expired. The operator's row is locked first, as
+    /// everywhere: what ends all links of an operator holds it, and waits for none of them.
+    func useLink(
+        _ tokenHash: [UInt8], to purpose: LinkPurpose
+    ) async throws -> (person: UUID, isMailed: Bool)? {
+        let found = try await query(
+            "SELECT operator_id FROM operator_links WHERE token_hash = \(tokenHash)")
+        guard let id: UUID = try found.first?.get(0) else { return nil }
+        try await query("SELECT 1 FROM operators WHERE id = \(id) FOR UPDATE")
+        let used = try await query(
+            """
+            UPDATE operator_links SET used_at = \(now)
+            WHERE token_hash = \(tokenHash) AND purpose = \(purpose.rawValue)
+                AND used_at IS NULL AND expires_at > \(now)
+            RETURNING mailed
+            """)
+        return try used.first.map { (id, try $0.get(0)) }
+    }
+
+    /// The operator's one-time links that were not used. `keepsNotMe`: a thief who sets a password
+    /// must not end the links of the mails that tell of him.
+    func endLinks(of person: UUID, keepsNotMe: Bool) async throws(PostgresError) {
+        let kept: SQL = keepsNotMe ? " AND purpose <> 'not_me'" : ""
+        try await query(
+            """
+            DELETE FROM operator_links
+            WHERE operator_id = \(person) AND used_at IS NULL\(kept)
+            """)
+    }
+}
