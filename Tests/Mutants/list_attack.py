@@ -440,35 +440,18 @@ MUTANTS = [
          "var bytes = (MUTATED ? [] : Array(callerName.utf8)) + [0]"),
     ),
     mutant(
-        "M3", "an operator's places are forgotten after a day",
-        "OperatorClaimsTests/`a place where the sign-in was right is known for 90 days, by a link too`",
-        ("Sources/Product/Storage/Retention.swift",
-         "column: \"last_at\") { _ in 90 * 86_400 },",
-         "column: \"last_at\") { _ in\n"
-         "            MUTATED ? 86_400 : 90 * 86_400\n"
-         "        },"),
+        "M3", "an operator's browsers are forgotten after a day",
+        "OperatorClaimsTests/`a browser where the sign-in was right is known for 90 days, by a link too`",
+        ("Sources/Product/Storage/Operators/OperatorDevices.swift",
+         "package static let knownDeviceSeconds: Int64 = 90 * 86_400",
+         "package static let knownDeviceSeconds: Int64 = MUTATED ? 86_400 : 90 * 86_400"),
     ),
     mutant(
-        "M3", "a sign-in by a link leaves no place",
-        "OperatorClaimsTests/`a place where the sign-in was right is known for 90 days, by a link too`",
-        ("Sources/Product/API/Sessions/SessionEndpoints.swift",
-         "            try await SignInAttempt(\n"
-         "                email: person.email, address: call.request.remoteAddress, database: database,\n"
-         "                passwords: try call.services.passwords\n"
-         "            ).rememberNetwork(of: person)\n",
-         "            if !MUTATED {\n"
-         "                try await SignInAttempt(\n"
-         "                    email: person.email, address: call.request.remoteAddress, database: database,\n"
-         "                    passwords: try call.services.passwords\n"
-         "                ).rememberNetwork(of: person)\n"
-         "            }\n"),
-    ),
-    mutant(
-        "M3", "who was right at a place before is held back with strangers",
-        "OperatorLockoutTests/`strangers' tries lock strangers out, and a known place stays open`",
+        "M3", "who was right in a browser before is held back with strangers",
+        "OperatorLockoutTests/`strangers' tries lock strangers out, and a known browser stays open`",
         ("Sources/Product/API/Sessions/SignInAttempt.swift",
-         "let counter = isKnownHere ? candidate.here : candidate.account",
-         "let counter = isKnownHere && !MUTATED ? candidate.here : candidate.account"),
+         "counter: counter(account, of: device), isKnown: true)",
+         "counter: MUTATED ? account : counter(account, of: device), isKnown: true)"),
     ),
     mutant(
         "M4", "strangers' tries close a tenant's password sign-in",

@@ -40,13 +40,39 @@ MUTANTS = [
          "guard MUTATED || person.factors.stepUpMethods.contains(method) else {"),
     ),
     mutant(
-        "O2.2", "half a sign-in makes its network known",
-        "OwnAccountTests/`a changed factor and a new network are mailed`",
+        "O8", "a sign-in that proved the earlier password begins a session",
+        "StaleProofTests/`a sign-in and a step-up in flight end with it`",
+        ("Sources/Product/Storage/Operators/OperatorSessionStore.swift",
+         "AND proof_version = \\(person.proofVersion)",
+         "AND (\\(MUTATED) OR proof_version = \\(person.proofVersion))"),
+    ),
+    mutant(
+        "O4", "another name of the server makes passkeys no factor",
+        "PasskeySiteTests/`another name of the server opens no account to its password alone`",
+        ("Sources/Product/Storage/Operators/OperatorFactors.swift",
+         "passkeys > 0 || unusablePasskeys > 0 || totp",
+         "passkeys > 0 || !MUTATED && unusablePasskeys > 0 || totp"),
+    ),
+    mutant(
+        "O3", "an answered challenge of a sign-in is good again",
+        "OpenChallengeTests/`a challenge that is not ours, or not of this browser or time, is none`",
+        ("Sources/Product/Storage/Passkeys/ChallengeStore.swift",
+         "guard clock() < end else { return false }",
+         "guard clock() < end else { return false }\n        if MUTATED { return true }"),
+    ),
+    mutant(
+        "O9", "wrong codes of strangers lock the browsers that the operator uses",
+        "KnownDeviceTests/`wrong codes behind the right password lock no browser that is known`",
         ("Sources/Product/API/Sessions/SignInAttempt.swift",
-         "        try await database.clearSignInFailures(counter)\n        return .right(person)",
-         "        try await database.clearSignInFailures(counter)\n"
-         "        if MUTATED { try await rememberNetwork(of: person) }\n"
-         "        return .right(person)"),
+         "if let device, try await database.isKnownDevice(device, of: person.id) {",
+         "if !MUTATED, let device, try await database.isKnownDevice(device, of: person.id) {"),
+    ),
+    mutant(
+        "O12", "another tenant's mails silence an operator's alarm",
+        "OperatorAlarmTests/`no mail of others silences it`",
+        ("Sources/Product/Storage/Mail/OperatorMail.swift",
+         "AND tenant_id = \\(tenant) AND kind = \\(kind.rawValue)",
+         "AND (\\(MUTATED) OR tenant_id = \\(tenant)) AND kind = \\(kind.rawValue)"),
     ),
     mutant(
         "O2.5", "a colleague's used account gets a link that is shown",
