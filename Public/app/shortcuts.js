@@ -5,8 +5,7 @@ let found
 const load = () => (found ??= import("../lib/palette.js"))
 export const palette = options => load().then(one => one.open(options))
 // One promise for all presses: two keys in a row are acted on in their order.
-let acts
-export const press = key => (acts ??= import("../lib/key-acts.js")).then(one => one.press(key))
+export const press = key => load().then(one => one.press(key))
 
 /** The Latin letter of a key: of a layout without Latin letters the one that stands there on the others. */
 function letterOf({ key, code, shiftKey }) {

@@ -201,6 +201,10 @@ def test_a_key_belongs_to_a_user_and_has_a_day_and_a_rate(console):
     expect(page.get_by_text("Please fill this in.")).to_be_visible()
     console.field("Last day").fill("2030-05-01")
     console.field("Most calls a minute").fill("60")
+    # What it will do stands beside the form.
+    will = page.locator(".card", has=page.get_by_role("heading", name="What it will do"))
+    for text in ("Own may: Verify API keys.", "It ends on May 1, 2030.", "from anywhere", "More than 60 calls a minute are refused."):
+        expect(will).to_contain_text(text)
     page.get_by_role("button", name="Create key").click()
     page.get_by_label("I have stored it").check()
     page.get_by_role("button", name="Done").click()

@@ -241,3 +241,10 @@ def test_one_signs_in_by_a_link_signs_out_and_is_kept_out(console):
     console.expects_refusals = True
     console.page.goto(f"{console.base}/console/t/demo/keys")
     expect(page).to_have_url(re.compile("sign-in.next="))
+
+
+def test_the_menu_shows_the_keys(console):
+    page = console.go("/console/")
+    page.get_by_role("button", name="Operator menu").click()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Look at the row")

@@ -270,3 +270,57 @@ def test_an_invite_shows_what_became_of_its_mail(console):
     expect(page.get_by_text("Resend: 2 invites done")).to_be_visible()
     mailed = {item["id"] for item in console.api("GET", path)["items"] if not item["email"].startswith("cid")}
     assert len(resent) == 1 and resent[0]["action"] == "resend" and set(resent[0]["ids"]) == mailed
+
+
+def test_a_row_is_looked_at_beside_its_list_by_keys_and_by_mouse(console):
+    one = console.tenant()
+    for name in "abc":
+        console.api("POST", f"/tenants/{one['id']}/users", {"email": f"{name}@acme.example", "external_id": f"crm-{name}"})
+    page = console.go(f"/console/t/{one['slug']}/users?sort=email")
+    panel = page.locator("aside.peek")
+    page.keyboard.press("j")
+    expect(page.get_by_role("link", name="a@acme.example")).to_be_focused()
+    page.keyboard.press("Space")
+    expect(panel).to_contain_text("crm-a")
+    expect(panel.get_by_role("link", name="Open")).to_have_attribute("href", re.compile("/users/[0-9a-f-]+$"))
+    page.keyboard.press("ArrowDown")
+    expect(panel).to_contain_text("crm-b")
+    expect(page.get_by_role("link", name="b@acme.example")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(panel).to_contain_text("crm-c")
+    page.keyboard.press("ArrowUp")
+    expect(panel).to_contain_text("crm-b")
+    page.keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+    expect(page.get_by_role("link", name="b@acme.example")).to_be_focused()
+    # By mouse beside what the row holds; another page takes it along no more.
+    page.locator("tbody tr", has_text="c@acme.example").locator("td", has_text="never").click()
+    expect(panel).to_contain_text("crm-c")
+    page.get_by_role("link", name="Invites").first.click()
+    expect(page.locator("main h1")).to_have_text("Invites")
+    expect(panel).to_have_count(0)
+    for path, text in ((f"/console/t/{one['slug']}/audit", "User created"), ("/console/decisions", "Policy version")):
+        console.go(path)
+        page.locator("tbody a").first.focus()
+        page.keyboard.press("Space")
+        expect(panel).to_contain_text(text)
+
+
+def test_a_column_that_is_hidden_stays_so_until_it_is_shown_again(console):
+    one = console.tenant()
+    console.api("POST", f"/tenants/{one['id']}/users", {"email": "a@acme.example"})
+    page = console.go(f"/console/t/{one['slug']}/users")
+    heads = lambda: [text for text in page.locator("thead th").all_inner_texts() if text]
+    before = heads()
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("menuitem", name=re.compile("^Hide: Role")).click()
+    expect(page.get_by_role("columnheader", name="Role")).to_have_count(0)
+    expect(page.get_by_role("button", name="Columns")).to_be_focused()
+    page.reload()
+    expect(page.get_by_role("link", name="a@acme.example")).to_be_visible()
+    assert heads() == [text for text in before if text != "Role"], heads()
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("menuitem", name=re.compile("^Show: Role")).click()
+    expect(page.get_by_role("columnheader", name="Role")).to_be_visible()
+    assert heads() == before

@@ -34,14 +34,14 @@ MUTANTS = [
     mutant(
         "B2", "the menu of a row opens without the focus",
         "browser:test_every_act_of_every_row_can_be_reached_at_1280_pixels",
-        ("Public/lib/menu.js",
+        ("Public/lib/rows/menu.js",
          "\titems[0].focus()\n",
          ""),
     ),
     mutant(
         "B2", "the menu of a row reaches beyond the window",
         "browser:test_every_act_of_every_row_can_be_reached_at_1280_pixels",
-        ("Public/lib/menu.js",
+        ("Public/lib/rows/menu.js",
          "menu.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`",
          "menu.style.left = `${at.left}px`"),
     ),
@@ -193,7 +193,7 @@ MUTANTS = [
     mutant(
         "B6", "every id is a decision's first",
         "browser:test_a_pasted_id_opens_what_it_is_of_and_nothing_else_is_made_up",
-        ("Public/lib/palette.js",
+        ("Public/lib/palette/search.js",
          "draw(known, { isLooking",
          "if (UUID.test(text)) known.unshift(entry(\"Decision\", \"branch\", text, `decisions/${text}`))\n"
          "\t\tdraw(known, { isLooking"),
@@ -201,7 +201,7 @@ MUTANTS = [
     mutant(
         "B6", "Enter before the answer opens nothing",
         "browser:test_a_pasted_id_opens_what_it_is_of_and_nothing_else_is_made_up",
-        ("Public/lib/palette.js",
+        ("Public/lib/palette/search.js",
          "\t\tif (wantsFirst && entries.length) enter(entries[0])\n",
          ""),
     ),

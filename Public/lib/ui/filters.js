@@ -1,7 +1,7 @@
 // The bar above a list: search, filters, export and the button for a new thing.
 import { button, dayOf, h, icon, query } from "../core.js"
 
-/** An API key, or more of one than lists show: it is never searched for. See lib/key-text.js. */
+/** An API key, or more of one than lists show: it is never searched for. See lib/palette/key-text.js. */
 const KEY = /gate_(live|test)_[0-9A-Za-z]{7}/
 
 const DATES = {

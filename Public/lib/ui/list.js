@@ -1,10 +1,11 @@
 // Lists.
 import {
-	api, append, button, choices, countTotal, h, isAllowed, pageHead, query, queryString, replaceContent, setQuery,
-	showState, t, translate, waitBriefly,
+	actionWords, api, append, button, choices, countTotal, h, isAllowed, pageHead, query, queryString, replaceContent,
+	setQuery, showState, t, translate, waitBriefly,
 } from "../core.js"
 import { exportFile, listBar } from "./filters.js"
 import { focusOf } from "./focus.js"
+import { columnChoice, lookOf } from "./look.js"
 import { columnHead, row, skeleton } from "./rows.js"
 import { rowSelection } from "./selection.js"
 
@@ -20,12 +21,15 @@ import { rowSelection } from "./selection.js"
 export async function list(page, spec) {
 	const { noun } = spec
 	const counted = h("span.end", { "aria-live": "polite" })
-	const table = h("div.table", { tabIndex: -1 })
+	const look = lookOf(id => items.find(one => String(one.id ?? one.name) === id), one => named(one), page.signal)
+	const table = h("div.table", { tabIndex: -1, onkeydown: look, onclick: look })
 	const pager = h("div.pager")
 	const filters = (spec.filters ?? []).map(([name, label, more]) =>
 		({ name, label, ...(more?.split ? { options: choices(more) } : more) }))
-	const columns = spec.columns.map(([label, cell, more]) => ({ label, cell, ...more }))
-	const named = item => item.email ?? item.name ?? item.domain ?? item.origin ?? item.id
+	const columnsOf = spec.columns.map(([label, cell, more]) => ({ label, cell, ...more }))
+	const choice = columnChoice(columnsOf, noun[1], () => load())
+	const named = item => item.email ?? item.name ?? item.domain ?? item.origin
+		?? (item.action ? actionWords(item.action) : item.id)
 	const change = (values, options) => setQuery({ ...query(), cursor: "", ...values }, options)
 	const again = () => load()
 	const create = () =>
@@ -35,6 +39,7 @@ export async function list(page, spec) {
 	const controls = listBar({ ...spec, create, file: exports }, filters, counted, change)
 	const chosen = spec.bulk && !page.isGone ? rowSelection({ ...spec, named, all: everyOne }, again) : null
 	const focus = focusOf(table)
+	counted.after(choice.node)
 	if (page.acts) append(page.acts, controls.acts)
 	else if (!spec.title) controls.node.append(h("div.acts", controls.acts))
 	append(page.body, [
@@ -43,6 +48,7 @@ export async function list(page, spec) {
 	])
 	let running = null
 	let seen = null
+	let items = []
 	let timer = 0
 	page.signal.addEventListener("abort", () => {
 		clearTimeout(timer)
@@ -74,7 +80,7 @@ export async function list(page, spec) {
 		const wanted = query()
 		controls.read(wanted)
 		const wait = table.children.length ? 400 : 120
-		const slow = quiet ? 0 : setTimeout(() => (focus.keep(), skeleton(table, columns)), wait)
+		const slow = quiet ? 0 : setTimeout(() => (focus.keep(), skeleton(table, choice.shown())), wait)
 		try {
 			draw(await api(spec.whole ? spec.path : asked({ limit: 50 }), { signal: mine.signal }), wanted)
 		} catch (error) {
@@ -97,6 +103,7 @@ export async function list(page, spec) {
 	function draw(data, wanted) {
 		focus.keep()
 		spec.seen?.(data)
+		items = data.items
 		replaceContent(counted, countTotal(data.total, ...noun))
 		replaceContent(pager)
 		const every = chosen?.all(data.total)
@@ -104,6 +111,7 @@ export async function list(page, spec) {
 			drawNothing(wanted)
 			return focus.give()
 		}
+		const columns = choice.shown()
 		const actions = page.isGone ? null : spec.actions
 		const rows = data.items.map(item => row(item, columns, actions && (actions(item, again) || []), named, chosen))
 		if (wanted.live && seen && !wanted.cursor) {

@@ -16,7 +16,7 @@ function rowActions([first, ...rest], name) {
 	if (!first) return null
 	const usual = button(first.text, first.run, { look: ".ghost.tiny", name })
 	if (!rest.length) return usual
-	const open = async () => (await import("../menu.js")).open(more, rest, name)
+	const open = async () => (await import("../rows.js")).openMenu(more, rest, name)
 	const more = button(null, open, {
 		look: ".ghost.tiny", icon: "dots", "aria-label": t`More for ${name}`, "aria-haspopup": "menu",
 		"aria-expanded": "false",

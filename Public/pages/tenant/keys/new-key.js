@@ -1,6 +1,7 @@
 import { form } from "../../../lib/form.js"
 import {
-	append, button, choices, h, leaveFor, mayHere, note, query, showState, t, translate, userText,
+	append, button, card, choices, formatDay, formatNumber, h, leaveFor, liveRegion, mayHere, note, query,
+	replaceContent, showState, t, translate, userText,
 } from "../../../lib/ui.js"
 import { BOUNDS, showSecret } from "./list.js"
 
@@ -17,6 +18,7 @@ const GROUPS = { People: "users:read users:write invites:read invites:write", "S
 	+ "policy:read policy:write",
 	"Keys and origins": "keys:verify api-keys:read api-keys:write cors:read cors:write",
 	Other: "clients:read clients:write audit:read" }
+const isManaging = code => Object.values({ ...GROUPS, ...PLATFORM }).some(codes => codes.split(" ").includes(code))
 const option = code => {
 	const [noun, verb] = code.split(":")
 	return [code, t`${translate(VERBS[verb])} ${translate(NOUNS[code] ?? NOUNS[noun] ?? noun)}`, code]
@@ -77,15 +79,37 @@ export const newKey = async page => {
 		for (const box of built.querySelectorAll(".checks input")) box.checked = scopes.split(" ").includes(box.value)
 		built.dispatchEvent(new Event("input"))
 	}, { look: ".tiny" }))))
+	const will = liveRegion()
+	const tell = () => replaceContent(will, h("ul", effects(built.values()).map(one => h("li", one))))
+	built.addEventListener("input", tell)
+	tell()
 	append(page.body, [
 		isFilled
 			&& note("warn", "alert", "A link filled in this form. Read what it asks for before you create the key."),
 		h("div.head", h("div", h("h1", "Create API key"),
 			owner && h("p.lead", "It belongs to this user and ends with the account: ", userText(owner.email)))),
-		h("div.two", h("section.card", built)),
+		h("div.two", h("section.card", built), card("What it will do", will)),
 	])
 	page.onLeave(built.isEdited)
 	built.querySelector("input").setAttribute("autofocus", "")
+}
+
+/** A scope in words; a tenant's own is what it is. */
+const nameOf = code => (isManaging(code) ? option(code)[1] : code)
+
+/** What a key with these values could do, each as a sentence. */
+function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_origins: origins, ...rest }) {
+	const { expires_at: end } = body(rest)
+	const rate = rest.rate_limit?.per_minute
+	return [
+		scopes.length ? t`${name ?? translate("The key")} may: ${scopes.map(nameOf).join("; ")}.`
+			: "It may do nothing until you choose a scope.",
+		environment === "test" && "Its text says that it is a test key; its rights are as real as a live key's.",
+		end ? t`It ends on ${formatDay(end, { dateStyle: "long" })}.` : "It never ends by itself.",
+		ips || origins ? t`It is refused from anywhere but ${[ips, origins].flat().filter(Boolean).join(", ")}.`
+			: "Whoever has it can use it, from anywhere.",
+		rate && t`More than ${formatNumber(rate)} calls a minute are refused.`,
+	].filter(Boolean)
 }
 
 // Rounded to the minute, so that what is shown is what is sent.

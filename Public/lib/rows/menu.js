@@ -1,8 +1,8 @@
 // The menu of a row's further acts.
-import { append, button, h, t } from "./core.js"
+import { append, button, h, t } from "../core.js"
 
 /** Opens `acts` {text, run} below the button `more`; arrows choose, Escape closes and gives the focus back. */
-export function open(more, acts, name) {
+export function openMenu(more, acts, name) {
 	const close = () => menu.hidePopover()
 	const items = acts.map(({ text, run }) => button(text, () => {
 		close()

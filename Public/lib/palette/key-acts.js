@@ -1,11 +1,11 @@
 // What the keys do that work on every page; app/shortcuts.js listens.
-import { factList, goTo, h, isMac, places } from "./core.js"
-import { closeButton, dialog, undo } from "./dialogs.js"
-import { open } from "./palette.js"
+import { factList, goTo, h, isMac, places } from "../core.js"
+import { closeButton, dialog, undo } from "../dialogs.js"
+import { open } from "./search.js"
 
 const SHEET = {
 	"Ctrl K": "Search, jump, act", "/": "Search this list", "Shift N": "New", E: "Export", "J, K": "Next, previous row",
-	X: "Select the row",
+	X: "Select the row", Space: "Look at the row; arrows go on",
 	Enter: "Open the row", Z: "Undo the last change", F6: "Messages", "?": "This sheet",
 }
 let going = 0

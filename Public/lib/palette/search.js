@@ -1,0 +1,177 @@
+// The palette: pages, actions, and what the search finds.
+import {
+	ago, api, goTo, h, icon, isAllowed, places, queryString, recentPlaces, replaceContent, t, tabsHere, tenantHere,
+	translate, userText, words,
+} from "../core.js"
+import { dialog } from "../dialogs.js"
+import { keyIn } from "./key-text.js"
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const entry = (kind, look, text, href, more) => ({ kind, look, text, href: `/console/${href}`, ...more })
+
+const OWN_ACTIONS = [
+	{ right: "manageInvites", text: "Invite people", path: "invites?new=1" },
+	{ right: "editUsers", text: "Add user", path: "users?new=1" },
+	{ right: "writeKeys", text: "Create API key", path: "keys/new" },
+	{ right: "writeOrigins", text: "Add origin", path: "origins?new=1" },
+]
+const actions = tenant => [
+	isAllowed("createTenant") && entry("Action", "plus", "New tenant", "tenants?new=1"),
+	...OWN_ACTIONS.map(({ right, text, path }) =>
+		tenant && isAllowed(right) && entry("Action", "plus", text, `t/${tenant}/${path}`)),
+].filter(Boolean)
+
+const TYPES = {
+	tenant: ["Tenant", "building"], user: ["User", "user"], api_key: ["API key", "key"], invite: ["Invite", "mail"],
+	decision: ["Decision", "branch"],
+}
+/** A thing that was found in `tenant`, or in the one that it names; another tenant is entered at `tab`. */
+function found({ type = "tenant", id, slug, name, email, tenant_id: of }, tenant, tab) {
+	const own = tenant ?? of
+	const place = {
+		tenant: `t/${slug}/${tab}`, user: `t/${own}/users/${id}`, api_key: `t/${own}/keys/${id}`,
+		invite: `t/${own}/invites${queryString({ q: email })}`, decision: `decisions/${id}`,
+	}
+	const sub = slug ?? (email && email !== name ? name : null)
+	return entry(...TYPES[type], email ?? name, place[type], { sub, data: true })
+}
+
+/** Whether each word of `text` stands in the words of an entry. */
+const hasAll = (one, text) => {
+	const own = (one.data ? one.text : translate(one.text)).toLowerCase()
+	return text.toLowerCase().split(/\s+/).every(word => own.includes(word))
+}
+
+/** The places that were seen last, but for this one. */
+const recent = () => recentPlaces().filter(one => one.href !== location.pathname)
+	.map(one => ({ ...one, kind: "Seen lately", look: "clock", data: true }))
+
+/** Of two words, as "acme policy": the pages that the last names, of the tenants that the first finds. */
+async function pagesOf(text, signal) {
+	const [first, ...rest] = text.split(/\s+/)
+	const wanted = rest.length
+		? tabsHere().filter(([, name]) => hasAll({ text: name }, rest.join(" "))) : []
+	if (!wanted.length) return []
+	const path = `/tenants${queryString({ q: first, limit: 5 })}`
+	const { items } = await api(path, { signal }).catch(() => ({ items: [] }))
+	return items.flatMap(({ slug, name: sub }) =>
+		wanted.map(([place, name]) => entry("Page", "building", name, `t/${slug}/${place}`, { sub })))
+}
+
+/** The key whose secret was pasted, with the way to its end; the secret is in the body of this request alone. */
+async function identified(key, signal) {
+	const one = await api("/api-keys/identify", { body: { key }, signal })
+	const place = `${one.tenant_id ? `t/${one.tenant_id}/` : ""}keys/${one.id}?act=revoke`
+	const sub = one.leaked_at ? t`leaked ${ago(one.leaked_at)}` : words(one.status)
+	return entry("API key", "key", one.name, place, { sub, data: true })
+}
+
+/**
+ * Pages and actions at once, then what the search finds; arrows choose, Enter opens. `tab`: of another tenant; `text`:
+ * what is looked for at first.
+ */
+export function open({ tab, text = "" } = {}) {
+	if (document.querySelector(".palette")) return
+	const label = tab ? "Switch to tenant" : "Search or jump to"
+	const list = h("ul", { role: "listbox", id: "found", "aria-label": "Results" })
+	const input = h("input", {
+		value: text,
+		type: "search", role: "combobox", placeholder: t`${translate(label)}…`, "aria-label": label, spellcheck: false,
+		autocomplete: "off",
+		"aria-expanded": "true", "aria-controls": "found", "aria-autocomplete": "list", oninput: look, onkeydown: key,
+	})
+	const box = dialog(label, input, list)
+	box.className = "palette"
+	box.addEventListener("click", event => event.target === box && box.close())
+	box.addEventListener("close", stop)
+	let entries, at, running, timer
+	// Enter may come before the answer: the first thing found is then opened.
+	let wantsFirst = false
+	look()
+
+	function stop() {
+		running?.abort()
+		clearTimeout(timer)
+	}
+
+	function look() {
+		stop()
+		const text = input.value.trim()
+		wantsFirst = false
+		const secret = keyIn(text)
+		if (secret) {
+			draw([], { isLooking: secret.isWhole, empty: "This is not a whole key" })
+			if (secret.isWhole) ask(secret.key)
+			return
+		}
+		const tenant = tenantHere()
+		const pages = places().map(one => ({ ...one, kind: "Page" }))
+		const known = tab ? [] : [...recent(), ...pages, ...actions(tenant)].filter(one => hasAll(one, text))
+			.filter((one, at, all) => all.findIndex(other => other.href === one.href) === at)
+		draw(known, { isLooking: Boolean(text || tab) })
+		// What was pasted whole is asked for at once.
+		if (text || tab) timer = setTimeout(() => find(text, known, tenant), UUID.test(text) ? 0 : 150)
+	}
+
+	async function ask(key) {
+		const { signal } = (running = new AbortController())
+		const one = await identified(key, signal).catch(() => null)
+		if (signal.aborted) return
+		draw([one].filter(Boolean), { empty: "No key that you may list has this secret" })
+		if (wantsFirst && one) enter(one)
+	}
+
+	async function find(q, known, tenant) {
+		const { signal } = (running = new AbortController())
+		const get = (path, values) => api(path + queryString({ q, ...values }), { signal })
+		// A tenant that is gone finds nothing; the others are still there.
+		const asking = tab ? get("/tenants", { limit: 20 }) : get("/search", { tenant }).catch(() => get("/search"))
+		const [all, pages] = await Promise.all([asking.catch(() => ({ items: [] })), tab ? [] : pagesOf(q, signal)])
+		if (signal.aborted) return
+		const more = [...pages, ...all.items.map(one => found(one, tenant, tab ?? "users"))]
+			.filter(one => !known.some(({ href }) => href === one.href))
+		draw([...known, ...more])
+		if (wantsFirst && entries.length) enter(entries[0])
+	}
+
+	function draw(all, { isLooking = false, empty = "Nothing found" } = {}) {
+		entries = all
+		replaceContent(list, all.map((one, at) => h("li", {
+			role: "option", id: `found${at}`, onclick: () => enter(one),
+		},
+			icon(one.look), one.data ? userText(one.text) : h("span", one.text),
+			one.sub && userText(one.sub, "span.muted"),
+			h("span.muted.kind", one.kind))),
+		!all.length
+			&& h(
+				"li.state.muted", { role: "option", "aria-selected": "false" },
+				isLooking ? "Looking…" : empty,
+			))
+		mark(0)
+	}
+
+	function mark(now) {
+		at = now
+		entries.forEach((_, one) => list.children[one].setAttribute("aria-selected", String(one === at)))
+		list.children[at]?.scrollIntoView({ block: "nearest" })
+		input.setAttribute("aria-activedescendant", entries.length ? `found${at}` : "")
+	}
+
+	function key(event) {
+		const step = { ArrowDown: 1, ArrowUp: -1, Enter: 0 }[event.key]
+		// A search field would take the first Escape to clear itself.
+		if (event.key === "Escape") box.close()
+		if (step == null) return
+		event.preventDefault()
+		if (!entries.length) {
+			wantsFirst = step === 0
+			return
+		}
+		step ? mark((at + step + entries.length) % entries.length) : enter(entries[at])
+	}
+
+	function enter(one) {
+		box.close()
+		goTo(one.href)
+	}
+}
