@@ -219,7 +219,7 @@ def test_a_key_belongs_to_a_user_and_has_a_day_and_a_rate(console):
     with page.expect_request(lambda request: request.method == "PATCH") as sent:
         page.get_by_role("dialog").get_by_role("button", name="Save").click()
     assert sent.value.post_data_json == {"rate_limit": None}
-    expect(page.get_by_text("as the server is set")).to_be_visible()
+    expect(page.get_by_text("as the server is set", exact=True)).to_be_visible()
     page.get_by_role("button", name="Edit").click()
     console.field("Expires").fill("2030-04-01")
     page.get_by_role("dialog").get_by_role("button", name="Save").click()

@@ -38,7 +38,7 @@ export function form(fields, {
 	const node = h("form", { noValidate: true, onsubmit, onkeydown }, back, rows.map(one => one.node), trouble, about,
 		h("div.acts", cancel && button("Cancel", giveUp, { "data-cancel": "" }), last))
 	const fit = () => {
-		for (const one of rows) one.node.hidden = one.field.when?.({ ...edited, ...collect() }) === false
+		for (const { field, node } of rows) if (field.when) node.hidden = !field.when({ ...edited, ...collect() })
 	}
 	node.addEventListener("input", fit)
 	const kept = draft && draftOf(draft, rows)
