@@ -1,5 +1,7 @@
 // A look at a row without leaving its list: all that its record says, beside it. Arrows go on, Escape closes.
-import { actionWords, button, factList, formatNumber, h, replaceContent, t, timeNode, userText, words } from "../core.js"
+import {
+	actionWords, button, factList, formatNumber, h, replaceContent, t, timeNode, userText, words,
+} from "../core.js"
 
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 const CODES = /^(status|role|source|outcome|reason|provider|kind|environment|type|delivery.*)$/
