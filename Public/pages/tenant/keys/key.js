@@ -1,4 +1,3 @@
-import { bars } from "../../../lib/chart.js"
 import {
 	ago, append, button, buttons, card, factList, formatNumber, formDialog, h, isAllowed, loadPart, mayHere, note,
 	noValue, query, redraw, replaceContent, statusTag, t, timeNode, userText, waitBriefly,
@@ -61,6 +60,7 @@ export const keyPage = async page => {
 						: noValue("as the server is set"),
 				]])), card("Uses by day", uses))),
 	])
+	const { bars } = await import("../../../lib/chart.js")
 	await waitBriefly(loadPart(uses, async () => replaceContent(uses, bars("Uses", (await page.get(
 		`${path}/uses`,
 	)).items, [

@@ -1,4 +1,3 @@
-import { form } from "../../../lib/form.js"
 import {
 	append, button, card, choices, formatDay, formatNumber, h, leaveFor, liveRegion, mayHere, note, query,
 	replaceContent, showState, t, translate, userText,
@@ -39,6 +38,8 @@ export const newKey = async page => {
 			link: { href: `${page.base}/keys`, text: "All API keys" },
 		})
 	}
+	// The list of keys needs no form.
+	const { form } = await import("../../../lib/form.js")
 	const asked = query()
 	const isFilled = Boolean(asked.name || asked.scopes)
 	const policy = page.tenant && await page.get(`${page.path}/policy`).catch(() => null)
