@@ -1931,8 +1931,8 @@ export default {
 		"Das Geheimnis des Zugangsschlüssels {}. Es ist nur jetzt zu sehen.",
 	"Users whom the pool's administrator makes": "Benutzer, die der Verwalter des Pools anlegt",
 	"Addresses at names below it count too": "Adressen unter Namen darunter zählen auch",
-	"{} is still here, as you sent it last. Choose another to begin anew.":
-		"{} ist noch da, wie Sie sie zuletzt geschickt haben. Wählen Sie eine andere, um neu zu beginnen.",
+	"{} is still here, as you left it. Choose another to begin anew.":
+		"{} ist noch da, wie Sie sie verlassen haben. Wählen Sie eine andere, um neu zu beginnen.",
 	"Preview": "Vorschau",
 	"{} of {} would be invited": "{} von {} würden eingeladen",
 	"Add a provider": "Anbieter hinzufügen",

@@ -36,7 +36,7 @@ export default async page => {
 			h("div.acts", h("a.btn", { href: `${page.base}/users` }, "All users"))),
 		card("The file", h(
 			"div.field", h("label", { htmlFor: "file" }, "CSV, JSON or NDJSON, also as .gz, up to 1 GB"), chosen,
-			kept && h("p.hint", t`${kept.file.name} is still here, as you sent it last. Choose another to begin anew.`),
+			kept && h("p.hint", t`${kept.file.name} is still here, as you left it. Choose another to begin anew.`),
 		), said),
 		rest,
 	])
@@ -48,15 +48,23 @@ async function drawFile(page, node, file, kept) {
 	const head = await headOf(file, LOOKED_AT)
 	const found = kept?.format ?? formatOf(file.name, head)
 	const more = h("div.stack-gap")
+	let isSent = false
+	const follow = job => {
+		isSent = true
+		goTo(`${page.base}/jobs/${job.id}`)
+	}
 	const options = form([
 		["format", "Format", { options: FORMATS, value: found, hint: "Guessed; choose another if it is wrong." }],
 		["on_conflict", "If a person is here already", { options: CONFLICTS, value: kept?.on_conflict }],
-	], { submit: "Try it", send: values => send(page, file, values, more, true), done: job => followTo(page, job) })
+	], { submit: "Try it", send: values => send(page, file, values, more, true), done: follow })
+	// What is not sent yet is there again as well when its operator comes back.
+	page.signal.addEventListener("abort", () =>
+		isSent || keepFile({ ...kept, base: page.base, file, ...options.values(), options: optionsOf(more) }))
 	const format = options.querySelector("select")
 	const draw = () => drawOptions(more, format.value, head, format.value === kept?.format ? kept.options ?? {} : {})
 	format.addEventListener("change", draw)
 	options.querySelector("[role=alert]").before(more)
-	const go = button("Import", () => run(page, file, options, more), {})
+	const go = button("Import", () => run(page, file, options, more, follow), {})
 	options.querySelector(".acts").append(go)
 	replaceContent(node, card("How it is read", options))
 	draw()
@@ -117,16 +125,14 @@ async function send(page, file, { format, on_conflict }, more, isTry) {
 	return job
 }
 
-async function run(page, file, options, more) {
+async function run(page, file, options, more, follow) {
 	try {
-		followTo(page, await send(page, file, options.values(), more, false))
+		follow(await send(page, file, options.values(), more, false))
 	} catch (error) {
 		const faults = error.errors?.map(one => `${one.pointer.slice(1)} ${one.detail}`)
 		toast(faults?.join(" ") || error.message, { stay: true })
 	}
 }
-
-const followTo = (page, job) => goTo(`${page.base}/jobs/${job.id}`)
 
 const FORMATS = [
 	["csv", "CSV"], ["ndjson", "NDJSON: a user a line"], ["auth0", "Auth0"], ["cognito", "Amazon Cognito"],

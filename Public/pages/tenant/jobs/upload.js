@@ -3,14 +3,15 @@ import { currentOperator, queryString, sendRequest } from "../../../lib/ui.js"
 
 let kept = null
 /**
- * Keeps what was sent last, {base, file, format, on_conflict, options}, in this tab's memory alone: after a try it is
+ * Keeps what was chosen last, {base, file, format, on_conflict, options}, in this tab's memory alone: after a try it is
  * all still there. Its `jobs` say by a job's id which `rows` of the file it was given; null: all.
  */
 export function keepFile(one, job, rows = null) {
 	const jobs = one.jobs ?? new Map()
-	kept = { ...one, of: currentOperator().id, jobs: jobs.set(job.id, rows) }
+	if (job) jobs.set(job.id, rows)
+	kept = { ...one, of: currentOperator().id, jobs }
 }
-/** What was sent last from the tenant at `base`, by who is signed in now. */
+/** What was chosen last in the tenant at `base`, by who is signed in now. */
 export const keptFile = base => (kept?.base === base && kept.of === currentOperator().id ? kept : null)
 
 const isPacked = file => /\.gz$/i.test(file.name)
