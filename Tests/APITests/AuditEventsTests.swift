@@ -85,7 +85,20 @@ import Text
             #expect(answer.json["users"]?.int == 0)
             #expect(answer.json["sign_ups"]?.array?.count == buckets)
         }
-        for wrong in ["window=1y", "time_zone=Nowhere/City", "time_zone=a%20b", "time_zone="] {
+        for (period, buckets) in [
+            ("since=2026-03-01T00:00:00.000Z&until=2026-03-02T00:00:00.000Z", 24),
+            ("since=2026-03-01T12:00:00.000Z&until=2026-03-31T12:00:00.000Z", 31),
+        ] {
+            let answer = try await service.send(
+                .get, "/v1/stats/overview?\(period)", as: .platformOwner)
+            #expect(answer.json["sign_ups"]?.array?.count == buckets, "\(answer.text)")
+            #expect(answer.json["until"]?.string.map { period.hasSuffix($0) } == true)
+        }
+        let backwards = "since=2026-03-02T00:00:00.000Z&until=2026-03-01T00:00:00.000Z"
+        for wrong in [
+            backwards, "since=2999-01-01T00:00:00.000Z", "window=1y", "time_zone=Nowhere/City",
+            "time_zone=a%20b", "time_zone=",
+        ] {
             let answer = try await service.send(
                 .get, "/v1/stats/overview?\(wrong)", as: .platformOwner)
             #expect(answer.status == 422, "\(wrong)")
@@ -132,5 +145,36 @@ import Text
         let secret = try #require(weak.json["key"]?.string)
         #expect(try await types("zebra", as: .bearer(secret)) == ["user"])
         #expect(try await service.send(.get, "/v1/search?q=a").status == 401)
+    }
+
+    @Test func `the search finds domains and origins, and a verified domain from outside`()
+        async throws
+    {
+        let service = try await TestService.make()
+        let acme = try await service.makeTenant("acme")
+        let other = try await service.makeTenant("other")
+        func names(_ query: String, as who: TestService.Credential) async throws -> [String] {
+            let answer = try await service.send(.get, "/v1/search?q=\(query)", as: who)
+            return answer.json["items"]?.array?.compactMap { $0["name"]?.string } ?? []
+        }
+        let made = try await service.manage(
+            .post, "/v1/tenants/acme/domains", #"{"domain":"Zebra.example"}"#)
+        _ = try await service.manage(
+            .post, "/v1/tenants/acme/cors-origins", #"{"origin":"https://app.zebra.example"}"#)
+        let both = ["zebra.example", "https://app.zebra.example"]
+        #expect(try await names("zebra.EX", as: .tenantAdmin(acme)) == both)
+        #expect(try await names("zebra&tenant=acme", as: .platformOwner) == both)
+        #expect(try await names("zebra", as: .tenantAdmin(other)) == [])
+        #expect(try await names("zebra.example", as: .platformOwner) == [])
+        let id = try #require(made["id"]?.string)
+        _ = try await service.manage(
+            .post, "/v1/tenants/acme/domains/\(id)/verify", #"{"method":"operator"}"#)
+        #expect(try await names("ZEBRA.example", as: .platformOwner) == ["zebra.example"])
+        #expect(try await names("zebra.example", as: .tenantAdmin(other)) == [])
+        let support = try await service.session(role: .support, tenant: acme.id)
+        #expect(try await names("zebra", as: .session(support)) == [])
+        let list = try await service.send(
+            .get, "/v1/tenants/acme/domains?q=ebra", as: .platformOwner)
+        #expect(list.json["total"]?["value"]?.int == 1)
     }
 }

@@ -54,6 +54,21 @@ import Text
         if case .unavailable = fault { true } else { false }
     }
 
+    @Test func `a provider that cannot be reached is known since the first failure`() async throws {
+        let fixture = try await Fixture()
+        #expect(fixture.documents.unreachable == [:])
+        fixture.provider.set(TestProvider.keysPath, .init(status: 500, "{}"))
+        let since = fixture.clock.now
+        #expect(isUnavailable(await fixture.fault(fixture.token())))
+        fixture.clock.pass(ProviderDocuments.intervalAfterFailure)
+        #expect(isUnavailable(await fixture.fault(fixture.token())))
+        #expect(fixture.documents.unreachable == [fixture.party.provider: since])
+        fixture.provider.publish(keys: [fixture.provider.key.publicJWK()])
+        fixture.clock.pass(ProviderDocuments.intervalAfterFailure)
+        #expect(await fixture.fault(fixture.token()) == nil)
+        #expect(fixture.documents.unreachable == [:])
+    }
+
     @Test func `documents are fetched once and kept`() async throws {
         let fixture = try await Fixture()
         for _ in 0..<5 { #expect(await fixture.fault(fixture.token()) == nil) }

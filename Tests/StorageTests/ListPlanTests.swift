@@ -128,6 +128,7 @@ import Text
                     sql: scope.inviteList(failed).sql(ListSearch(), list)))
         }
         all += try await audit(of: scope)
+        all += histograms(of: scope, at)
         all += try await duplicates(of: scope)
         return all
     }
@@ -163,6 +164,22 @@ import Text
             }
         }
         return all
+    }
+
+    private func histograms(of scope: TenantScope, _ at: Timestamp) -> [Listed] {
+        let starts = (0..<60).map { at.adding(seconds: $0 * 60) }
+        let until = at.adding(seconds: 3600)
+        return [UUID?.some(scope.tenant), nil].flatMap { tenant in
+            let decisions = ListHistogram.counting(starts, until: until, of: "created_at") {
+                DecisionRow.list(of: tenant, DecisionFilter()).source + $0
+            }
+            let events = ListHistogram.counting(starts, until: until, of: "occurred_at") {
+                AuditRow.met(of: tenant, AuditFilter(), nil, most: ListHistogram.most + 1, $0)
+            }
+            return [("decisions", decisions), ("events", events)].map { name, sql in
+                Listed(name: "histogram of \(name)", sql: sql, isOfAllTenants: tenant == nil)
+            }
+        }
     }
 
     private func duplicates(of scope: TenantScope) async throws -> [Listed] {

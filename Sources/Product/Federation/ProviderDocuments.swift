@@ -29,6 +29,9 @@ package final class ProviderDocuments: Sendable {
         var documents: Documents?
         var failure = ""
         var triedAt: Timestamp?
+        var provider: UUID
+        /// The first failure after which no fetch succeeded.
+        var failingSince: Timestamp?
         var isFetching = false
         var waiting: [UnsafeContinuation<Void, Never>] = []
     }
@@ -96,6 +99,15 @@ package final class ProviderDocuments: Sendable {
         try await documents(of: party) { _ in true }.metadata
     }
 
+    /// Providers whose documents this process could not fetch when it last tried, and since when.
+    package var unreachable: [UUID: Timestamp] {
+        entries.withLock { entries in
+            entries.values.reduce(into: [:]) { found, entry in
+                if let since = entry.failingSince { found[entry.provider] = since }
+            }
+        }
+    }
+
     private enum Step {
         case known(Documents)
         case failed(String)
@@ -109,20 +121,22 @@ package final class ProviderDocuments: Sendable {
         let key = Self.key(party)
         var hasWaited = false
         while true {
-            switch step(key, hasWaited: hasWaited, isEnough) {
+            switch step(key, of: party, hasWaited: hasWaited, isEnough) {
             case .known(let documents): return documents
             case .failed(let reason): throw .unavailable(reason)
             case .wait: await wait(key)
-            case .fetch: finish(key, await fetch(party))
+            case .fetch: finish(key, of: party, await fetch(party))
             }
             hasWaited = true
         }
     }
 
-    private func step(_ key: String, hasWaited: Bool, _ isEnough: (Documents) -> Bool) -> Step {
+    private func step(
+        _ key: String, of party: RelyingParty, hasWaited: Bool, _ isEnough: (Documents) -> Bool
+    ) -> Step {
         let now = clock()
         return entries.withLock { entries in
-            var entry = entries[key] ?? Entry()
+            var entry = entries[key] ?? Entry(provider: party.provider)
             let age = entry.documents.map { Self.seconds(from: $0.fetchedAt, to: now) }
             let usable = age.map { $0 < Self.lifetime } ?? false ? entry.documents : nil
             if let usable, let age, hasWaited || age < Self.freshness && isEnough(usable) {
@@ -153,12 +167,20 @@ package final class ProviderDocuments: Sendable {
         }
     }
 
-    private func finish(_ key: String, _ result: Result<Documents, FetchFailure>) {
+    private func finish(
+        _ key: String, of party: RelyingParty, _ result: Result<Documents, FetchFailure>
+    ) {
+        let now = clock()
         let waiting = entries.withLock { entries in
-            var entry = entries[key] ?? Entry()
+            var entry = entries[key] ?? Entry(provider: party.provider)
+            entry.provider = party.provider
             switch result {
-            case .success(let documents): entry.documents = documents
-            case .failure(let failure): entry.failure = failure.reason
+            case .success(let documents):
+                entry.documents = documents
+                entry.failingSince = nil
+            case .failure(let failure):
+                entry.failure = failure.reason
+                entry.failingSince = entry.failingSince ?? now
             }
             let waiting = entry.waiting
             entry.waiting = []

@@ -11,6 +11,8 @@ extension APIKeyFilter {
         QueryParameter("status", .enumeration(of: APIKey.Status.self)),
         QueryParameter("environment", .enumeration(of: APIKeySecret.Environment.self)),
         QueryParameter("owner_user_id", .uuid),
+        QueryParameter(
+            "ends_within", .integer(1...365), "Only keys that work now and end in so many days."),
     ]
 
     /// Nil: nothing that the caller may see.
@@ -20,6 +22,7 @@ extension APIKeyFilter {
             status: input.optionalCase("status"),
             owner: try await APIKeyEndpoints.owner(in: input, of: call, collection),
             environment: input.optionalString("environment"), text: input.optionalString("q"))
+        endsWithin = input.optionalInt("ends_within")
         let tenant = try collection.tenantID(call) ?? .platform
         guard try !collection.permits(call, .listKeys, owner: .tenant(tenant)) else { return }
         // A caller limited to their own keys gets no others, whatever the filter.

@@ -11,12 +11,20 @@ enum DomainEndpoints {
         .get, "/v1/tenants/{tenant}/domains", id: "listDomains", tag: "Domains",
         summary: "The tenant's domains, newest first.", access: .right(.readPolicy),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"])
-            + [QueryParameter("status", .enumeration(of: TenantDomain.Status.self))],
+            + [
+                QueryParameter("q", .string(min: 1, max: 253), "Part of the domain."),
+                QueryParameter("status", .enumeration(of: TenantDomain.Status.self)),
+                QueryParameter(
+                    "unproved", .bool, "True: those not proved yet, or whose record is missing."),
+            ],
         answers: [.list(DomainRow.shape)]
     ) { call in
         let list = try call.listQuery()
         let status = call.query.optionalString("status")
-        return call.list(try await call.scope.domains(list, status: status))
+        return call.list(
+            try await call.scope.domains(
+                list, status: status, unproved: call.query.flag("unproved"),
+                matching: call.query.optionalString("q")))
     }
 
     private static let create = Endpoint(

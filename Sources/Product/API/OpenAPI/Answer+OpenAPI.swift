@@ -18,8 +18,9 @@ extension Answer {
                 .init("example", shape.example(input: false)),
             ])
             members.append(.init("content", .object([.init("application/json", media)])))
-        case .list(let shape):
-            let media = JSONValue.object([.init("schema", schemas.reference(.page(of: shape)))])
+        case .list(let shape, let hasHistogram):
+            let page = ObjectShape.page(of: shape, hasHistogram: hasHistogram)
+            let media = JSONValue.object([.init("schema", schemas.reference(page))])
             var content = [JSONValue.Member("application/json", media)]
             if isExported { content += Self.files(of: shape) }
             members.append(.init("content", .object(content)))

@@ -1,10 +1,11 @@
 import Domain
 import HTTP
 import Routing
+import Storage
 
 extension ObjectShape {
     /// The envelope of lists.
-    static func page(of item: ObjectShape) -> ObjectShape {
+    static func page(of item: ObjectShape, hasHistogram: Bool = false) -> ObjectShape {
         ObjectShape(
             item.name.map { $0 + "List" },
             [
@@ -16,7 +17,7 @@ extension ObjectShape {
                         ObjectShape([
                             .required("value", .integer(0...Int.max)), .required("exact", .bool),
                         ]))),
-            ])
+            ] + (hasHistogram ? [.optional("histogram", .object(ListHistogram.shape))] : []))
     }
 
     static let problem = ObjectShape(

@@ -16,12 +16,12 @@ enum AuditEndpoints {
                 "action", .string(min: 1, max: 100), "`invite.revoked`, or `invite.` for all."),
             QueryParameter("target", .string(min: 1, max: 320), "Id or name."),
             QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
-        ]
+        ] + QueryParameter.histogram
 
     private static let list = Endpoint(
         .get, "/v1/audit-events", id: "listAuditEvents", tag: "Audit",
         summary: "Events of every tenant and the platform, newest first; a tenant's own to it.",
-        access: .own(.readAudit), query: query, answers: [.list(AuditRow.shape)]
+        access: .own(.readAudit), query: query, answers: [.list(AuditRow.shape, hasHistogram: true)]
     ) { call in
         let home = call.principal.tenant
         return try await page(call, in: home)
@@ -30,7 +30,7 @@ enum AuditEndpoints {
     private static let tenantList = Endpoint(
         .get, "/v1/tenants/{tenant}/audit-events", id: "listTenantAuditEvents", tag: "Audit",
         summary: "The tenant's events, newest first.", access: .own(.readAudit), query: query,
-        answers: [.list(AuditRow.shape)]
+        answers: [.list(AuditRow.shape, hasHistogram: true)]
     ) { call in
         try await page(call, in: try call.tenant.id)
     }
@@ -40,8 +40,13 @@ enum AuditEndpoints {
         let list = try call.listQuery(defaultSort: "-occurred_at")
         let filter = try filter(call, in: tenant)
         let database = try call.services.database
-        guard let tenant else { return call.list(try await database.auditEvents(list, filter)) }
-        return call.list(try await database.scope(tenant).auditEvents(list, filter))
+        let bars = try await call.histogram {
+            try await database.histogram($0, of: filter, tenant: tenant)
+        }
+        guard let tenant else {
+            return call.list(try await database.auditEvents(list, filter), bars)
+        }
+        return call.list(try await database.scope(tenant).auditEvents(list, filter), bars)
     }
 
     /// A caller limited to their own actions gets exactly those.

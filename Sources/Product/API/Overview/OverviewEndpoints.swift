@@ -12,32 +12,49 @@ enum OverviewEndpoints {
 
     private static let overview = Endpoint(
         .get, "/v1/stats/overview", id: "getOverview", tag: "Overview",
-        summary: "Users, tenants, sign-ups and uses of keys in a window, up to now.",
+        summary:
+            "What waits for an operator; users, tenants, sign-ups and uses of keys in a window.",
         access: .right(.readUsers),
         query: [
             QueryParameter("window", .enumeration(["24h", "7d", "30d"]), "7d when absent."),
-            QueryParameter(
-                "time_zone", .string(min: 1, max: 64, rule: .timeZone),
-                "Where the days begin at midnight, as `Europe/Berlin`; UTC when absent."),
+            QueryParameter("since", .timestamp, "When the window begins, instead of `window`."),
+            QueryParameter("until", .timestamp, "With `since`: when it ends; now when absent."),
+            .timeZone,
         ],
         answers: [.ok(shape)]
     ) { call in
         let zone = call.query.optionalString("time_zone") ?? "UTC"
-        let window: OverviewWindow =
-            switch call.query.optionalString("window") {
-            case "24h": .hours(24)
-            case "30d": .days(30, zone: zone)
-            default: .days(7, zone: zone)
-            }
-        guard
-            let found = try await call.services.database.overview(
-                tenant: call.principal.tenant, window)
-        else {
-            throw Problem.invalid([
-                FieldError("?time_zone", .invalid, "must be a time zone, such as Europe/Berlin")
-            ])
+        let window = try window(call, zone)
+        let database = try call.services.database
+        guard let found = try await database.overview(tenant: call.principal.tenant, window) else {
+            throw Problem.unknownTimeZone
         }
-        return .ok(found.json(in: zone))
+        let steps = try await database.firstSteps(tenant: call.principal.tenant)
+        return .ok(
+            found.json(
+                in: zone,
+                [
+                    .init("attention", try await AttentionView.items(call)),
+                    .init("first_steps", steps.json),
+                ]))
+    }
+
+    private static func window(_ call: Call, _ zone: String) throws -> OverviewWindow {
+        if let since = call.query.optionalTimestamp("since") {
+            let now = Timestamp(microseconds: (call.now.microseconds / 1000 + 1) * 1000)
+            let until = min(call.query.optionalTimestamp("until") ?? now, now)
+            guard since < until else {
+                throw Problem.invalid([
+                    FieldError("?since", .invalid, "must be before the end, and in the past")
+                ])
+            }
+            return .between(since, until, zone: zone)
+        }
+        return switch call.query.optionalString("window") {
+        case "24h": .hours(24)
+        case "30d": .days(30, zone: zone)
+        default: .days(7, zone: zone)
+        }
     }
 
     private static let bucket = ObjectShape([
@@ -62,25 +79,43 @@ enum OverviewEndpoints {
                 "key_verifications", count,
                 "How often keys were found good when asked about, in whole hours."),
             .readOnly("key_uses", count, "How often keys were used in any way, in whole hours."),
+            .readOnly(
+                "attention", .array(of: .object(AttentionView.shape)),
+                "What waits, of the tenants with most of it, as far as the caller may read it."),
+            .readOnly("first_steps", .object(FirstSteps.shape), "Which are done."),
         ])
 }
 
 extension Overview {
-    fileprivate func json(in zone: String) -> JSONValue {
+    fileprivate func json(in zone: String, _ more: [JSONValue.Member]) -> JSONValue {
         let signUps = signUps.map { bucket in
             JSONValue.object([
                 .init("at", .time(bucket.at)), .init("admitted", .int(bucket.admitted)),
                 .init("refused", .int(bucket.refused)),
             ])
         }
-        return .object([
+        let numbers: [JSONValue.Member] = [
             .init("users", .int(users.value)), .init("users_exact", .bool(users.exact)),
             .init("tenants", .int(tenants)), .init("since", .time(since)),
             .init("until", .time(until)), .init("time_zone", .string(zone)),
             .init("sign_ups", .array(signUps)), .init("key_verifications", .int(verifications)),
             .init("key_uses", .int(keyUses)),
-        ])
+        ]
+        return .object(numbers + more)
     }
+}
+
+extension QueryParameter {
+    /// Where days begin; PostgreSQL decides whether it exists.
+    static let timeZone = QueryParameter(
+        "time_zone", .string(min: 1, max: 64, rule: .timeZone),
+        "Where the days begin at midnight, as `Europe/Berlin`; UTC when absent.")
+}
+
+extension Problem {
+    static let unknownTimeZone = Problem.invalid([
+        FieldError("?time_zone", .invalid, "must be a time zone, such as Europe/Berlin")
+    ])
 }
 
 extension TextRule {

@@ -13,7 +13,9 @@ enum SearchEndpoint {
 
     static let search = Endpoint(
         .get, "/v1/search", id: "search", tag: "Overview",
-        summary: "Tenants by slug or name; in one tenant also users, keys, invites, and any id.",
+        summary:
+            "Tenants by slug or name, a verified domain; in one tenant also users, keys, invites, "
+            + "domains, origins, and any id.",
         access: .right(.readUsers),
         query: [
             QueryParameter("q", .string(min: 1, max: 255), required: true),
@@ -44,7 +46,9 @@ enum SearchEndpoint {
         }
         if items.isEmpty { items = try await decision(text, call) }
         items += try await decisions(named: text, in: foundTenant, call)
-        guard let foundTenant else { return answer(items) }
+        guard let foundTenant else {
+            return answer(items + (try await domains(verifiedAs: text, call)))
+        }
         let scope = database.scope(foundTenant)
         if call.principal.tenant != nil, let own = try await scope.tenantRow() {
             let wanted = text.lowercased()
@@ -87,6 +91,29 @@ enum SearchEndpoint {
             }
     }
 
+    /// The verified domain of this name, in whichever tenant, for the platform.
+    private static func domains(
+        verifiedAs text: String, _ call: Call
+    ) async throws -> [JSONValue] {
+        let database = try call.services.database
+        guard call.principal.platform, let name = try? DomainName(text),
+            let tenant = try await database.tenant(ofDomain: name.ascii)
+        else { return [] }
+        let scope = database.scope(tenant)
+        guard may(call, .readPolicy, in: scope),
+            let row = try await scope.domain(named: name.ascii)
+        else { return [] }
+        return [item("domain", row.id, row.domain, nil, tenant)]
+    }
+
+    private static func domains(
+        of scope: TenantScope, named text: String, _ call: Call
+    ) async throws -> [JSONValue] {
+        guard may(call, .readPolicy, in: scope) else { return [] }
+        return try await scope.domains(best, status: nil, matching: text).rows
+            .map { item("domain", $0.id, $0.domain, nil, scope.tenant) }
+    }
+
     private static func may(_ call: Call, _ right: Right, in scope: TenantScope) -> Bool {
         Permissions.permits(call.principal.subject, right, in: scope.tenant) == .allowed
     }
@@ -101,6 +128,11 @@ enum SearchEndpoint {
         }
         if may(call, .readInvites, in: scope) {
             items += try await scope.invites(best, InviteFilter(text: text)).rows.map(found)
+        }
+        items += try await domains(of: scope, named: text, call)
+        if may(call, .readOrigins, in: scope) {
+            items += try await scope.origins(best, matching: text).rows
+                .map { item("cors_origin", $0.id, $0.origin, nil, scope.tenant) }
         }
         return items
     }
@@ -129,7 +161,11 @@ enum SearchEndpoint {
 
     private static let item = Kind.object(
         ObjectShape([
-            .readOnly("type", .enumeration(["tenant", "user", "api_key", "invite", "decision"])),
+            .readOnly(
+                "type",
+                .enumeration([
+                    "tenant", "user", "api_key", "invite", "decision", "domain", "cors_origin",
+                ])),
             .readOnly("id", .uuid), .readOnly("name", .string()),
             .readOnly("slug", .string(), always: false),
             .readOnly("email", .string(), always: false),

@@ -35,13 +35,19 @@ extension Call {
 
 extension Call {
     /// A store's page as the response.
-    func list<Row>(_ page: ListPage<Row>, write: (Row, inout JSONWriter) -> Void) -> Response {
+    func list<Row>(
+        _ page: ListPage<Row>, _ histogram: ListHistogram? = nil,
+        write: (Row, inout JSONWriter) -> Void
+    ) -> Response {
         list(
             page.rows, next: page.next.map { Cursor(key: $0.value, id: $0.id) },
-            total: Total(page.total.value, exact: page.total.exact), write: write)
+            total: Total(page.total.value, exact: page.total.exact), write: write
+        ) { json in histogram?.write(to: &json) }
     }
 
-    func list(_ page: ListPage<some JSONView>) -> Response { list(page) { $0.write(to: &$1) } }
+    func list(_ page: ListPage<some JSONView>, _ histogram: ListHistogram? = nil) -> Response {
+        list(page, histogram) { $0.write(to: &$1) }
+    }
 }
 
 /// Storage's refusals as problem documents.

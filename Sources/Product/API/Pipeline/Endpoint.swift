@@ -116,8 +116,8 @@ package struct Answer: Sendable {
     package enum Content: Sendable {
         case none
         case object(ObjectShape)
-        /// `{"items", "next_cursor", "total"}` of such objects.
-        case list(ObjectShape)
+        /// `{"items", "next_cursor", "total"}` of such objects, and `histogram` where it is offered.
+        case list(ObjectShape, hasHistogram: Bool = false)
         case other([String])
         /// Problem documents of these codes, whatever status they have elsewhere.
         case problem([Code])
@@ -138,6 +138,8 @@ package struct Answer: Sendable {
 
     package static func ok(_ shape: ObjectShape) -> Answer { Answer(200, .object(shape)) }
     package static func created(_ shape: ObjectShape) -> Answer { Answer(201, .object(shape)) }
-    package static func list(_ shape: ObjectShape) -> Answer { Answer(200, .list(shape)) }
+    package static func list(_ shape: ObjectShape, hasHistogram: Bool = false) -> Answer {
+        Answer(200, .list(shape, hasHistogram: hasHistogram))
+    }
     package static let noContent = Answer(204)
 }

@@ -80,7 +80,7 @@ extension Endpoint {
     var listedShape: ObjectShape? {
         guard method == .get else { return nil }
         for answer in answers {
-            if case .list(let shape) = answer.content { return shape }
+            if case .list(let shape, _) = answer.content { return shape }
         }
         return nil
     }

@@ -60,10 +60,11 @@ extension Call {
     /// Bytes; a user with one identity takes some 600. A longer page is reallocated.
     private static let expectedItem = 768
 
-    /// The same, each item written as bytes by `write`.
+    /// The same, each item written as bytes by `write`, and further members of the page by `further`.
     func list<Items: Collection>(
         _ items: Items, next: Cursor?, total: Total,
-        write: (Items.Element, inout JSONWriter) -> Void
+        write: (Items.Element, inout JSONWriter) -> Void,
+        further: (inout JSONWriter) -> Void = { _ in }
     ) -> Response {
         if let export {
             export.give(items, next: next, write: write)
@@ -83,6 +84,7 @@ extension Call {
                     $0.member("value", total.value)
                     $0.member("exact", total.exact)
                 }
+                further(&json)
             }
         }
         var response = Response.json(bytes: document)

@@ -1,4 +1,5 @@
 import Domain
+import Federation
 import HTTP
 import Storage
 import Text
@@ -13,15 +14,22 @@ enum ProviderEndpoints {
             + "credential sees all.",
         access: .right(.readProviders),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
-            QueryParameter("kind", .enumeration(of: ProviderKind.self))
+            QueryParameter("kind", .enumeration(of: ProviderKind.self)),
+            QueryParameter(
+                "unreachable", .bool, "True: those that this server cannot reach now."),
         ],
         answers: [.list(ProviderRow.shape)]
     ) { call in
         let database = try call.services.database
         let list = try call.listQuery()
-        let kind = call.query.optionalString("kind")
-        let owner = call.providerOwner
-        return call.list(try await database.providers(list, owner: owner, kind: kind))
+        let unreachable = try call.services.providerDocuments.unreachable
+        var page = try await database.providers(
+            list, owner: call.providerOwner, kind: call.query.optionalString("kind"),
+            ids: call.query.flag("unreachable") ? Array(unreachable.keys) : nil)
+        for index in page.rows.indices {
+            page.rows[index].unreachableSince = unreachable[page.rows[index].id]
+        }
+        return call.list(page)
     }
 
     private static let create = Endpoint(
@@ -55,7 +63,8 @@ enum ProviderEndpoints {
         summary: "One provider.", access: .right(.readProviders),
         answers: [.ok(ProviderRow.shape)]
     ) { call in
-        let row = try await call.ownProvider
+        var row = try await call.ownProvider
+        row.unreachableSince = try call.services.providerDocuments.unreachable[row.id]
         return .ok(row, etag: row.etag)
     }
 

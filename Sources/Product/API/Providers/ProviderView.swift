@@ -26,6 +26,7 @@ extension ProviderRow: JSONView {
             }
             json.member("confirmed", isConfirmed)
             json.member("secret_set", hasSecret)
+            if let unreachableSince { json.member("unreachable_since", unreachableSince) }
             json.member("created_at", createdAt)
             json.member("updated_at", updatedAt)
         }
@@ -88,6 +89,9 @@ extension ProviderRow: JSONView {
                 "False: a tenant's word about a pool, good for its own credentials alone until "
                     + "the platform's operators edit it."),
             .readOnly("secret_set", .bool, "Whether a secret is kept."),
+            .readOnly(
+                "unreachable_since", .timestamp, always: false,
+                "When this server first failed to fetch its documents, if it has not since."),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
         ])
 

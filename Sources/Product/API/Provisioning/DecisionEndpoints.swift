@@ -17,25 +17,28 @@ enum DecisionEndpoints {
     private static let getOfTenant = gets(
         "/v1/tenants/{tenant}/provisioning/decisions/{id}", "getTenantDecision")
 
+    private static let filters = [
+        QueryParameter(
+            "outcome", .array(of: .enumeration(of: Outcome.self), max: 6),
+            "One, or several with commas between."),
+        QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
+        QueryParameter("reason", .enumeration(of: Reason.self)),
+        QueryParameter("email", .email, "The whole address."),
+        QueryParameter(
+            "reference", .string(min: 1, max: 12), "What the person was told to name."),
+        QueryParameter(
+            "q", .string(min: 1, max: 320),
+            "Part of an address, under 3 characters its beginning; or a reference."),
+        QueryParameter("user_id", .uuid),
+    ]
+
     private static func lists(_ path: String, _ id: String, _ summary: String) -> Endpoint {
         Endpoint(
             .get, path, id: id, tag: "Provisioning", summary: summary,
             access: .own(.readDecisions),
-            query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
-                QueryParameter(
-                    "outcome", .array(of: .enumeration(of: Outcome.self), max: 6),
-                    "One, or several with commas between."),
-                QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
-                QueryParameter("reason", .enumeration(of: Reason.self)),
-                QueryParameter("email", .email, "The whole address."),
-                QueryParameter(
-                    "reference", .string(min: 1, max: 12), "What the person was told to name."),
-                QueryParameter(
-                    "q", .string(min: 1, max: 320),
-                    "Part of an address, under 3 characters its beginning; or a reference."),
-                QueryParameter("user_id", .uuid),
-            ],
-            answers: [.list(DecisionRow.shape)]
+            query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + filters
+                + QueryParameter.histogram,
+            answers: [.list(DecisionRow.shape, hasHistogram: true)]
         ) { call in
             let database = try call.services.database
             let list = try call.listQuery()
@@ -61,7 +64,10 @@ enum DecisionEndpoints {
             }
             let tenant = call.decisionTenant
             let page = try await database.decisions(list, tenant: tenant, filter)
-            return call.list(page) { $0.cut(to: tenant).write(to: &$1) }
+            let bars = try await call.histogram { [filter] in
+                try await database.histogram($0, of: filter, tenant: tenant)
+            }
+            return call.list(page, bars) { $0.cut(to: tenant).write(to: &$1) }
         }
     }
 

@@ -23,7 +23,11 @@ extension ProvisioningResult {
         if !choices.isEmpty || verdict.outcome == .deferred {
             members.append(.init("choices", .array(choices.map(Self.choice))))
         }
-        if let trace { members.append(.init("trace", trace)) }
+        if let trace {
+            members.append(.init("trace", trace))
+            members.append(
+                .init("policy_version", (tenant?.policyVersion).map { .int($0) } ?? .null))
+        }
         if let wouldAdmit { members.append(.init("would_admit", wouldAdmit.document)) }
         return .object(members)
     }
@@ -52,6 +56,9 @@ extension ProvisioningResult {
             .readOnly("reference", .string(), always: false, "What the person is told to name."),
             .readOnly("choices", .array(of: .any), always: false, "Where the tenant is open."),
             .readOnly("trace", .array(of: .any), always: false, "Each rule that was looked at."),
+            .readOnly(
+                "policy_version", .integer(1...1_000_000_000), nullable: true, always: false,
+                "Of a dry run: which version of the tenant's policy judged."),
             NearestYes.field,
         ])
 }

@@ -7,6 +7,8 @@ package struct APIKeyFilter: Sendable {
     package var status: APIKey.Status?
     package var owner: UUID?
     package var environment: String?
+    /// Only keys that work now and end within so many days.
+    package var endsWithin: Int?
     /// Part of the name; under three characters the prefix of a word of it. Searched first.
     package var text: String?
 
@@ -20,10 +22,19 @@ package struct APIKeyFilter: Sendable {
         self.text = text
     }
 
+    static func ending(within days: Int, at now: Timestamp) -> SQL {
+        let end = now.adding(seconds: Int64(days) * 86_400)
+        return """
+             AND revoked_at IS NULL AND owner_deleted_at IS NULL AND expires_at > \(now)
+                AND expires_at <= \(end)
+            """
+    }
+
     func condition(at now: Timestamp) -> SQL {
         var sql: SQL = ""
         if let owner { sql += " AND owner_user_id = \(owner)" }
         if let environment { sql += " AND environment = \(environment)" }
+        if let endsWithin { sql += Self.ending(within: endsWithin, at: now) }
         guard let status else { return sql }
         if status == .revoked {
             return sql + " AND (revoked_at IS NOT NULL OR owner_deleted_at IS NOT NULL)"

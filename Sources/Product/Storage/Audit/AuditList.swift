@@ -56,13 +56,20 @@ extension TenantScope {
     package func auditEvents(
         _ list: ListQuery, _ filter: AuditFilter
     ) async throws(PostgresError) -> ListPage<AuditRow> {
-        let actions = try await actions(of: filter)
+        let (filter, actions) = try await known(filter)
+        return try await read(AuditRow.list(of: tenant, filter, actions, list))
+            .page(list, AuditRow.init)
+    }
+
+    /// The filter with the ids of those who were merged into its target, and its group's actions.
+    func known(
+        _ filter: AuditFilter
+    ) async throws(PostgresError) -> (AuditFilter, [String]?) {
         var filter = filter
         if let target = filter.target, let id = UUID(target) {
             filter.otherTargets = try await everyID(of: id).filter { $0 != id }.map(\.description)
         }
-        return try await read(AuditRow.list(of: tenant, filter, actions, list))
-            .page(list, AuditRow.init)
+        return (filter, try await actions(of: filter))
     }
 
     /// The tenant's actions of a group: one index look-up for each action that exists. Nil if no
@@ -92,5 +99,24 @@ extension Database {
     ) async throws(PostgresError) -> ListPage<AuditRow> {
         try await platform.read(AuditRow.list(of: nil, filter, nil, list))
             .page(list, AuditRow.init)
+    }
+}
+
+extension Database {
+    /// Of the events that pass the filter.
+    package func histogram(
+        _ request: HistogramRequest, of filter: AuditFilter, tenant: UUID?
+    ) async throws(PostgresError) -> ListHistogram? {
+        var (filter, actions): (AuditFilter, [String]?) = (filter, nil)
+        if let tenant { (filter, actions) = try await scope(tenant).known(filter) }
+        let own: SQL = tenant.map { "tenant_id = \($0)" } ?? "occurred_at > '-infinity'"
+        let (wanted, kinds) = (filter, actions)
+        return try await histogram(
+            request, of: "occurred_at",
+            oldest: """
+                SELECT occurred_at FROM audit_events WHERE \(own)
+                ORDER BY occurred_at, id LIMIT 1
+                """, in: tenant
+        ) { AuditRow.met(of: tenant, wanted, kinds, most: ListHistogram.most + 1, $0) }
     }
 }

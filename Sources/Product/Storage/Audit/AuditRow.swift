@@ -61,28 +61,45 @@ extension AuditRow {
     static func list(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, _ list: ListQuery
     ) -> SQL {
-        // For all tenants: the condition of the index over all rows.
-        let condition: SQL = tenant.map { "tenant_id = \($0)" } ?? "occurred_at > '-infinity'"
-        var ways = filter.ways(in: condition)
-        var kinds: SQL = ""
-        if let actions {
-            kinds = "unnest(\(actions)::text[]) AS kind (wanted) CROSS JOIN LATERAL "
-            ways = ways.map { $0 + " AND action = kind.wanted" }
-        }
-        let most: SQL = "LIMIT \(raw: "\(ListTotal.most + 1)")"
-        let counted = Self.merged(ways.map { "SELECT 1 FROM \($0) \(most)" })
+        let (ways, kinds) = parts(of: tenant, filter, actions)
+        let most = ListTotal.most + 1
+        let met = met(of: tenant, filter, actions, most: most, "")
         let counting: SQL =
             list.total != nil
             ? ""
             : """
             , (SELECT count(*) FROM (
-                SELECT 1 FROM \(kinds)(\(counted)) AS met \(most)) AS capped) AS counted
+                SELECT 1 FROM \(met) LIMIT \(raw: "\(most)")) AS capped) AS counted
             """
         return """
             SELECT \(columns)\(counting)
             FROM \(kinds)(\(merged(ways.map { "SELECT * FROM \($0)\(list.tail)" }))) AS audit_events
             \(list.order(of: "audit_events.")) LIMIT \(raw: "\(list.fetched)")
             """
+    }
+
+    /// The rows that pass the filter and a further condition (with its AND), to be counted up to
+    /// `most`.
+    static func met(
+        of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, most: Int, _ further: SQL
+    ) -> SQL {
+        let (ways, kinds) = parts(of: tenant, filter, actions)
+        let rows: [SQL] = ways.map { "SELECT 1 FROM \($0)\(further) LIMIT \(raw: "\(most)")" }
+        return "\(kinds)(\(merged(rows))) AS met"
+    }
+
+    /// The ways to the rows, and what stands before their union.
+    private static func parts(
+        of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?
+    ) -> (ways: [SQL], kinds: SQL) {
+        // For all tenants: the condition of the index over all rows.
+        let condition: SQL = tenant.map { "tenant_id = \($0)" } ?? "occurred_at > '-infinity'"
+        let ways = filter.ways(in: condition)
+        guard let actions else { return (ways, "") }
+        return (
+            ways.map { $0 + " AND action = kind.wanted" },
+            "unnest(\(actions)::text[]) AS kind (wanted) CROSS JOIN LATERAL "
+        )
     }
 
     private static func merged(_ selects: [SQL]) -> SQL {

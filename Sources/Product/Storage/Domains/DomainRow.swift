@@ -41,6 +41,9 @@ package struct DomainRow: ListedRow {
         ) = try row.columns()
     }
 
+    /// The condition on a domain that is not proved, or whose record is missing, with its AND.
+    static let unproved: SQL = " AND (status = 'pending' OR lost_at IS NOT NULL)"
+
     package var recordName: String { "_gatehouse.\(domain)" }
     package var recordValue: String { "gatehouse-verify=\(token)" }
 }

@@ -11,13 +11,36 @@ extension TenantScope {
         return try rows.first.map(DomainRow.init)
     }
 
+    /// `name`: the whole domain, as an A-label in lower case.
+    package func domain(named name: String) async throws(PostgresError) -> DomainRow? {
+        let rows = try await read(
+            """
+            SELECT \(DomainRow.columns) FROM domains
+            WHERE tenant_id = \(tenant) AND domain = \(name)
+            """)
+        return try rows.first.map(DomainRow.init)
+    }
+
     package func domains(
-        _ list: ListQuery, status: String?
+        _ list: ListQuery, status: String?, unproved: Bool = false, matching text: String? = nil
     ) async throws(PostgresError) -> ListPage<DomainRow> {
         var source: SQL = "domains WHERE tenant_id = \(tenant)"
         if let status { source += " AND status = \(status)" }
+        if unproved { source += DomainRow.unproved }
+        if let text {
+            let pattern = "%" + Database.escapeLike(text.lowercased()) + "%"
+            source += " AND (domain LIKE \(pattern) OR display ILIKE \(pattern))"
+        }
         let statement = ListStatement(columns: DomainRow.columns, source: source)
         return try await read(statement.page(list)).page(list, DomainRow.init)
+    }
+}
+
+extension Database {
+    /// The tenant that has verified the domain.
+    package func tenant(ofDomain name: String) async throws(PostgresError) -> UUID? {
+        try await app.read("SELECT directory_tenant_by_domain(\(name))").first?
+            .get(0, as: UUID?.self)
     }
 }
 

@@ -77,7 +77,7 @@ private struct RefusedHour {
     let seen: RefusedOrigins.Pending
 
     init(_ origin: String, _ seen: RefusedOrigins.Pending) {
-        hour = Timestamp(microseconds: KeyUses.start(of: KeyUses.hour, seen.last))
+        hour = RefusedOrigins.hour(of: seen.last)
         self.origin = origin
         self.seen = seen
     }
@@ -88,7 +88,7 @@ extension TenantScope {
     /// written before.
     package func refusedOrigins(since: Timestamp, limit: Int) async throws -> [RefusedOriginRow] {
         await database.writeRefusedOrigins()
-        let from = Timestamp(microseconds: KeyUses.start(of: KeyUses.hour, since))
+        let from = RefusedOrigins.hour(of: since)
         return try await read(
             """
             SELECT o.origin, o.count, o.first_seen, o.last_seen, array_to_string(ARRAY(

@@ -11,6 +11,11 @@ package final class RefusedOrigins: Sendable {
     /// Paths that are kept of an origin.
     static let paths = 3
 
+    /// The beginning of the hour in which a refusal of this time counts.
+    static func hour(of time: Timestamp) -> Timestamp {
+        Timestamp(microseconds: KeyUses.start(of: KeyUses.hour, time))
+    }
+
     struct Pending: Sendable {
         var count = 0
         var first: Timestamp

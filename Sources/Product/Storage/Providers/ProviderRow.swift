@@ -19,6 +19,8 @@ package struct ProviderRow: ListedRow {
     package var updatedAt: Timestamp
     /// False: asserted by one tenant, so the pool counts only for that tenant's credentials.
     package var isConfirmed: Bool
+    /// Since when this process cannot reach it; not stored.
+    package var unreachableSince: Timestamp?
 
     static let columns: SQL =
         """

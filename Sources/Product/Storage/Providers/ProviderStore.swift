@@ -6,13 +6,15 @@ import Text
 /// Providers: registered once per owner by (kind, issuer); of a Cognito pool's registrations at
 /// most one is confirmed.
 extension Database {
-    /// `owner` nil: every provider, for the platform; otherwise only that tenant's own.
+    /// `owner` nil: every provider, for the platform; otherwise only that tenant's own. `ids` nil:
+    /// whichever.
     package func providers(
-        _ list: ListQuery, owner: UUID?, kind: String?
+        _ list: ListQuery, owner: UUID?, kind: String? = nil, ids: [UUID]? = nil
     ) async throws(PostgresError) -> ListPage<ProviderRow> {
         var source: SQL = "providers WHERE true"
         if let owner { source += " AND tenant_id = \(owner)" }
         if let kind { source += " AND kind = \(kind)" }
+        if let ids { source += " AND id = ANY (\(ids)::uuid[])" }
         let statement = ListStatement(columns: ProviderRow.columns, source: source)
         return try await app.read(statement.page(list)).page(list, ProviderRow.init)
     }

@@ -59,13 +59,20 @@ extension Database {
     package func decisions(
         _ list: ListQuery, tenant: UUID?, _ filter: DecisionFilter
     ) async throws(PostgresError) -> ListPage<DecisionRow> {
-        var filter = filter
-        if let user = filter.user, let tenant {
-            filter.users = try await scope(tenant).everyID(of: user)
-            filter.user = filter.users.first ?? user
-        }
+        let filter = try await merged(filter, in: tenant)
         return try await read(DecisionRow.list(of: tenant, filter).page(list), of: tenant)
             .page(list, DecisionRow.init)
+    }
+
+    /// The filter with the ids of those who were merged into its user.
+    func merged(
+        _ filter: DecisionFilter, in tenant: UUID?
+    ) async throws(PostgresError) -> DecisionFilter {
+        guard let user = filter.user, let tenant else { return filter }
+        var filter = filter
+        filter.users = try await scope(tenant).everyID(of: user)
+        filter.user = filter.users.first ?? user
+        return filter
     }
 
     /// `tenant` nil: of any tenant or of none, for the platform, never a tenant's part.
@@ -78,6 +85,20 @@ extension Database {
     private func read(_ sql: SQL, of tenant: UUID?) async throws(PostgresError) -> Rows {
         guard let tenant else { return try await platform.read(sql) }
         return try await scope(tenant).read(sql)
+    }
+}
+
+extension Database {
+    /// Of the decisions that pass the filter.
+    package func histogram(
+        _ request: HistogramRequest, of filter: DecisionFilter, tenant: UUID?
+    ) async throws(PostgresError) -> ListHistogram? {
+        let filter = try await merged(filter, in: tenant)
+        let all = DecisionRow.list(of: tenant, DecisionFilter()).source
+        return try await histogram(
+            request, of: "created_at",
+            oldest: "SELECT created_at FROM \(all) ORDER BY created_at, id LIMIT 1", in: tenant
+        ) { DecisionRow.list(of: tenant, filter).source + $0 }
     }
 }
 

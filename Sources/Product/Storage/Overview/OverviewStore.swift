@@ -31,6 +31,11 @@ package enum OverviewWindow: Sendable {
     case hours(Int)
     /// A number of days, each beginning at midnight in this time zone (an IANA name).
     case days(Int, zone: String)
+    /// From a time to another, the second exclusive.
+    case between(Timestamp, Timestamp, zone: String)
+
+    /// The most parts of a period.
+    private static let most = 31
 
     /// Selects the beginnings of the buckets, the oldest first.
     fileprivate func starts(at now: Timestamp) -> SQL {
@@ -46,7 +51,21 @@ package enum OverviewWindow: Sendable {
                 - ago * interval '1 day') AT TIME ZONE \(zone)
             FROM generate_series(\(count - 1), 0, -1) AS ago
             """
+        case .between(let since, let until, let zone):
+            HistogramRequest.starts(
+                from: since, to: until,
+                step: HistogramRequest.step(
+                    of: (until.microseconds - since.microseconds) / 1_000_000, most: Self.most),
+                zone: zone)
         }
+    }
+
+    /// The end of the last part. Times on the wire have milliseconds: the whole of the current one is
+    /// counted.
+    fileprivate func end(at now: Timestamp) -> Timestamp {
+        let end = Timestamp(microseconds: (now.microseconds / 1000 + 1) * 1000)
+        guard case .between(_, let until, _) = self else { return end }
+        return min(until, end)
     }
 }
 
@@ -64,8 +83,7 @@ extension Database {
         else {
             return nil
         }
-        // Times on the wire have milliseconds: the whole of the current one is counted.
-        let until = Timestamp(microseconds: (now.microseconds / 1000 + 1) * 1000)
+        let until = window.end(at: now)
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
         let most = tenant == nil ? ListTotal.most : Self.overviewCap
         await writeKeyUses(of: tenant)
@@ -78,7 +96,7 @@ extension Database {
                 (SELECT count(*) FROM (SELECT 1 FROM tenants
                     WHERE status <> 'deleted' LIMIT \(Self.overviewCap)) AS capped),
                 coalesce(sum(good), 0)::bigint, coalesce(sum(uses), 0)::bigint
-            FROM verification_counts WHERE \(own) AND hour >= \(first)
+            FROM verification_counts WHERE \(own) AND hour >= \(first) AND hour < \(until)
             """)
         let users: Int = try counts.first?.get(0) ?? 0
         let about: Int = tenant == nil ? try counts.first?.get(1) ?? 0 : 0

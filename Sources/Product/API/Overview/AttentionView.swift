@@ -1,0 +1,124 @@
+import Domain
+import Federation
+import JSON
+import Storage
+import Text
+
+/// What waits for an operator, as the overview lists it: each item with the number of its list.
+enum AttentionView {
+    /// What the caller may see of their home.
+    static func items(_ call: Call) async throws -> JSONValue {
+        let database = try call.services.database
+        let home = call.principal.tenant
+        let kinds = Attention.Kind.allCases.filter { call.isAllowedAtHome($0.right) }
+        let found = try await database.attention(kinds, tenant: home)
+        var items: [JSONValue] = []
+        for kind in kinds {
+            let tenants = found.filter { $0.kind == kind }
+            for one in tenants.prefix(Attention.tenants) {
+                let isLast = one.tenantID == tenants.prefix(Attention.tenants).last?.tenantID
+                items.append(
+                    item(
+                        kind.rawValue, one.count, tenant: one,
+                        hasMore: isLast && tenants.count > Attention.tenants))
+            }
+        }
+        return .array(items + (try await unreachable(call, database)))
+    }
+
+    /// The providers that this server cannot reach.
+    private static func unreachable(_ call: Call, _ database: Database) async throws -> [JSONValue]
+    {
+        let failing = try call.services.providerDocuments.unreachable
+        guard !failing.isEmpty, call.isAllowedAtHome(.readProviders) else { return [] }
+        let list = ListQuery(limit: QueryParameter.limits.upperBound)
+        let page = try await database.providers(
+            list, owner: call.principal.tenant, ids: Array(failing.keys))
+        if page.rows.isEmpty { return [] }
+        let since = page.rows.compactMap { failing[$0.id] }.min()
+        return [item("providers_unreachable", page.total, since: since)]
+    }
+
+    private static func item(
+        _ kind: String, _ count: ListTotal, tenant: Attention? = nil, since: Timestamp? = nil,
+        hasMore: Bool = false
+    ) -> JSONValue {
+        let place: JSONValue? = tenant.map {
+            .object([
+                .init("id", .uuid($0.tenantID)), .init("slug", .string($0.slug)),
+                .init("name", .string($0.name)),
+            ])
+        }
+        return .object([
+            .init("kind", .string(kind)), .init("tenant", place ?? .null),
+            .init(
+                "count",
+                .object([
+                    .init("value", .int(count.value)), .init("exact", .bool(count.exact)),
+                ])),
+            .init("since", since.map(JSONValue.time) ?? .null),
+            .init("more_tenants", .bool(hasMore)),
+        ])
+    }
+
+    private static let tenant = ObjectShape([
+        .readOnly("id", .uuid), .readOnly("slug", .string()), .readOnly("name", .string()),
+    ])
+    private static let count = ObjectShape([
+        .readOnly("value", .integer(1...Int.max)),
+        .readOnly("exact", .bool, "False: there are at least so many."),
+    ])
+    static let shape = ObjectShape(
+        "Attention",
+        [
+            .readOnly(
+                "kind",
+                .enumeration(Attention.Kind.allCases.map(\.rawValue) + ["providers_unreachable"]),
+                "Join requests; domains not proved; invites whose mail failed; keys that end within "
+                    + "14 days; origins refused in 24 hours; providers out of reach of this server."
+            ),
+            .readOnly("tenant", .object(tenant), nullable: true, "Null for providers."),
+            .readOnly("count", .object(count)),
+            .readOnly("since", .timestamp, nullable: true, "Of providers: the first failure."),
+            .readOnly("more_tenants", .bool, "Whether tenants with fewer are left out."),
+        ])
+}
+
+extension Attention.Kind {
+    /// Who may see the number.
+    fileprivate var right: Right {
+        switch self {
+        case .joinRequests: .approveUsers
+        case .domainsUnproved: .readPolicy
+        case .mailFailed: .readInvites
+        case .keysEnding: .listKeys
+        case .originsRefused: .readOrigins
+        }
+    }
+}
+
+extension Call {
+    fileprivate func isAllowedAtHome(_ right: Right) -> Bool {
+        Permissions.permits(principal.subject, right, in: principal.tenant) == .allowed
+    }
+}
+
+extension FirstSteps {
+    var json: JSONValue {
+        .object([
+            .init("tenant", .bool(tenant)), .init("invite", .bool(invite)),
+            .init("provider", .bool(provider)), .init("call", .bool(call)),
+            .init("second_owner", .bool(secondOwner)),
+        ])
+    }
+
+    static let shape = ObjectShape(
+        "FirstSteps",
+        [
+            .readOnly("tenant", .bool, "There is a tenant."),
+            .readOnly("invite", .bool, "An invite was made."),
+            .readOnly("provider", .bool, "A provider is registered."),
+            .readOnly("call", .bool, "A key was used."),
+            .readOnly("second_owner", .bool, "Two owners are active."),
+        ])
+}

@@ -1,0 +1,128 @@
+import Postgres
+import Text
+
+/// How many rows of a list with its filters each part of a period has.
+package struct ListHistogram: Sendable {
+    package struct Bar: Sendable {
+        package var at: Timestamp
+        package var count: Int
+        /// False: counting stopped at `most`.
+        package var exact: Bool
+    }
+
+    /// Counting a bar stops beyond this, so that a histogram reads a limited number of rows, however
+    /// many there are, and shows something of every part of the period.
+    package static let most = 1000
+
+    package var since: Timestamp
+    /// The end of the last bar.
+    package var until: Timestamp
+    package var bars: [Bar]
+
+    /// Selects each bar's beginning and its rows, one more than `most` if there are more.
+    static func counting(
+        _ starts: [Timestamp], until: Timestamp, of column: SQL, _ source: (SQL) -> SQL
+    ) -> SQL {
+        let within = source(" AND \(column) >= bar.at AND \(column) < bar.until")
+        return """
+            SELECT bar.at, (SELECT count(*) FROM (SELECT 1 FROM \(within)
+                LIMIT \(raw: "\(most + 1)")) AS capped)
+            FROM unnest(\(starts)::timestamptz[],
+                \(Array(starts.dropFirst()) + [until])::timestamptz[]) AS bar (at, until)
+            ORDER BY bar.at
+            """
+    }
+}
+
+/// A histogram that is asked for with a list.
+package struct HistogramRequest: Sendable {
+    /// The accepted numbers of bars.
+    package static let bars = 10...120
+    /// In seconds, from a minute to 30 days.
+    private static let steps: [Int64] = [
+        60, 300, 900, 3600, 10_800, 21_600, 43_200, 86_400, 604_800, 2_592_000,
+    ]
+    private static let day: Int64 = 86_400
+
+    /// Nil: the oldest row.
+    package var since: Timestamp?
+    /// Nil: now.
+    package var until: Timestamp?
+    /// About so many at most.
+    package var most: Int
+    /// An IANA name: bars of a day begin at midnight there.
+    package var zone: String
+
+    package init(since: Timestamp?, until: Timestamp?, most: Int, zone: String) {
+        self.since = since
+        self.until = until
+        self.most = most
+        self.zone = zone
+    }
+
+    /// The length of a bar, in seconds.
+    static func step(of seconds: Int64, most: Int) -> Int64 {
+        let most = Int64(most)
+        return steps.first { seconds / $0 <= most } ?? (seconds / most / day + 1) * day
+    }
+
+    /// Selects the beginnings of the bars: times at which a clock of the zone shows a whole step, and
+    /// the period's own beginning.
+    static func starts(from since: Timestamp, to until: Timestamp, step: Int64, zone: String) -> SQL
+    {
+        """
+        SELECT DISTINCT greatest(at AT TIME ZONE \(zone), \(since)::timestamptz) AS start
+        FROM generate_series(
+            date_bin(\(step) * interval '1 second', \(since)::timestamptz AT TIME ZONE \(zone),
+                timestamp '2001-01-01'),
+            \(until)::timestamptz AT TIME ZONE \(zone), \(step) * interval '1 second') AS at
+        WHERE at AT TIME ZONE \(zone) < \(until) ORDER BY start
+        """
+    }
+}
+
+extension Database {
+    /// `column`: the time of the rows; `oldest` selects the first of all; `source` gives the rows that
+    /// pass the filters and a further condition. Nil if PostgreSQL does not know the zone.
+    func histogram(
+        _ request: HistogramRequest, of column: SQL, oldest: SQL, in tenant: UUID?,
+        _ source: (SQL) -> SQL
+    ) async throws(PostgresError) -> ListHistogram? {
+        let until =
+            request.until ?? Timestamp(microseconds: (clock().microseconds / 1000 + 1) * 1000)
+        var since = request.since
+        if since == nil {
+            since = try await read(oldest, in: tenant).first.map { row throws(PostgresError) in
+                try row.get(0)
+            }
+        }
+        guard let since, since < until else {
+            return ListHistogram(since: request.since ?? until, until: until, bars: [])
+        }
+        let step = HistogramRequest.step(
+            of: (until.microseconds - since.microseconds) / 1_000_000, most: request.most)
+        let starts: [Timestamp]
+        do {
+            starts = try await app.read(
+                HistogramRequest.starts(from: since, to: until, step: step, zone: request.zone)
+            ).all { row throws(PostgresError) in try row.get(0) }
+        } catch  where error.sqlstate == "22023" {
+            return nil
+        }
+        let most = ListHistogram.most
+        let bars = try await read(
+            ListHistogram.counting(starts, until: until, of: column, source), in: tenant
+        ).all { row throws(PostgresError) in
+            let count: Int = try row.get(1)
+            return ListHistogram.Bar(
+                at: try row.get(0), count: min(count, most), exact: count <= most)
+        }
+        return ListHistogram(since: since, until: until, bars: bars)
+    }
+
+    /// Of one tenant under its own security, of all by the platform's role.
+    private func read(_ sql: SQL, in tenant: UUID?) async throws(PostgresError) -> Rows {
+        guard let tenant else { return try await platform.read(sql) }
+        return try await scope(tenant).read(sql)
+    }
+}

@@ -1,0 +1,133 @@
+import Domain
+import Postgres
+import Text
+
+/// What waits for an operator in one tenant.
+package struct Attention: Sendable {
+    /// Raw values are the wire format's `kind`.
+    package enum Kind: String, Sendable, CaseIterable {
+        case joinRequests = "join_requests"
+        case domainsUnproved = "domains_unproved"
+        case mailFailed = "mail_failed"
+        case keysEnding = "keys_ending"
+        case originsRefused = "origins_refused"
+    }
+
+    package var kind: Kind
+    package var tenantID: UUID
+    package var slug: String
+    package var name: String
+    package var count: ListTotal
+
+    /// Days in which a key that ends soon ends.
+    package static let keyDays = 14
+    /// So many tenants of each kind at most, those with the most first.
+    package static let tenants = 5
+    /// The list of refused origins has no more.
+    package static let refusedOrigins = 200
+}
+
+extension Attention.Kind {
+    /// The tenants of the rows that are counted, one of each, to be capped. `own`: the condition on
+    /// the tenant; `isAcross`: it takes all tenants, so that the index over all of them serves.
+    fileprivate func source(_ own: SQL, isAcross: Bool, at now: Timestamp) -> SQL {
+        let everywhere: SQL = isAcross ? " AND expires_at > '-infinity'" : ""
+        return switch self {
+        case .joinRequests:
+            "tenant_id FROM users WHERE \(own) AND status = 'pending' AND source = 'approval'"
+        case .domainsUnproved:
+            "tenant_id FROM domains WHERE \(own)\(DomainRow.unproved)"
+        case .mailFailed:
+            """
+            tenant_id FROM invites WHERE \(own) AND status = 'pending' AND expires_at > \(now)
+                AND delivery_status IN ('refused', 'bounced')
+            """
+        case .keysEnding:
+            """
+            tenant_id FROM api_keys WHERE \(own)\(everywhere)
+                \(APIKeyFilter.ending(within: Attention.keyDays, at: now))
+            """
+        case .originsRefused:
+            """
+            DISTINCT tenant_id, origin FROM refused_origins
+                WHERE \(own) AND hour >= \(RefusedOrigins.hour(of: now.adding(seconds: -86_400)))
+            """
+        }
+    }
+
+    private var listMost: Int {
+        self == .originsRefused ? Attention.refusedOrigins : ListTotal.most
+    }
+
+    /// Selects kind, tenant and count, and whether counting stopped early. Counting stops for all
+    /// tenants together: it costs the same, however many there are.
+    fileprivate func counting(_ own: SQL, isAcross: Bool, at now: Timestamp) -> SQL {
+        """
+        (SELECT \(rawValue), t.id, t.slug, t.name, least(found.count, \(listMost))::bigint,
+            found.count <= \(listMost) AND found.whole <= \(ListTotal.most)
+        FROM (SELECT tenant_id, count(*) AS count, sum(count(*)) OVER () AS whole
+            FROM (SELECT \(source(own, isAcross: isAcross, at: now))
+                LIMIT \(raw: "\(ListTotal.most + 1)")) AS capped
+            GROUP BY tenant_id) AS found
+        JOIN tenants t ON t.id = found.tenant_id AND t.status <> 'deleted'
+        ORDER BY 5 DESC, t.slug LIMIT \(raw: "\(Attention.tenants + 1)"))
+        """
+    }
+}
+
+extension Database {
+    /// The tenants with most of each kind, one more of a kind than `Attention.tenants` where there are
+    /// more. `tenant` nil: of all tenants.
+    package func attention(
+        _ kinds: [Attention.Kind], tenant: UUID?
+    ) async throws(PostgresError) -> [Attention] {
+        if kinds.isEmpty { return [] }
+        if kinds.contains(.originsRefused) { await writeRefusedOrigins() }
+        let now = clock()
+        let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
+        let counts = kinds.map { $0.counting(own, isAcross: tenant == nil, at: now) }
+        return try await platform.read(SQL.joined(counts, separator: " UNION ALL "))
+            .all { row throws(PostgresError) in
+                Attention(
+                    kind: Attention.Kind(rawValue: try row.get(0)) ?? .joinRequests,
+                    tenantID: try row.get(1), slug: try row.get(2), name: try row.get(3),
+                    count: ListTotal(try row.get(4), exact: try row.get(5)))
+            }
+    }
+
+    /// What has been set up. `tenant` nil: anywhere.
+    package func firstSteps(tenant: UUID?) async throws(PostgresError) -> FirstSteps {
+        let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
+        let operators: SQL =
+            if let tenant { "tenant_id = \(tenant)" } else { "tenant_id IS NULL" }
+        var steps = FirstSteps()
+        let ofTenants = try await platform.read(
+            """
+            SELECT EXISTS (SELECT 1 FROM tenants WHERE status <> 'deleted'),
+                EXISTS (SELECT 1 FROM invites WHERE \(own)),
+                EXISTS (SELECT 1 FROM verification_counts WHERE \(own) AND uses > 0)
+            """)
+        if let row = ofTenants.first {
+            (steps.tenant, steps.invite, steps.call) = try row.columns()
+        }
+        // Rows of the system, which the platform's role does not read.
+        let others = try await app.read(
+            """
+            SELECT EXISTS (SELECT 1 FROM providers WHERE \(own)),
+                (SELECT count(*) FROM (SELECT 1 FROM operators WHERE \(operators)
+                    AND role = 'owner' AND status = 'active' LIMIT 2) AS owners) > 1
+            """)
+        if let row = others.first { (steps.provider, steps.secondOwner) = try row.columns() }
+        return steps
+    }
+}
+
+/// Which of the first steps are done.
+package struct FirstSteps: Sendable {
+    package var tenant = false
+    package var invite = false
+    package var provider = false
+    /// A key was used.
+    package var call = false
+    package var secondOwner = false
+}
