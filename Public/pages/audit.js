@@ -1,5 +1,6 @@
+import { overTime } from "../lib/chart.js"
 import {
-	actionWords, exactTimeNode, filterLink, formatDay, h, list, noValue, PERIOD, userText, words,
+	actionWords, exactTimeNode, filterLink, formatDay, h, list, noValue, userText, words,
 } from "../lib/ui.js"
 
 const isBlank = value => value == null || value.length === 0
@@ -38,7 +39,7 @@ export default ({ path = "", ...page }) => {
 		empty: {
 			title: "Nothing has happened yet", text: "Every change is written here, with what stood before and after.",
 		},
-		filters: [["action", "Action"], ["actor", "Actor"], ["target", "Target"], ...PERIOD],
+		filters: [["action", "Action"], ["actor", "Actor"], ["target", "Target"]], time: overTime,
 		columns: [
 			["Action", one => [h("span.main", filterLink("action", one.action, actionWords(one.action))),
 				h("span.sub", userText(one.target?.name || one.target?.id))]],

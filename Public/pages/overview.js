@@ -1,26 +1,31 @@
-import { bars } from "../lib/chart.js"
+import { bars, period } from "../lib/chart.js"
+import { drawAttention, drawSteps } from "./overview/attention.js"
 import {
-	actionWords, append, button, card, formatNumber, h, icon, isAllowed, loadPart, noValue, ownTenant, pageHead, query,
-	queryString, replaceContent, setQuery, svgNode, t, timeNode, traceStep, userText, waitBriefly, ZONE,
+	actionWords, append, formatNumber, h, icon, isAllowed, loadPart, noValue, ownTenant, pageHead, query,
+	queryString, replaceContent, setQuery, svgNode, t, timeNode, userText, waitBriefly, ZONE,
 } from "../lib/core.js"
 
-const WINDOWS = { "24h": "24 hours", "7d": "7 days", "30d": "30 days" }
+export * from "./overview/attention.js"
 
 export default async page => {
+	const waiting = h("section", { "aria-label": "Needs your attention" }, h("div.note", h("span.sk")))
+	const steps = h("section.card", { hidden: true })
 	const cards = h("div.cards")
 	const chart = h("section.card")
 	const rows = Array.from({ length: 8 }, () => h("li", h("span.sk"), h("br"), h("span.sk.small")))
 	const recent = h("section.card", h("h2", "Latest changes"), h("ul.feed", rows))
-	const choice = h("div.segments", { role: "group", "aria-label": "Window" })
-	append(page.body, [pageHead("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice }),
-		h("div.stack-gap", cards, chart, h("div.two", isAllowed("readAudit") && recent, steps()))])
+	const choice = period(values => setQuery({ ...query(), ...values }))
+	append(page.body, [pageHead("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice.node }),
+		h("div.stack-gap", waiting, cards, chart, h("div.two", isAllowed("readAudit") && recent, steps))])
 	const load = () => {
-		const chosen = query().window in WINDOWS ? query().window : "7d"
-		replaceContent(choice, Object.entries(WINDOWS).map(([code, text]) =>
-			button(text, () => setQuery({ window: code }), { "aria-pressed": String(code === chosen) })))
 		return Promise.all(
 			[
-				numbers(page, cards, chart, chosen),
+				numbers(page, cards, chart).then(data => {
+					choice.read(query().since ? query() : { since: data?.since })
+					if (!data) return waiting.replaceChildren()
+					drawAttention(waiting, data.attention)
+					return drawSteps(steps, data.first_steps)
+				}),
 				isAllowed("readAudit") && loadPart(recent, () => latest(page, recent)),
 			],
 		)
@@ -29,26 +34,30 @@ export default async page => {
 	await waitBriefly(load())
 }
 
-/** The numbers of the window, whose days are the reader's; of UTC where the server does not know the zone. */
-const ask = (page, window) => page.get(`/stats/overview${queryString({ window, time_zone: ZONE })}`).catch(error => {
-	if (error.status !== 422) throw error
-	return page.get(`/stats/overview${queryString({ window })}`)
-})
+/** The numbers of the period, whose days are the reader's; of UTC where the server does not know the zone. */
+function ask(page) {
+	const { since, until } = query()
+	const get = time_zone => page.get(`/stats/overview${queryString({ since, until, time_zone })}`)
+	return get(ZONE).catch(error => {
+		if (!error.errors?.some(one => one.pointer === "?time_zone")) throw error
+		return get()
+	})
+}
 
-async function numbers(page, cards, chart, chosen) {
+async function numbers(page, cards, chart) {
 	if (!chart.children.length) {
 		drawCards(cards, {})
-		drawBars(
-			chart, { sign_ups: Array(7).fill({ at: Date.now(), admitted: 0, refused: 0 }), time_zone: "UTC" }, chosen,
-		)
+		drawBars(chart, { sign_ups: Array(7).fill({ at: Date.now(), admitted: 0, refused: 0 }), time_zone: "UTC" })
 		chart.classList.add("wait")
 	}
+	let data
 	await loadPart(chart, async () => {
-		const data = await ask(page, chosen)
+		data = await ask(page)
 		drawCards(cards, data)
-		drawBars(chart, data, chosen)
+		drawBars(chart, data)
 	})
 	chart.classList.remove("wait")
+	return data
 }
 
 /** Each number leads to the list that has as many entries; one without such a list leads nowhere. */
@@ -80,14 +89,16 @@ function drawCards(node, data) {
 		one({ look: "key", label: "Uses of API keys", value: formatNumber(data.key_uses) }))
 }
 
-function drawBars(node, { sign_ups: points, time_zone: timeZone }, chosen) {
-	const isHours = chosen === "24h"
-	const style = isHours
+function drawBars(node, { sign_ups: points, time_zone: timeZone }) {
+	// The first and the last may be cut.
+	const [first, second] = points.slice(1, 3).map(({ at }) => Date.parse(at))
+	const hours = Math.round((second - first) / 3600000)
+	const style = hours < 24
 		? { hour: "2-digit", minute: "2-digit", timeZone }
 		: { month: "short", day: "numeric", timeZone }
 	const series = [["in", "admitted", "Admitted"], ["out", "refused", "Refused"]]
-	const sentence = ([ins, outs], most) => (isHours
-		? t`${ins} admitted, ${outs} refused; at most ${most} an hour. Times are in the zone ${timeZone}.`
+	const sentence = ([ins, outs], most) => (hours < 23
+		? t`${ins} admitted, ${outs} refused; at most ${most} in a bar. Times are in the zone ${timeZone}.`
 		: t`${ins} admitted, ${outs} refused; at most ${most} a day. Days begin at midnight in the zone ${timeZone}.`)
 	replaceContent(node, h("h2", "Sign-ups"), bars("Sign-ups", points, series, style, sentence))
 }
@@ -114,35 +125,4 @@ async function latest(page, node) {
 		),
 			h("div.small.muted", userText(one.actor?.name || "Gatehouse"), " · ", timeNode(one.occurred_at))))),
 		!items.length && noValue("Nothing has changed yet."))
-}
-
-function steps() {
-	const own = `/console/t/${ownTenant()}`
-	const all = [
-		!ownTenant() && isAllowed("createTenant")
-			&& {
-				look: "building", title: "Open a tenant", text: "One for each customer or team.",
-				href: "/console/tenants",
-			},
-		ownTenant() && isAllowed("manageInvites")
-			&& {
-				look: "mail", title: "Invite people", text: "Each gets a link that works once.", href: `${own}/invites`,
-			},
-		isAllowed("readPolicy")
-			&& {
-				look: "door", title: "Register a provider", text: "Where your people sign in.",
-				href: "/console/providers",
-			},
-		{
-			look: "flask", title: "Try the rules", text: "See what would happen before anyone knocks.",
-			href: "/console/simulator",
-		},
-		isAllowed("readOperators") && {
-			look: "badge", title: "Add a second owner", text: "So that nobody is locked out.",
-			href: "/console/operators",
-		},
-		{ look: "book", title: "Call the API", text: "Everything here can be done by a program.", href: "/docs" },
-	]
-	return card("First steps", h("ol.trace", all.filter(Boolean).map(({ look, title, text, href }) =>
-		traceStep(look, "quiet", h("a", { href }, title), h("div.small.muted", text)))))
 }

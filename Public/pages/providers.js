@@ -15,9 +15,14 @@ export default page => list(page, {
 	title: "Providers", lead: "Where people sign in, and what each one's word about an address is worth.",
 	path: "/providers", noun: ["provider", "providers"], create: ["writePolicy", "Add provider", open],
 	empty: { title: "No provider yet", text: "Register the identity provider whose sign-ups Gatehouse shall decide." },
-	filters: [["kind", "Kind", { options: KINDS }]],
+	filters: [
+		["kind", "Kind", { options: KINDS }], ["unreachable", "State", { options: [["true", t`Unreachable`]] }],
+	],
 	columns: [
-		["Name", one => [userText(one.name, "span.main"), userText(one.issuer, "code.sub")]],
+		["Name", one => [
+			userText(one.name, "span.main"), userText(one.issuer, "code.sub"),
+			one.unreachable_since && h("span.sub", "Unreachable since", " ", timeNode(one.unreachable_since)),
+		]],
 		["Kind", one => h("span.tag.plain", words(one.kind)), { state: true }],
 		["Trust", one => (one.email_trust ? words(one.email_trust) : h("span.muted", "Usual"))],
 		[

@@ -1,10 +1,14 @@
 """The numbers of the overview are those of the lists that they lead to, and its days are the reader's."""
+import base64
 import datetime
+import json
 import re
 import zoneinfo
 
 from console import Console
 from playwright.sync_api import expect
+from test_refused_origins import knock
+from test_requests import asking
 
 
 def attempts(console, count):
@@ -81,3 +85,149 @@ def test_the_audit_log_is_narrowed_to_a_period(console):
     expect(page.locator("[data-state=none]")).to_be_visible()
     page.get_by_role("button", name="Clear all").click()
     expect(page.locator("tbody tr").first).to_be_visible()
+
+
+def lines(page):
+    """What needs attention: the number, the words and the address of each line."""
+    found = page.get_by_role("region", name="Needs your attention").locator("li a").evaluate_all(
+        "all => all.map(one => [one.textContent, one.getAttribute('href')])")
+    return [(int(re.match(r"\d+", text).group()), text, href) for text, href in found]
+
+
+def test_what_waits_stands_first_each_line_with_the_number_of_its_list(console):
+    one, domain = asking(console, "ann", "bob")
+    for name in ("one", "two", "three"):
+        console.api("POST", f"/tenants/{one['id']}/domains", {"domain": f"{name}.{domain}"})
+    soon = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=5)
+    console.api("POST", f"/tenants/{one['id']}/api-keys", {"name": "Soon", "scopes": ["users:read"], "expires_at": f"{soon:%Y-%m-%dT%H:%M:%S.000Z}"})
+    console.api("POST", f"/tenants/{one['id']}/api-keys", {"name": "Later", "scopes": ["users:read"]})
+    knock(console, one, "https://shop.example")
+    owner = console.as_operator("owner", one["id"])
+    page = owner.go("/console/")
+    found = lines(page)
+    assert [text for _, text, _ in found] == [
+        "2 people ask to join", "3 domains are not proved", "1 API key ends soon", "1 origin was refused"], found
+    for number, text, href in found:
+        owner.go(href)
+        rows = page.locator("main .card").filter(has_text="Refused in the last 24 hours").locator("tbody tr") if "origin" in text else page.locator("main tbody tr")
+        expect(rows).to_have_count(number)
+    owner.check_silence()
+    owner.close()
+    # The platform sees whose it is, and the same number.
+    page = console.go("/console/")
+    item = page.get_by_role("region", name="Needs your attention").locator("li", has=page.locator(f"a[href='/console/t/{one['slug']}/requests']"))
+    expect(item).to_contain_text("2 people ask to join")
+    expect(item).to_contain_text("Asking Works")
+
+
+def test_where_nothing_waits_all_is_well(console):
+    one = console.tenant()
+    owner = console.as_operator("owner", one["id"])
+    page = owner.go("/console/")
+    expect(page.get_by_text("All is well: nothing waits for you.")).to_be_visible()
+    assert lines(page) == []
+    owner.check_silence()
+    owner.close()
+
+
+def test_the_first_steps_tick_themselves_and_go_when_all_are_done(console):
+    one = console.tenant()
+    owner = console.as_operator("owner", one["id"])
+    page = owner.go("/console/")
+    card = page.locator(".card").filter(has=page.get_by_role("heading", name="First steps"))
+    step = card.locator("li").filter(has_text="Invite people")
+    expect(step).to_contain_text("works once")
+    owner.api("POST", f"/tenants/{one['id']}/invites", {"email": "ann@acme.example"})
+    page.reload()
+    expect(step).to_contain_text("Done.")
+    owner.api("POST", f"/tenants/{one['id']}/api-keys", {"name": "Caller", "scopes": ["users:read"]})
+    owner.go("/console/simulator?subject=s&email=a@acme.example")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("main .trace").first).to_be_visible()
+    owner.go("/console/")
+    expect(card.locator("li").filter(has_text="Try the rules")).to_contain_text("Done.")
+    page.route("**/stats/overview*", lambda route: route.fulfill(json={
+        **route.fetch().json(), "first_steps": dict.fromkeys(["tenant", "invite", "provider", "call", "second_owner"], True)}))
+    owner.go("/console/")
+    expect(page.get_by_text("All is well: nothing waits for you.")).to_be_visible()
+    expect(card).to_be_hidden()
+    owner.check_silence()
+    owner.close()
+
+
+def test_a_provider_out_of_reach_is_said_with_the_time_since_when(console):
+    provider = console.api("POST", "/providers", {"kind": "oidc", "name": "Away", "issuer": "http://127.0.0.1:9", "client_id": "x"})
+    claims = {"iss": "http://127.0.0.1:9", "aud": "x", "sub": "s"}
+    parts = [json.dumps(one).encode() for one in ({"alg": "RS256", "kid": "1"}, claims)] + [b"no signature"]
+    token = ".".join(base64.urlsafe_b64encode(one).decode().rstrip("=") for one in parts)
+    answer = console.context.request.post(f"{console.base}/v1/provisioning/sign-in", data={}, headers={"authorization": f"Bearer {token}", "cookie": ""})
+    assert answer.status == 503, answer.text()
+    page = console.go("/console/")
+    item = page.get_by_role("region", name="Needs your attention").locator("li").filter(has_text="cannot be reached")
+    expect(item).to_contain_text("1 provider cannot be reached")
+    expect(item.locator("time")).to_be_visible()
+    item.get_by_role("link").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator("tbody tr")).to_contain_text("Unreachable since")
+    console.api("DELETE", f"/providers/{provider['id']}")
+    page.reload()
+    expect(page.locator("tbody tr")).to_have_count(0)
+
+
+def spread(page):
+    return page.get_by_role("slider", name="Rows by time")
+
+
+def test_bars_above_the_decisions_narrow_the_period_by_pointer_and_by_keyboard(console):
+    one = console.tenant()
+    for number in range(3):
+        console.api("POST", "/hooks/pre-signup", {"provider": "google", "subject": f"s-{number}", "email": f"s{number}@{one['slug']}.example",
+                                                  "email_verified": True, "tenant": one["slug"]})
+    page = console.go(f"/console/t/{one['slug']}/decisions")
+    page.get_by_label("Period", exact=True).select_option(label="Last 7 days")
+    expect(page).to_have_url(re.compile(r"since="))
+    bars = spread(page)
+    expect(bars).to_be_visible()
+    expect(page.locator(".spread figcaption")).to_contain_text("Times are in your zone")
+    assert len([one for one in console.asked("/provisioning/decisions") if "histogram=60" in one.url]) == 2
+    # The last bar has them all; the first has none.
+    box = bars.bounding_box()
+    page.mouse.move(box["x"] + box["width"] - 3, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + 20, steps=4)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"since=.*until="))
+    expect(page.get_by_label("Period", exact=True).locator("option:checked")).to_have_text("Own dates")
+    expect(page.locator("tbody tr")).to_have_count(3)
+    page.go_back()
+    expect(page.get_by_label("Period", exact=True).locator("option:checked")).to_have_text("Last 7 days")
+    bars.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("Shift+ArrowRight")
+    expect(bars).to_have_attribute("aria-valuetext", re.compile("^0 from "))
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-state=none]")).to_be_visible()
+    expect(bars).to_be_focused()
+    page.get_by_role("button", name="Clear all").click()
+    expect(page).not_to_have_url(re.compile("since="))
+
+
+def test_bars_above_the_audit_log_are_those_of_its_filters(console):
+    one = console.tenant()
+    for number in range(4):
+        console.api("POST", f"/tenants/{one['id']}/users", {"email": f"u{number}@acme.example"})
+    page = console.go(f"/console/t/{one['slug']}/audit?action=user.created")
+    page.get_by_label("Period", exact=True).select_option(label="Today")
+    expect(page).to_have_url(re.compile("since="))
+    console.idle()
+    expect(page.locator("tbody tr")).to_have_count(4)
+    spread(page).focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Shift+Home")
+    expect(spread(page)).to_have_attribute("aria-valuetext", re.compile("^4 from "))
+    page.keyboard.press("Escape")
+    expect(page.locator(".spread .chosen")).to_have_count(0)
+    page.get_by_label("Period", exact=True).select_option(label="Yesterday")
+    expect(page.locator("[data-state=none]")).to_be_visible()
+    page.get_by_label("Period", exact=True).select_option(label="Any time")
+    expect(page.locator("tbody tr")).to_have_count(4)

@@ -54,3 +54,14 @@ def test_nothing_refused_is_said(console):
     page = console.go(f"/console/t/{one['slug']}/origins")
     page.get_by_role("button", name="Show what was refused lately").click()
     expect(page.get_by_text("Nothing was refused")).to_be_visible()
+
+
+def test_the_link_of_the_overview_opens_what_was_refused(console):
+    one = console.tenant()
+    knock(console, one, "https://shop.example")
+    page = console.go(f"/console/t/{one['slug']}/origins?refused=1")
+    row = page.locator(".card", has_text="Refused in the last 24 hours").locator("tbody tr")
+    expect(row).to_contain_text("https://shop.example")
+    row.get_by_role("button", name="Allow").click()
+    page.get_by_role("dialog").get_by_role("button", name="Allow", exact=True).click()
+    expect(page.get_by_text("https://shop.example is allowed")).to_be_visible()

@@ -33,9 +33,9 @@ export async function waitingIn(tenant) {
 	}
 	return waiting.number
 }
-/** One of those who wait was answered. */
-export function answered() {
-	if (waiting.number) waiting.number -= 1
+/** So many of those who wait were answered; fewer than none: wait again. */
+export function answered(by = 1) {
+	if (waiting.number != null) waiting.number -= by
 	dispatchEvent(new CustomEvent("waiting-changed"))
 }
 

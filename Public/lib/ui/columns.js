@@ -4,9 +4,6 @@ import { h, query, queryString, replaceContent, statusTag, timeNode } from "../c
 export const STATUS = ["Status", one => statusTag(one.status), { state: true }]
 export const timeColumn = (label, name, more) => [label, one => timeNode(one[name]), more]
 export const createdColumn = (label = "Created") => timeColumn(label, "created_at", { sort: "created_at" })
-/** The filters of a list by its records' time. */
-export const PERIOD = [["since", "From", { type: "date" }], ["until", "To", { type: "date" }]]
-
 /**
  * What stands beside an address with letters that may be taken for others, also in its ASCII form; its code comes with
  * the first such.

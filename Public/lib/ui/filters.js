@@ -1,21 +1,8 @@
 // The bar above a list: search, filters, export and the button for a new thing.
-import { button, dayOf, h, icon, query } from "../core.js"
+import { button, h, icon, query } from "../core.js"
 
 /** An API key, or more of one than lists show: it is never searched for. See lib/palette/key-text.js. */
 const KEY = /gate_(live|test)_[0-9A-Za-z]{7}/
-
-const DATES = {
-	since: { shown: dayOf, asked: text => new Date(`${text}T00:00`).toISOString() },
-	// The last day is a whole one.
-	until: {
-		shown: iso => dayOf(Date.parse(iso) - 1),
-		asked: text => {
-			const next = new Date(`${text}T00:00`)
-			next.setDate(next.getDate() + 1)
-			return next.toISOString()
-		},
-	},
-}
 
 function control({ name, label, options, type = "text" }) {
 	if (options) {
@@ -24,29 +11,18 @@ function control({ name, label, options, type = "text" }) {
 		),
 			options.map(([code, text]) => h("option", { value: code }, text)))
 	}
-	if (type === "date") {
-		return h(
-			"label.date", h("span", label), h("input", { type, "aria-label": label, max: dayOf(Date.now()), name }),
-		)
-	}
 	return h("input", { placeholder: label, "aria-label": label, spellcheck: false, type, size: 14 })
 }
 
 function field(one, change) {
-	const { name, type } = one
+	const { name } = one
 	const node = control(one)
-	const input = node.matches("label") ? node.querySelector("input") : node
-	const { shown, asked } = (type === "date" && DATES[name]) || { shown: text => text, asked: text => text }
-	input.addEventListener("change", () => {
-		const text = input.value.trim()
-		change({ [name]: text && asked(text) })
-	})
-	const put = text => {
-		const value = text ? shown(text) : ""
+	node.addEventListener("change", () => change({ [name]: node.value.trim() }))
+	const put = (value = "") => {
 		// A value that a link names and no choice has is a choice of its own.
-		const isNew = value && input.matches("select") && ![...input.options].some(option => option.value === value)
-		if (isNew) input.append(h("option", { value, "data-plain": "" }, value))
-		input.value = value
+		const isNew = value && node.matches("select") && ![...node.options].some(option => option.value === value)
+		if (isNew) node.append(h("option", { value, "data-plain": "" }, value))
+		node.value = value
 	}
 	return { name, node, put }
 }
@@ -71,7 +47,7 @@ export function listBar(spec, filters, counted, change) {
 	const live = spec.live && button("Follow", () => change({ live: query().live ? "" : "1" }), { icon: "pulse" })
 	return {
 		node: h("div.bar", { role: "search" }, box
-			&& h("div.grow", icon("search"), box), fields.map(one => one.node), live,
+			&& h("div.grow", icon("search"), box), fields.map(one => one.node), spec.time?.choice, live,
 			counted),
 		// What the list as a whole is for: beside the page's title.
 		acts: [related, take, spec.create()],
@@ -84,4 +60,4 @@ export function listBar(spec, filters, counted, change) {
 }
 
 /** Saves a list, or those of it whose `ids` are asked for, as CSV. */
-export const exportFile = async (path, noun) => (await import("../file.js")).default(path, noun)
+export const exportFile = async (path, noun) => (await import("../seldom.js")).saveList(path, noun)

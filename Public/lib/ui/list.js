@@ -1,7 +1,7 @@
 // Lists.
 import {
-	actionWords, api, append, button, choices, countTotal, h, isAllowed, pageHead, query, queryString, replaceContent,
-	setQuery, showState, t, translate, waitBriefly,
+	actionWords, api, append, button, choices, countTotal, formatExact, h, isAllowed, pageHead, query, queryString,
+	replaceContent, setQuery, showState, t, translate, waitBriefly,
 } from "../core.js"
 import { exportFile, listBar } from "./filters.js"
 import { focusOf } from "./focus.js"
@@ -12,8 +12,8 @@ import { rowSelection } from "./selection.js"
 /**
  * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many], `columns`
  * [label, cell(item), {sort, state}]; where wanted `title` and `lead` of a page of its own, `search` (placeholder),
- * `filters` [name, label, codes or {options, type}] (`type` date: a day of the reader's zone), `actions(item, reload)`
- * → [{text, run}], the usual one first, `bulk` as for `chooser`, `exports` (as a file), `related` [address, text] of
+ * `filters` [name, label, codes or {options, type}], `time` (`overTime`), `actions(item, reload)` → [{text, run}], the
+ * usual one first, `bulk` as for `chooser`, `exports` (as a file), `related` [address, text] of
  * pages beside it, `create` [right, text, run(reload)] or what makes a button, `live` (can be followed), `seen(data)`
  * (is told each page), `whole` (no pages), `empty` {title, text, action}, `fixed` (always asked for). Of a tenant that
  * is deleted nothing is made, changed or exported.
@@ -34,9 +34,12 @@ export async function list(page, spec) {
 	const again = () => load()
 	const create = () =>
 		(page.isGone ? null : Array.isArray(spec.create) ? creator(spec.create, again) : spec.create?.())
-	const asked = more => spec.path + queryString({ ...spec.fixed, ...wantedOf(query()), ...more })
-	const exports = spec.exports && !page.isGone && (() => exportFile(asked({ cursor: "" }), noun))
-	const controls = listBar({ ...spec, create, file: exports }, filters, counted, change)
+	const time = spec.time?.(change)
+	const wantable = time ? [...filters, { name: "since", label: "From" }, { name: "until", label: "To" }] : filters
+	const asked = more => spec.path + queryString({ ...spec.fixed, ...time?.asked, ...wantedOf(query()), ...more })
+	const exports = spec.exports && !page.isGone
+		&& (() => exportFile(asked({ cursor: "", histogram: "", time_zone: "" }), noun))
+	const controls = listBar({ ...spec, create, time, file: exports }, filters, counted, change)
 	const chosen = spec.bulk && !page.isGone ? rowSelection({ ...spec, named, all: everyOne }, again) : null
 	const focus = focusOf(table)
 	counted.after(choice.node)
@@ -44,7 +47,7 @@ export async function list(page, spec) {
 	else if (!spec.title) controls.node.append(h("div.acts", controls.acts))
 	append(page.body, [
 		spec.title && pageHead(spec.title, { lead: spec.lead, acts: controls.acts }),
-		controls.node, chosen?.node, table, pager,
+		controls.node, time?.bars, chosen?.node, table, pager,
 	])
 	let running = null
 	let seen = null
@@ -57,7 +60,7 @@ export async function list(page, spec) {
 
 	/** What the list is asked for. */
 	function wantedOf(wanted) {
-		const names = ["q", "sort", "cursor", ...filters.filter(one => !one.asks).map(one => one.name)]
+		const names = ["q", "sort", "cursor", ...wantable.filter(one => !one.asks).map(one => one.name)]
 		const asked = filters.map(one => one.asks && wanted[one.name] && one.asks(wanted[one.name]))
 		return Object.assign(Object.fromEntries(names.map(name => [name, wanted[name]])), ...asked)
 	}
@@ -79,6 +82,7 @@ export async function list(page, spec) {
 		const mine = (running = new AbortController())
 		const wanted = query()
 		controls.read(wanted)
+		time?.read(wanted)
 		const wait = table.children.length ? 400 : 120
 		const slow = quiet ? 0 : setTimeout(() => (focus.keep(), skeleton(table, choice.shown())), wait)
 		try {
@@ -104,6 +108,7 @@ export async function list(page, spec) {
 		focus.keep()
 		spec.seen?.(data)
 		items = data.items
+		time?.draw(data.histogram)
 		replaceContent(counted, countTotal(data.total, ...noun))
 		replaceContent(pager)
 		const every = chosen?.all(data.total)
@@ -139,11 +144,12 @@ export async function list(page, spec) {
 	}
 
 	const clear = () => button("Clear all", () =>
-		change({ q: "", ...Object.fromEntries(filters.map(one => [one.name, ""])) }))
+		change({ q: "", ...Object.fromEntries(wantable.map(one => [one.name, ""])) }))
 
 	function drawNothing(wanted) {
 		const said = [wanted.q && t`“${wanted.q}”`,
-			...filters.map(one => wanted[one.name] && t`${translate(one.label)}: ${wanted[one.name]}`)].filter(Boolean)
+			...wantable.map(({ name, label }) => wanted[name] && t`${translate(label)}: ${saidOf(name, wanted[name])}`),
+		].filter(Boolean)
 		if (!said.length && !wanted.cursor) {
 			return showState(
 				table, "empty", { title: t`No ${translate(noun[1])} yet`, action: create(), ...spec.empty },
@@ -156,6 +162,11 @@ export async function list(page, spec) {
 
 	/** What the server does not take for a filter is said by the filter's name. */
 	function drawRefusal(error) {
+		// A time zone that the server does not know is UTC there.
+		if (time?.asked.time_zone && error.errors?.some(one => one.pointer === "?time_zone")) {
+			time.asked.time_zone = ""
+			return load()
+		}
 		// An order that the list does not have is left out.
 		if (error.errors?.some(one => one.pointer === "?sort")) return change({ sort: "" }, { replace: true })
 		const wrong = (error.errors ?? []).flatMap(({ pointer, detail }) => {
@@ -181,6 +192,8 @@ export async function list(page, spec) {
 		})
 	}
 }
+
+const saidOf = (name, value) => (/^(since|until)$/.test(name) ? formatExact(value) : value)
 
 const creator = ([right, text, run], again) =>
 	isAllowed(right) && button(text, () => run(again), { look: ".primary", icon: "plus", "data-new": "" })

@@ -16,11 +16,13 @@ const FIELDS = [
 export default async page => {
 	const path = `${page.path}/domains`
 	await list(page, {
-		path, noun: ["domain", "domains"], create: ["writePolicy", "Add domain", reload => open(path, reload)],
+		path, noun: ["domain", "domains"], search: "Search domains",
+		create: ["writePolicy", "Add domain", reload => open(path, reload)],
 		empty: {
 			title: "No domain is claimed",
 			text: "A verified domain lets its people in, and belongs to one tenant only.",
 		},
+		filters: [["unproved", "Proof", { options: [["true", t`Missing`]] }]],
 		columns: [
 			[
 				"Domain",
@@ -37,7 +39,7 @@ export default async page => {
 				one.role && h("div.small.muted", words(one.role)),
 			]],
 			["Proof", one => [
-				one.status === "verified" ? timeNode(one.verified_at) : proof(one),
+				one.status === "verified" && !one.verification?.lost_at ? timeNode(one.verified_at) : proof(one),
 				one.verification?.lost_at && h("span.sub", "record gone since ", timeNode(one.verification.lost_at)),
 			]],
 			createdColumn("Added"),

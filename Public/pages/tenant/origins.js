@@ -1,7 +1,7 @@
 import { form } from "../../lib/form.js"
 import {
 	api, append, button, card, createdColumn, dataTable, formatNumber, formDialog, h, isAllowed, list, liveRegion,
-	loadPart, lookalikeNote, mayHere, note, noValue, redraw, replaceContent, runAct, t, tickField, timeColumn,
+	loadPart, lookalikeNote, mayHere, note, noValue, query, redraw, replaceContent, runAct, t, tickField, timeColumn,
 	timeNode, toast, undoable, userText, words,
 } from "../../lib/ui.js"
 
@@ -13,7 +13,9 @@ export default async page => {
 			title: "Platform origins", lead: "They may call for every tenant, and what is no tenant's.",
 		},
 		path, noun: ["origin", "origins"], search: "Search origins",
-		create: [page.tenant ? "writeOrigins" : "writePlatformOrigins", "Add origin", reload => open(path, reload, test.run)],
+		create: [
+			page.tenant ? "writeOrigins" : "writePlatformOrigins", "Add origin", reload => open(path, reload, test.run),
+		],
 		empty: {
 			title: "No origin is allowed",
 			text: "Browsers of other sites are kept out. Add the origin of your web app to let it call.",
@@ -29,7 +31,12 @@ export default async page => {
 	})
 	if (page.isGone) return
 	const refused = h("div", button("Show what was refused lately", () => drawRefused(refused, path), {}))
-	append(page.body, [page.tenant && isAllowed("readOrigins") && refused, test.node])
+	const sees = page.tenant && isAllowed("readOrigins")
+	append(page.body, [sees && refused, test.node])
+	if (query().refused && sees) {
+		await drawRefused(refused, path)
+		refused.scrollIntoView({ block: "nearest" })
+	}
 }
 
 const drawRefused = (node, path) => loadPart(node, async () => {
