@@ -1,6 +1,8 @@
 // What a decision's outcome, reason and trace mean, in words that are true for each of them, and what can be done next.
 import { api, h, icon, isAllowed, ownTenant, t, tenantOf, traceStep, translate, userText, words } from "./core.js"
 
+export * from "./reasons/nearest.js"
+
 const OUTCOMES = {
 	created: "A user was made for this person.",
 	linked: "The sign-in was linked to a user who was there.",

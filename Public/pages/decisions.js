@@ -1,7 +1,8 @@
+import { overTime } from "../lib/chart.js"
 import {
-	append, button, card, choices, confirm, copyButton, exactTimeNode, factList, filterLink, formatNumber, formDialog,
-	h, icon, isAllowed, list, note, noValue, pageHead, PERIOD, query, queryString, redraw, statusTag, t, timeColumn,
-	userText, words,
+	append, button, card, choices, confirm, copyable, copyButton, exactTimeNode, factList, filterLink, formatNumber,
+	formDialog, h, icon, isAllowed, list, note, noValue, pageHead, query, queryString, redraw, replaceContent,
+	statusTag, t, userText, waitBriefly, words,
 } from "../lib/ui.js"
 
 const CODES = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended "
@@ -31,8 +32,8 @@ export default ({ path = "", ...page }) => {
 			],
 			["reason", "Reason", CODES],
 			query().email && ["email", "Whole address", { type: "email" }],
-			...PERIOD,
 		].filter(Boolean),
+		time: overTime,
 		columns: [
 			["Email", one => [h(
 				"a.main", { href: `/console/decisions/${one.id}` }, one.email ? userText(one.email) : "No address",
@@ -41,7 +42,7 @@ export default ({ path = "", ...page }) => {
 			["Outcome", one => statusTag(one.outcome), { state: true }],
 			["Reason", one => (one.reason ? filterLink("reason", one.reason, words(one.reason)) : noValue())],
 			["Took", one => t`${formatNumber(Math.round(one.duration_ms * 10) / 10)} ms`],
-			timeColumn("When", "created_at"),
+			["When", one => exactTimeNode(one.created_at)],
 		],
 		actions: one => [path && one.outcome === "refused" && one.email && isAllowed("manageInvites")
 			&& !/suspended|deleted/.test(one.reason) && { text: "Invite", run: () => invitePerson(path, one.email) }],
@@ -65,6 +66,7 @@ async function decision(page) {
 	const names = await namesOf(one)
 	const person = names.get(one.user_id)
 	const waits = person?.status === "pending" && person.source === "approval"
+	const ways = h("div", { hidden: true })
 	const attempt = {
 		provider: one.provider, issuer: one.issuer, subject: one.subject, email: one.email, tenant: one.tenant_id,
 	}
@@ -78,25 +80,34 @@ async function decision(page) {
 				h("a.btn", { href: `/console/simulator${queryString(attempt)}` }, icon("flask"), "Simulate again"),
 			],
 		}),
-		advice(one),
+		advice(one), ways,
 		isUnproved(one) && one.tenant_id && isAllowed("linkIdentities") && whose(one),
-		h("div.two", card("Rule by rule", trace(one.trace, names)),
+		h("div.two.gap", card("Rule by rule", trace(one.trace, names)),
 			card("The attempt", factList([
 				["Outcome", statusTag(one.outcome)],
 				one.reason && ["Reason", [words(one.reason), " ", h("code", one.reason)]],
 				["When", exactTimeNode(one.created_at)],
 				["Provider", named(one.provider, words(one.provider))], ["Issuer", userText(one.issuer)],
 				["Subject", userText(one.subject, "code")],
-				["Tenant", named(one.tenant_id, one.tenant_id ? h("code", one.tenant_id) : noValue("none"))],
+				["Tenant", named(one.tenant_id, one.tenant_id ? copyable(one.tenant_id) : noValue("none"))],
 				["Policy", one.policy_version ? t`Version ${one.policy_version}` : noValue()],
 				["Took", t`${formatNumber(one.duration_ms)} ms`],
-				["User", named(one.user_id, one.user_id ? h("code", one.user_id) : noValue("none"))],
+				["User", named(one.user_id, one.user_id ? copyable(one.user_id) : noValue("none"))],
 				one.invite_id && ["Invite", h("a", {
 					href: `/console/t/${one.tenant_id}/invites${queryString({ q: one.email })}`,
 				}, "The invite of this address")],
-				one.reference && ["Reference", h("code", one.reference)], ["Id", h("code", one.id)],
+				one.reference && ["Reference", copyable(one.reference)], ["Id", copyable(one.id)],
 			]))),
 	])
+	if (one.outcome === "refused") await waitBriefly(drawWays(page, one, ways))
+}
+
+/** What would let this person in now, asked once the decision is shown: it costs the server more. */
+async function drawWays(page, one, node) {
+	const { would_admit } = await page.get(`/provisioning/decisions/${one.id}?would_admit=true`).catch(() => ({}))
+	const found = await (await import("../lib/reasons.js")).nearest({ ...one, would_admit })
+	node.hidden = !found
+	if (found) replaceContent(node, card("What would let this person in", found))
 }
 
 /** An account of this address is there, and its address was never proved: the operator says whose it is. */

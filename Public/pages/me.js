@@ -1,6 +1,7 @@
 import {
-	api, append, button, card, confirm, copyButton, dataTable, dialog, factList, formDialog, h, keepOperator, loadPart,
-	note, noValue, pageHead, replaceContent, revealSecret, runAct, statusTag, t, timeNode, toast, userText, words,
+	api, append, button, card, confirm, copyable, copyButton, dataTable, dialog, factList, formDialog, h, keepOperator,
+	loadPart, note, noValue, pageHead, replaceContent, revealSecret, runAct, statusTag, t, timeNode, toast, userText,
+	words,
 } from "../lib/ui.js"
 import { codeField, newPassword } from "../lib/door.js"
 import { form } from "../lib/form.js"
@@ -29,7 +30,7 @@ const about = (one, draw) => card("You", factList([
 	["Name", h("div.acts", userText(one.name || "–"),
 		button("Change name", () => rename(one, draw), { look: ".tiny" }))],
 	["Email", userText(one.email)], ["Role", statusTag(one.role)], ["Scope", reach(one)],
-	["This sign-in", timeNode(one.last_sign_in_at)], ["Since", timeNode(one.created_at)], ["Id", h("code", one.id)],
+	["This sign-in", timeNode(one.last_sign_in_at)], ["Since", timeNode(one.created_at)], ["Id", copyable(one.id)],
 ]))
 
 const rename = (one, draw) => formDialog({

@@ -1,11 +1,11 @@
 import { form } from "../lib/form.js"
-import { advice, namesOf, outcomeText, trace } from "../lib/reasons.js"
+import { advice, namesOf, nearest, outcomeText, trace } from "../lib/reasons.js"
 import {
-	append, card, copyButton, h, liveRegion, note, pageHead, query, replaceContent, setQuery, statusTag, tickField,
-	userText, words,
+	api, append, card, copyButton, h, isAllowed, liveRegion, note, pageHead, query, replaceContent, setPreference,
+	setQuery, statusTag, t, tenantOf, tickField, userText, words,
 } from "../lib/ui.js"
 import { copyTest } from "./decisions.js"
-import { SUBJECT } from "./tenant/users.js"
+import { KINDS, SUBJECT } from "./tenant/users.js"
 
 /** An attempt out of a pasted hook payload: the generic one, or a Cognito trigger's event. */
 function attemptOf(text) {
@@ -19,31 +19,44 @@ function attemptOf(text) {
 		client_id: given.callerContext?.clientId, email_verified: verified === true || verified === "true" }
 }
 
-export default page => {
+/** The kinds of provider and the registered ones, with the one that the attempt names. */
+async function providers(named) {
+	const { items = [] } = isAllowed("readPolicy") ? await api("/providers?limit=200").catch(() => ({})) : {}
+	const all = [...KINDS, ...items.map(one => [one.id, one.name])]
+	return !named || all.some(([code]) => code === named) ? all : [...all, [named, words(named)]]
+}
+
+export default async page => {
 	const result = liveRegion(h("p.muted", "Run an attempt to see each rule and what it said."))
 	const place = h("div")
-	const draw = asked => {
+	const draw = async asked => {
+		// A link may name the tenant by its id.
+		const isId = /^[\da-f]{8}-[\da-f-]{27}$/.test(asked.tenant)
+		const tenant = isId ? await tenantOf(asked.tenant).then(one => one.slug, () => asked.tenant) : asked.tenant
+		const options = await providers(asked.provider)
 		const extra = Object.fromEntries(
 			["issuer", "client_id"].filter(name => asked[name]).map(name => [name, asked[name]]),
 		)
 		const built = form([
-			["provider*", "Provider", { hint: "A kind, or the id of a registered provider." }],
+			["provider*", "Provider", { options }],
 			SUBJECT,
 			["email", "Email", { type: "email" }],
 			tickField(
 				"email_verified", "The provider says the address is verified", String(asked.email_verified) !== "false",
 			),
 			["name", "Name"],
-			["tenant", "Tenant", { hint: "Slug or id; empty lets the rules choose." }],
+			["tenant", "Tenant", { type: "tenant", hint: "Its name or slug; empty lets the rules choose." }],
 			["invite_token", "Invite token"],
 			["join_token", "Join link's token"],
 		], {
-			submit: "Run", start: { provider: "google", subject: "test-subject", ...asked },
+			submit: "Run", start: { provider: "google", subject: "test-subject", ...asked, tenant },
 			request: values => ["/provisioning/evaluate", { body: { ...extra, ...values } }],
 			done: async (said, values) => {
 				const attempt = { ...extra, ...values }
 				// The attempt stands in the address, so that it can be sent to another person; a token does not.
-				setQuery({ ...attempt, invite_token: "", join_token: "" }, { replace: true })
+				setPreference("tried", true)
+				const { slug } = values.tenant ? await tenantOf(values.tenant) : {}
+				setQuery({ ...attempt, tenant: slug, invite_token: "", join_token: "" }, { replace: true })
 				const one = {
 					...said, provider: values.provider, email: values.email, tenant_id: said.tenant?.id,
 					user_id: said.user?.id,
@@ -52,20 +65,23 @@ export default page => {
 					h("p", statusTag(said.outcome), " ", said.reason && words(said.reason),
 						said.tenant && [" in ", userText(said.tenant.name, "strong")],
 						said.user && [" as ", userText(said.user.email ?? said.user.name)]),
-					advice(one) ?? h("p.muted", outcomeText(one)), trace(said.trace, await namesOf(one)),
+					said.policy_version && said.tenant && h("p.small.muted",
+						t`Judged by version ${said.policy_version} of the policy of ${said.tenant.name}.`),
+					advice(one) ?? h("p.muted", outcomeText(one)),
+					await nearest(one), trace(said.trace, await namesOf(one)),
 					h("div.acts", copyTest(attempt, said), copyButton(location.href, "Copy link"))))
 			},
 		})
 		replaceContent(place, built)
 	}
-	draw(query())
+	await draw(query())
 	const paste = form([
 		["payload*", "Payload", { type: "textarea", hint: "The JSON of a hook call or of a Cognito event." }],
 	], {
 		submit: "Fill the form",
 		send: async ({ payload }) => {
 			try {
-				draw(attemptOf(payload))
+				await draw(attemptOf(payload))
 			} catch {
 				throw new Error("That is not JSON of a hook call.")
 			}

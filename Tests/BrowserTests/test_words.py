@@ -333,3 +333,89 @@ def test_targets_on_a_phone_are_large_enough(console):
     expect(page.get_by_text("1 selected")).to_be_visible()
     phone.check_silence()
     phone.close()
+
+
+def test_a_refusal_names_the_nearest_yes_and_its_button_makes_it(console):
+    one = console.tenant("Nearest Works")
+    email = f"ada@{one['slug']}.example"
+    _, path = decide(console, subject="ada", email=email, tenant=one["slug"])
+    page = console.go(path)
+    ways = page.locator(".card").filter(has=page.get_by_role("heading", name="What would let this person in"))
+    invite = ways.locator("li").filter(has_text="Invite this address")
+    expect(invite).to_contain_text("Nearest Works")
+    expect(ways.get_by_role("link", name="Set the sign-up policy to “Open”")).to_have_attribute("href", f"/console/t/{one['slug']}/policy")
+    invite.get_by_role("button", name="Invite this address").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text(email)
+    dialog.get_by_role("button", name="Invite").click()
+    expect(invite).to_contain_text("Done: it counts at the next try.")
+    if page.get_by_label("I have stored it").count():
+        page.get_by_label("I have stored it").check()
+        dialog.get_by_role("button", name="Done").click()
+    answer, _ = decide(console, subject="ada", email=email, tenant=one["slug"])
+    assert answer["outcome"] == "linked", answer
+
+
+def test_who_was_suspended_is_resumed_from_the_refusal(console):
+    one = console.tenant("Resuming Works")
+    email = f"bob@{one['slug']}.example"
+    user = console.api("POST", f"/tenants/{one['id']}/users", {"email": email})
+    answer, _ = decide(console, subject="bob", email=email, tenant=one["slug"])
+    assert answer["outcome"] == "linked", answer
+    console.api("POST", f"/tenants/{one['id']}/users/{user['id']}/suspend")
+    answer, path = decide(console, subject="bob", email=email, tenant=one["slug"])
+    assert answer["reason"] == "user_suspended", answer
+    page = console.go(path)
+    page.get_by_role("button", name="Resume the user").click()
+    page.get_by_role("dialog").get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("Done: it counts at the next try.")).to_be_visible()
+    assert console.api("GET", f"/tenants/{one['id']}/users/{user['id']}")["status"] == "active"
+    # One press copies an id.
+    console.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name=answer["decision_id"]).click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == answer["decision_id"]
+
+
+def test_who_belongs_to_no_tenant_is_invited_into_a_chosen_one(console):
+    one = console.tenant("Choosing Works")
+    email = f"stray@{one['slug']}.example"
+    answer, path = decide(console, subject=email, email=email)
+    assert answer["reason"] == "no_tenant", answer
+    page = console.go(path)
+    page.get_by_role("button", name="Invite this address").click()
+    console.field("Tenant").fill(one["slug"])
+    page.get_by_role("dialog").get_by_role("button", name="Invite this address").click()
+    expect(page.get_by_text("Done: it counts at the next try.")).to_be_visible()
+    invite, = console.api("GET", f"/tenants/{one['id']}/invites")["items"]
+    assert invite["email"] == email
+
+
+def test_who_may_not_act_reads_what_would_help_without_a_button(console):
+    one = console.tenant()
+    _, path = decide(console, subject="eve", email=f"eve@{one['slug']}.example", tenant=one["slug"])
+    reader = console.as_operator("auditor")
+    page = reader.go(path)
+    ways = page.locator(".card").filter(has=page.get_by_role("heading", name="What would let this person in"))
+    expect(ways.locator("li").filter(has_text="Invite this address")).to_be_visible()
+    expect(ways.get_by_role("button")).to_have_count(0)
+    reader.check_silence()
+    reader.close()
+
+
+def test_the_simulator_takes_the_tenant_and_says_which_policy_judged(console):
+    one = console.tenant("Judged Works")
+    verified(console, one, f"{one['slug']}.example", sign_up="open")
+    provider = console.api("POST", "/providers", {"kind": "oidc", "name": "Own of Judged", "issuer": f"https://id.{one['slug']}.example", "client_id": "x"})
+    page = console.go(f"/console/t/{one['slug']}/users")
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Simulator").click()
+    expect(console.field("Tenant")).to_have_value(one["slug"])
+    console.field("Provider").select_option(label="Own of Judged")
+    console.field("Email").fill("ada@else.example")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text("Judged by version 2 of the policy of Judged Works.")).to_be_visible()
+    expect(page).to_have_url(re.compile(f"tenant={one['slug']}"))
+    # A link that names both by their ids shows their names.
+    console.go(f"/console/simulator?tenant={one['id']}&provider={provider['id']}")
+    expect(console.field("Tenant")).to_have_value(one["slug"])
+    expect(console.field("Provider").locator("option:checked")).to_have_text("Own of Judged")

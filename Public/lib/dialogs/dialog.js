@@ -29,6 +29,9 @@ export const copyButton = (text, label = "Copy", look = "") => button(label, () 
 		() => toast("Copied"), () => toast("The browser did not allow copying.", { stay: true }),
 	), { look, icon: "copy" })
 
+/** An id, which a press copies. */
+export const copyable = id => copyButton(id, h("code", id), ".ghost.tiny.id")
+
 /** Gives the browser a file to keep. */
 export function saveFile(name, parts, type) {
 	const href = URL.createObjectURL(new Blob(parts, { type }))

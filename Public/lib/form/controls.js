@@ -32,7 +32,7 @@ export function controlOf(type, { field: { label, options, value }, id, common, 
 		const box = h("input", { ...common, type: "checkbox", checked: Boolean(value), required: false })
 		return [box, h("label.check", box, h("span", label, hint))]
 	}
-	if (type === "tenant") return tenantControl(id, common)
+	if (type === "tenant") return tenantControl(id, { ...common, value: value ?? "" })
 	if (type === "day") return [h("input", { ...common, type: "date", value: value ? dayOf(value) : "" })]
 	return [h("input", { ...common, type, value: value ?? "", spellcheck: false })]
 }

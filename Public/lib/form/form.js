@@ -153,7 +153,7 @@ function requestOf(form, read) {
 	const box = h("div.stack-gap")
 	const panel = h("details.small", { ontoggle: draw }, h("summary", "Show the request"), box)
 	async function draw() {
-		if (panel.open) replaceContent(box, (await import("../requests.js")).runnable(describeRequest(...read())))
+		if (panel.open) replaceContent(box, (await import("../seldom.js")).runnable(describeRequest(...read())))
 	}
 	form.addEventListener("input", draw)
 	return panel

@@ -1,7 +1,7 @@
 import { form } from "../../lib/form.js"
 import {
-	api, append, button, card, confirm, countTotal, countWords, etagOf, factList, forgetTenants, goTo, h, isAllowed,
-	note, t, timeNode, toast, undoable,
+	api, append, button, card, confirm, copyable, countTotal, countWords, etagOf, factList, forgetTenants, goTo, h,
+	isAllowed, note, t, timeNode, toast, undoable,
 } from "../../lib/ui.js"
 import { suspend } from "../tenants.js"
 import { appearance } from "./appearance.js"
@@ -23,7 +23,7 @@ export default async page => {
 			card(
 				"Facts",
 				factList(
-					[["Slug", h("code", one.slug)], ["Id", h("code", one.id)], ["Created", timeNode(one.created_at)]],
+					[["Slug", h("code", one.slug)], ["Id", copyable(one.id)], ["Created", timeNode(one.created_at)]],
 				),
 			)),
 		h("div.stack-gap", worn && worn.node, isAllowed("suspendTenant") && !page.isGone && card("Close the gate", h(

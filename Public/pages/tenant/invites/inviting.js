@@ -5,7 +5,8 @@ import {
 } from "../../../lib/ui.js"
 import { ROLE } from "../users.js"
 
-export const link = invite => invite.accept_url && revealSecret({
+/** Shows the link of an invite that was made, where it goes by link. */
+export const showLink = invite => invite.accept_url && revealSecret({
 	title: "Invite link", secret: invite.accept_url, name: "INVITE_URL",
 	text: t`Send it to ${invite.email}. It works once and is shown only now.`,
 })
@@ -80,7 +81,7 @@ const inviting = (path, reload, email) => formDialog({
 		reload?.()
 		if (made.results) return results(made.results)
 		toast(t`${made.email} is invited`)
-		return link(made)
+		return showLink(made)
 	},
 })
 

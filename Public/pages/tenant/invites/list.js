@@ -15,7 +15,7 @@ export const inviteList = async page => {
 		text: t`The link that ${one.email} was sent ${sentAt(one)} stops working now; a new one takes its place.`,
 		done: made => {
 			reload()
-			if (made.accept_url) link(made)
+			if (made.accept_url) showLink(made)
 			else toast("Sent again")
 		},
 	})

@@ -79,7 +79,7 @@ function drawProgress(page, node, one, kept) {
 			one.undone > 0 && ["Taken back", t`${number(one.undone)} rows`],
 			one.kept > 0 && ["Kept at the undo", t`${number(one.kept)} rows, which were changed since`],
 			one.undo_until && !one.dry_run && ["Undo ends", timeNode(one.undo_until)],
-			["Id", h("code", one.id)],
+			["Id", copyable(one.id)],
 		])))
 }
 
@@ -130,4 +130,4 @@ async function drawMails(page, node, one) {
 }
 
 const save = async (page, one) =>
-	(await import("../../../lib/file.js")).default(`${page.path}/jobs/${one.id}/report`, ["row", "rows"])
+	(await import("../../../lib/seldom.js")).saveList(`${page.path}/jobs/${one.id}/report`, ["row", "rows"])

@@ -1,6 +1,6 @@
 import {
-	ago, append, button, buttons, card, factList, formatNumber, formDialog, h, isAllowed, loadPart, mayHere, note,
-	noValue, query, redraw, replaceContent, statusTag, t, timeNode, userText, waitBriefly,
+	ago, append, button, buttons, card, copyable, factList, formatNumber, formDialog, h, isAllowed, loadPart, mayHere,
+	note, noValue, query, redraw, replaceContent, statusTag, t, timeNode, userText, waitBriefly,
 } from "../../../lib/ui.js"
 import { BOUNDS, isIdle, keyActions, oldOf } from "./list.js"
 
@@ -45,7 +45,7 @@ export const keyPage = async page => {
 					: page.tenant ? "The tenant" : "The platform"],
 				one.revoked_at && ["Revoked", timeNode(one.revoked_at)],
 				one.revocation_reason && ["Because", userText(one.revocation_reason)],
-				one.note && ["Note", userText(one.note)], ["Id", h("code", one.id)],
+				one.note && ["Note", userText(one.note)], ["Id", copyable(one.id)],
 				isAllowed("readAudit")
 					&& ["History", h("a", { href: `${page.base}/audit?target=${one.id}` }, "In the audit log")]])),
 			h("div.stack-gap", card("What it may do", factList([["Scopes", codes(one.scopes)], [

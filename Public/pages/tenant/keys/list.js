@@ -37,9 +37,10 @@ export const keyList = async page => {
 			title: "Platform API keys", lead: "Keys that are no tenant's: what they may, they may in every tenant.",
 		},
 		path, noun: ["API key", "API keys"], search: "Search by name", create,
-		empty: { title: "No keys cut yet", text: "A key lets a machine call the API with just the rights you choose." },
+		empty: { title: "No API keys yet", text: "A key lets a machine call the API with just the rights you choose." },
 		filters: [["status", "Status", "active grace revoked expired"],
-			["environment", "Environment", "live test"]],
+			["environment", "Environment", "live test"],
+			["ends_within", "End", { options: [["14", t`Within 14 days`], ["90", t`Within 90 days`]] }]],
 		columns: [
 			[
 				"Name",
@@ -84,7 +85,7 @@ export function keyActions(page, one, reload) {
 	return [
 		mayHere(page, "writeKeys") && { text: "Rotate", run: () => rotate(page, path, one, reload) },
 		mayHere(page, "revokeKeys") && { text: "Revoke", run: () => revoke(path, one, reload) },
-		one.previous && mayHere(page, "writeKeys") && { text: "Cut old", run: () => cut(path, one, reload) },
+		one.previous && mayHere(page, "writeKeys") && { text: "End old secret", run: () => cut(path, one, reload) },
 		one.previous && mayHere(page, "writeKeys") && { text: "Roll back", run: () => rollBack(path, one, reload) },
 	]
 }
@@ -93,7 +94,7 @@ export function keyActions(page, one, reload) {
 const lastUse = at => (at ? t`It was last used ${ago(at)}.` : translate("It was never used."))
 
 const cut = (path, one, reload) => confirm({
-	title: t`Cut the old secret of ${one.name}?`, act: "Cut old secret", path: `${path}/cut`, method: "POST",
+	title: t`End the old secret of ${one.name} now?`, act: "End old secret", path: `${path}/cut`, method: "POST",
 	text: t`Calls with …${one.previous.last4} fail at once. ${lastUse(one.previous.last_used_at)} This is final.`,
 	said: "The old secret has ended", after: reload,
 })
