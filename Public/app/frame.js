@@ -68,7 +68,7 @@ async function drawSwitch(node, slug) {
 function drawTop() {
 	// What stands in it comes when it is opened.
 	const menu = h("div.menu", { popover: "auto", onbeforetoggle: async ({ newState }) => {
-		if (newState === "open") (await import("../lib/account.js")).draw(menu)
+		if (newState === "open") (await import("../lib/palette.js")).draw(menu)
 	} })
 	replaceContent(top,
 		h("a.brand", { href: "/console/", "aria-label": "Gatehouse, overview" }, icon("mark"), h("span", "Gatehouse")),
@@ -78,7 +78,7 @@ function drawTop() {
 			{ look: ".finder", icon: "search", "aria-label": "Search or jump to" },
 		),
 		button(
-			null, async () => (await import("../lib/requests.js")).open(),
+			null, async () => (await import("../lib/seldom.js")).showRequests(),
 			{ look: ".ghost", icon: "code", title: "Show the requests of this view" },
 		),
 		button(

@@ -67,7 +67,7 @@ export async function drawPage() {
 		if (error.name === "AbortError") return
 		// A page of an older version is gone once the server has a newer one.
 		const gone = error instanceof TypeError && /import/i.test(error.message)
-		const link = error.status === 404 && (await import("../lib/gone.js")).wayBack(route, unknownSlugs)
+		const link = error.status === 404 && (await import("../lib/seldom.js")).wayBack(route, unknownSlugs)
 		showState(body, "error", gone && navigator.onLine
 			? { title: "There is a new version of this page", again: () => location.reload() }
 			: { error: gone ? notLoaded(error) : error, again: drawPage, link })

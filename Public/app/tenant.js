@@ -9,8 +9,7 @@ import {
 export function fileOf({ page, params: { tab, id } }) {
 	if (!/^(tenant|platform)$/.test(page)) return page
 	const [name] = tabOf(tab)
-	const file = id && name === "users" && (/^(duplicates|import)$/.test(id) ? id : "user")
-	return /decisions|audit/.test(name) ? name : `tenant/${file || name}`
+	return /decisions|audit/.test(name) ? name : `tenant/${name === "users" && id === "import" ? id : name}`
 }
 
 export async function tenant(page, draw) {
@@ -36,7 +35,7 @@ export async function tenant(page, draw) {
 	const section = h("section", { "aria-label": name })
 	const isWell = one.status === "active"
 	append(page.body, [
-		title, isWell ? null : (await import("../lib/gone.js")).banner(one, again),
+		title, isWell ? null : (await import("../lib/seldom.js")).banner(one, again),
 		// In a small window; in others the navigation has them. One that may not be read is absent: a link says why.
 		h("nav.tabs", { "aria-label": "Tenant" }, tabsHere().map(([tab, text]) =>
 			h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),

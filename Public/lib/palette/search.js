@@ -4,6 +4,7 @@ import {
 	translate, userText, words,
 } from "../core.js"
 import { dialog } from "../dialogs.js"
+import { choose, leave } from "./choices.js"
 import { keyIn } from "./key-text.js"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -21,9 +22,22 @@ const actions = tenant => [
 		tenant && isAllowed(right) && entry("Action", "plus", text, `t/${tenant}/${path}`)),
 ].filter(Boolean)
 
+const theme = (text, value) =>
+	({ kind: "Action", look: "sliders", text, run: () => choose("theme", value) })
+/** What can be done on any page. */
+const OWN = [
+	theme("Light theme", "light"), theme("Dark theme", "dark"), theme("Theme of the system", ""),
+	{ kind: "Action", look: "door", text: "Sign out", run: leave },
+]
+/** What can be done to what is open: the buttons beside the page's title, with its name. */
+const acts = text => [...document.querySelectorAll("main .head .acts > button")].map(one => {
+	const name = document.querySelector("main h1")?.textContent
+	return { kind: "Action", look: "next", text: `${one.textContent}: ${name}`, data: true, run: () => one.click() }
+}).filter(one => one.text.split(":")[0].toLowerCase().includes(text.toLowerCase().split(/\s+/)[0]))
+
 const TYPES = {
 	tenant: ["Tenant", "building"], user: ["User", "user"], api_key: ["API key", "key"], invite: ["Invite", "mail"],
-	decision: ["Decision", "branch"],
+	decision: ["Decision", "branch"], domain: ["Domain", "globe"], cors_origin: ["CORS origin", "link"],
 }
 /** A thing that was found in `tenant`, or in the one that it names; another tenant is entered at `tab`. */
 function found({ type = "tenant", id, slug, name, email, tenant_id: of }, tenant, tab) {
@@ -31,6 +45,8 @@ function found({ type = "tenant", id, slug, name, email, tenant_id: of }, tenant
 	const place = {
 		tenant: `t/${slug}/${tab}`, user: `t/${own}/users/${id}`, api_key: `t/${own}/keys/${id}`,
 		invite: `t/${own}/invites${queryString({ q: email })}`, decision: `decisions/${id}`,
+		domain: `t/${own}/domains${queryString({ q: name })}`,
+		cors_origin: `t/${own}/origins${queryString({ q: name })}`,
 	}
 	const sub = slug ?? (email && email !== name ? name : null)
 	return entry(...TYPES[type], email ?? name, place[type], { sub, data: true })
@@ -106,8 +122,10 @@ export function open({ tab, text = "" } = {}) {
 		}
 		const tenant = tenantHere()
 		const pages = places().map(one => ({ ...one, kind: "Page" }))
-		const known = tab ? [] : [...recent(), ...pages, ...actions(tenant)].filter(one => hasAll(one, text))
-			.filter((one, at, all) => all.findIndex(other => other.href === one.href) === at)
+		// Offered once its act is looked for, not its name alone: nothing is done by a hasty Enter.
+		const more = text ? [...acts(text), ...OWN] : []
+		const known = tab ? [] : [...recent(), ...pages, ...actions(tenant), ...more].filter(one => hasAll(one, text))
+			.filter((one, at, all) => !one.href || all.findIndex(other => other.href === one.href) === at)
 		draw(known, { isLooking: Boolean(text || tab) })
 		// What was pasted whole is asked for at once.
 		if (text || tab) timer = setTimeout(() => find(text, known, tenant), UUID.test(text) ? 0 : 150)
@@ -172,6 +190,7 @@ export function open({ tab, text = "" } = {}) {
 
 	function enter(one) {
 		box.close()
-		goTo(one.href)
+		if (one.run) one.run()
+		else goTo(one.href)
 	}
 }

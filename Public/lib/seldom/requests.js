@@ -1,6 +1,6 @@
 // What a view or a form asks of the API, as a program would: its curl.
-import { h, replaceContent, sentRequests } from "./core.js"
-import { closeButton, copyButton, dialog } from "./dialogs.js"
+import { h, replaceContent, sentRequests } from "../core.js"
+import { closeButton, copyButton, dialog } from "../dialogs.js"
 
 const quote = text => `'${text.replaceAll("'", `'\\''`)}'`
 
@@ -19,7 +19,7 @@ export const runnable = request => [h("code.code", { tabIndex: 0 }, curlOf(reque
 	h("div.acts", copyButton(curlOf(request), "Copy curl"), request.body && copyButton(request.body, "Copy JSON"))]
 
 /** The dialog of all that this view has asked. */
-export const open = () => dialog("Requests of this view",
+export const showRequests = () => dialog("Requests of this view",
 	h("p.lead", "Exactly what this page sent, for an API key instead of your session. Secrets are masked."),
 	sentRequests.toReversed().map(entry => replaceContent(h("div.stack-gap"), runnable(entry))),
 	!sentRequests.length && h("p.muted", "This view has asked for nothing."), closeButton())

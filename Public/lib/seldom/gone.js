@@ -1,6 +1,6 @@
 // What is said of a tenant that is suspended or deleted, and where one goes on from a page that is not there.
-import { button, isAllowed, note, ownTenant, restorableUntil, t, tabOf, translate } from "./core.js"
-import { runAct } from "./dialogs.js"
+import { button, isAllowed, note, ownTenant, restorableUntil, t, tabOf, translate } from "../core.js"
+import { runAct } from "../dialogs.js"
 
 /** What stands on each page of a tenant that does not work now; `again()` draws the page anew. */
 export function banner(one, again) {

@@ -2,7 +2,7 @@
 import {
 	append, button, countWords, h, isAllowed, noValue, personCell, queryString, redraw, replaceContent, t,
 	timeNode, userText, words,
-} from "../../lib/ui.js"
+} from "../../../lib/ui.js"
 import { askToMerge } from "./merge.js"
 
 /** Looks on by itself until so many pairs are shown. */
@@ -15,7 +15,7 @@ const SAID = {
 	external_id: value => t`A file gave the external id ${value} to both.`,
 }
 
-export default async page => {
+export const duplicates = async page => {
 	const found = h("div.stack-gap")
 	const below = h("div.pager", { "aria-live": "polite" })
 	append(page.body, [
@@ -48,7 +48,7 @@ export default async page => {
 const pair = (page, { users, evidence }) => h("section.card", h("div.head",
 	h("div", evidence.map(one => h("div", SAID[one.kind](one.value)))),
 	isAllowed("linkIdentities") && !page.isGone
-		&& h("div.acts", button("Make one", () => askToMerge(page, users, redraw), { look: ".tiny" }))),
+		&& h("div.acts", button("Merge", () => askToMerge(page, users, redraw), { look: ".tiny" }))),
 h("div.two", users.map(one => h("div.stack-gap", personCell(one, `${page.base}/users/${one.id}`),
 	h("div.small.muted", words(one.role), " · ", words(one.status), " · made ", timeNode(one.created_at),
 		" · last sign-in ", timeNode(one.last_sign_in_at, "never")),

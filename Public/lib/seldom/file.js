@@ -1,9 +1,9 @@
 // A list as a file of comma-separated values.
-import { button, countWords, formatNumber, h, replaceContent, sendRequest, t } from "./core.js"
-import { dialog, saveFile, toast } from "./dialogs.js"
+import { button, countWords, formatNumber, h, replaceContent, sendRequest, t } from "../core.js"
+import { dialog, saveFile, toast } from "../dialogs.js"
 
 /** Saves what the list at `path` has; rows and bytes are counted as they come, and it can be stopped. */
-export default async function file(path, noun) {
+export async function saveList(path, noun) {
 	const stop = new AbortController()
 	const said = h("p.lead", "…")
 	let node

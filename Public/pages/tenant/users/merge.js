@@ -1,7 +1,7 @@
 // Two records of one person become one, and two again.
 import {
 	button, formDialog, h, noValue, redraw, runAct, t, timeNode, toast, undoable, userText,
-} from "../../lib/ui.js"
+} from "../../../lib/ui.js"
 
 const RANK = ["admin", "manager", "member"]
 
@@ -11,7 +11,7 @@ export function askToMerge(page, some, reload) {
 		RANK.indexOf(one.role) - RANK.indexOf(other.role) || one.created_at.localeCompare(other.created_at))
 	const path = `${page.path}/users/merges`
 	return formDialog({
-		title: "Make one of two?", submit: "Make one", draft: null,
+		title: "Merge two users?", submit: "Merge", draft: null,
 		lead: "Proved sign-ins, API keys and addresses of the other go to the one who stays, whose role, name and "
 			+ "password do not change. The other's password and sessions end. Both addresses are told by mail. "
 			+ "It can be undone for 30 days.",

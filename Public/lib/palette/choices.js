@@ -1,0 +1,17 @@
+// How the console looks to who is signed in, and the way out.
+import { forgetTenants, leaveFor, redraw, setPreference, signOut } from "../core.js"
+
+/** Keeps a choice of how the console looks, and shows it. */
+export function choose(name, value) {
+	setPreference(name, value)
+	if (value) document.documentElement.dataset[name] = value
+	else delete document.documentElement.dataset[name]
+	if (name === "times") redraw()
+	if (name === "lang") location.reload()
+}
+
+export async function leave() {
+	await signOut().catch(() => {})
+	forgetTenants()
+	leaveFor("/console/sign-in")
+}
