@@ -98,11 +98,11 @@ def test_two_records_of_one_person_become_one_and_two_again(console):
     other = console.api("POST", path, {"email": "ann@mail.example"})
     page = console.go(f"/console/t/{one['slug']}/users")
     page.get_by_label("Select ann@acme.example").click()
-    expect(page.get_by_role("group", name="Selected rows").get_by_role("button", name="Make one")).to_have_count(0)
+    expect(page.get_by_role("group", name="Selected rows").get_by_role("button", name="Merge")).to_have_count(0)
     page.get_by_label("Select ann@mail.example").click()
-    page.get_by_role("group", name="Selected rows").get_by_role("button", name="Make one").click()
+    page.get_by_role("group", name="Selected rows").get_by_role("button", name="Merge").click()
     expect(console.field("Who stays")).to_have_value(invited["id"])
-    dialog(page).get_by_role("button", name="Make one").click()
+    dialog(page).get_by_role("button", name="Merge").click()
     expect(page.get_by_label("Select ann@mail.example")).to_have_count(0)
     assert console.api("GET", f"{path}/{other['id']}")["id"] == invited["id"]
     page = console.go(f"/console/t/{one['slug']}/users/{invited['id']}")
@@ -119,8 +119,8 @@ def test_a_person_who_is_here_twice_is_one_after_two_clicks(console):
     page = console.go(f"/console/t/{one['slug']}/users")
     page.get_by_role("link", name="Duplicates").click()
     expect(page.get_by_text("Maybe: one address is another spelling of annlee@acme.example.")).to_be_visible()
-    page.get_by_role("button", name="Make one").click()
-    dialog(page).get_by_role("button", name="Make one").click()
+    page.get_by_role("button", name="Merge").click()
+    dialog(page).get_by_role("button", name="Merge").click()
     expect(page.get_by_text("No two users look like one person.")).to_be_visible()
     assert console.api("GET", f"{path}/{other['id']}")["email"] == "annlee@acme.example"
 

@@ -38,8 +38,8 @@ def test_who_asks_stands_in_the_inbox_and_is_approved(console):
 def test_who_asks_is_approved_with_a_word(console):
     one, domain = asking(console, "ann")
     page = console.go(f"/console/t/{one['slug']}/requests")
-    console.more(page.get_by_role("row", name=re.compile(f"ann@{domain}")), "Approve with a word")
-    console.field("Your word to them").fill("Come in.")
+    console.more(page.get_by_role("row", name=re.compile(f"ann@{domain}")), "Approve with a message")
+    console.field("Message to them").fill("Come in.")
     page.get_by_role("dialog").get_by_role("button", name="Approve").click()
     expect(page.get_by_text("Nobody waits")).to_be_visible()
     expect(entry(page).locator(".tag")).to_have_count(0)
@@ -51,7 +51,7 @@ def test_who_asks_is_declined_with_a_word_and_may_be_restored(console):
     one, domain = asking(console, "ann")
     page = console.go(f"/console/t/{one['slug']}/requests")
     console.more(page.get_by_role("row", name=re.compile(f"ann@{domain}")), "Decline")
-    console.field("Your word to them").fill("We do not know you.")
+    console.field("Message to them").fill("We do not know you.")
     page.get_by_role("dialog").get_by_role("button", name="Decline").click()
     expect(page.get_by_text("Nobody waits")).to_be_visible()
     expect(entry(page).locator(".tag")).to_have_count(0)
@@ -61,6 +61,26 @@ def test_who_asks_is_declined_with_a_word_and_may_be_restored(console):
     console.api("POST", f"/tenants/{one['id']}/users/{user['id']}/restore")
     console.go(f"/console/t/{one['slug']}/requests")
     expect(page.get_by_role("row", name=re.compile(f"ann@{domain}"))).to_be_visible()
+
+
+def test_several_who_ask_are_declined_together_and_it_is_taken_back(console):
+    one, domain = asking(console, "ann", "bob", "eve")
+    page = console.go(f"/console/t/{one['slug']}/requests")
+    for name in ("ann", "bob"):
+        page.get_by_label(f"Select {name}@{domain}").click()
+    page.get_by_role("group", name="Selected rows").get_by_role("button", name="Decline").click()
+    page.get_by_role("dialog").get_by_role("button", name="Decline 2 requests").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(entry(page)).to_contain_text("1")
+    page.get_by_role("button", name=re.compile("^Undo")).click()
+    expect(page.locator("tbody tr")).to_have_count(3)
+    expect(entry(page)).to_contain_text("3")
+    # So does one alone.
+    console.more(page.get_by_role("row", name=re.compile(f"eve@{domain}")), "Decline")
+    page.get_by_role("dialog").get_by_role("button", name="Decline").click()
+    expect(page.locator("tbody tr")).to_have_count(2)
+    page.get_by_role("button", name=re.compile("^Undo")).click()
+    expect(page.locator("tbody tr")).to_have_count(3)
 
 
 def test_a_domain_says_who_comes_in_by_it(console):

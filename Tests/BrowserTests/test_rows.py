@@ -107,7 +107,7 @@ def test_what_ends_a_secret_or_a_link_is_asked_first(console):
     console.api("POST", f"{path}/invites", {"email": "a@acme.example", "delivery": "link"})
     page = console.page
     dialog = page.get_by_role("dialog")
-    for tab, name, kept in (("keys", "Cut old", "Keep"), ("keys", "Roll back", "Keep the new secret"), ("invites", "Revoke", "Keep")):
+    for tab, name, kept in (("keys", "End old secret", "Keep"), ("keys", "Roll back", "Keep the new secret"), ("invites", "Revoke", "Keep")):
         console.go(f"/console/t/{one['slug']}/{tab}")
         console.requests.clear()
         console.more(page.locator("tbody tr").first, name)
@@ -122,8 +122,8 @@ def test_what_ends_a_secret_or_a_link_is_asked_first(console):
     assert console.api("GET", f"{path}/invites")["items"][0]["sent_count"] == 1
     # The key's own page asks as well.
     console.go(f"/console/t/{one['slug']}/keys/{key['id']}")
-    page.get_by_role("button", name="Cut old").click()
-    dialog.get_by_role("button", name="Cut old secret").click()
+    page.get_by_role("button", name="End old secret").click()
+    dialog.get_by_role("button", name="End old secret").click()
     expect(page.get_by_text("The old secret has ended")).to_be_visible()
     assert console.api("GET", f"{path}/api-keys/{key['id']}")["previous"] is None
 

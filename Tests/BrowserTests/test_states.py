@@ -112,7 +112,7 @@ def test_back_and_reload_keep_the_filter_of_each_list(console):
 def test_an_empty_list_teaches_and_offers_the_first_step(console):
     one = console.tenant()
     for tab, title, action in (
-        ("users", "Nobody has come in yet", "Add user"), ("invites", "No invites yet", "Invite"), ("keys", "No keys cut yet", "Create key"),
+        ("users", "Nobody has come in yet", "Add user"), ("invites", "No invites yet", "Invite"), ("keys", "No API keys yet", "Create key"),
         ("origins", "No origin is allowed", "Add origin"), ("domains", "No domain is claimed", "Add domain"), ("decisions", "Nobody has knocked yet", "Try the simulator"),
     ):
         page = console.go(f"/console/t/{one['slug']}/{tab}")

@@ -280,27 +280,25 @@ MUTANTS = [
         "B8", "the chart has days of UTC under the reader's labels",
         "browser:test_the_days_are_those_of_the_readers_zone",
         ("Public/pages/overview.js",
-         "const ask = (page, window) => page.get(`/stats/overview${queryString({ window, time_zone: ZONE })}`).catch(error => {\n",
-         "const ask = (page, window) => page.get(`/stats/overview${queryString({ window })}`).catch(error => {\n"),
+         "\treturn get(ZONE).catch(error => {\n",
+         "\treturn get().catch(error => {\n"),
         ("Public/pages/overview.js",
-         "\tconst style = isHours\n"
-         "\t\t? { hour: \"2-digit\", minute: \"2-digit\", timeZone }\n"
          "\t\t: { month: \"short\", day: \"numeric\", timeZone }\n",
-         "\tconst style = isHours ? { hour: \"2-digit\", minute: \"2-digit\", timeZone } : { month: \"short\", day: \"numeric\" }\n"),
+         "\t\t: { month: \"short\", day: \"numeric\" }\n"),
     ),
     mutant(
         "B8", "a day begins at midnight of UTC",
         "OverviewTests/`a day of the overview begins at midnight of the time zone`",
-        ("Sources/Product/Storage/Lists/OverviewStore.swift",
+        ("Sources/Product/Storage/Overview/OverviewStore.swift",
          "try await overviewStarts(window, at: now)",
          "try await overviewStarts(MUTATED ? .days(7, zone: \"UTC\") : window, at: now)"),
     ),
     mutant(
         "B8", "a period begins at midnight of UTC",
         "browser:test_a_period_is_chosen_by_days_of_the_readers_zone",
-        ("Public/lib/ui/filters.js",
-         "asked: text => new Date(`${text}T00:00`).toISOString() },",
-         "asked: text => new Date(`${text}T00:00Z`).toISOString() },"),
+        ("Public/lib/chart/period.js",
+         "value && midnight(`${value}T00:00`, more).toISOString()",
+         "value && new Date(Date.parse(value) + more * 86400000).toISOString()"),
     ),
     mutant(
         "B9", "a row loses the focus when the table is drawn anew",
@@ -328,9 +326,9 @@ MUTANTS = [
         "B10", "an old secret is cut at once",
         "browser:test_what_ends_a_secret_or_a_link_is_asked_first",
         ("Public/pages/tenant/keys/list.js",
-         "\t\tone.previous && mayHere(page, \"writeKeys\") && { text: \"Cut old\", run: () => cut(path, one, reload) },\n",
+         "\t\tone.previous && mayHere(page, \"writeKeys\") && { text: \"End old secret\", run: () => cut(path, one, reload) },\n",
          "\t\tone.previous && mayHere(page, \"writeKeys\")\n"
-         "\t\t\t&& { text: \"Cut old\", run: () => api(`${path}/cut`, { method: \"POST\" }).then(reload) },\n"),
+         "\t\t\t&& { text: \"End old secret\", run: () => api(`${path}/cut`, { method: \"POST\" }).then(reload) },\n"),
     ),
     mutant(
         "B10", "an invite is revoked at once",
@@ -361,7 +359,7 @@ MUTANTS = [
     mutant(
         "B11", "those who wait are approved one by one",
         "browser:test_those_who_wait_are_approved_together",
-        ("Public/pages/tenant/users.js",
+        ("Public/pages/tenant/users/list.js",
          "\t\t\tisAllowed(\"editUsers\") && { text: \"Approve\", fits: isWaiting, verb: \"approve\" },\n",
          ""),
     ),
@@ -490,13 +488,13 @@ MUTANTS = [
         "B16", "no link leads back from what is not there",
         "browser:test_a_tenant_that_is_not_there_does_not_stay_in_the_navigation",
         ("Public/app/router.js",
-         "\t\tconst link = error.status === 404 && (await import(\"../lib/gone.js\")).wayBack(route, unknownSlugs)\n",
+         "\t\tconst link = error.status === 404 && (await import(\"../lib/seldom.js\")).wayBack(route, unknownSlugs)\n",
          "\t\tconst link = null\n"),
     ),
     mutant(
         "B16", "no link leads from a lost user to the users",
         "browser:test_a_tenant_that_is_not_there_does_not_stay_in_the_navigation",
-        ("Public/lib/gone.js",
+        ("Public/lib/seldom/gone.js",
          "if (slug && !unknown.has(slug)) {",
          "if (false) {"),
     ),
@@ -613,13 +611,10 @@ MUTANTS = [
     mutant(
         "B21", "a tenant's admin is to open a tenant",
         "browser:test_the_overview_of_a_tenants_admin_is_in_the_navigation_and_speaks_of_that_tenant",
-        ("Public/pages/overview.js",
+        ("Public/pages/overview/attention.js",
          "\t\t!ownTenant() && isAllowed(\"createTenant\")\n"
-         "\t\t\t&& {\n"
-         "\t\t\t\tlook: \"building\", title: \"Open a tenant\", text: \"One for each customer or team.\",\n"
-         "\t\t\t\thref: \"/console/tenants\",\n"
-         "\t\t\t},\n",
-         "\t\t{ look: \"building\", title: \"Open a tenant\", text: \"One for each customer or team.\", href: \"/console/tenants\" },\n"),
+         "\t\t\t&& [done.tenant,",
+         "\t\t[done.tenant,"),
     ),
     mutant(
         "B21", "a deleted tenant offers what it cannot do",
@@ -631,7 +626,7 @@ MUTANTS = [
     mutant(
         "B21", "a deleted user offers what it cannot do",
         "browser:test_of_a_deleted_tenant_and_user_nothing_is_made_or_ended",
-        ("Public/pages/tenant/user.js",
+        ("Public/pages/tenant/users/user.js",
          "const lives = one.status !== \"deleted\" && !page.isGone",
          "const lives = !page.isGone"),
     ),
@@ -762,7 +757,7 @@ MUTANTS = [
     mutant(
         "B26", "until when a user can be restored is not said",
         "browser:test_of_a_deleted_tenant_and_user_nothing_is_made_or_ended",
-        ("Public/pages/tenant/user.js",
+        ("Public/pages/tenant/users/user.js",
          "t`the account can be restored until ${restorableUntil(one)}.`",
          "\"it can be restored for 30 days.\""),
     ),
@@ -784,7 +779,7 @@ MUTANTS = [
         "B27", "links are low on a phone",
         "browser:test_targets_on_a_phone_are_large_enough",
         ("Public/styles/main/small.css",
-         ".stack :is(a.main, a.only, .who a), .head a, .card dd a, .feed a, .trace a, .crumbs a {\n"
+         ".stack :is(a.main, a.only, .who a), .head a, .card dd a, .feed a, :is(.trace, .ways) a, .crumbs a {\n"
          "\t\t\tdisplay: inline-block; min-height: 28px; min-width: 28px; align-content: center }",
          ""),
     ),
@@ -794,5 +789,10 @@ MUTANTS = [
         ("Public/pages/tenant/jobs/upload.js",
          "\tconst around = isPacked(file) ? packed : text => text\n",
          "\tconst around = text => text\n"),
+    ),
+    mutant(
+        "A1", "the operator's menu opens no sheet of keys",
+        "browser:test_the_operators_menu_opens_the_sheet_of_keys",
+        ("Public/lib/palette/account.js", "() => press(\"?\")", "() => {}"),
     ),
 ]

@@ -1,7 +1,7 @@
 // People who asked to join and wait for an answer.
 import {
-	answered, api, createdColumn, formDialog, isAllowed, list, lookalikeNote, personCell, t, toast, userText,
-	words,
+	answered, api, createdColumn, formDialog, isAllowed, list, lookalikeNote, personCell, runAct, t, toast,
+	undoable, userText, words,
 } from "../../lib/ui.js"
 
 export default async page => {
@@ -28,13 +28,19 @@ export default async page => {
 				text: "Approve", fits: () => true,
 				run: one => api(`${path(one)}/approve`, { method: "POST" }).then(told),
 			},
+			{
+				text: "Decline", fits: () => true,
+				asks: "A mail tells each of them once. They may ask again after 30 days; until then it can be undone.",
+				run: one => api(`${path(one)}/decline`, { method: "POST" }).then(told),
+				back: one => api(`${path(one)}/restore`, { method: "POST" }).then(() => answered(-1)),
+			},
 		],
 	})
 }
 
 const told = answer => (answered(), answer)
 
-const WORD = [["reason", "Your word to them", {
+const WORD = [["reason", "Message to them", {
 	type: "textarea", attrs: { maxLength: 500 }, hint: "Plain text; may stay empty.",
 }]]
 
@@ -49,10 +55,10 @@ export const answers = (path, one, reload) => [
 		},
 	},
 	{
-		text: "Approve with a word",
+		text: "Approve with a message",
 		run: () => formDialog({
 			title: t`Approve ${one.email}?`, submit: "Approve", draft: null, fields: WORD,
-			lead: "They may come in, and a mail tells them so, with your word.",
+			lead: "They may come in, and a mail tells them so, with your message.",
 			path: `${path}/approve`, said: t`${one.email} may come in`, after: () => (answered(), reload()),
 		}),
 	},
@@ -60,9 +66,15 @@ export const answers = (path, one, reload) => [
 		text: "Decline",
 		run: () => formDialog({
 			title: t`Decline ${one.email}?`, submit: "Decline", danger: true, draft: null, fields: WORD,
-			lead: "A mail tells them once, with your word. They may ask again after 30 days; until then you can "
+			lead: "A mail tells them once, with your message. They may ask again after 30 days; until then you can "
 				+ "restore them from the deleted users, or invite them.",
-			path: `${path}/decline`, said: t`${one.email} was declined`, after: () => (answered(), reload()),
+			path: `${path}/decline`,
+			done: () => {
+				answered()
+				undoable(t`${one.email} was declined`, () =>
+					runAct(`${path}/restore`, {}, t`${one.email} waits again`, () => (answered(-1), reload())))
+				reload()
+			},
 		}),
 	},
 ]
