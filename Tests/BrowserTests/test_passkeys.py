@@ -2,7 +2,7 @@
 import contextlib
 import types
 
-from console import Console
+from console import Console, FreshServer
 from playwright.sync_api import expect
 from test_looks import look
 
@@ -201,7 +201,8 @@ def test_a_step_up_asks_for_the_passkey_of_this_operator_and_goes_on(console):
         expect(dialog).to_have_count(0)
         expect(page.get_by_role("listitem").filter(has_text="Laptop")).to_have_count(0)
         # The last second factor took the recovery codes with it.
-        assert one.api("GET", "/session")["operator"]["factors"] == {"passkeys": 0, "totp": False, "recovery_codes_left": 0}
+        assert one.api("GET", "/session")["operator"]["factors"] == {
+            "passkeys": 0, "passkeys_unusable": 0, "totp": False, "recovery_codes_left": 0}
 
 
 def test_a_password_alone_is_not_enough_where_there_is_a_passkey(console):
@@ -238,4 +239,20 @@ def test_at_an_address_the_console_says_why_there_are_none(console):
         one.go("/console/me")
         expect(page.get_by_text("this page was opened by an address")).to_be_visible()
         expect(page.get_by_role("button", name="Add a passkey")).to_have_count(0)
+        one.check_silence()
+
+
+class AddressServer(FreshServer):
+    """A server whose public URL has an address, and is opened by a name."""
+
+    def environment(self):
+        return super().environment() | {"GATEHOUSE_PUBLIC_URL": self.base.replace("localhost", "127.0.0.1")}
+
+
+def test_a_server_without_a_name_is_asked_for_no_passkeys(console):
+    with AddressServer() as server, contextlib.closing(Console(server, console.browser)) as one:
+        one.page.goto(f"{server.base}/console/sign-in")
+        expect(one.page.get_by_text("This server's public address has no passkeys")).to_be_visible()
+        expect(one.page.get_by_role("button", name="Sign in with a passkey")).to_have_count(0)
+        # Not even a refusal stands in the browser's console.
         one.check_silence()
