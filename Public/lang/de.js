@@ -2109,4 +2109,6 @@ export default {
 		"{} in diesem Zeitraum; ein Balken zeigt höchstens 1.000. Zeiten in Ihrer Zone, {}.",
 	"{} waits again": "{} wartet wieder",
 	"Make one": "Erzeugen",
+	"Add operator of this tenant": "Betreiber dieses Mandanten hinzufügen",
+	"It is theirs, by your word: verify it at once": "Sie gehört ihnen, auf Ihr Wort: gleich bestätigen",
 }

@@ -1,6 +1,6 @@
 import {
 	append, confirm, currentOperator, dataTable, formDialog, h, list, lookalikeNote, noValue, ownTenant, personCell,
-	revealSecret, runAct, statusTag, t, tenantOf, timeColumn, userText,
+	query, revealSecret, runAct, statusTag, t, tenantOf, timeColumn, userText,
 } from "../lib/ui.js"
 
 const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], [
@@ -71,6 +71,7 @@ const remove = (one, reload) => confirm({
 
 const open = reload => formDialog({
 	title: "Add operator", lead: "You get a link that signs in once, to hand over.",
+	start: query().of && { scope: { tenant_id: query().of } },
 	fields: [
 		["email*", "Email", { type: "email", unique: true }],
 		["name", "Name"],

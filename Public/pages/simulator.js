@@ -40,7 +40,7 @@ export default async page => {
 		const built = form([
 			["provider*", "Provider", { options }],
 			SUBJECT,
-			["email", "Email", { type: "email" }],
+			["email", "Email", { type: "email", attrs: { autofocus: true } }],
 			tickField(
 				"email_verified", "The provider says the address is verified", String(asked.email_verified) !== "false",
 			),

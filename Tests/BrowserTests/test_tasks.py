@@ -47,8 +47,8 @@ class Hand:
     def paste(self, text):
         self.page.keyboard.insert_text(text)
 
-    def find(self, text, by, first=None):
-        """Opens what the palette finds first, or the entry that holds `first`."""
+    def find(self, text, by, first=None, kind=""):
+        """Opens what the palette finds first, or the entry that holds `first` and is of that kind."""
         if by == "mouse":
             self.click(self.page.locator(".finder"))
         else:
@@ -56,7 +56,7 @@ class Hand:
         # Its code comes with the first use.
         expect(self.page.locator(".palette input")).to_be_focused()
         self.paste(text)
-        entry = self.page.get_by_role("option", name=re.compile(re.escape(first or text), re.I)).first
+        entry = self.page.get_by_role("option", name=re.compile(re.escape(first or text), re.I)).filter(has_text=kind).first
         expect(entry).to_be_visible()
         if by == "mouse":
             return self.click(entry)
@@ -236,7 +236,7 @@ def test_09_allow_an_origin_and_test_it(console, by):
 def test_12_say_who_did_what_yesterday(console, by):
     hand = Hand(console)
     hand.find("Audit", by)
-    hand.act(hand.page.get_by_role("button", name="Yesterday"), by)
+    hand.choose(hand.page.get_by_label("Period", exact=True), "Yesterday")
     expect(hand.page).to_have_url(re.compile(r"since=.*until="))
     hand.end(3, 12)
 
@@ -260,7 +260,7 @@ def test_15_delete_a_tenant_and_restore_it(console, by):
     console.go(f"/console/t/{one['slug']}/users")
     hand = Hand(console)
     # Not the settings of another tenant that were seen lately.
-    hand.find("Settings", by, first="Settings Page")
+    hand.find("Settings", by, kind="Page")
     hand.act(hand.page.get_by_role("button", name="Delete tenant"), by)
     hand.page.locator("dialog[open] input").focus()
     hand.paste(one["slug"])
@@ -282,3 +282,62 @@ def test_15_make_one_of_two_records(console, by):
     hand.act(hand.page.locator("dialog[open] .primary"), by)
     expect(hand.page.locator(".toast")).to_contain_text("are one")
     hand.end(4, 10)
+
+
+@both
+def test_10_close_sign_up_to_the_people_of_a_domain(console, by):
+    one = console.tenant()
+    domain = f"d{uuid.uuid4().hex[:8]}.example"
+    console.go(f"/console/t/{one['slug']}/users")
+    hand = Hand(console)
+    hand.find("Add domain", by)
+    page = hand.page
+    expect(page.locator("dialog[open] input").first).to_be_focused()
+    hand.paste(domain)
+    word = page.get_by_label("It is theirs, by your word")
+    if by == "mouse":
+        hand.click(word)
+    else:
+        hand.reach(word)
+        hand.press("Space")
+    hand.choose(page.locator("dialog[open] select[name=mode]"), "join")
+    hand.click(page.locator("dialog[open] .primary")) if by == "mouse" else hand.press("Control+Enter")
+    expect(page.locator("tbody")).to_contain_text(domain)
+    hand.end(5, 18)
+    answer = console.api("POST", "/provisioning/evaluate", {
+        "provider": "google", "subject": "1", "email": f"a@{domain}", "email_verified": True, "tenant": one["slug"]})
+    assert answer["reason"] != "no_tenant", answer
+
+
+@both
+def test_11_simulate_a_sign_in(console, by):
+    email = f"{uuid.uuid4().hex[:8]}@stranger.example"
+    hand = Hand(console)
+    hand.find("Simulator", by)
+    expect(hand.page.get_by_label("Email", exact=True)).to_be_focused()
+    hand.paste(email)
+    hand.click(hand.page.get_by_role("button", name="Run", exact=True)) if by == "mouse" else hand.press("Enter")
+    expect(hand.page.locator("main .trace").first).to_be_visible()
+    hand.end(3, 12)
+
+
+@both
+def test_14_make_an_operator_of_one_tenant(console, by):
+    one = console.tenant(f"Scoped {by}")
+    console.go(f"/console/t/{one['slug']}/users")
+    hand = Hand(console)
+    hand.find("Add operator of this tenant", by)
+    page = hand.page
+    expect(page.locator("dialog[open] input").first).to_be_focused()
+    hand.paste(f"{uuid.uuid4().hex[:8]}@gatehouse.test")
+    hand.click(page.locator("dialog[open] .primary")) if by == "mouse" else hand.press("Enter")
+    page.locator(".secret").wait_for()
+    stored = page.locator("#stored")
+    if by == "mouse":
+        hand.click(stored)
+    else:
+        hand.reach(stored)
+        hand.press("Space")
+    hand.act(page.locator("dialog[open] .primary"), by)
+    expect(page.locator("tbody").first).to_contain_text(f"Scoped {by}")
+    hand.end(5, 16)

@@ -15,9 +15,13 @@ const OWN_ACTIONS = [
 	{ right: "editUsers", text: "Add user", path: "users?new=1" },
 	{ right: "writeKeys", text: "Create API key", path: "keys/new" },
 	{ right: "writeOrigins", text: "Add origin", path: "origins?new=1" },
+	{ right: "writePolicy", text: "Add domain", path: "domains?new=1" },
 ]
 const actions = tenant => [
 	isAllowed("createTenant") && entry("Action", "plus", "New tenant", "tenants?new=1"),
+	isAllowed("readOperators") && entry("Action", "plus", "Add operator", "operators?new=1"),
+	tenant && isAllowed("createTenant") && isAllowed("readOperators")
+		&& entry("Action", "plus", "Add operator of this tenant", `operators?new=1&of=${tenant}`),
 	...OWN_ACTIONS.map(({ right, text, path }) =>
 		tenant && isAllowed(right) && entry("Action", "plus", text, `t/${tenant}/${path}`)),
 ].filter(Boolean)
@@ -40,15 +44,15 @@ const TYPES = {
 	decision: ["Decision", "branch"], domain: ["Domain", "globe"], cors_origin: ["CORS origin", "link"],
 }
 /** A thing that was found in `tenant`, or in the one that it names; another tenant is entered at `tab`. */
-function found({ type = "tenant", id, slug, name, email, tenant_id: of }, tenant, tab) {
-	const own = tenant ?? of
+function found({ type = "tenant", id, slug, name, email, tenant_id: of, tenant_name: other }, tenant, tab) {
+	const own = other ? of : tenant ?? of
 	const place = {
 		tenant: `t/${slug}/${tab}`, user: `t/${own}/users/${id}`, api_key: `t/${own}/keys/${id}`,
 		invite: `t/${own}/invites${queryString({ q: email })}`, decision: `decisions/${id}`,
 		domain: `t/${own}/domains${queryString({ q: name })}`,
 		cors_origin: `t/${own}/origins${queryString({ q: name })}`,
 	}
-	const sub = slug ?? (email && email !== name ? name : null)
+	const sub = slug ?? other ?? (email && email !== name ? name : null)
 	return entry(...TYPES[type], email ?? name, place[type], { sub, data: true })
 }
 

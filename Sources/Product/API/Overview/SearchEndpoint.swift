@@ -15,7 +15,7 @@ enum SearchEndpoint {
         .get, "/v1/search", id: "search", tag: "Overview",
         summary:
             "Tenants by slug or name, a verified domain; in one tenant also users, keys, invites, "
-            + "domains, origins, and any id.",
+            + "domains, origins, and any id; for the platform users of every tenant.",
         access: .right(.readUsers),
         query: [
             QueryParameter("q", .string(min: 1, max: 255), required: true),
@@ -47,7 +47,9 @@ enum SearchEndpoint {
         if items.isEmpty { items = try await decision(text, call) }
         items += try await decisions(named: text, in: foundTenant, call)
         guard let foundTenant else {
-            return answer(items + (try await domains(verifiedAs: text, call)))
+            return answer(
+                items + (try await domains(verifiedAs: text, call))
+                    + (try await people(named: text, outside: nil, call)))
         }
         let scope = database.scope(foundTenant)
         if call.principal.tenant != nil, let own = try await scope.tenantRow() {
@@ -59,6 +61,7 @@ enum SearchEndpoint {
             items += try await things(of: scope, id, call)
         } else {
             items += try await things(of: scope, named: text, call)
+            items += try await people(named: text, outside: foundTenant, call)
         }
         return answer(items)
     }
@@ -88,6 +91,27 @@ enum SearchEndpoint {
         return try await call.services.database.decisions(best, tenant: foundTenant, filter).rows
             .map {
                 item("decision", $0.id, $0.email ?? $0.reference, $0.email, $0.tenantID)
+            }
+    }
+
+    /// Users of other tenants, each with its tenant's name, for the platform's credentials.
+    private static func people(
+        named text: String, outside tenant: UUID?, _ call: Call
+    ) async throws -> [JSONValue] {
+        guard call.principal.platform,
+            Permissions.permits(call.principal.subject, .readUsers, in: nil) == .allowed
+        else { return [] }
+        return try await call.services.database.people(matching: text, most: most)
+            .filter { $0.tenant != tenant }
+            .map { person in
+                var members: [JSONValue.Member] = [
+                    .init("type", .string("user")), .init("id", .uuid(person.id)),
+                    .init("name", .string(person.name ?? person.email)),
+                ]
+                members.append(.init("email", .string(person.email)))
+                members.append(.init("tenant_id", .uuid(person.tenant)))
+                members.append(.init("tenant_name", .string(person.tenantName)))
+                return .object(members)
             }
     }
 
@@ -170,6 +194,8 @@ enum SearchEndpoint {
             .readOnly("slug", .string(), always: false),
             .readOnly("email", .string(), always: false),
             .readOnly("tenant_id", .uuid, always: false),
+            .readOnly(
+                "tenant_name", .string(), always: false, "Of a user in another tenant than asked."),
         ]))
 
     private static func item(
