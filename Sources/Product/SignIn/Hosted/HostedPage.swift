@@ -54,7 +54,7 @@ struct HostedPage {
     /// An error, announced to screen readers as well.
     mutating func warn(_ text: HostedText) { warn(said: text.said(in: language)) }
 
-    /// A refusal in the page's language, as far as its code tells it.
+    /// A refusal in the page's language, as far as its code has one.
     mutating func warn(_ problem: Problem) {
         warn(
             said: (language == .german ? HostedGerman.refusals[problem.code] : nil)

@@ -17,9 +17,9 @@ package struct NamedPerson: Sendable {
 
 extension Database {
     /// Users of all tenants that are not deleted, each word of `text` being part of the address or
-    /// the name; at most `most`. Fewer than three characters find nobody.
+    /// the name; at most `most`. Fewer than three characters find none.
     package func people(matching text: String, most: Int) async throws -> [NamedPerson] {
-        // The longest is the rarest, as far as can be told.
+        // The longest is probably the rarest.
         let words = text.lowercased().split(separator: " ").sorted { (one: Substring, other: Substring) in
             one.count > other.count
         }
