@@ -236,6 +236,8 @@ def test_a_key_and_an_origin_of_the_platform_are_made_and_ended(console):
     page.get_by_role("button", name="Create key").click()
     page.get_by_role("button", name="Test it now").click()
     expect(page.get_by_text("It works: the server knows it as")).to_be_visible()
+    page.get_by_text("Call the API with it").click()
+    expect(page.locator("dialog details code")).to_contain_text("curl")
     secret = page.locator(".secret").inner_text()
     page.get_by_label("I have stored it").check()
     page.get_by_role("button", name="Done").click()

@@ -681,8 +681,8 @@ MUTANTS = [
         "B24", "a language without a file is a blank page",
         "browser:test_a_language_without_a_catalogue_is_english",
         ("Public/app.js",
-         "if (preferences().lang) await import(`./lang/${preferences().lang}.js`).then(one => setCatalogue(one.default), () => {})\n",
-         "if (preferences().lang) await import(`./lang/${preferences().lang}.js`).then(one => setCatalogue(one.default))\n"),
+         "if (language !== \"en\") await import(`./lang/${language}.js`).then(one => setCatalogue(one.default), () => {})\n",
+         "if (language !== \"en\") await import(`./lang/${language}.js`).then(one => setCatalogue(one.default))\n"),
     ),
     mutant(
         "B25", "providers have two spellings",

@@ -41,7 +41,7 @@ export function revealSecret({ title, secret, name, file, call, text, more }) {
 	const given = file ?? { name: "gatehouse.env", text: `${name}=${secret}\n`, label: "Download .env" }
 	const download = () => saveFile(given.name, [given.text], given.type ?? "application/octet-stream")
 	const curl = h("code.code")
-	const showCurl = async () => replaceContent(curl, (await import("../requests.js")).curlOf(describeRequest(call)))
+	const showCurl = async () => replaceContent(curl, (await import("../seldom.js")).curlOf(describeRequest(call)))
 	const node = dialog(title,
 		h("div.lead", text ?? "This is the only time it is shown. Store it now: not even Gatehouse can show it again."),
 		value,
