@@ -93,6 +93,7 @@ const open = (path, after) => formDialog({
 	fields: [["domain*", "Domain", { hint: "Such as example.com, without www.", unique: true, named: true }],
 		tickField("include_subdomains", "Addresses at names below it count too"),
 		givesWord() && tickField("vouched", "It is theirs, by your word: verify it at once"), ...FIELDS],
-	said: one => (one.status === "verified" ? t`${one.domain} is verified` : t`${one.domain} is claimed; prove it next`),
+	said: one =>
+		(one.status === "verified" ? t`${one.domain} is verified` : t`${one.domain} is claimed; prove it next`),
 	after,
 })
