@@ -20,7 +20,8 @@ extension Database {
     /// the name; at most `most`. Fewer than three characters find none.
     package func people(matching text: String, most: Int) async throws -> [NamedPerson] {
         // The longest is probably the rarest.
-        let words = text.lowercased().split(separator: " ").sorted { (one: Substring, other: Substring) in
+        let words = text.lowercased().split(separator: " ").sorted {
+            (one: Substring, other: Substring) in
             one.count > other.count
         }
         guard let first = words.first, first.count > 2 else { return [] }
