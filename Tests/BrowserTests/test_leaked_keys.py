@@ -65,14 +65,14 @@ def test_a_piece_of_a_key_and_a_strange_one_are_said_to_be_none(console):
     page.keyboard.press("Control+k")
     box = page.locator(".palette input")
     box.fill(secret[:-1])
-    expect(page.get_by_role("option")).to_have_text("This is not a whole key")
+    expect(page.locator(".palette").get_by_role("option")).to_have_text("This is not a whole key")
     box.fill(secret[:-1] + ("a" if secret[-1] != "a" else "b"))
-    expect(page.get_by_role("option")).to_have_text("This is not a whole key")
+    expect(page.locator(".palette").get_by_role("option")).to_have_text("This is not a whole key")
     assert not [one for one in console.requests if "/v1/" in one.url and "search" in one.url]
     # Of no server.
     console.expects_refusals = True
     box.fill("gate_live_000000" + "0" * 30 + "3Ij47c")
-    expect(page.get_by_role("option")).to_have_text("No key that you may list has this secret")
+    expect(page.locator(".palette").get_by_role("option")).to_have_text("No key that you may list has this secret")
     # What lists show of a key is searched for as ever.
     box.fill(secret[:12])
-    expect(page.get_by_role("option")).to_have_text("Nothing found")
+    expect(page.locator(".palette").get_by_role("option")).to_have_text("Nothing found")

@@ -4,7 +4,7 @@ import {
 	lookalikeNote, noValue, query, STATUS, statusTag, t, timeNode, toast, userText, words,
 } from "../../../lib/ui.js"
 import { ROLE } from "../users.js"
-import { daysFromNow, ENDS, invite, link } from "./inviting.js"
+import { daysFromNow, ENDS, invite, showLink } from "./inviting.js"
 
 export const inviteList = async page => {
 	const path = `${page.path}/invites`

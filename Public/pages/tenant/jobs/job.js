@@ -1,7 +1,8 @@
 // One job, followed while it runs: how far it is, what went wrong, and how it is taken back.
 import {
-	append, button, buttons, confirm, dataTable, exportFile, factList, formatNumber, h, isAllowed, liveRegion, loadPart,
-	note, noValue, queryString, redraw, replaceContent, statusTag, t, timeNode, toast, userText, waitBriefly, words,
+	append, button, buttons, confirm, copyable, dataTable, exportFile, factList, formatNumber, h, isAllowed, liveRegion,
+	loadPart, note, noValue, queryString, redraw, replaceContent, statusTag, t, timeNode, toast, userText, waitBriefly,
+	words,
 } from "../../../lib/ui.js"
 import { jobActs, jobBar, jobWords } from "./list.js"
 import { repair, sendAgain } from "./repair.js"
