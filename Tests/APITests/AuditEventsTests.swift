@@ -125,7 +125,7 @@ import Text
         // The invited person waits as a user.
         let all = ["user", "api_key", "invite"]
         #expect(try await types("ZEBRA", as: .tenantAdmin(acme)) == all)
-        #expect(try await types("zebra", as: .platformOwner) == [])
+        #expect(try await types("zebra", as: .platformOwner) == ["user"])
         #expect(try await types("zebra&tenant=acme", as: .platformOwner) == all)
         let other = try await service.storage.tenant("other")
         #expect(try await types("zebra", as: .tenantAdmin(try #require(other))) == [])
