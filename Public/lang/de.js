@@ -619,8 +619,6 @@ export default {
 	"Open the link from your mail again; it ends with a long code.":
 		"Öffnen Sie den Link aus Ihrer E-Mail noch einmal; er endet mit einem langen Code.",
 	"This was not you?": "Waren Sie das nicht?",
-	"The button ends every session of your account and its password. Then you set a new one.":
-		"Die Schaltfläche beendet jede Sitzung Ihres Kontos und sein Passwort. Dann setzen Sie ein neues.",
 	"End all sessions": "Alle Sitzungen beenden",
 	"Every session has ended": "Alle Sitzungen sind beendet",
 	"Sign in again, and look through the passkeys of your account.":
@@ -2111,4 +2109,10 @@ export default {
 	"Make one": "Erzeugen",
 	"Add operator of this tenant": "Betreiber dieses Mandanten hinzufügen",
 	"It is theirs, by your word: verify it at once": "Sie gehört ihnen, auf Ihr Wort: gleich bestätigen",
+	"The button ends every session of your account and its password. A link to a new one is mailed to you.":
+		"Die Schaltfläche beendet jede Sitzung Ihres Kontos und sein Passwort. Ein Link zu einem neuen kommt per E-Mail.",
+	"A link to set a new password is on its way to you by mail. Then look through the passkeys, the app and the codes of your account: remove what is not yours.":
+		"Ein Link für ein neues Passwort ist per E-Mail unterwegs. Sehen Sie dann die Passkeys, die App und die Codes Ihres Kontos durch: entfernen Sie, was nicht Ihres ist.",
+	"Whoever has the sign-in {} at {} will be this user. Link it only if you know that it is theirs.":
+		"Wer die Anmeldung {} bei {} hat, wird dieser Benutzer sein. Verbinden Sie sie nur, wenn Sie wissen, dass sie ihm gehört.",
 }

@@ -17,7 +17,8 @@ export function door(page, title, lead, ...kids) {
 	}
 	replaceContent(page.body, h(`div.door${accent ? ".own" : ""}`,
 		h("div.wall", wall(page.face)),
-		h("div.sheet", h("div", heading, h("p.lead", lead), kids))))
+		h("div.sheet", h("div", heading, h("p.lead", lead), kids, page.face
+			&& h("p.small.muted.gap", userText(page.face.slug), " · ", location.host)))))
 	heading.focus()
 }
 

@@ -19,8 +19,8 @@ const providers = (found, token, path) => found.providers.map(one => form([], {
 }))
 
 /** The page wears the tenant's colour, logo and name from now on; returns the name. */
-function wear(page, { name, appearance }) {
-	page.face = { ...appearance, name: appearance.name ?? name }
+function wear(page, { name, slug, appearance }) {
+	page.face = { ...appearance, name: appearance.name ?? name, slug }
 	return page.face.name
 }
 

@@ -136,14 +136,16 @@ const noLink = page => door(page, "No link here", "Open the link from your mail 
 /** Opening the link ends nothing, since mail systems open links by themselves: the button does. */
 function notMe(page, token) {
 	if (!token) return noLink(page)
-	const lead = "The button ends every session of your account and its password. Then you set a new one."
+	const lead = "The button ends every session of your account and its password. A link to a new one is mailed to you."
 	door(page, "This was not you?", lead, form([], {
 		submit: "End all sessions",
 		send: async () => {
-			const { reset_token } = await api("/session/not-me", { body: { token } })
-			if (reset_token) return reset(page, reset_token)
+			const { reset_mailed: isMailed } = await api("/session/not-me", { body: { token } })
 			door(
-				page, "Every session has ended", "Sign in again, and look through the passkeys of your account.",
+				page, "Every session has ended", isMailed
+					? "A link to set a new password is on its way to you by mail. Then look through the passkeys, the "
+						+ "app and the codes of your account: remove what is not yours."
+					: "Sign in again, and look through the passkeys of your account.",
 				toSignIn("Go to sign-in"),
 			)
 		},

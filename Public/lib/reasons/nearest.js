@@ -20,7 +20,8 @@ const ofUser = (word, body, status) => async (one, place) => {
 const ofDomain = (word, options) => async ({ email }, place) => {
 	const name = email.split("@")[1].toLowerCase()
 	const { items } = await api(`${place}/domains?limit=200`)
-	const one = first(items.filter(({ domain }) => name === domain || name.endsWith(`.${domain}`)))
+	const one = first(items.filter(({ domain }) => name === domain || name.endsWith(`.${domain}`))
+		.sort((one, other) => other.domain.length - one.domain.length))
 	return { name: one.domain, path: `/domains/${one.id}${word}`, ...options }
 }
 
@@ -53,7 +54,9 @@ const CHANGES = {
 
 /** The changes of `one`, {email, provider, issuer, subject, user_id, would_admit}, the nearest first. */
 export async function nearest(one) {
-	const all = one.would_admit ?? []
+	// What makes a stranger's sign-in a user's comes last.
+	const all = (one.would_admit ?? []).toSorted((one, other) =>
+		Number(one.change === "relink") - Number(other.change === "relink"))
 	const tenants = await Promise.all(all.map(({ tenant_id: id }) => id && tenantOf(id).catch(() => null)))
 	return all.length > 0 && h("ol.ways", all.map((change, at) => line(one, change, tenants[at])))
 }
@@ -69,6 +72,8 @@ function line(one, { change, detail }, tenant) {
 			const { name, path, body, method = "POST" } = await act(one, `/tenants/${tenant?.id}`, tenant)
 			await formDialog({
 				title: t`${translate(label)}: ${name}?`, submit: label, draft: null,
+				lead: change === "relink" && t`Whoever has the sign-in ${one.subject} at ${
+					one.issuer ?? words(one.provider)} will be this user. Link it only if you know that it is theirs.`,
 				fields: [!tenant && ["tenant*", "Tenant", { type: "tenant" }]],
 				request: values => [`/tenants/${tenant?.id ?? values.tenant}${path}`, { method, body }],
 				done: async made => {

@@ -10,7 +10,7 @@ enum NotMeEndpoint {
     static let disown = Endpoint(
         .post, "/v1/session/not-me", id: "disownSessions", tag: "Session",
         summary: "By the token of a mail about an operator's account: ends every session and the "
-            + "password, and gives a token for `POST /v1/password-resets/confirm`.",
+            + "password, and mails a link to a new one.",
         access: .open,
         body: .json(ObjectShape("NotMe", [.required("token", .string(min: 1, max: 128))])),
         answers: [
@@ -19,24 +19,21 @@ enum NotMeEndpoint {
                     "NotMeDone",
                     [
                         .readOnly(
-                            "reset_token", .string(max: 128), nullable: true,
-                            "null for who signs in by passkeys alone.")
+                            "reset_mailed", .bool,
+                            "Whether there was a password, and a link to a new one is on its way.")
                     ]))
         ], problems: [.notFound, .rateLimited], secret: true, maxBody: 1 << 14
     ) { call in
         try await LinkMisses.check(call)
-        let token = TokenSecret.make()
-        guard let reset = TokenSecret.hash(token) else { throw Problem.internalError }
         let hash = TokenSecret.hash(try call.input.string("token")) ?? []
         let done = try await call.services.database.disown(
-            tokenHash: hash, resetHash: reset, requestID: call.request.id,
+            tokenHash: hash, publicURL: call.services.publicURL, requestID: call.request.id,
             ip: call.request.remoteAddress)
         guard let done else {
             try await LinkMisses.count(call)
             throw Problem(.notFound, "The link is used up or over.")
         }
-        var answer = Response.ok(
-            .object([.init("reset_token", done.needsPassword ? .string(token) : .null)]))
+        var answer = Response.ok(.object([.init("reset_mailed", .bool(done.needsPassword))]))
         answer.fields.append(Field("cache-control", "no-store"))
         return answer
     }

@@ -83,10 +83,12 @@ struct SignInAttempt {
         }
     }
 
-    /// Claims an attempt of the address; none in a browser that one of the accounts knows, which
-    /// others at its address must not hold back. Throws 429.
+    /// Claims an attempt of the address; none in a browser that all of the accounts know, which
+    /// others at its address must not hold back. One that knows it must not open the way to guesses
+    /// at another. Throws 429.
     private func claimAddress(_ candidates: [Candidate]) async throws -> [[UInt8]] {
-        if candidates.contains(where: \.isKnown) { return [] }
+        let real = candidates.filter { $0.found != nil }
+        if !real.isEmpty, real.allSatisfy(\.isKnown) { return [] }
         let client = name("address", address)
         if let until = try await database.claimAttempt(client, free: Self.freeOfAddress) {
             throw locked(until, free: Self.freeOfAddress)

@@ -48,9 +48,14 @@ extension Appearance {
 
 extension TenantRow {
     /// What strangers are shown of a tenant whose invite or join link they hold.
-    static let faceShape = ObjectShape([.readOnly("name", .string()), Appearance.field])
+    static let faceShape = ObjectShape([
+        .readOnly("name", .string()), .readOnly("slug", .string()), Appearance.field,
+    ])
 
     var face: JSONValue {
-        .object([.init("name", .string(name)), .init("appearance", appearance.json)])
+        .object([
+            .init("name", .string(name)), .init("slug", .string(slug)),
+            .init("appearance", appearance.json),
+        ])
     }
 }

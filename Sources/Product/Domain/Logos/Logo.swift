@@ -20,6 +20,10 @@ package struct Logo: Sendable, Equatable {
             case .png: try PNGLogo.content(of: upload)
             case .svg: try SVGLogo.content(of: upload)
             }
+        // Written anew, an SVG names its namespace.
+        guard content.count <= Self.limit else {
+            throw LogoFault("has more than \(Self.limit) bytes when it is written out")
+        }
     }
 }
 

@@ -36,7 +36,13 @@ extension Change {
             ORDER BY confirmed DESC LIMIT 2
             """)
         guard let row = rows.first, try rows.count == 1 || row.get(2, as: Bool.self) else { return }
-        let id: UUID = try row.get(0)
+        try await mailReset(of: row.get(0), to: row.get(1), publicURL, database)
+    }
+
+    /// Mails an operator a link to a new password.
+    func mailReset(
+        of id: UUID, to email: String, _ publicURL: String, _ database: Database
+    ) async throws {
         let token = TokenSecret.make()
         let end = now.adding(seconds: Database.resetSeconds)
         try await addOperatorLink(
@@ -44,8 +50,8 @@ extension Change {
             seconds: Database.resetSeconds, isMailed: true)
         try await post(
             OutgoingMail(
-                .passwordReset, to: try row.get(1),
-                tenantName: isTenants ? tenantName() : nil,
+                .passwordReset, to: email,
+                tenantName: tenant == .platform ? nil : tenantName(),
                 link: "\(publicURL)/reset#token=\(token)", expiresAt: end),
             about: id, in: database)
     }

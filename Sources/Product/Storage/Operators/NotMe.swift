@@ -5,11 +5,12 @@ import Text
 
 /// "This was not me": what follows from the link in a mail about an operator's account.
 extension Database {
-    /// Ends every session, the password and what was known of devices, and stores a link to a new
-    /// password. nil if the token is unknown, used or expired. Second factors stay: who reads the
-    /// mail must not get around them. `needsPassword`: whether there was one.
+    /// Ends every session, the password and what was known of devices, and mails a link to a new
+    /// password: an old mail may be in others' hands, and must not set one. nil if the token is
+    /// unknown, used or expired. Second factors stay: who reads the mail must not get around them.
+    /// `needsPassword`: whether there was one.
     package func disown(
-        tokenHash: [UInt8], resetHash: [UInt8], requestID: String, ip: String?
+        tokenHash: [UInt8], publicURL: String, requestID: String, ip: String?
     ) async throws -> (person: OperatorRow, needsPassword: Bool)? {
         try await platformScope.change(by: .system) { change in
             guard let id = try await change.useLink(tokenHash, to: .notMe)?.person else {
@@ -27,9 +28,8 @@ extension Database {
             try await change.endLinks(of: id, keepsNotMe: false)
             try await change.forgetDevices(of: id)
             if needsPassword {
-                try await change.addOperatorLink(
-                    resetHash, for: id, to: .passwordReset, seconds: Self.resetSeconds,
-                    isMailed: true)
+                try await change.switching(to: person.tenant ?? .platform)
+                    .mailReset(of: id, to: person.email, publicURL, self)
             }
             var changes = AuditChanges()
             changes.add("sessions", .int(ended), .int(0))

@@ -49,11 +49,15 @@ extension Attention.Kind {
             """
         case .originsRefused:
             """
-            DISTINCT tenant_id, origin FROM refused_origins
+            DISTINCT tenant_id, origin FROM (SELECT tenant_id, origin FROM refused_origins
                 WHERE \(own) AND hour >= \(RefusedOrigins.hour(of: now.adding(seconds: -86_400)))
+                LIMIT \(raw: "\(Self.refusedRows)")) AS day
             """
         }
     }
+
+    /// How many rows of a day are looked through: anybody can cause them.
+    private static let refusedRows = 100_000
 
     private var listMost: Int {
         self == .originsRefused ? Attention.refusedOrigins : ListTotal.most

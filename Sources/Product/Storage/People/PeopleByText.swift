@@ -17,14 +17,14 @@ package struct NamedPerson: Sendable {
 
 extension Database {
     /// Users of all tenants that are not deleted, each word of `text` being part of the address or
-    /// the name; at most `most`. Fewer than three characters find none.
+    /// the name; at most `most`. Without three letters or digits in a row it finds none: the index
+    /// knows nothing shorter.
     package func people(matching text: String, most: Int) async throws -> [NamedPerson] {
-        // The longest is probably the rarest.
-        let words = text.lowercased().split(separator: " ").sorted {
-            (one: Substring, other: Substring) in
-            one.count > other.count
+        let words = text.lowercased().split(separator: " ")
+        let isFound = words.contains { word in
+            word.split { !$0.isLetter && !$0.isNumber }.contains { $0.count > 2 }
         }
-        guard let first = words.first, first.count > 2 else { return [] }
+        guard isFound else { return [] }
         let patterns = words.prefix(8).map { "%\(Self.escapeLike(String($0)))%" }
         let found = try await platform.read(
             "SELECT tenant_id, user_id FROM search_people(\(patterns), \(most)::integer)")
