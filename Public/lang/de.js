@@ -2113,6 +2113,7 @@ export default {
 		"Die Schaltfläche beendet jede Sitzung Ihres Kontos und sein Passwort. Ein Link zu einem neuen kommt per E-Mail.",
 	"A link to set a new password is on its way to you by mail. Then look through the passkeys, the app and the codes of your account: remove what is not yours.":
 		"Ein Link für ein neues Passwort ist per E-Mail unterwegs. Sehen Sie dann die Passkeys, die App und die Codes Ihres Kontos durch: entfernen Sie, was nicht Ihres ist.",
-	"Whoever has the sign-in {} at {} will be this user. Link it only if you know that it is theirs.":
-		"Wer die Anmeldung {} bei {} hat, wird dieser Benutzer sein. Verbinden Sie sie nur, wenn Sie wissen, dass sie ihm gehört.",
+	"Whoever has the sign-in {} at {} will be this user.":
+		"Wer die Anmeldung {} bei {} hat, wird dieser Benutzer sein.",
+	"Link it only if you know that it is theirs.": "Verbinden Sie sie nur, wenn Sie wissen, dass sie ihm gehört.",
 }

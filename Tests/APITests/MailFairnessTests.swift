@@ -82,7 +82,7 @@ import Text
                 service, "p\(number)@example.com", "192.0.2.\(number / 60)")
             #expect(status == 202)
         }
-        let mails = try await service.storage.app.read("SELECT count(*) FROM mail")
+        let mails = try await service.storage.platform.read("SELECT count(*) FROM mail")
         #expect(try mails[0].get(0, as: Int.self) == 0)
         #expect(
             try await Self.askForReset(

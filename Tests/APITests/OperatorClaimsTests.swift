@@ -144,14 +144,17 @@ import Text
         let real = try await fixture.make(Self.email, as: .tenantAdmin(acme), delivery: "mail")
         #expect(try await fixture.follow(real.token) == 201)
         func reset(_ more: String, _ password: String) async throws {
-            let before = fixture.sink.mails.count
+            func resets() -> [SMTPSink.Mail] {
+                fixture.sink.mails.filter { $0.parts.first?.contains("/reset#token=") == true }
+            }
+            let before = resets().count
             let asked = try await fixture.service.send(
                 .post, "/v1/password-resets", json: #"{"email":"\#(Self.email)"\#(more)}"#)
             #expect(asked.status == 202)
             try await fixture.service.composition.resetAnswers.round()
             try await fixture.service.composition.mailSender?.round()
-            #expect(fixture.sink.mails.count == before + 1)
-            let token = try fixture.token(try #require(fixture.sink.mails.last))
+            #expect(resets().count == before + 1)
+            let token = try fixture.token(try #require(resets().last))
             let done = try await fixture.service.send(
                 .post, "/v1/password-resets/confirm",
                 json: #"{"token":"\#(token)","password":"\#(password)"}"#)

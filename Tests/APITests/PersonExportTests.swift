@@ -16,6 +16,7 @@ import Text
         "directory_hosts": "whether the platform bound a host, which names nobody",
         "cors_origins": "the id of who made it, of whom the audit log says the same",
         "hook_credentials": "the id of who made it, of whom the audit log says the same",
+        "tenants": "the name on the tenant's pages, which is no person's",
         "policies": "who published it, of whom the audit log says the same",
     ]
 

@@ -61,6 +61,11 @@ export async function nearest(one) {
 	return all.length > 0 && h("ol.ways", all.map((change, at) => line(one, change, tenants[at])))
 }
 
+const strangers = ({ subject, issuer, provider }) => [
+	t`Whoever has the sign-in ${subject} at ${issuer ?? words(provider)} will be this user.`,
+	" ", "Link it only if you know that it is theirs.",
+]
+
 function line(one, { change, detail }, tenant) {
 	const [text, right, act] = CHANGES[change] ?? [words(change)]
 	const mode = change === "policy_sign_up" && /(\w+)\.$/.exec(detail)?.[1]
@@ -72,8 +77,7 @@ function line(one, { change, detail }, tenant) {
 			const { name, path, body, method = "POST" } = await act(one, `/tenants/${tenant?.id}`, tenant)
 			await formDialog({
 				title: t`${translate(label)}: ${name}?`, submit: label, draft: null,
-				lead: change === "relink" && t`Whoever has the sign-in ${one.subject} at ${
-					one.issuer ?? words(one.provider)} will be this user. Link it only if you know that it is theirs.`,
+				lead: change === "relink" && strangers(one),
 				fields: [!tenant && ["tenant*", "Tenant", { type: "tenant" }]],
 				request: values => [`/tenants/${tenant?.id ?? values.tenant}${path}`, { method, body }],
 				done: async made => {

@@ -49,7 +49,7 @@ struct ConsoleSession {
         _ person: OperatorRow, by method: SignInMethod, _ call: Call, answering answer: Response
     ) async throws -> Response {
         let (token, hash) = try newToken()
-        let device = try await device(of: person, call)
+        let device = TokenCookie.device.token(in: call.request) ?? TokenSecret.make()
         try await call.services.database.startOperatorSession(
             person, tokenHash: hash, userAgent: call.request.first("user-agent"), method: method,
             by: person.actor(call), in: TokenSecret.hash(device),
@@ -57,16 +57,6 @@ struct ConsoleSession {
         var answer = withCookie(answer, token, call)
         answer.fields.append(TokenCookie.device.set(device, isTLS: call.request.isTLS))
         return answer
-    }
-
-    /// The browser's cookie if the operator is known to use it. Any other may have been planted by
-    /// someone who keeps a copy: a new one takes its place.
-    private static func device(of person: OperatorRow, _ call: Call) async throws -> String {
-        guard let device = TokenCookie.device.token(in: call.request),
-            let hash = TokenSecret.hash(device),
-            try await call.services.database.isKnownDevice(hash, of: person.id)
-        else { return TokenSecret.make() }
-        return device
     }
 
     /// Stamps the calling session, and gives it another id and another cookie. `person`: as read

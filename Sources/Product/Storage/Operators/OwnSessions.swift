@@ -99,8 +99,6 @@ extension Change {
             """)
         _ = try await endOperatorSessions(of: person.id, except: session)
         try await endLinks(of: person.id, keepsNotMe: true)
-        // A thief's browser among them.
-        try await forgetDevices(of: person.id)
         try await audit(.operatorPasswordChanged, person.target)
     }
 }
