@@ -67,7 +67,8 @@ def run(queue):
 def both(wanted):
     started = time.monotonic()
     take, give = os.pipe()
-    os.write(give, bytes(range(len(tests(wanted)))))
+    # Two bytes a test: a read of two is never torn.
+    os.write(give, b"".join(number.to_bytes(2) for number in range(len(tests(wanted)))))
     os.close(give)
     runners = [subprocess.Popen([sys.executable, __file__, wanted, str(take)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, pass_fds=[take])
                for _ in range(RUNNERS)]
@@ -90,6 +91,6 @@ if __name__ == "__main__":
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if len(sys.argv) > 2:
         all_of_them = tests(name)
-        run(all_of_them[number[0]] for number in iter(lambda: os.read(int(sys.argv[2]), 1), b""))
+        run(all_of_them[int.from_bytes(number)] for number in iter(lambda: os.read(int(sys.argv[2]), 2), b""))
     else:
         sys.exit(both(name))
