@@ -2116,4 +2116,8 @@ export default {
 	"Whoever has the sign-in {} at {} will be this user.":
 		"Wer die Anmeldung {} bei {} hat, wird dieser Benutzer sein.",
 	"Link it only if you know that it is theirs.": "Verbinden Sie sie nur, wenn Sie wissen, dass sie ihm gehört.",
+	"{}": "{}",
+	"Any state": "Jeder Zustand",
+	"Any end": "Jedes Ende",
+	"Any proof": "Jeder Nachweis",
 }

@@ -15,8 +15,10 @@ export default async page => {
 	const rows = Array.from({ length: 8 }, () => h("li", h("span.sk"), h("br"), h("span.sk.small")))
 	const recent = h("section.card", h("h2", "Latest changes"), h("ul.feed", rows))
 	const choice = period(values => setQuery({ ...query(), ...values }))
+	// What stands below is shown once it is known how much waits: nothing moves then.
+	const below = h("div.stack-gap.hold", cards, chart, h("div.two", isAllowed("readAudit") && recent, steps))
 	append(page.body, [pageHead("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice.node }),
-		h("div.stack-gap", waiting, cards, chart, h("div.two", isAllowed("readAudit") && recent, steps))])
+		h("div.stack-gap", waiting, below)])
 	const load = () => {
 		return Promise.all(
 			[
@@ -25,7 +27,7 @@ export default async page => {
 					if (!data) return waiting.replaceChildren()
 					drawAttention(waiting, data.attention)
 					return drawSteps(steps, data.first_steps)
-				}),
+				}).finally(() => below.classList.remove("hold")),
 				isAllowed("readAudit") && loadPart(recent, () => latest(page, recent)),
 			],
 		)

@@ -22,7 +22,7 @@ function attemptOf(text) {
 /** The kinds of provider and the registered ones, with the one that the attempt names. */
 async function providers(named) {
 	const { items = [] } = isAllowed("readPolicy") ? await api("/providers?limit=200").catch(() => ({})) : {}
-	const all = [...KINDS, ...items.map(one => [one.id, one.name])]
+	const all = [...KINDS, ...items.map(one => [one.id, t`${one.name}`])]
 	return !named || all.some(([code]) => code === named) ? all : [...all, [named, words(named)]]
 }
 

@@ -177,7 +177,7 @@ def test_a_tenant_is_made_and_renamed_by_mouse(console):
     expect(page.locator("main .crumbs")).to_contain_text("Red Harbour")
     page.get_by_role("link", name="Settings").click()
     console.field("Name").fill("Green Harbour")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save").first.click()
     expect(page.locator("main .crumbs")).to_contain_text("Green Harbour")
     page.get_by_role("button", name="Delete tenant").click()
     page.get_by_role("dialog").get_by_role("textbox").fill("red-harbour")

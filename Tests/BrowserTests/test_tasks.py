@@ -341,3 +341,5 @@ def test_14_make_an_operator_of_one_tenant(console, by):
     hand.act(page.locator("dialog[open] .primary"), by)
     expect(page.locator("tbody").first).to_contain_text(f"Scoped {by}")
     hand.end(5, 16)
+    made, = (each for each in console.api("GET", "/operators?limit=100")["items"] if each["scope"].get("tenant_id") == one["id"])
+    console.api("DELETE", f"/operators/{made['id']}")

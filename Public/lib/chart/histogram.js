@@ -31,7 +31,8 @@ function histogram(change) {
 		onpointermove: event => field.hasPointerCapture(event.pointerId) && mark(anchor, barAt(event)),
 	})
 	const rest = h("div")
-	const node = h("div.spread", { hidden: true, dir: "ltr" }, field, rest)
+	// Its room is kept while the list is asked for.
+	const node = h("div.spread", { dir: "ltr" }, field, rest)
 
 	const said = at => formatDay(all[at].at, style)
 	const within = at => Math.max(0, Math.min(all.length - 2, at))
