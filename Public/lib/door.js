@@ -18,7 +18,7 @@ export function door(page, title, lead, ...kids) {
 	replaceContent(page.body, h(`div.door${accent ? ".own" : ""}`,
 		h("div.wall", wall(page.face)),
 		h("div.sheet", h("div", heading, h("p.lead", lead), kids, page.face
-			&& h("p.small.muted.gap", userText(page.face.slug), " · ", location.host)))))
+			&& h("p.small.muted.gap", userText(page.face.slug), " · ", userText(location.host))))))
 	heading.focus()
 }
 
