@@ -108,7 +108,7 @@ def interactions(console):
     page.keyboard.type("someone@example.org", delay=30)
     page.keyboard.press("Escape")
     for tab in ("Invites", "API keys", "Audit", "Users"):
-        page.get_by_role("navigation", name="Tenant").get_by_role("link", name=tab).click()
+        page.get_by_role("navigation", name="Main").get_by_role("link", name=tab).click()
         page.locator("tbody tr").first.wait_for()
     return page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(slowest), 100)))")
 
