@@ -4,7 +4,7 @@ ALTER TABLE tenants
     ADD COLUMN appearance_accent text CHECK (appearance_accent ~ '^#[0-9a-f]{6}$'),
     ADD COLUMN logo_hash text CHECK (logo_hash ~ '^[0-9a-f]{64}$');
 
--- kind: directory. The logos, which whoever sees a sign-in page may see, by the SHA-256 of their content.
+-- kind: directory. The logos, open to all who see a sign-in page, by the SHA-256 of their content.
 CREATE TABLE directory_logos (
     hash text NOT NULL CHECK (hash ~ '^[0-9a-f]{64}$'),
     tenant_id uuid NOT NULL UNIQUE,

@@ -10,17 +10,13 @@ import sys
 from console import Console, Server
 from places import all_pages, keep
 from playwright.sync_api import sync_playwright
-from test_looks import AXE, RULES, RUN
+from test_looks import AXE, OUT_OF_VIEW, RULES, RUN
 
 ROLES = os.environ.get("ROLES", "owner admin developer support auditor").split()
 LANGUAGES = os.environ.get("LANGUAGES", "en de").split()
 DIRECTIONS = os.environ.get("DIRECTIONS", "ltr rtl").split()
 PAGES = os.environ.get("PAGES", "")
 WIDTHS = (1440, 1280, 390)
-# Nothing but colours differs in the dark, and nothing but places from right to left.
-OUT_OF_VIEW = """() => [...document.querySelectorAll("main button, main a.btn")].filter((one) => one.checkVisibility())
-    .map((one) => [one.textContent, one.getBoundingClientRect()]).filter(([, box]) => box.right > innerWidth + 1 || box.left < -1)
-    .map(([text]) => text)"""
 
 
 def look(console, path, direction):
@@ -32,6 +28,7 @@ def look(console, path, direction):
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             wrong.append(f"{width}: wider than the window")
         wrong += [f"{width}: {one} is out of view" for one in page.evaluate(OUT_OF_VIEW)]
+        # Nothing but colours differs in the dark, and nothing but places from right to left.
         for scheme in ("light", "dark") if direction == "ltr" else ():
             page.emulate_media(color_scheme=scheme)
             wrong += [f"{width} {scheme}: {one}" for one in page.evaluate(RUN, RULES if scheme == "light" else None)]

@@ -15,6 +15,10 @@ RUN = """async (rules) => (await axe.run(document, {preload: false, resultTypes:
         runOnly: rules ? {type: "tag", values: rules} : {type: "rule", values: ["color-contrast"]},
         rules: rules ? {"target-size": {enabled: true}} : {}})).violations
     .map((one) => one.id + ": " + one.nodes.map((node) => node.target.join(" ")).slice(0, 4).join(", "))"""
+# Buttons that lie beyond an edge of the window.
+OUT_OF_VIEW = """() => [...document.querySelectorAll("main button, main a.btn")].filter((one) => one.checkVisibility())
+    .map((one) => [one.textContent, one.getBoundingClientRect()]).filter(([, box]) => box.right > innerWidth + 1 || box.left < -1)
+    .map(([text]) => text)"""
 PUBLIC = pathlib.Path(__file__).parents[2] / "Public"
 
 
@@ -61,9 +65,7 @@ def test_nor_has_one_in_german_whose_words_are_longer(console):
             page.set_viewport_size({"width": width, "height": 800})
             if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
                 wrong.append(f"{path} {width}: wider than the window")
-            outside = page.evaluate("""() => [...document.querySelectorAll("main button, main a.btn")].filter((one) => one.checkVisibility())
-                .map((one) => [one.textContent, one.getBoundingClientRect()]).filter(([, box]) => box.right > innerWidth + 1).map(([text]) => text)""")
-            wrong += [f"{path} {width}: {one} is out of view" for one in outside]
+            wrong += [f"{path} {width}: {one} is out of view" for one in page.evaluate(OUT_OF_VIEW)]
         page.set_viewport_size({"width": 1280, "height": 800})
     assert not wrong, "\n".join(wrong)
 

@@ -72,6 +72,17 @@ class Hand:
             self.reach(where)
             self.press("Enter")
 
+    def store_secret(self, by):
+        """Says that the secret shown is stored, and closes its dialog."""
+        self.page.locator(".secret").wait_for()
+        stored = self.page.locator("#stored")
+        if by == "mouse":
+            self.click(stored)
+        else:
+            self.reach(stored)
+            self.press("Space")
+        self.act(self.page.locator("dialog[open] .primary"), by)
+
     def end(self, steps, requests):
         self.console.idle()
         asked = [f"{one.method} {one.url.split('/v1')[1]}" for one in self.console.requests if "/v1/" in one.url]
@@ -207,14 +218,7 @@ def test_08_rotate_a_key(console, by):
     hand = Hand(console, f"/console/t/{one['slug']}/keys")
     hand.act(hand.page.get_by_role("button", name=re.compile("^Rotate ")), by)
     hand.act(hand.page.locator("dialog[open] .primary"), by)
-    hand.page.locator(".secret").wait_for()
-    stored = hand.page.locator("#stored")
-    if by == "mouse":
-        hand.click(stored)
-    else:
-        hand.reach(stored)
-        hand.press("Space")
-    hand.act(hand.page.locator("dialog[open] .primary"), by)
+    hand.store_secret(by)
     expect(hand.page.locator("dialog[open]")).to_have_count(0)
     hand.end(4, 8)
 
@@ -331,14 +335,7 @@ def test_14_make_an_operator_of_one_tenant(console, by):
     expect(page.locator("dialog[open] input").first).to_be_focused()
     hand.paste(f"{uuid.uuid4().hex[:8]}@gatehouse.test")
     hand.click(page.locator("dialog[open] .primary")) if by == "mouse" else hand.press("Enter")
-    page.locator(".secret").wait_for()
-    stored = page.locator("#stored")
-    if by == "mouse":
-        hand.click(stored)
-    else:
-        hand.reach(stored)
-        hand.press("Space")
-    hand.act(page.locator("dialog[open] .primary"), by)
+    hand.store_secret(by)
     expect(page.locator("tbody").first).to_contain_text(f"Scoped {by}")
     hand.end(5, 16)
     made, = (each for each in console.api("GET", "/operators?limit=100")["items"] if each["scope"].get("tenant_id") == one["id"])

@@ -103,15 +103,10 @@ enum SearchEndpoint {
         else { return [] }
         return try await call.services.database.people(matching: text, most: most)
             .filter { $0.tenant != tenant }
-            .map { person in
-                var members: [JSONValue.Member] = [
-                    .init("type", .string("user")), .init("id", .uuid(person.id)),
-                    .init("name", .string(person.name ?? person.email)),
-                ]
-                members.append(.init("email", .string(person.email)))
-                members.append(.init("tenant_id", .uuid(person.tenant)))
-                members.append(.init("tenant_name", .string(person.tenantName)))
-                return .object(members)
+            .map {
+                item(
+                    "user", $0.id, $0.name ?? $0.email, $0.email, $0.tenant,
+                    tenantName: $0.tenantName)
             }
     }
 
@@ -199,13 +194,15 @@ enum SearchEndpoint {
         ]))
 
     private static func item(
-        _ type: String, _ id: UUID, _ name: String, _ email: String?, _ tenant: UUID?
+        _ type: String, _ id: UUID, _ name: String, _ email: String?, _ tenant: UUID?,
+        tenantName: String? = nil
     ) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("type", .string(type)), .init("id", .uuid(id)), .init("name", .string(name)),
         ]
         if let tenant { members.append(.init("tenant_id", .uuid(tenant))) }
         if let email { members.append(.init("email", .string(email))) }
+        if let tenantName { members.append(.init("tenant_name", .string(tenantName))) }
         return .object(members)
     }
 
