@@ -549,7 +549,6 @@ export default {
 	"Support": "Support",
 	"Auditor": "Prüfer",
 	"Whole platform": "Ganze Plattform",
-	"One tenant": "Ein Mandant",
 	"The keepers of this gatehouse. There is always at least one owner.":
 		"Die Hüter dieses Torhauses. Mindestens einen Inhaber gibt es immer.",
 	"Search by email or name": "Nach E-Mail oder Namen suchen",

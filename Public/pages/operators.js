@@ -1,6 +1,6 @@
 import {
 	append, confirm, currentOperator, dataTable, formDialog, h, list, lookalikeNote, noValue, ownTenant, personCell,
-	query, revealSecret, runAct, statusTag, t, tenantOf, timeColumn, userText,
+	query, revealSecret, runAct, statusTag, t, timeColumn, userText,
 } from "../lib/ui.js"
 
 const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], [
@@ -20,13 +20,9 @@ export const matrix = () => dataTable("Rights of the roles", [
 ],
 	MATRIX.map(([text, cells]) => [text, ...[...cells].map(one => MARK[one] ?? noValue())]))
 
-/** Where a role or a provider counts: the whole platform, or one tenant, whose name comes when it is known. */
-export const reach = ({ scope: { tenant_id: id } = {} }) => {
-	if (!id) return "Whole platform"
-	const link = h("a", { href: `/console/t/${id}/users` }, "One tenant")
-	tenantOf(id).then(one => link.replaceChildren(userText(one.name)), () => {})
-	return link
-}
+/** Where a role or a provider counts: the whole platform, or one tenant. */
+export const reach = ({ scope: { tenant_id: id, tenant_name: name } = {} }) =>
+	id ? h("a", { href: `/console/t/${id}/users` }, userText(name)) : "Whole platform"
 
 export default async page => {
 	await list(page, {

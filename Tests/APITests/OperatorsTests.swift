@@ -56,6 +56,7 @@ import Text
             .post, "/v1/operators", json: Self.body, as: .tenantAdmin(acme))
         #expect(made.status == 201)
         #expect(made.json["scope"]?["tenant_id"]?.string == acme.id.description)
+        #expect(made.json["scope"]?["tenant_name"]?.string == acme.name)
         let path = "/v1/operators/\(made.json["id"]?.string ?? "")"
         for method in [HTTP.Method.get, .delete] {
             #expect(try await service.send(method, path, as: .tenantAdmin(other)).status == 404)

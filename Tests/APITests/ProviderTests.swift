@@ -56,6 +56,7 @@ import Text
             #expect(own.status == again, "\(own.text)")
             if again == 201 {
                 #expect(own.json["tenant_id"]?.string == tenant.id.description)
+                #expect(own.json["tenant_name"]?.string == tenant.name)
             }
         }
     }

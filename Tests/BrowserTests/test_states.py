@@ -15,6 +15,10 @@ FAULT = {"title": "Unavailable", "detail": "The service cannot answer now; try a
 
 def test_a_list_asks_once_and_its_tenant_once(console):
     page = console.page
+    for name in ("Asked", "Named", "Shown"):
+        one = console.tenant(name)
+        console.api("POST", "/operators", {"email": f"{one['slug']}@gatehouse.test", "role": "support", "scope": {"tenant_id": one["id"]}})
+        console.api("POST", "/providers", {"kind": "google", "name": name, "client_id": "web", "tenant": one["slug"]})
     for path, part in LISTS.items():
         console.requests.clear()
         console.go(path)

@@ -10,7 +10,10 @@ extension OperatorRow: JSONView {
             $0.member("email", email)
             $0.member("name", name)
             $0.member("role", role)
-            $0.object("scope") { $0.member("tenant_id", tenant) }
+            $0.object("scope") {
+                $0.member("tenant_id", tenant)
+                $0.member("tenant_name", tenantName)
+            }
             $0.member("status", status)
             $0.member("confirmed", isConfirmed)
             $0.object("factors") {
@@ -36,7 +39,13 @@ extension OperatorRow: JSONView {
             FieldShape("role", .enumeration(of: Operator.Role.self)),
             FieldShape(
                 "scope",
-                .object(ObjectShape("OperatorScope", [.nullable("tenant_id", .uuid)])),
+                .object(
+                    ObjectShape(
+                        "OperatorScope",
+                        [
+                            .nullable("tenant_id", .uuid),
+                            .readOnly("tenant_name", .string(), nullable: true),
+                        ])),
                 "One tenant, or null for the platform."),
             .readOnly("status", .enumeration(of: Operator.Status.self)),
             .readOnly(

@@ -7,6 +7,8 @@ import Text
 package struct ProviderRow: ListedRow {
     package var id: UUID
     package var tenantID: UUID?
+    /// Its name, so that a list of providers needs no request for each; nil: the platform.
+    package var tenantName: String?
     package var kind: String
     package var name: String
     package var issuer: String
@@ -25,7 +27,8 @@ package struct ProviderRow: ListedRow {
     static let columns: SQL =
         """
         id, tenant_id, kind, name, issuer, document::text, version, created_at, updated_at,
-        confirmed, secret IS NOT NULL
+        confirmed, secret IS NOT NULL,
+        (SELECT t.name FROM tenants t WHERE t.id = providers.tenant_id)
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -35,7 +38,8 @@ package struct ProviderRow: ListedRow {
         name = try row.get(3)
         issuer = try row.get(4)
         document = try row.json(5)
-        (version, createdAt, updatedAt, isConfirmed, hasSecret) = try row.columns(from: 6)
+        (version, createdAt, updatedAt, isConfirmed, hasSecret, tenantName) =
+            try row.columns(from: 6)
     }
 
     /// The provider as the rules read it; nil for a kind that they do not know.
