@@ -47,6 +47,7 @@ let package = Package(
         system("CPsl", pkgConfig: "libpsl", apt: "libpsl-dev"),
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         system("CResolv", pkgConfig: nil, apt: "libc6-dev"),
+        system("CBrotli", pkgConfig: "libbrotlienc", apt: "libbrotli-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
 
         room("Platform", "Observability", ["Text"]),
@@ -95,7 +96,7 @@ let package = Package(
                 "Text",
                 "Cryptography",
             ]),
-        room("Product", "Console", ["HTTP", "CZlib"]),
+        room("Product", "Console", ["HTTP", "CBrotli", "CZlib"]),
 
         room("Service", "Application", platform + product),
         .executableTarget(

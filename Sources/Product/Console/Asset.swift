@@ -1,28 +1,37 @@
 import HTTP
 
-/// One file in memory, compressed once if that makes it smaller.
+/// One file in memory, compressed once by each coding that makes it smaller.
 struct Asset: Sendable {
     let type: String
     let bytes: [UInt8]
-    let compressed: [UInt8]?
-    private let etag: String
-    private let compressedETag: String
+    private let compressed: [ContentCoding: [UInt8]]
+    private let digest: String
 
     init(_ bytes: [UInt8], type: String) {
         self.type = type
         self.bytes = bytes
-        compressed = Gzip.compress(bytes).flatMap { $0.count < bytes.count ? $0 : nil }
-        var digest = ContentHash()
-        digest.add(bytes)
-        // A strong ETag names one sequence of bytes (RFC 9110 §8.8.3), so each coding has its own.
-        etag = "\"\(digest.hexadecimal)\""
-        compressedETag = "\"\(digest.hexadecimal)-gz\""
+        var compressed: [ContentCoding: [UInt8]] = [:]
+        for coding in ContentCoding.allCases {
+            if let short = coding.compress(bytes), short.count < bytes.count {
+                compressed[coding] = short
+            }
+        }
+        self.compressed = compressed
+        var hash = ContentHash()
+        hash.add(bytes)
+        digest = hash.hexadecimal
+    }
+
+    /// A strong ETag names one sequence of bytes (RFC 9110 §8.8.3), so each coding has its own.
+    private func etag(_ coding: ContentCoding?) -> String {
+        "\"" + digest + (coding.map { "-" + $0.rawValue } ?? "") + "\""
     }
 
     func response(for request: Request, cacheControl: String) -> Response {
-        let zipped = AcceptEncoding.acceptsGzip(request.all("accept-encoding"))
-        let body = zipped ? compressed : nil
-        let tag = body == nil ? etag : compressedETag
+        let coding = AcceptEncoding.best(
+            of: ContentCoding.allCases.filter { compressed[$0] != nil },
+            request.all("accept-encoding"))
+        let tag = etag(coding)
         var response = Response(200)
         response.fields = [
             Field("etag", tag),
@@ -39,8 +48,8 @@ struct Asset: Sendable {
             return SecurityHeaders.added(to: response)
         }
         response.set("content-type", type)
-        if body != nil { response.set("content-encoding", "gzip") }
-        response.body = .bytes(body ?? bytes)
+        if let coding { response.set("content-encoding", coding.rawValue) }
+        response.body = .bytes(coding.flatMap { compressed[$0] } ?? bytes)
         return SecurityHeaders.added(to: response)
     }
 

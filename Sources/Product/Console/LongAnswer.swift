@@ -14,7 +14,7 @@ extension Response {
         guard case .bytes(let bytes) = body, bytes.count >= Self.isLong, request.method == .get,
             request.first("sec-fetch-site")?.utf8.elementsEqual("same-origin".utf8) ?? false,
             first("content-encoding") == nil, first("etag") == nil,
-            AcceptEncoding.acceptsGzip(request.all("accept-encoding")),
+            AcceptEncoding.weight(of: .gzip, request.all("accept-encoding")) > 0,
             let compressed = Gzip.compress(bytes, level: .quick)
         else { return self }
         var answer = self
