@@ -2119,4 +2119,34 @@ export default {
 	"Any state": "Jeder Zustand",
 	"Any end": "Jedes Ende",
 	"Any proof": "Jeder Nachweis",
+	"Prove it at your provider": "Bei Ihrem Anbieter nachweisen",
+	"You may close this window: the console goes on where you were.":
+		"Sie können dieses Fenster schließen: Die Konsole macht dort weiter, wo Sie waren.",
+	"No operator of this console has that account, nor its address.":
+		"Kein Betreiber dieser Konsole hat dieses Konto oder seine Adresse.",
+	"That is not the account of the session that asked, or the session is over.":
+		"Das ist nicht das Konto der Sitzung, die gefragt hat, oder die Sitzung ist vorbei.",
+	"The provider did not ask you anew, so that nothing is proved. Use another way.":
+		"Der Anbieter hat Sie nicht neu gefragt; damit ist nichts nachgewiesen. Nehmen Sie einen anderen Weg.",
+	"The provider cannot be asked. Try again in a moment.":
+		"Der Anbieter ist nicht zu erreichen. Versuchen Sie es gleich noch einmal.",
+	"The sign-in at the provider did not end well. Begin again.":
+		"Die Anmeldung beim Anbieter ist nicht gelungen. Beginnen Sie von vorn.",
+	"Sign in at {}": "Bei {} anmelden",
+	"Sign-in at a provider": "Anmeldung bei einem Anbieter",
+	"Register a provider of the platform first, with a client id.":
+		"Tragen Sie zuerst einen Anbieter der Plattform mit einer Client-ID ein.",
+	"Operators' sign-in at a provider": "Anmeldung der Betreiber bei einem Anbieter",
+	"Who has an address of the domains may sign in there as well. The first sign-in binds the account there to the operator: from then on only that account signs in. Passwords end only in a session that came through the provider; passkeys go on.":
+		"Wer eine Adresse der Domains hat, kann sich auch dort anmelden. Die erste Anmeldung bindet das Konto dort an den Betreiber: Von da an meldet sich nur noch dieses Konto an. Passwörter enden nur in einer Sitzung, die über den Anbieter kam; Passkeys gelten weiter.",
+	"One a line; the provider must be authoritative for each.":
+		"Eine je Zeile; der Anbieter muss für jede maßgeblich sein.",
+	"End the passwords of these domains": "Die Passwörter dieser Domains beenden",
+	"Operators sign in there from now on": "Von jetzt an melden sich Betreiber dort an",
+	"End it": "Beenden",
+	"End operators' sign-in at the provider?": "Die Anmeldung der Betreiber beim Anbieter beenden?",
+	"It has ended": "Sie ist beendet",
+	"Their passwords and passkeys sign in as before. Sessions go on.":
+		"Ihre Passwörter und Passkeys gelten wie zuvor. Sitzungen laufen weiter.",
+	"provider mfa": "Anbieter, mit zweitem Faktor",
 }

@@ -36,3 +36,6 @@ export const codeField = (name, label) => [name, label, {
 
 /** The link to the app that a page leads to in the end; nothing goes there by itself. */
 export const wayOn = to => to && h("p", h("a.btn.primary", { href: to }, "Go to the app"))
+
+/** Where a window at the provider says to the page that asked that its operator was proved to be there. */
+export const PROVED = "gatehouse-proved"

@@ -1,7 +1,7 @@
 // The proof, within a session, that its operator is there.
-import { api, button, h, leaveFor, note, queryString, replaceContent } from "./core.js"
+import { api, button, h, icon, leaveFor, note, queryString, replaceContent } from "./core.js"
 import { dialog } from "./dialogs.js"
-import { codeField } from "./door.js"
+import { codeField, PROVED } from "./door.js"
 import { form } from "./form.js"
 import { askPasskey, passkeyRefusal, passkeysFault, stepUpOptions } from "./passkeys.js"
 
@@ -19,11 +19,12 @@ export function stepUp({ detail, methods = [] }) {
 	const kids = field && form([field()], {
 		submit: "Continue", done, cancel: () => node.close(), send: body => api("/session/step-up", { body }),
 	})
-	const isAsked = field || passkey
+	const provider = methods.includes("provider") && byProvider(done, !field && !passkey)
+	const isAsked = field || passkey || provider
 	const node = dialog(isAsked ? "Is it still you?" : "Sign in once more", h("p.lead", detail),
-		isAsked && note("info", "lock", "What you were about to do goes on right after."), passkey, kids,
+		isAsked && note("info", "lock", "What you were about to do goes on right after."), passkey, kids, provider,
 		!isAsked && h("div.acts", button("Sign in again", signInAgain, { look: ".primary" })))
-	node.addEventListener("close", () => resolve(false))
+	node.addEventListener("close", () => (resolve(false), provider?.forget?.()))
 	node.querySelector("input, button")?.focus()
 	return promise
 }
@@ -53,4 +54,16 @@ async function signInAgain() {
 	await api("/session", { method: "DELETE" })
 	sessionStorage.clear()
 	leaveFor(`/console/sign-in${queryString({ next: location.pathname })}`)
+}
+
+/** A link to the provider, which asks its user anew; `isOnly`: there is no other way. */
+function byProvider(done, isOnly) {
+	const heard = new BroadcastChannel(PROVED)
+	heard.onmessage = done
+	const link = h(`a.btn${isOnly ? ".primary" : ""}`, {
+		href: "/v1/session/step-up/provider", target: "_blank", rel: "opener",
+	}, icon("door"), h("span", "Prove it at your provider"))
+	const part = h("div.acts.stack-gap", link)
+	part.forget = () => heard.close()
+	return part
 }

@@ -50,6 +50,7 @@ function factors({ factors: own }, draw) {
 			own.totp && act("Remove", () => removeApp(own, draw), "the authenticator app"))],
 		["Recovery codes", h("div.acts", hasFactor ? t`${own.recovery_codes_left} left` : "Not without a second factor",
 			hasFactor && act("Make new ones", () => askForCodes(own, draw), "recovery codes"))],
+		own.provider && ["Provider", has(true)],
 	]))
 }
 

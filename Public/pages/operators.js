@@ -1,7 +1,9 @@
 import {
-	append, confirm, currentOperator, dataTable, formDialog, h, list, lookalikeNote, noValue, ownTenant, personCell,
+	append, button, confirm, currentOperator, dataTable, formDialog, h, isAllowed, list, lookalikeNote, noValue, ownTenant, personCell,
 	query, revealSecret, runAct, statusTag, t, timeColumn, userText,
 } from "../lib/ui.js"
+export * from "./operators/provider.js"
+import { askProvider } from "./operators/provider.js"
 
 const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], [
 	"developer", "Developer: keys and origins",
@@ -43,6 +45,8 @@ export default async page => {
 			{ text: "Remove", run: () => remove(one, reload) },
 		]),
 	})
+	if (isAllowed("writeOperators") && !ownTenant()) append(page.body, h("div.acts.gap",
+		button("Sign-in at a provider", askProvider)))
 	append(page.body, h("details.gap", h("summary", "What each role may do"), matrix()))
 }
 

@@ -1,8 +1,12 @@
 // The pages outside the gate: sign-in, set-up, a new password; those of an invite and a join link are in joining.js.
 import { api, button, h, hideFragment, note, query, queryString, t } from "../lib/core.js"
-import { codeField, door, NAME, newPassword, wayOn } from "../lib/door.js"
+import { codeField, door, NAME, newPassword, PROVED, wayOn } from "../lib/door.js"
 import { form } from "../lib/form.js"
-import { passkeySignIn } from "./sign-in-passkey.js"
+import { signInWays } from "../lib/passkeys.js"
+export * from "./outside/passkey.js"
+export * from "./outside/provider.js"
+import { passkeySignIn } from "./outside/passkey.js"
+import { faultOf, keptPlace, providerSignIn } from "./outside/provider.js"
 
 const EMAIL = ["email*", "Email", { type: "email", autocomplete: "username" }]
 // Where a passkey signs in as well, the browser lists them below the field.
@@ -14,11 +18,17 @@ const toSignIn = text => link(withTenant("/console/sign-in"), text)
 const tenantField = hint =>
 	["tenant", "Tenant", { value: query().tenant, hint, autocomplete: "off", attrs: { maxLength: 63 } }]
 
-function signIn(page, token) {
+function signIn(page, token, { arrived, fault }) {
 	const goOn = () => {
-		const { next } = query()
+		const { next = keptPlace() } = query()
 		// To a path of this console, and nowhere else.
 		location.replace(/^\/console\//.test(next) ? next : "/console/")
+	}
+	if (arrived === "signed-in") return goOn()
+	if (arrived === "stepped-up") {
+		new BroadcastChannel(PROVED).postMessage(true)
+		close()
+		return door(page, "Proved", "You may close this window: the console goes on where you were.")
 	}
 	const send = async values => {
 		await api("/session", { body: token ? { token } : values })
@@ -49,9 +59,10 @@ function signIn(page, token) {
 		if (status === 401 || status === 429) field.hidden = false
 		return false
 	}
+	const ways = signInWays().catch(() => null)
 	door(page, "Sign in", "Welcome back. The gate knows its keepers.",
-		query().next && note("info", "lock", "Sign in to go on to where you were."),
-		built, passkeySignIn(page, goOn), reset,
+		fault && note("danger", "alert", faultOf(fault)), query().next && note("info", "lock", "Sign in to go on to where you were."),
+		built, passkeySignIn(page, goOn, ways), providerSignIn(ways), reset,
 		h(
 			"p.small.muted",
 			"No password yet? Open the one-time link that was sent to you, or that the server printed when it started.",
@@ -63,7 +74,7 @@ function signIn(page, token) {
 function secondStep(page, first, methods, then, isRecovery = !methods.includes("totp")) {
 	const other = (text, toRecovery) => h("p.small", button(text,
 		() => secondStep(page, first, methods, then, toRecovery), { look: ".ghost.tiny" }))
-	const passkey = methods.includes("passkey") && passkeySignIn(page, then.goOn, false)
+	const passkey = methods.includes("passkey") && passkeySignIn(page, then.goOn)
 	const again = link("/console/sign-in", "Start over")
 	if (!methods.some(one => one === "totp" || one === "recovery_code")) {
 		return door(
@@ -171,7 +182,9 @@ const PAGES = {
 }
 export default page => {
 	// A link's secret stands behind its `#`, where no server sees it, and leaves the address and the history.
-	const token = new URLSearchParams(location.hash.slice(1)).get("token")
+	const hash = new URLSearchParams(location.hash.slice(1))
+	const token = hash.get("token")
+	const arrived = ["signed-in", "stepped-up"].find(one => hash.has(one))
 	if (!/^\/(invite|join)$/.test(location.pathname)) hideFragment()
-	return (PAGES[location.pathname] ?? signIn)(page, token)
+	return (PAGES[location.pathname] ?? signIn)(page, token, { arrived, fault: hash.get("fault") })
 }

@@ -118,6 +118,25 @@ import Text
         #expect(try await fixture.signIn(&passkey, device: device).status == 429)
     }
 
+    @Test func `an own new password leaves known the browser alone in which it was set`()
+        async throws
+    {
+        let fixture = try await OperatorFixture.make()
+        let session = try await fixture.signedIn()
+        _ = try await fixture.signIn(from: "198.51.100.66")
+        func isKnown(_ name: String) async throws -> Bool {
+            let token = Base64URL.encode(SHA256.hash(Array(name.utf8)))
+            return try await fixture.service.storage.isKnownDevice(
+                TokenSecret.hash(token) ?? [], of: fixture.id)
+        }
+        #expect(try await isKnown("198.51.100.66"))
+        let set = try await fixture.send(
+            .put, "/v1/me/password", #"{"password":"a quite different password"}"#, as: session)
+        #expect(set.status == 204, "\(set.text)")
+        #expect(try await isKnown("192.0.2.1"))
+        #expect(try await !isKnown("198.51.100.66"))
+    }
+
     @Test func `twenty browsers are known, for 90 days, and by the one operator`() async throws {
         let fixture = try await OperatorFixture.make()
         let storage = fixture.service.storage

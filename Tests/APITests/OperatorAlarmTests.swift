@@ -180,6 +180,55 @@ import Text
         #expect(half.json["code"]?.string == "second_factor_required", "\(half.text)")
     }
 
+    @Test func `the mail about an app that a thief added ends what that app proves`() async throws {
+        let fixture = try await Fixture.make()
+        let base = fixture.base
+        let app = try await base.withApp()
+        let token = try Fixture.token(try #require(try await fixture.mails().last))
+        #expect(try await fixture.notMe(token).status == 200)
+        let reset = try await fixture.resetToken()
+        let new = "a quite different password"
+        _ = try await base.service.send(
+            .post, "/v1/password-resets/confirm",
+            json: #"{"token":"\#(reset)","password":"\#(new)"}"#)
+        base.clock.advance(seconds: 60)
+        let code = #","totp":"\#(base.code(app))""#
+        #expect(try await base.signIn(new, code).status == 401)
+        // Nor does who reads the mail get around a second factor: only the server's administrator helps.
+        let half = try await base.signIn(new)
+        #expect(half.json["code"]?.string == "second_factor_required", "\(half.text)")
+        #expect(half.json["methods"] == .array([]))
+        #expect(half.json["detail"]?.string?.contains("gatehouse operator reset") == true)
+        let way = TokenSecret.make()
+        _ = try await base.service.storage.offerOperatorReset(
+            to: OperatorFixture.email, tokenHash: TokenSecret.hash(way) ?? [], by: .system)
+        _ = try await base.service.send(
+            .post, "/v1/password-resets/confirm",
+            json: #"{"token":"\#(way)","password":"\#(new)"}"#)
+        #expect(try await base.signIn(new).status == 201)
+    }
+
+    @Test func `an app that came after the mail is another one, and codes end with theirs`()
+        async throws
+    {
+        let fixture = try await Fixture.make()
+        let base = fixture.base
+        let old = try await base.withApp()
+        let first = try Fixture.token(try #require(try await fixture.mails().last))
+        base.clock.advance(seconds: 60)
+        let session = try await base.signedIn(#","totp":"\#(base.code(old))""#)
+        let app = try await base.offer(as: session)
+        #expect(try await base.confirm(app, as: session).status == 204)
+        let made = try await base.send(.post, "/v1/me/recovery-codes", "{}", as: session)
+        #expect(made.status == 201, "\(made.text)")
+        let codes = try Fixture.token(try #require(try await fixture.mails().last))
+        #expect(try await fixture.notMe(first).status == 200)
+        let factors = try #require(try await base.service.storage.operatorRow(base.id)).factors
+        #expect(factors.totp && factors.recoveryCodesLeft == 10)
+        // One use of such a link ends the others, as all of them end the same sessions.
+        #expect(try await fixture.notMe(codes).status == 404)
+    }
+
     @Test func `of several links at once one acts, and none waits for another`() async throws {
         let fixture = try await Fixture.make()
         _ = try await fixture.base.signedIn()

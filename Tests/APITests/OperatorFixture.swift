@@ -70,23 +70,6 @@ struct OperatorFixture {
             fields: [Self.device(address)], from: address)
     }
 
-    /// The app of a seed as it is shown.
-    static func totp(_ seed: String) -> TOTP? {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
-        var bytes: [UInt8] = []
-        var (held, bits) = (0, 0)
-        for letter in seed.utf8 {
-            guard let value = alphabet.firstIndex(of: letter) else { return nil }
-            held = (held << 5 | value) & 0xFFFF
-            bits += 5
-            if bits >= 8 {
-                bits -= 8
-                bytes.append(UInt8(held >> bits & 0xFF))
-            }
-        }
-        return TOTP(seed: bytes)
-    }
-
     /// The app's code of now, or of another step.
     func code(_ app: TOTP, steps: Int64 = 0) -> String {
         app.code(of: TOTP.step(at: clock.now.microseconds / 1_000_000) + steps)
@@ -95,7 +78,7 @@ struct OperatorFixture {
     func offer(as token: String) async throws -> TOTP {
         let answer = try await send(.post, "/v1/me/totp", "{}", as: token)
         #expect(answer.status == 201, "\(answer.text)")
-        return try #require(Self.totp(answer.json["seed"]?.string ?? ""))
+        return try #require(TOTP(shown: answer.json["seed"]?.string ?? ""))
     }
 
     func confirm(_ app: TOTP, as token: String) async throws -> TestAnswer {

@@ -31,6 +31,8 @@ import Text
         case "addPasskey":
             #"{"name":"k","passkey":{"id":"AQ","type":"public-key","response":{"clientDataJSON":"e30","attestationObject":"oA"}}}"#
         case "updateDomain": #"{"mode":"ask"}"#
+        case "putOperatorSignIn":
+            #"{"provider":"\#(UUID.random())","domains":["a.example"]}"#
         case "createProvider": #"{"kind":"google","name":"H","client_id":"other"}"#
         case "updateProvider": #"{"name":"Other"}"#
         case "verifyDomain": #"{"method":"operator"}"#

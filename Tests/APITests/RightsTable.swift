@@ -52,6 +52,9 @@ struct RouteRight: Sendable {
         .init("POST /v1/session", .open), .init("GET /v1/session", .operators),
         .init("DELETE /v1/session", .signedIn), .init("GET /v1/me", .signedIn),
         .init("POST /v1/session/step-up", .operators),
+        .init("GET /v1/session/provider", .open),
+        .init("GET /v1/session/provider/callback", .open),
+        .init("GET /v1/session/step-up/provider", .operators),
         .init("PATCH /v1/me", .operators), .init("PUT /v1/me/password", .operators),
         .init("POST /v1/me/totp", .operators), .init("POST /v1/me/totp/confirm", .operators),
         .init("DELETE /v1/me/totp", .operators),
@@ -253,5 +256,8 @@ struct RouteRight: Sendable {
         .init("PATCH /v1/operators/{id}", "y-------", "operators:write", .home),
         .init("DELETE /v1/operators/{id}", "y-------", "operators:write", .home),
         .init("POST /v1/operators/{id}/link", "y-------", "operators:write", .home),
+        .init("GET /v1/operator-sign-in", "y-------", "operators:read", .platform),
+        .init("PUT /v1/operator-sign-in", "y-------", "operators:write", .platform),
+        .init("DELETE /v1/operator-sign-in", "y-------", "operators:write", .platform),
     ]
 }

@@ -72,6 +72,10 @@ import Text
         case .allowed:
             // The body is no JSON; elsewhere its media type is looked at before.
             if takesAnything(endpoint) { return status == 400 }
+            // A redirect leads on, or says why there is no such way.
+            if endpoint.answers.contains(where: { $0.status == 303 }) {
+                return [303, 409].contains(status)
+            }
             return endpoint.method == .get ? status == 200 : status == 415
         }
     }

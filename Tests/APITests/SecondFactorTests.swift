@@ -29,7 +29,7 @@ import Text
         let wrong = try await fixture.send(
             .post, "/v1/me/totp/confirm", #"{"code":"000000"}"#, as: session)
         #expect(wrong.status == 422, "\(wrong.text)")
-        let app = try #require(OperatorFixture.totp(seed))
+        let app = try #require(TOTP(shown: seed))
         let done = try await fixture.confirm(app, as: session)
         #expect(done.status == 204, "\(done.text)")
         let me = try await fixture.send(.get, "/v1/session", as: session)

@@ -126,7 +126,7 @@ import Text
         let (_, id) = try await fixture.registered(session)
         let storage = fixture.service.storage
         let offered = try await fixture.send(.post, "/v1/me/totp", "{}", as: session)
-        let app = try #require(OperatorFixture.totp(offered.json["seed"]?.string ?? ""))
+        let app = try #require(TOTP(shown: offered.json["seed"]?.string ?? ""))
         let code = app.code(of: TOTP.step(at: fixture.clock.now.microseconds / 1_000_000))
         let confirmed = try await fixture.send(
             .post, "/v1/me/totp/confirm", #"{"code":"\#(code)"}"#, as: session)

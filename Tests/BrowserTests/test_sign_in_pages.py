@@ -18,14 +18,15 @@ PROVIDER = pathlib.Path(__file__).parents[2] / "deploy/provider"
 class Provider:
     """Canaille behind a page that signs alice in at once, as a provider does that knows the browser."""
 
-    def __init__(self, callback):
+    def __init__(self, *callbacks):
         self.home = tempfile.mkdtemp(prefix="gatehouse-provider.")
-        self.issuer = self.run("start", self.home, callback).splitlines()[-1]
+        self.issuer = self.run("start", self.home, *callbacks).splitlines()[-1]
         provider = self
 
         class Authorize(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                query = urllib.parse.urlsplit(self.path).query
+                # The same by OpenID Connect Core; Canaille 0.3.6 asks for ever at max_age=0.
+                query = urllib.parse.urlsplit(self.path).query.replace("max_age=0", "prompt=login")
                 back = provider.run("authorize", provider.home, f"{provider.issuer}/oauth/authorize?{query}", "alice")
                 self.send_response(302)
                 self.send_header("location", back.strip())
@@ -56,7 +57,7 @@ def scene(console, names):
         operator.sign_in_by_link(server.token)
         providers = []
         for name in names:
-            provider = Provider(f"{server.base}/sign-in/callback")
+            provider = Provider(f"{server.base}/sign-in/callback", f"{server.base}/v1/session/provider/callback")
             stack.callback(provider.stop)
             providers.append(provider)
             operator.api("POST", "/providers", {

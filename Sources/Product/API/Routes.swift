@@ -11,6 +11,7 @@ package enum Routes {
         + CORSOriginEndpoints.all
         + AuditEndpoints.all
         + OperatorEndpoints.all
+        + OperatorSignInEndpoints.all
         + SetupEndpoint.all
         + PasswordResetEndpoints.all
         + OverviewEndpoints.all

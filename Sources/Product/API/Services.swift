@@ -32,6 +32,36 @@ package struct Services: Sendable {
     /// Throws 500 unless the composition root sets it.
     package var joining: Joining = { _, _, _, _ in throw Problem.internalError }
 
+    /// Operators' sign-ins at a provider.
+    package struct OperatorLogin: Sendable {
+        /// The path to which the provider leads back.
+        package static let callback = "/v1/session/provider/callback"
+
+        /// Takes the provider, and the console's session that is to be stepped up, nil for a sign-in:
+        /// the redirect URL, and the cookie that binds the return. Throws `Problem`.
+        package var begin:
+            @Sendable (Call, _ provider: UUID, _ session: UUID?) async throws -> (
+                url: String, cookie: Field
+            )
+        /// What the provider asserts at the return. Throws `Problem`.
+        package var end: @Sendable (Call) async throws -> OperatorAssertion
+
+        package init(
+            begin:
+                @escaping @Sendable (Call, UUID, UUID?) async throws -> (
+                    url: String, cookie: Field
+                ),
+            end: @escaping @Sendable (Call) async throws -> OperatorAssertion
+        ) {
+            self.begin = begin
+            self.end = end
+        }
+    }
+    /// Throws 500 unless the composition root sets it.
+    package var operatorLogin = OperatorLogin(
+        begin: { _, _, _ in throw Problem.internalError }, end: { _ in throw Problem.internalError }
+    )
+
     /// Finds an app's token if it is active; nil for every other text. A token of a tenant that the
     /// caller may not ask about is not looked up, so that the time reveals nothing.
     package typealias ReadingTokens =

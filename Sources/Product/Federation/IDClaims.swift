@@ -13,6 +13,24 @@ package struct IDClaims: Sendable {
     /// Google's `hd`.
     package var hostedDomain: String? { all["hd"]?.string }
 
+    /// When the person last proved to the provider who they are, in seconds since 1970 (OpenID Connect
+    /// Core section 2); nil: it does not say.
+    package var authenticatedAt: Int64? { IDTokenCheck.seconds(all["auth_time"]) }
+
+    /// Whether the provider asked for two factors: by `amr` (RFC 8176), or by an `acr` that means
+    /// so (OpenID Connect Extended Authentication Profile, PAPE).
+    package var isMultiFactor: Bool {
+        let methods = Set((all["amr"]?.array ?? []).compactMap(\.string))
+        let isKnown = !methods.isDisjoint(with: ["pwd", "pin"])
+        return methods.contains("mfa")
+            || isKnown && !methods.isDisjoint(with: ["otp", "hwk", "swk", "sc"])
+            || all["acr"]?.string.map(Self.multiFactorClasses.contains) ?? false
+    }
+
+    private static let multiFactorClasses: Set<String> = [
+        "phr", "phrh", "http://schemas.openid.net/pape/policies/2007/06/multi-factor",
+    ]
+
     /// Absent is not the same as an explicit false.
     package var emailVerified: Bool? {
         switch all["email_verified"] {

@@ -118,6 +118,7 @@ package struct Composition: Sendable {
         services.pause = { await EventLoop.pause($0) }
         services.clients = Contracts.descriptions
         services.joining = HostedSignIn.joining(core)
+        services.operatorLogin = OperatorLogin.service(core)
         services.signDocument = { [tokens = core.tokens] in try await tokens.sign($0, type: $1) }
         services.activeToken = { try await core.activeToken($0, mayAsk: $1) }
         return services

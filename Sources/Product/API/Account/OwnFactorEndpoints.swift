@@ -22,7 +22,9 @@ enum OwnFactorEndpoints {
             about: [person.email, person.name].compactMap { $0 }
         ).hashed(call)
         try await change(person, call, "a new password was set") {
-            try await $0.setOwnPassword(hash, of: person, keeping: call.principal.session)
+            try await $0.setOwnPassword(
+                hash, of: person, keeping: call.principal.session,
+                in: TokenCookie.device.hash(in: call.request))
         }
         return .noContent
     }
@@ -81,7 +83,7 @@ enum OwnFactorEndpoints {
         let person = try await call.operator
         let code = try call.input.string("code").utf8.filter { $0 != 0x20 }
         let database = try call.services.database
-        try await change(person, call, "an authenticator app was added") { change in
+        try await change(person, call, "an authenticator app was added", .totp) { change in
             guard
                 try await change.confirmTotp(
                     String(decoding: code, as: UTF8.self), of: person, in: database)
@@ -124,7 +126,7 @@ enum OwnFactorEndpoints {
         ], problems: [.conflict], secret: true
     ) { call in
         let person = try await call.operator
-        let codes = try await change(person, call, "new recovery codes were made") {
+        let codes = try await change(person, call, "new recovery codes were made", .recoveryCodes) {
             try await $0.makeRecoveryCodes(for: person)
         }
         return noStore(
@@ -134,7 +136,7 @@ enum OwnFactorEndpoints {
     /// One transaction with the mail about it.
     @discardableResult
     private static func change<Result: Sendable>(
-        _ person: OperatorRow, _ call: Call, _ what: String,
+        _ person: OperatorRow, _ call: Call, _ what: String, _ added: AddedFactor? = nil,
         _ body: @Sendable (Change) async throws -> Result
     ) async throws -> Result {
         let database = try call.services.database
@@ -142,7 +144,7 @@ enum OwnFactorEndpoints {
             change in
             let result = try await body(change)
             try await change.tellOfChange(
-                what, to: person, publicURL: call.services.publicURL, in: database)
+                what, added: added, to: person, publicURL: call.services.publicURL, in: database)
             return result
         }
     }

@@ -21,6 +21,7 @@ extension OperatorRow: JSONView {
                 $0.member("passkeys_unusable", factors.unusablePasskeys)
                 $0.member("totp", factors.totp)
                 $0.member("recovery_codes_left", factors.recoveryCodesLeft)
+                $0.member("provider", factors.providerKind != nil)
             }
             $0.member("second_factor_due", secondFactorDue)
             $0.member("created_at", createdAt)
@@ -63,12 +64,15 @@ extension OperatorRow: JSONView {
                                 "How many browsers offer at this server's name."),
                             .readOnly(
                                 "passkeys_unusable", .integer(0...Int(Int32.max)),
-                                "Those of another name of the server: no password alone signs in "
-                                    + "beside them."),
+                                "Those of another name of the server, and those that were disowned: no "
+                                    + "password alone signs in beside them."),
                             .readOnly("totp", .bool, "An authenticator app is set up."),
                             .readOnly(
                                 "recovery_codes_left", .integer(0...Int(Int32.max)),
                                 "Those that are not used."),
+                            .readOnly(
+                                "provider", .bool,
+                                "Signs in at the provider of `/v1/operator-sign-in`."),
                         ])), "What the operator signs in with besides a password."),
             .readOnly(
                 "second_factor_due", .timestamp, nullable: true,

@@ -77,7 +77,8 @@ enum PasskeyEndpoints {
         let row = try await changing(person, call) { change in
             let row = try await change.addPasskey(new, to: person)
             try await change.provePresence(in: call.principal.session, by: .passkey)
-            try await change.tellOfChange("the passkey \(row.name) was added", to: person, call)
+            try await change.tellOfChange(
+                "the passkey \(row.name) was added", added: .passkey(row.id), to: person, call)
             return row
         }
         let location = "\(path)/\(row.id)"
@@ -196,10 +197,10 @@ enum PasskeyEndpoints {
 
 extension Change {
     fileprivate func tellOfChange(
-        _ what: String, to person: OperatorRow, _ call: Call
+        _ what: String, added factor: AddedFactor? = nil, to person: OperatorRow, _ call: Call
     ) async throws {
         try await tellOfChange(
-            what, to: person, publicURL: call.services.publicURL,
+            what, added: factor, to: person, publicURL: call.services.publicURL,
             in: call.services.database)
     }
 }

@@ -14,7 +14,9 @@ extension PasskeyRow: JSONView {
                 "transports", .array(of: .string()), "How the browser reaches its authenticator."),
             .readOnly("backed_up", .bool, "The authenticator keeps a copy elsewhere."),
             .readOnly("relying_party", .string(), "The domain that it was made for."),
-            .readOnly("usable", .bool, "False if this server's passkeys are of another domain."),
+            .readOnly(
+                "usable", .bool,
+                "False if this server's passkeys are of another domain, or it was disowned."),
             .readOnly("created_at", .timestamp),
             .readOnly("last_used_at", .timestamp, nullable: true),
         ])

@@ -13,10 +13,10 @@ extension Call {
         guard let until = principal.stepUpUntil, now < until else { throw signInAgain(act) }
     }
 
-    /// What to do where every passkey was made for another name of the server.
+    /// What to do where no second factor can be used.
     static let unusableFactors =
-        "Your passkeys were made for another name of this server. Its administrator gives you a way "
-        + "back by `gatehouse operator reset`."
+        "Your passkeys were made for another name of this server, or what you had was disowned by its "
+        + "mail. The server's administrator gives you a way back by `gatehouse operator reset`."
 
     /// `act`: the subject of a sentence.
     func signInAgain(_ act: String) -> Problem {
@@ -31,11 +31,17 @@ extension Call {
     }
 
     func stepUpRequired(_ detail: String) -> Problem {
+        .stepUpRequired(detail, by: principal.stepUpMethods)
+    }
+}
+
+extension Problem {
+    package static func stepUpRequired(_ detail: String, by methods: [StepUpMethod]) -> Problem {
         Problem(
             .stepUpRequired, detail,
             members: [
                 .init("max_age", .int(Int(OperatorSession.recentSeconds))),
-                .init("methods", .strings(principal.stepUpMethods.map(\.rawValue))),
+                .init("methods", .strings(methods.map(\.rawValue))),
             ])
     }
 }

@@ -36,6 +36,8 @@ package enum RecentActs {
         "updateOperator": .always("A change of an operator"),
         "deleteOperator": .always("The removal of an operator"),
         "remakeOperatorLink": .always("A new link for an operator"),
+        "putOperatorSignIn": .always("A change of where operators sign in"),
+        "deleteOperatorSignIn": .always("A change of where operators sign in"),
         "setOwnPassword": .always("A new password"),
         "offerTotp": .always("A new authenticator app"),
         "confirmTotp": .always("A new authenticator app"),

@@ -75,6 +75,7 @@ enum ProviderEndpoints {
         problems: [.conflict], ifMatch: .honoured, exists: exists
     ) { call in
         let seen = try await call.ownProvider
+        try await OperatorsProvider.requireKeeper(of: seen, call)
         let database = try call.services.database
         let scope = database.scope(seen.tenantID ?? .platform)
         let row = try await scope.change(by: call.actor) { change in
@@ -96,9 +97,11 @@ enum ProviderEndpoints {
         summary: "Removes a provider; its identities stay, and nobody signs in by them any more. "
             + "With identities it has to be confirmed.",
         access: .right(.writeProviders), query: [ProviderRemoval.parameter],
-        answers: [.noContent], problems: [.confirmRequired], ifMatch: .honoured, exists: exists
+        answers: [.noContent], problems: [.confirmRequired, .conflict], ifMatch: .honoured,
+        exists: exists
     ) { call in
         let seen = try await call.ownProvider
+        try await OperatorsProvider.requireUnused(seen, call)
         let scope = try call.services.database.scope(seen.tenantID ?? .platform)
         let identities = try await call.services.database.identities(at: seen)
         try await scope.change(by: call.actor) { change in

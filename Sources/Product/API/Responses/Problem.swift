@@ -128,6 +128,8 @@ package struct Problem: Error, Sendable {
     /// The response. `requestID` nil omits the member, for responses that must be byte-equal on a
     /// retry.
     package func response(requestID: String?) -> Response {
+        // A redirect leads to a page that explains it.
+        if (300..<400).contains(status) { return Response(status, fields: fields) }
         var body: [JSONValue.Member] = [
             .init("type", .string("urn:gatehouse:problem:\(code.rawValue)")),
             .init("title", .string(code.title)),

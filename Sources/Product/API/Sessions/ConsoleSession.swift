@@ -44,15 +44,17 @@ struct ConsoleSession {
             answering: .created(session.json(at: call.now), at: "/v1/session", etag: nil))
     }
 
-    /// With another answer.
+    /// With another answer. `provider`, `isFresh`: of a sign-in there; see `startOperatorSession`.
     static func begin(
-        _ person: OperatorRow, by method: SignInMethod, _ call: Call, answering answer: Response
+        _ person: OperatorRow, by method: SignInMethod, at provider: UUID? = nil,
+        isFresh: Bool = true, _ call: Call, answering answer: Response
     ) async throws -> Response {
         let (token, hash) = try newToken()
         let device = TokenCookie.device.token(in: call.request) ?? TokenSecret.make()
         try await call.services.database.startOperatorSession(
             person, tokenHash: hash, userAgent: call.request.first("user-agent"), method: method,
-            by: person.actor(call), in: TokenSecret.hash(device),
+            at: provider, isFresh: isFresh, by: person.actor(call),
+            in: TokenSecret.hash(device),
             mailing: NewDeviceMail(words: call.place, publicURL: call.services.publicURL))
         var answer = withCookie(answer, token, call)
         answer.fields.append(TokenCookie.device.set(device, isTLS: call.request.isTLS))
@@ -64,14 +66,25 @@ struct ConsoleSession {
     static func stepUp(
         _ person: OperatorRow, by method: StepUpMethod, _ call: Call
     ) async throws -> Response {
-        let (token, hash) = try newToken()
-        guard let session = call.principal.session,
-            try await call.services.database.stepUp(
-                session, of: person, tokenHash: hash, method: method, by: call.actor) != nil
-        else { throw Problem.unauthorized("The session is over; sign in again.") }
         let until = call.now.adding(seconds: OperatorSession.recentSeconds)
-        return withCookie(
-            .ok(ConsoleSession(operator: person, until: until).json(at: call.now)), token, call)
+        guard let session = call.principal.session,
+            let answer = try await stepUp(
+                person, in: session, by: SignInMethod(method), call,
+                answering: .ok(ConsoleSession(operator: person, until: until).json(at: call.now)))
+        else { throw Problem.unauthorized("The session is over; sign in again.") }
+        return answer
+    }
+
+    /// The same for a session of the operator that need not be the calling one; nil if it has ended.
+    static func stepUp(
+        _ person: OperatorRow, in session: UUID, by method: SignInMethod, at provider: UUID? = nil,
+        _ call: Call, answering answer: Response
+    ) async throws -> Response? {
+        let (token, hash) = try newToken()
+        let stamped = try await call.services.database.stepUp(
+            session, of: person, tokenHash: hash, method: method, at: provider,
+            by: person.actor(call))
+        return stamped == nil ? nil : withCookie(answer, token, call)
     }
 
     private static func newToken() throws -> (token: String, hash: [UInt8]) {

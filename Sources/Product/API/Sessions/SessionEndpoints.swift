@@ -7,10 +7,11 @@ import Text
 
 /// `/v1/session`: operators at the console.
 enum SessionEndpoints {
-    static let all: [Endpoint] = [
-        signIn, current, signOut, StepUpEndpoint.stepUp, NotMeEndpoint.disown,
-        SignInWaysEndpoint.ways,
-    ]
+    static let all: [Endpoint] =
+        [
+            signIn, current, signOut, StepUpEndpoint.stepUp, NotMeEndpoint.disown,
+            SignInWaysEndpoint.ways,
+        ] + ProviderSignInEndpoints.all
 
     private static let signIn = Endpoint(
         .post, "/v1/session", id: "signIn", tag: "Session",
@@ -71,7 +72,6 @@ enum SessionEndpoints {
     private static func proved(_ call: Call) async throws -> (OperatorRow, SignInMethod) {
         let database = try call.services.database
         if call.input.has("passkey") { return (try await PasskeyProof(call).signIn(), .passkey) }
-        let refused = Problem.unauthorized("The address and the password do not fit.")
         if let token = call.input.optionalString("token") {
             guard let hash = TokenSecret.hash(token),
                 let person = try await database.consumeOperatorLink(hash),
@@ -93,13 +93,24 @@ enum SessionEndpoints {
         guard
             let person = try await attempt.prove(
                 password, in: call.input.optionalString("tenant"))
-        else { throw refused }
+        else { throw try await refused(call) }
         let method = try await SecondFactor(person: person, attempt: attempt, call: call).prove()
         return (person, method)
     }
 
+    /// Says where the operators of the address's domain sign in, whether there is one or not.
+    private static func refused(_ call: Call) async throws -> Problem {
+        let database = try call.services.database
+        guard let setting = try await database.operatorSignIn(), setting.isRequired,
+            let address = try? EmailAddress(call.input.string("email")),
+            setting.covers(address.domain.ascii),
+            let provider = try await database.provider(setting.provider, owner: nil)
+        else { return .unauthorized("The address and the password do not fit.") }
+        return .unauthorized("Operators of \(address.domain.ascii) sign in at \(provider.name).")
+    }
+
     /// Refuses at once a session in a suspended tenant, which its first use would refuse.
-    private static func checkTenant(of person: OperatorRow, _ call: Call) async throws {
+    static func checkTenant(of person: OperatorRow, _ call: Call) async throws {
         guard let tenant = person.tenant else { return }
         switch try await call.services.database.scope(tenant).tenantRow()?.status {
         case .active: return

@@ -162,7 +162,9 @@ struct SignInAttempt {
         _ password: [UInt8], _ found: (OperatorRow, String?)?
     ) async throws -> Bool {
         do {
-            if let (person, hash) = found, let hash, person.status != .suspended {
+            if let (person, hash) = found, let hash, person.factors.hasPassword,
+                person.status != .suspended
+            {
                 let verdict = try await passwords.verify(password, against: hash)
                 if verdict.needsRehash {
                     try await database.rehashPassword(

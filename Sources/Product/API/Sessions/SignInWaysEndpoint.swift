@@ -17,14 +17,33 @@ enum SignInWaysEndpoint {
                         .readOnly("passkeys", .bool, "Whether browsers offer passkeys here."),
                         .readOnly(
                             "passkeys_fault", .string(), nullable: true, "Why they do not."),
+                        .readOnly(
+                            "provider",
+                            .object(
+                                ObjectShape(
+                                    "SignInProvider",
+                                    [
+                                        .readOnly("name", .string()),
+                                        .readOnly("kind", .enumeration(of: ProviderKind.self)),
+                                    ])), nullable: true, "Where operators sign in as well."),
                     ]))
         ]
     ) { call in
         let fault = try call.passkeyFault
+        let database = try call.services.database
+        var provider: ProviderRow?
+        if let setting = try await database.operatorSignIn() {
+            provider = try await database.provider(setting.provider, owner: nil)
+        }
         return .ok(
             .object([
                 .init("passkeys", .bool(fault == nil)),
                 .init("passkeys_fault", fault.map(JSONValue.string) ?? .null),
+                .init(
+                    "provider",
+                    provider.map {
+                        .object([.init("name", .string($0.name)), .init("kind", .string($0.kind))])
+                    } ?? .null),
             ]))
     }
 }

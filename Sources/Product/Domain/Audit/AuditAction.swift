@@ -79,6 +79,9 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case operatorRecoveryCodesMade = "operator.recovery_codes_made"
     case operatorResetOffered = "operator.reset_offered"
     case operatorSessionEnded = "operator.session_ended"
+    case operatorSignInBound = "operator.sign_in_bound"
+    case operatorSignInChanged = "operator_sign_in.changed"
+    case operatorSignInRemoved = "operator_sign_in.removed"
     case operatorSignedIn = "operator.signed_in"
     case operatorSignedOut = "operator.signed_out"
     case operatorSteppedUp = "operator.stepped_up"
@@ -167,6 +170,7 @@ package enum AuditAction: String, Sendable, CaseIterable {
             .operatorPasskeyRefused, .operatorPasskeyRemoved, .operatorPasskeyRenamed,
             .operatorPasswordChanged, .operatorPasswordReset, .operatorRecoveryCodeUsed,
             .operatorRecoveryCodesMade, .operatorResetOffered, .operatorSessionEnded,
+            .operatorSignInBound, .operatorSignInChanged, .operatorSignInRemoved,
             .operatorSignedIn, .operatorSignedOut, .operatorSteppedUp, .operatorTotpAdded,
             .operatorTotpRemoved, .operatorUpdated,
             .providerCreated, .providerDeleted, .providerSecretChanged, .providerUpdated,

@@ -8,11 +8,13 @@ package enum SignInMethod: String, Sendable, CaseIterable {
     case password, totp
     case recoveryCode = "recovery_code"
     case passkey, provider, link
+    /// At the provider, which reported a second factor.
+    case providerMFA = "provider_mfa"
 
     /// Whether it is a proof by a second factor that steps up; a recovery code is none.
     package var isSecondFactor: Bool {
         switch self {
-        case .totp, .passkey: true
+        case .totp, .passkey, .providerMFA: true
         case .password, .recoveryCode, .provider, .link: false
         }
     }

@@ -7,6 +7,8 @@ import HTTP
 struct HostedCookie: Sendable {
     /// Binds the return from a provider to the browser that began.
     static let state = HostedCookie(plainName: "gatehouse_sign_in")
+    /// The same for an operator's sign-in to the console.
+    static let `operator` = HostedCookie(plainName: "gatehouse_operator")
     static let held = HostedCookie(plainName: "gatehouse_held")
     /// A link grant on its way to the provider and back.
     static let grant = HostedCookie(plainName: "gatehouse_grant")

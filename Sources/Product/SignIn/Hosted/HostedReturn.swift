@@ -7,23 +7,15 @@ import Text
 /// The browser's return from a provider.
 enum HostedReturn {
     static func end(_ call: Call, _ core: SignInCore) async throws -> Response {
-        let query = FormText(call.request.query)
-        guard let state = query.first("state"), !query.isRepeated("state"),
-            let cookie = HostedCookie.state.value(in: call.request),
-            cookie.utf8.starts(with: "\(state).".utf8),
-            let name = state.utf8.split(separator: UInt8(ascii: ".")).last
-        else { throw SignInRefusal.stateUnknown }
-        guard let code = query.first("code"), !query.isRepeated("code") else {
-            throw SignInRefusal.notProved("no code")
+        let answer = try LoginReturn(call, by: .state, at: core.publicURL)
+        guard let name = answer.state.utf8.split(separator: UInt8(ascii: ".")).last else {
+            throw SignInRefusal.stateUnknown
         }
         let asked = String(decoding: name, as: UTF8.self)
         let isPlatforms = UUID(asked) == .platform
         let hosted = try await HostedCall(call, isPlatforms ? nil : asked, core)
-        let secret = String(decoding: cookie.utf8.dropFirst(state.utf8.count + 1), as: UTF8.self)
-        let (person, token) = try await hosted.client.proveLogin(
-            LoginReturn(
-                state: state, code: code, redirectURI: core.publicURL + call.request.path,
-                issuer: query.first("iss"), browser: secret))
+        let (person, begun) = try await hosted.client.proveLogin(answer)
+        let token = begun.token
         if token == nil, let grant = try await HostedGrant.held(hosted.client) {
             return try await HostedGrant.use(grant, for: person, hosted.client)
         }
@@ -34,5 +26,23 @@ enum HostedReturn {
             return try HostedSteps.confirm(held, user, hosted.client)
         }
         return try await HostedSteps.settle(person, hosted.client, bringing: token)
+    }
+}
+
+extension LoginReturn {
+    /// The browser's return to a page of ours, bound to it by the cookie `state.secret`.
+    init(_ call: Call, by cookie: HostedCookie, at publicURL: String) throws {
+        let query = FormText(call.request.query)
+        guard let state = query.first("state"), !query.isRepeated("state"),
+            let held = cookie.value(in: call.request), held.utf8.starts(with: "\(state).".utf8)
+        else { throw SignInRefusal.stateUnknown }
+        guard let code = query.first("code"), !query.isRepeated("code") else {
+            throw SignInRefusal.notProved(
+                query.first("error").map { "the provider answered \($0.prefix(64))" } ?? "no code")
+        }
+        self.init(
+            state: state, code: code, redirectURI: publicURL + call.request.path,
+            issuer: query.first("iss"),
+            browser: String(decoding: held.utf8.dropFirst(state.utf8.count + 1), as: UTF8.self))
     }
 }

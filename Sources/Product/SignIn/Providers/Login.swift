@@ -35,13 +35,16 @@ extension ClientCall {
                 redirectURI: redirectURI, nonce: nonce, challenge: wish.challenge,
                 secrets: try verifier.map {
                     try core.sealer.seal(Array($0.utf8), context: tenant.id.bytes + hash)
-                }, browserHash: browser.map(Self.hash), token: wish.token))
+                }, browserHash: browser.map(Self.hash), token: wish.token,
+                operatorSession: wish.operatorSession))
         guard isKept else { throw SignInRefusal.stateUnknown }
-        let query = FormText.encode([
+        var parameters = [
             ("response_type", "code"), ("client_id", remote.clientID),
             ("redirect_uri", redirectURI), ("scope", remote.scope), ("state", state),
             ("nonce", nonce), ("code_challenge", challenge), ("code_challenge_method", "S256"),
-        ])
+        ]
+        if wish.operatorSession != nil { parameters.append(("max_age", "0")) }
+        let query = FormText.encode(parameters)
         let joint = endpoint.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         return BegunLogin(url: endpoint + joint + query, state: state, browser: browser)
     }
@@ -53,11 +56,10 @@ extension ClientCall {
         try await admit(proveLogin(answer).person)
     }
 
-    /// The same up to the person as the provider proved it, and the token of the page on which the
-    /// sign-in was begun.
+    /// The same up to the person as the provider proved it, and how the sign-in was begun.
     func proveLogin(
         _ answer: LoginReturn
-    ) async throws -> (person: ProvedPerson, token: BroughtToken?) {
+    ) async throws -> (person: ProvedPerson, begun: LoginState) {
         let hash = Self.hash(answer.state)
         guard
             let begun = try await scope.consumeLogin(
@@ -74,7 +76,7 @@ extension ClientCall {
         let person = try await remote.redeem(
             code: answer.code, redirectURI: begun.redirectURI, verifier: verifier,
             nonce: begun.nonce, namesIssuer: answer.issuer != nil || answer.hidesIssuer)
-        return (person, begun.token)
+        return (person, begun)
     }
 
     private func verifier(_ begun: LoginState, _ answer: LoginReturn) throws -> String {

@@ -18,16 +18,19 @@ package struct LoginWish: Sendable {
     package var isBrowsers: Bool
     /// The token of the page on which it begins.
     var token: BroughtToken?
+    /// The console's session that it is to step up: the provider must ask its user anew.
+    var operatorSession: UUID?
 
     package init(
         redirectURI: String, state: String? = nil, challenge: String? = nil,
-        isBrowsers: Bool = false, token: BroughtToken? = nil
+        isBrowsers: Bool = false, token: BroughtToken? = nil, operatorSession: UUID? = nil
     ) {
         self.redirectURI = redirectURI
         self.state = state
         self.challenge = challenge
         self.isBrowsers = isBrowsers
         self.token = token
+        self.operatorSession = operatorSession
     }
 }
 

@@ -97,7 +97,8 @@ struct RemoteProvider: Sendable {
             provider: row, subject: claims.subject, email: claims.email,
             emailVerified: claims.emailVerified, name: claims.name,
             hostedDomain: claims.hostedDomain, audience: claims.audience,
-            tokenTime: TokenTime(claims: claims.all))
+            tokenTime: TokenTime(claims: claims.all), authenticatedAt: claims.authenticatedAt,
+            isMultiFactor: claims.isMultiFactor)
     }
 
     private static func name(_ isAccessToken: Bool) -> String {

@@ -18,6 +18,10 @@ package struct ProvedPerson: Sendable {
     package var audience: String?
     /// When the provider issued it, if that may be before now.
     package var tokenTime: TokenTime?
+    /// When the person proved it there, in seconds since 1970; nil: the provider does not say.
+    var authenticatedAt: Int64?
+    /// Whether the provider asked for two factors.
+    var isMultiFactor = false
 
     /// Identifies a sign-in, whatever else its provider reports this time.
     func isSame(as other: ProvedPerson) -> Bool {

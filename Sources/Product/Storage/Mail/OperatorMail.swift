@@ -12,11 +12,12 @@ extension Change {
     private static let refusalsToTell = 3
 
     /// A factor or the password of the account changed: `what` is a clause such as `passkey added`.
-    /// No mail is no reason to refuse the change.
+    /// No mail is no reason to refuse the change. `factor`: what the link in it disowns.
     package func tellOfChange(
-        _ what: String, to person: OperatorRow, publicURL: String, in database: Database
+        _ what: String, added factor: AddedFactor? = nil, to person: OperatorRow,
+        publicURL: String, in database: Database
     ) async throws {
-        try await tell(.operatorChanged, what, person, publicURL, database)
+        try await tell(.operatorChanged, what, person, publicURL, database, about: factor)
     }
 
     /// Of a sign-in in a browser that was not known.
@@ -41,7 +42,7 @@ extension Change {
 
     private func tell(
         _ kind: OutgoingMail.Kind, _ message: String, _ person: OperatorRow, _ publicURL: String,
-        _ database: Database, limit: Int = alarmLimit
+        _ database: Database, limit: Int = alarmLimit, about factor: AddedFactor? = nil
     ) async throws {
         guard database.sendsMail,
             try await mails(kind, to: person, since: 3600, database) < limit
@@ -49,7 +50,7 @@ extension Change {
         let token = TokenSecret.make()
         try await addOperatorLink(
             TokenSecret.hash(token) ?? [], for: person.id, to: .notMe, seconds: Self.noticeSeconds,
-            isMailed: true)
+            isMailed: true, about: factor)
         // With a random object each: a later mail about one object replaces the earlier.
         try await post(
             OutgoingMail(

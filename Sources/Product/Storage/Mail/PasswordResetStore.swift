@@ -48,9 +48,10 @@ extension Database {
         tokenHash: [UInt8], passwordHash: String, requestID: String, ip: String?
     ) async throws -> OperatorRow? {
         try await platformScope.change(by: .system) { change -> OperatorRow? in
-            guard
-                let (id, isMailed) = try await change.useLink(tokenHash, to: .passwordReset)
-            else { return nil }
+            guard let link = try await change.useLink(tokenHash, to: .passwordReset) else {
+                return nil
+            }
+            let id = link.person
             let rows = try await change.query(
                 """
                 UPDATE operators AS o SET password_hash = \(passwordHash), version = version + 1,
@@ -68,7 +69,7 @@ extension Database {
             let named = try await change.switching(to: person.tenant ?? .platform)
                 .acting(as: actor)
             try await named.audit(.operatorPasswordReset, AuditTarget("operator", id, person.email))
-            if isMailed {
+            if link.isMailed {
                 try await named.confirmOperator(id)
             } else {
                 // The server's administrator handed it over, to who lost every other way.

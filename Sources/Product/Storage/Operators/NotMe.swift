@@ -7,15 +7,14 @@ import Text
 extension Database {
     /// Ends every session, the password and what was known of devices, and mails a link to a new
     /// password: an old mail may be in others' hands, and must not set one. nil if the token is
-    /// unknown, used or expired. Second factors stay: who reads the mail must not get around them.
-    /// `needsPassword`: whether there was one.
+    /// unknown, used or expired. The factor that the mail is about proves nothing any more. All others
+    /// stay: who reads the mail must not get around them. `needsPassword`: whether there was one.
     package func disown(
         tokenHash: [UInt8], publicURL: String, requestID: String, ip: String?
     ) async throws -> (person: OperatorRow, needsPassword: Bool)? {
         try await platformScope.change(by: .system) { change in
-            guard let id = try await change.useLink(tokenHash, to: .notMe)?.person else {
-                return nil
-            }
+            guard let link = try await change.useLink(tokenHash, to: .notMe) else { return nil }
+            let id = link.person
             let needsPassword = try await change.factors(of: id).hasPassword
             let rows = try await change.query(
                 """
@@ -24,6 +23,9 @@ extension Database {
                 WHERE o.id = \(id) AND o.status <> 'suspended' RETURNING \(OperatorRow.columns)
                 """)
             guard let person = try rows.first.map(OperatorRow.init) else { return nil }
+            if let factor = link.factor {
+                try await change.disown(factor, of: id, addedBefore: link.madeAt)
+            }
             let ended = try await change.endOperatorSessions(of: id)
             try await change.endLinks(of: id, keepsNotMe: false)
             try await change.forgetDevices(of: id)
@@ -33,6 +35,7 @@ extension Database {
             }
             var changes = AuditChanges()
             changes.add("sessions", .int(ended), .int(0))
+            changes.add("factor", link.factor?.name, nil)
             let actor = Actor(
                 type: "operator", id: id.description, name: person.name ?? person.email,
                 requestID: requestID, ip: ip)
@@ -43,12 +46,26 @@ extension Database {
     }
 }
 
+/// An operator's one-time link that was used just now.
+struct UsedLink {
+    let person: UUID
+    let isMailed: Bool
+    let madeAt: Timestamp
+    /// What the mail with it is about.
+    let factor: AddedFactor?
+
+    init(person: UUID, _ row: Row) throws(PostgresError) {
+        self.person = person
+        let (name, id): (String?, UUID?)
+        (isMailed, madeAt, name, id) = try row.columns()
+        factor = AddedFactor(name: name, id: id)
+    }
+}
+
 extension Change {
     /// Uses a link up; nil if it is unknown, used or expired. The operator's row is locked first, as
     /// everywhere: what ends all links of an operator holds it, and waits for none of them.
-    func useLink(
-        _ tokenHash: [UInt8], to purpose: LinkPurpose
-    ) async throws -> (person: UUID, isMailed: Bool)? {
+    func useLink(_ tokenHash: [UInt8], to purpose: LinkPurpose) async throws -> UsedLink? {
         let found = try await query(
             "SELECT operator_id FROM operator_links WHERE token_hash = \(tokenHash)")
         guard let id: UUID = try found.first?.get(0) else { return nil }
@@ -58,9 +75,9 @@ extension Change {
             UPDATE operator_links SET used_at = \(now)
             WHERE token_hash = \(tokenHash) AND purpose = \(purpose.rawValue)
                 AND used_at IS NULL AND expires_at > \(now)
-            RETURNING mailed
+            RETURNING mailed, created_at, factor, factor_id
             """)
-        return try used.first.map { (id, try $0.get(0)) }
+        return try used.first.map { try UsedLink(person: id, $0) }
     }
 
     /// The operator's one-time links that were not used. `keepsNotMe`: a thief who sets a password

@@ -79,14 +79,14 @@ extension Change {
     /// address, so that following it proves the mailbox.
     package func addOperatorLink(
         _ tokenHash: [UInt8], for person: UUID, to purpose: LinkPurpose = .signIn, seconds: Int64,
-        isMailed: Bool
+        isMailed: Bool, about factor: AddedFactor? = nil
     ) async throws(PostgresError) {
         try await query(
             """
             INSERT INTO operator_links (token_hash, operator_id, purpose, created_at, expires_at,
-                mailed)
+                mailed, factor, factor_id)
             VALUES (\(tokenHash), \(person), \(purpose.rawValue), \(now),
-                \(now.adding(seconds: seconds)), \(isMailed))
+                \(now.adding(seconds: seconds)), \(isMailed), \(factor?.name), \(factor?.id))
             """)
     }
 

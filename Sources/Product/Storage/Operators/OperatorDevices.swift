@@ -49,7 +49,12 @@ extension Change {
         return known.isEmpty
     }
 
-    func forgetDevices(of person: UUID) async throws(PostgresError) {
-        try await query("DELETE FROM operator_devices WHERE operator_id = \(person)")
+    /// `kept`: the browser that the operator uses now.
+    func forgetDevices(
+        of person: UUID, except kept: [UInt8]? = nil
+    ) async throws(PostgresError) {
+        var sql: SQL = "DELETE FROM operator_devices WHERE operator_id = \(person)"
+        if let kept { sql += " AND device_hash <> \(kept)" }
+        try await query(sql)
     }
 }

@@ -3,24 +3,31 @@ import Postgres
 
 /// What an operator can prove to be present by.
 package struct OperatorFactors: Sendable, Equatable {
+    /// One that signs in: not where the provider is required.
     package var hasPassword = false
     /// Those that browsers offer at this server's name.
     package var passkeys = 0
-    /// Those that were made for another name of the server: they cannot be asked for, and yet no
-    /// password alone signs in beside them.
+    /// Those that were made for another name of the server or are disowned: they cannot be asked for,
+    /// and yet no password alone signs in beside them.
     package var unusablePasskeys = 0
+    /// The app is disowned, with the same effect.
+    package var isAppDisowned = false
     /// An authenticator app; its seed was confirmed by a code.
     package var totp = false
     package var recoveryCodesLeft = 0
+    /// The kind of the provider at which the operator's sign-in is bound; nil: at none.
+    package var providerKind: String?
 
     /// Recovery codes alone are none: they stand in for one that is lost.
-    package var hasSecondFactor: Bool { passkeys > 0 || unusablePasskeys > 0 || totp }
+    package var hasSecondFactor: Bool {
+        passkeys > 0 || unusablePasskeys > 0 || totp || isAppDisowned
+    }
 
-    /// Whether all of them are passkeys of another name of the server.
+    /// Whether none of them can be used.
     package var areUnusable: Bool { hasSecondFactor && passkeys == 0 && !totp }
 
     /// Whether the operator can sign in, and prove to be present, without a link or a recovery code.
-    var hasWayIn: Bool { passkeys > 0 || hasPassword && !areUnusable }
+    var hasWayIn: Bool { passkeys > 0 || (hasPassword || providerKind != nil) && !areUnusable }
 
     /// What a step-up asks for: who has a second factor proves it by that, never by the password.
     /// Empty where the operator signed in by a link and chose no password, or has passkeys of another
@@ -30,6 +37,10 @@ package struct OperatorFactors: Sendable, Equatable {
         if passkeys > 0 { methods.append(.passkey) }
         if totp { methods.append(.totp) }
         if !hasSecondFactor, hasPassword { methods.append(.password) }
+        // GitHub does not say when it was that its user signed in.
+        if !hasSecondFactor, let providerKind, providerKind != "github" {
+            methods.append(.provider)
+        }
         return methods
     }
 
@@ -41,19 +52,26 @@ package struct OperatorFactors: Sendable, Equatable {
     /// Of the operator `o`.
     static let columns: SQL =
         """
-        o.password_hash IS NOT NULL,
+        o.password_hash IS NOT NULL AND NOT (\(OperatorSignIn.endsPassword)),
         (SELECT count(*) FROM operator_passkeys k WHERE k.operator_id = o.id AND k.usable),
         (SELECT count(*) FROM operator_passkeys k WHERE k.operator_id = o.id AND NOT k.usable),
-        EXISTS (SELECT 1 FROM operator_totp t WHERE t.operator_id = o.id AND t.confirmed),
+        EXISTS (SELECT 1 FROM operator_totp t
+            WHERE t.operator_id = o.id AND t.confirmed AND NOT t.disowned),
+        EXISTS (SELECT 1 FROM operator_totp t
+            WHERE t.operator_id = o.id AND t.confirmed AND t.disowned),
         (SELECT count(*) FROM operator_recovery_codes r
-            WHERE r.operator_id = o.id AND r.used_at IS NULL)
+            WHERE r.operator_id = o.id AND r.used_at IS NULL),
+        \(OperatorSignIn.boundKind)
         """
-    static let columnCount = 5
+    static let columnCount = 7
 
     init() {}
 
     init(_ row: Row) throws(PostgresError) {
-        (hasPassword, passkeys, unusablePasskeys, totp, recoveryCodesLeft) = try row.columns()
+        (
+            hasPassword, passkeys, unusablePasskeys, totp, isAppDisowned, recoveryCodesLeft,
+            providerKind
+        ) = try row.columns()
     }
 
     /// Whether the operator `o` has one: a server with another name must not make it none.

@@ -42,7 +42,8 @@ package struct OperatorRow: ListedRow {
         (
             id, email, emailKey, name, role, tenant, status, version, createdAt, updatedAt,
             lastSignInAt, isConfirmed, proofVersion, dueAt, tenantName, factors.hasPassword,
-            factors.passkeys, factors.unusablePasskeys, factors.totp, factors.recoveryCodesLeft
+            factors.passkeys, factors.unusablePasskeys, factors.totp, factors.isAppDisowned,
+            factors.recoveryCodesLeft, factors.providerKind
         ) = try row.columns()
     }
 

@@ -10,6 +10,15 @@ package struct OperatorSession: Sendable {
     private var steppedUpAt: Timestamp?
     private var method: SignInMethod
 
+    /// Whether the operator has a second factor here and came through the provider without one: such
+    /// a session waits for the step-up.
+    package var lacksSecondFactor: Bool {
+        method == .provider && `operator`.factors.hasSecondFactor
+    }
+
+    /// Whether the provider reported a second factor.
+    package var hasProvidersFactor: Bool { method == .providerMFA }
+
     /// Seconds after such a proof in which the console does what is hard to take back.
     package static let recentSeconds: Int64 = 600
 
@@ -72,11 +81,13 @@ extension Database {
     }
 
     /// Signs an operator in: a new session, the time of the sign-in, and its audit row. It counts
-    /// as a step-up if it proved what one would ask for. `device`: the browser, which is known from
-    /// then on; a mail says so of a new one.
+    /// as a step-up if it proved what one would ask for, unless `isFresh` is false: the provider says
+    /// that its user signed in there long ago. `provider`: where it was proved. `device`: the browser,
+    /// which is known from then on; a mail says so of a new one.
     package func startOperatorSession(
         _ person: OperatorRow, tokenHash: [UInt8], userAgent: String?, method: SignInMethod,
-        by actor: Actor, in device: [UInt8]? = nil, mailing mail: NewDeviceMail? = nil
+        at provider: UUID? = nil, isFresh: Bool = true, by actor: Actor,
+        in device: [UInt8]? = nil, mailing mail: NewDeviceMail? = nil
     ) async throws {
         try await scope(person.tenant ?? .platform).change(by: actor) { change in
             // Takes the row's lock first: a concurrent suspension must neither be lifted nor miss
@@ -93,13 +104,13 @@ extension Database {
                 try await change.requireProof(of: person)
                 throw StorageFailure.notFound("operator")
             }
-            let proved = person.factors.isStepUp(method) ? change.now : nil
+            let proved = isFresh && person.factors.isStepUp(method) ? change.now : nil
             try await change.query(
                 """
                 INSERT INTO operator_sessions (id, token_hash, operator_id, ip, user_agent, method,
-                    stepped_up_at, created_at, last_seen_at, expires_at)
+                    provider_id, stepped_up_at, created_at, last_seen_at, expires_at)
                 VALUES (\(UUID.random()), \(tokenHash), \(person.id), \(actor.ip), \(userAgent),
-                    \(method.rawValue), \(proved), \(change.now), \(change.now),
+                    \(method.rawValue), \(provider), \(proved), \(change.now), \(change.now),
                     \(change.now.adding(seconds: Self.sessionSeconds)))
                 """)
             if let device, try await change.rememberDevice(device, of: person.id),
@@ -126,10 +137,10 @@ extension Database {
 
     /// Proves anew that the session's operator is present. The session gets another id and another
     /// token: what knew the old one has nothing any more. Nil if the session has ended, be it by
-    /// another step-up at the same time.
+    /// another step-up at the same time. `provider`: where it was proved.
     package func stepUp(
-        _ session: UUID, of person: OperatorRow, tokenHash: [UInt8], method: StepUpMethod,
-        by actor: Actor
+        _ session: UUID, of person: OperatorRow, tokenHash: [UInt8], method: SignInMethod,
+        at provider: UUID? = nil, by actor: Actor
     ) async throws -> UUID? {
         try await scope(person.tenant ?? .platform).change(by: actor) { change -> UUID? in
             try await change.requireProof(of: person)
@@ -137,8 +148,10 @@ extension Database {
             let rows = try await change.query(
                 """
                 UPDATE operator_sessions SET id = \(id), token_hash = \(tokenHash),
-                    method = \(SignInMethod(method).rawValue), stepped_up_at = \(change.now),
-                    last_seen_at = \(change.now)
+                    method = CASE WHEN method = 'provider_mfa' AND \(!method.isSecondFactor)
+                        THEN method ELSE \(method.rawValue) END,
+                    provider_id = coalesce(\(provider), provider_id),
+                    stepped_up_at = \(change.now), last_seen_at = \(change.now)
                 WHERE id = \(session) AND operator_id = \(person.id)
                     AND expires_at > \(change.now)
                 RETURNING 1

@@ -14,7 +14,7 @@ extension Database {
         let rows = try await app.read(
             """
             SELECT seed, last_step FROM operator_totp
-            WHERE operator_id = \(person) AND confirmed
+            WHERE operator_id = \(person) AND confirmed AND NOT disowned
             """)
         guard let row = rows.first else { return false }
         let (sealed, last): ([UInt8], Int64) = try row.columns()
@@ -24,7 +24,7 @@ extension Database {
         let used = try await app.query(
             """
             UPDATE operator_totp SET last_step = \(step)
-            WHERE operator_id = \(person) AND confirmed AND seed = \(sealed)
+            WHERE operator_id = \(person) AND confirmed AND NOT disowned AND seed = \(sealed)
                 AND last_step < \(step)
             RETURNING 1
             """)
@@ -91,7 +91,7 @@ extension Change {
         guard try await !factors(of: person.id).areUnusable else {
             throw StorageFailure.conflict(
                 code: "conflict",
-                detail: "The passkeys that are left were made for another name of this server.",
+                detail: "No second factor that is left can be used.",
                 id: nil)
         }
         try await factorRemoved(from: person.id)

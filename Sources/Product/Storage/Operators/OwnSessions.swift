@@ -87,9 +87,10 @@ extension Change {
         return try await query(sql).affected
     }
 
-    /// An operator's own new password: every other session and every link ends.
+    /// An operator's own new password: every other session and every link ends, and no other browser
+    /// is known any more.
     package func setOwnPassword(
-        _ hash: String, of person: OperatorRow, keeping session: UUID?
+        _ hash: String, of person: OperatorRow, keeping session: UUID?, in device: [UInt8]?
     ) async throws {
         try await query(
             """
@@ -99,6 +100,7 @@ extension Change {
             """)
         _ = try await endOperatorSessions(of: person.id, except: session)
         try await endLinks(of: person.id, keepsNotMe: true)
+        try await forgetDevices(of: person.id, except: device)
         try await audit(.operatorPasswordChanged, person.target)
     }
 }

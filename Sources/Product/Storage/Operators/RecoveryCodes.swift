@@ -81,8 +81,8 @@ extension Change {
         try await query("DELETE FROM operator_recovery_codes WHERE operator_id = \(person)")
     }
 
-    /// Takes every second factor away, also passkeys of an earlier name of the server: the last way
-    /// back for who lost them all.
+    /// Takes every second factor away, also passkeys of an earlier name of the server, and the
+    /// provider's: the last way back for who lost them all.
     func resetFactors(of person: OperatorRow) async throws {
         let removed = try await query(
             """
@@ -92,6 +92,7 @@ extension Change {
             SELECT 1 FROM totp UNION ALL SELECT 1 FROM passkeys
             """)
         try await endRecoveryCodes(of: person.id)
+        try await reopenPasswords(of: person)
         guard !removed.isEmpty else { return }
         try await audit(.operatorFactorsReset, person.target)
     }

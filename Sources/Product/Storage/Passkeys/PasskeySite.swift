@@ -71,7 +71,8 @@ extension Database {
             """
             WITH turned AS (
                 UPDATE operator_passkeys SET usable = NOT usable
-                WHERE usable <> (relying_party = \(party)) RETURNING operator_id)
+                WHERE usable <> (relying_party = \(party) AND NOT disowned)
+                RETURNING operator_id)
             UPDATE operators SET version = version + 1
             WHERE id IN (SELECT operator_id FROM turned)
             """)
@@ -90,7 +91,7 @@ extension Database {
         let rows = try await app.read(
             """
             SELECT relying_party, count(*) FROM operator_passkeys
-            WHERE relying_party <> \(partyAtStart())
+            WHERE relying_party <> \(partyAtStart()) AND NOT disowned
             GROUP BY relying_party ORDER BY relying_party
             """)
         return try rows.map { row in (try row.get(0), try row.get(1)) }

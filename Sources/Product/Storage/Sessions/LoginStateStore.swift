@@ -22,12 +22,16 @@ package struct LoginState: Sendable {
     package var browserHash: [UInt8]?
     /// The token of the page on which it was begun: an invite's or a join link's.
     package var token: BroughtToken?
+    /// The console's session that it is to step up.
+    package var operatorSession: UUID?
+    /// When it was begun; nil: not yet.
+    package private(set) var begunAt: Timestamp?
 
     /// Optional values are nil if the flow does not use them.
     package init(
         hash: [UInt8], client: String, provider: UUID, redirectURI: String, nonce: String,
         challenge: String? = nil, secrets: [UInt8]? = nil, device: String? = nil,
-        browserHash: [UInt8]? = nil, token: BroughtToken? = nil
+        browserHash: [UInt8]? = nil, token: BroughtToken? = nil, operatorSession: UUID? = nil
     ) {
         self.hash = hash
         self.client = client
@@ -39,12 +43,13 @@ package struct LoginState: Sendable {
         self.device = device
         self.browserHash = browserHash
         self.token = token
+        self.operatorSession = operatorSession
     }
 
     static let columns: SQL =
         """
         state_hash, client, provider_id, redirect_uri, nonce, challenge, secrets, device,
-        browser_hash, invite_hash, join_hash
+        browser_hash, invite_hash, join_hash, operator_session, created_at
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -57,6 +62,7 @@ package struct LoginState: Sendable {
         } else {
             token = try row.get(10, as: [UInt8]?.self).map { .join($0) }
         }
+        (operatorSession, begunAt) = try row.columns(from: 11)
     }
 }
 
@@ -73,11 +79,12 @@ extension TenantScope {
             """
             INSERT INTO login_states (tenant_id, state_hash, client, provider_id, redirect_uri,
                 nonce, challenge, secrets, device, browser_hash, invite_hash, join_hash,
-                created_at, expires_at)
+                operator_session, created_at, expires_at)
             VALUES (\(tenant), \(state.hash), \(state.client), \(state.provider),
                 \(state.redirectURI), \(state.nonce), \(state.challenge), \(state.secrets),
                 \(state.device), \(state.browserHash), \(state.token?.inviteHash),
-                \(state.token?.joinHash), \(now), \(now.adding(seconds: Self.loginSeconds)))
+                \(state.token?.joinHash), \(state.operatorSession), \(now),
+                \(now.adding(seconds: Self.loginSeconds)))
             ON CONFLICT DO NOTHING RETURNING 1
             """)
         return rows.count == 1

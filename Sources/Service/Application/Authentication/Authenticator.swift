@@ -142,7 +142,7 @@ struct Authenticator: Sendable {
             default: throw Problem.unauthorized("The session is over; sign in again.")
             }
         }
-        try requireSecondFactor(person, request)
+        try requireSecondFactor(session, request)
         var principal = CallerPrincipal(
             .operator(id: person.id, role: person.role, tenant: person.tenant),
             name: person.name ?? person.email)
@@ -155,15 +155,21 @@ struct Authenticator: Sendable {
         return principal
     }
 
-    /// Who is overdue reaches only what sets a second factor up, and the way out.
-    private func requireSecondFactor(_ person: OperatorRow, _ request: Request) throws {
-        guard database.secondFactorDays != nil, let due = person.secondFactorDue,
-            database.clock() >= due
-        else { return }
+    /// Who is overdue, and who came through the provider past the own second factor, reaches only
+    /// what sets one up or proves it, and the way out.
+    private func requireSecondFactor(_ session: OperatorSession, _ request: Request) throws {
+        let due = session.operator.secondFactorDue.map { database.clock() >= $0 } ?? false
+        let isOverdue = database.secondFactorDays != nil && due && !session.hasProvidersFactor
+        guard isOverdue || session.lacksSecondFactor else { return }
         let isOwn = ["/v1/me", "/v1/session"].contains {
             request.path == $0 || request.path.hasPrefix($0 + "/")
         }
         guard isOwn else {
+            if session.lacksSecondFactor {
+                throw Problem.stepUpRequired(
+                    "Your account has a second factor, which the provider did not ask for.",
+                    by: session.operator.factors.stepUpMethods)
+            }
             throw Problem(
                 .secondFactorRequired,
                 "Your role needs a second factor; set one up in your account first.")

@@ -1,14 +1,14 @@
 // Sign-in by a passkey: a button, and the browser's own list below the field for the address.
-import { api, button, h, note, replaceContent } from "../lib/core.js"
-import { askPasskey, fillsIn, passkeyRefusal, passkeysFault, signInOptions, signInWays } from "../lib/passkeys.js"
+import { api, button, h, note, replaceContent } from "../../lib/core.js"
+import { askPasskey, fillsIn, passkeyRefusal, passkeysFault, signInOptions } from "../../lib/passkeys.js"
 
 /** A challenge is good for 5 minutes; a page that stays open longer asks anew. */
 const FRESH = 270000
 
 // The browser asks one thing at a time: its list gives way to the button, also to that of a later step.
 let waiting = null
-/** The part of the page; `done()` goes on after a sign-in. `isListed`: a field shows the browser's list, too. */
-export function passkeySignIn(page, done, isListed = true) {
+/** The part of the page; `done()` goes on after a sign-in. `ways`: of the server; then a field shows the list, too. */
+export function passkeySignIn(page, done, ways) {
 	const fault = passkeysFault()
 	if (fault) return h("p.small.muted", fault)
 	const trouble = h("div", { role: "alert" })
@@ -37,15 +37,14 @@ export function passkeySignIn(page, done, isListed = true) {
 
 	/** A server without a name of its own is asked for nothing. */
 	async function begin() {
-		const ways = await signInWays().catch(() => null)
-		if (ways?.passkeys !== false) return wait()
+		if ((await ways)?.passkeys !== false) return wait()
 		const why = "This server's public address has no passkeys: they need a name and https."
 		replaceContent(part, h("p.small.muted", why))
 	}
 
 	/** Lets the browser offer passkeys where the address is typed, until one is chosen. */
 	async function wait() {
-		if (!isListed || page.signal.aborted || !await fillsIn()) return
+		if (!ways || page.signal.aborted || !await fillsIn()) return
 		const own = (waiting = new AbortController())
 		page.signal.addEventListener("abort", () => own.abort(), { once: true })
 		// Why there are none is said to who asks for one, by the button.

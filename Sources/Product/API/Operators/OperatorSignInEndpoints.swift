@@ -1,0 +1,151 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// `/v1/operator-sign-in`: the provider of the platform at which operators sign in to the console.
+enum OperatorSignInEndpoints {
+    static let all: [Endpoint] = [get, put, delete]
+
+    private static let path = "/v1/operator-sign-in"
+
+    private static let get = Endpoint(
+        .get, path, id: "getOperatorSignIn", tag: "Operators",
+        summary: "The provider at which operators sign in; null where they do not.",
+        access: .platform(.readOperators), answers: [.ok(OperatorSignIn.shape)]
+    ) { call in
+        guard let row = try await call.services.database.operatorSignIn() else {
+            return .ok(
+                .object([
+                    .init("provider", .null), .init("domains", .array([])),
+                    .init("required", .bool(false)), .init("created_at", .null),
+                    .init("updated_at", .null),
+                ]))
+        }
+        return .ok(row, etag: row.etag)
+    }
+
+    private static let put = Endpoint(
+        .put, path, id: "putOperatorSignIn", tag: "Operators",
+        summary: "Lets operators sign in at a provider of the platform that is authoritative for "
+            + "the domains. `required` ends the passwords of their operators, and is switched on "
+            + "in a session that came through the provider.",
+        access: .platform(.writeOperators), body: .json(OperatorSignIn.input),
+        answers: [.ok(OperatorSignIn.shape)], problems: [.notFound, .conflict], ifMatch: .honoured
+    ) { call in
+        let database = try call.services.database
+        let provider = try await provider(call)
+        let domains = try domains(call, at: provider)
+        let isRequired = call.input.flag("required")
+        let row = try await database.platformScope.change(by: call.actor) { change in
+            let current = try await change.lockOperatorSignIn()
+            if let current { try call.requireMatch(current.etag) }
+            let isKept =
+                current.map {
+                    $0.isRequired && $0.provider == provider.id
+                        && domains.allSatisfy($0.covers)
+                } ?? false
+            if isRequired, !isKept {
+                guard let session = call.principal.session,
+                    try await change.isSession(session, through: provider.id)
+                else { throw notThrough(provider) }
+            }
+            return try await change.putOperatorSignIn(
+                at: provider, domains: domains, isRequired: isRequired, over: current)
+        }
+        return .ok(row, etag: row.etag)
+    }
+
+    private static let delete = Endpoint(
+        .delete, path, id: "deleteOperatorSignIn", tag: "Operators",
+        summary: "Ends operators' sign-in at the provider; their passwords sign in again. Who is "
+            + "bound there stays bound.",
+        access: .platform(.writeOperators), answers: [.noContent], ifMatch: .honoured
+    ) { call in
+        try await call.services.database.platformScope.change(by: call.actor) { change in
+            guard let row = try await change.lockOperatorSignIn() else { return }
+            try call.requireMatch(row.etag)
+            try await change.deleteOperatorSignIn(row)
+        }
+        return .noContent
+    }
+
+    private static func notThrough(_ provider: ProviderRow) -> Problem {
+        Problem(
+            .conflict,
+            "Sign in at \(provider.name) first: it is required only in a session that came through "
+                + "it.", status: 409)
+    }
+
+    private static func provider(_ call: Call) async throws -> ProviderRow {
+        let database = try call.services.database
+        let id = try call.input.uuid("provider")
+        guard let row = try await database.provider(id, owner: nil) else {
+            throw Problem.notFound("provider")
+        }
+        guard try await database.signInProviders(near: .platform).contains(where: { $0.id == id })
+        else {
+            throw fault(
+                "provider",
+                "must be one of the platform at which browsers sign in, with a client id")
+        }
+        return row
+    }
+
+    private static func domains(_ call: Call, at provider: ProviderRow) throws -> [String] {
+        var found: [String] = []
+        if try call.input.strings("domains").isEmpty {
+            throw fault("domains", "must name a domain")
+        }
+        for (index, text) in try call.input.strings("domains").enumerated() {
+            guard let domain = try? DomainName(text).ascii else { throw Problem.internalError }
+            guard provider.isAuthoritative(for: domain) else {
+                throw fault(
+                    "domains/\(index)",
+                    "must be one for which \(provider.name) is authoritative: name it in its "
+                        + "domains, with email_trust authoritative")
+            }
+            if !found.contains(where: { sameBytes($0, domain) }) { found.append(domain) }
+        }
+        return found
+    }
+
+    private static func fault(_ field: String, _ detail: String) -> Problem {
+        .invalid([FieldError("/\(field)", .invalid, detail)])
+    }
+}
+
+extension OperatorSignIn: JSONView {
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("provider", provider)
+            $0.member("domains", domains)
+            $0.member("required", isRequired)
+            $0.member("created_at", createdAt)
+            $0.member("updated_at", updatedAt)
+        }
+    }
+
+    var etag: String { ETag.version(version) }
+
+    private static let settings = [
+        FieldShape("provider", .uuid, nullable: true, "A provider of the platform."),
+        FieldShape(
+            "domains", .array(of: .string(min: 1, max: 255, rule: .domain), max: 100),
+            "For which it is authoritative: an operator with an address there is found by it at "
+                + "the first sign-in."),
+        .optional(
+            "required", .bool,
+            "The passwords of the domains' operators sign in no more; passkeys do."),
+    ]
+
+    static let shape = ObjectShape(
+        "OperatorSignIn",
+        settings + [
+            .readOnly("created_at", .timestamp, nullable: true),
+            .readOnly("updated_at", .timestamp, nullable: true),
+        ])
+
+    static let input = shape.creating("OperatorSignInInput", required: ["provider", "domains"])
+}

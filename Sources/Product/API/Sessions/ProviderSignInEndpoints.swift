@@ -1,0 +1,181 @@
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// Operators at a provider of the platform: a redirect there, for a sign-in or a step-up, and the
+/// return, which the session's cookie does not accompany, since it is `SameSite=Strict`. The state
+/// carries what is to be stepped up, and a cookie of its own binds the return to the browser.
+enum ProviderSignInEndpoints {
+    static let all: [Endpoint] = [signIn, stepUp, callback]
+
+    private static let redirect = Answer(
+        303, summary: "On to the provider or the console; a fault leads to the page for signing in."
+    )
+
+    private static let signIn = Endpoint(
+        .get, "/v1/session/provider", id: "beginProviderSignIn", tag: "Session",
+        summary: "Leads a browser to the provider at which operators sign in.", access: .open,
+        answers: [redirect], problems: [.conflict, .rateLimited, .unavailable]
+    ) { call in try await begin(call, session: nil) }
+
+    private static let stepUp = Endpoint(
+        .get, "/v1/session/step-up/provider", id: "beginProviderStepUp", tag: "Session",
+        summary: "The same for a step-up of the calling session: the provider asks its user anew.",
+        access: .console, answers: [redirect],
+        problems: [.conflict, .unavailable]
+    ) { call in
+        guard try await call.operator.factors.stepUpMethods.contains(.provider) else {
+            throw Problem(.conflict, "This session is not stepped up at a provider.")
+        }
+        return try await begin(call, session: call.principal.session)
+    }
+
+    private static let callback: Endpoint = {
+        var endpoint = Endpoint(
+            .get, Services.OperatorLogin.callback, id: "endProviderSignIn", tag: "Session",
+            summary: "Where the provider leads back to: to the console, with a session.",
+            access: .open, answers: [redirect], problems: [.unavailable]
+        ) { call in
+            do {
+                let assertion = try await call.services.operatorLogin.end(call)
+                var answer = try await end(assertion, call)
+                answer.fields.append(assertion.spentCookie)
+                return answer
+            } catch let problem as Problem {
+                throw problem.status == 303 ? problem : problem.atDoor()
+            }
+        }
+        endpoint.isForeign = true
+        return endpoint
+    }()
+
+    private static func begin(_ call: Call, session: UUID?) async throws -> Response {
+        do {
+            guard let setting = try await call.services.database.operatorSignIn() else {
+                throw Problem(.conflict, "Operators do not sign in at a provider here.")
+            }
+            let (url, cookie) = try await call.services.operatorLogin.begin(
+                call, setting.provider, session)
+            return .seeOther(url, [cookie])
+        } catch let problem as Problem where call.isFromBrowser {
+            throw problem.atDoor()
+        }
+    }
+
+    private static func end(_ assertion: OperatorAssertion, _ call: Call) async throws -> Response {
+        let database = try call.services.database
+        guard let setting = try await database.operatorSignIn(),
+            setting.provider == assertion.provider.id
+        else { throw Refused.noProvider.problem }
+        let bound = try await database.operatorRow(
+            issuer: assertion.provider.issuer, subject: assertion.subject)
+        if let session = assertion.session {
+            guard let person = bound else { throw Refused.otherPerson.problem }
+            return try await end(stepUp: session, of: person, assertion, call)
+        }
+        let person: OperatorRow
+        if let bound {
+            person = bound
+        } else {
+            person = try await bind(assertion, setting, call)
+        }
+        guard person.status != .suspended else { throw Refused.unknown.problem }
+        try await SessionEndpoints.checkTenant(of: person, call)
+        let recent = call.now.adding(seconds: -OperatorSession.recentSeconds)
+        return try await ConsoleSession.begin(
+            person, by: assertion.method, at: setting.provider,
+            isFresh: assertion.isAuthenticated(since: recent) ?? true, call,
+            answering: .seeOther("/console/sign-in#signed-in"))
+    }
+
+    private static func end(
+        stepUp session: UUID, of person: OperatorRow, _ assertion: OperatorAssertion, _ call: Call
+    ) async throws -> Response {
+        guard person.status != .suspended, person.factors.stepUpMethods.contains(.provider) else {
+            throw Refused.otherPerson.problem
+        }
+        // `max_age=0` asks for it; a provider that ignores it says an old time, or none.
+        guard assertion.isAuthenticated(since: assertion.begunAt) ?? false else {
+            throw Refused.notAnew.problem
+        }
+        let stamped = try await ConsoleSession.stepUp(
+            person, in: session, by: assertion.method, at: assertion.provider.id, call,
+            answering: .seeOther("/console/sign-in#stepped-up"))
+        guard let stamped else { throw Refused.otherPerson.problem }
+        return stamped
+    }
+
+    /// The first sign-in there finds the operator by an address for which the provider is
+    /// authoritative, and which is the operator's own: a claim of a tenant about an address is none.
+    private static func bind(
+        _ assertion: OperatorAssertion, _ setting: OperatorSignIn, _ call: Call
+    ) async throws -> OperatorRow {
+        let database = try call.services.database
+        guard let address = assertion.ownedAddress(in: setting),
+            let person = try await database.operatorsWithPassword(emailKey: address.key).first?.0,
+            person.isConfirmed, person.status != .suspended
+        else { throw Refused.unknown.problem }
+        let (provider, publicURL) = (assertion.provider, call.services.publicURL)
+        let isBound = try await database.scope(person.tenant ?? .platform).change(
+            by: person.actor(call)
+        ) { change in
+            guard
+                try await change.bind(
+                    person, issuer: provider.issuer, subject: assertion.subject,
+                    provider: provider.name)
+            else { return false }
+            try await change.tellOfChange(
+                "a sign-in at \(provider.name) was added", added: .provider, to: person,
+                publicURL: publicURL, in: database)
+            return true
+        }
+        guard isBound, let person = try await database.operatorRow(person.id) else {
+            throw Refused.unknown.problem
+        }
+        return person
+    }
+
+    /// Why the return begins nothing, as the page for signing in explains it.
+    private enum Refused: String {
+        /// No operator is bound to it, nor has its address; or the operator is suspended.
+        case unknown
+        /// It is not of the session that was to be stepped up, or that session is over.
+        case otherPerson = "other_person"
+        /// The provider did not ask its user anew.
+        case notAnew = "not_anew"
+        case noProvider = "no_provider"
+
+        var problem: Problem { Problem.unauthorized().atDoor(rawValue) }
+    }
+}
+
+extension Response {
+    fileprivate static func seeOther(_ url: String, _ more: [Field] = []) -> Response {
+        Response(
+            303, fields: [Field("location", url), Field("cache-control", "no-store")] + more)
+    }
+}
+
+extension Problem {
+    /// The same as a redirect to the page for signing in, which explains it. The fault stands in the
+    /// fragment, where it reaches no other server.
+    fileprivate func atDoor(_ fault: String? = nil) -> Problem {
+        var problem = self
+        problem.status = 303
+        problem.cause = cause ?? "operator's sign-in: \(fault ?? code.rawValue)"
+        problem.fields = [
+            Field("location", "/console/sign-in#fault=\(fault ?? code.rawValue)"),
+            Field("cache-control", "no-store"),
+        ]
+        return problem
+    }
+}
+
+extension Call {
+    /// A browser that follows a link shows a page, not a problem document.
+    fileprivate var isFromBrowser: Bool {
+        request.first("sec-fetch-mode").map { sameBytes($0, "navigate") } ?? false
+    }
+}

@@ -1,0 +1,64 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// Operators' sign-ins to the console at a provider of the platform: the console is a client like an
+/// app's, whose redirect leads to `Services.OperatorLogin.callback`.
+package enum OperatorLogin {
+    private static let contract = Contract(
+        name: "console", routes: [], encode: { $0.response(requestID: $1.id) })
+
+    package static func service(_ core: SignInCore) -> Services.OperatorLogin {
+        Services.OperatorLogin(
+            begin: { call, provider, session in
+                try await recorded { try await begin(call, provider, session, core) }
+            },
+            end: { call in try await recorded { try await end(call, core) } })
+    }
+
+    private static func begin(
+        _ call: Call, _ provider: UUID, _ session: UUID?, _ core: SignInCore
+    ) async throws -> (url: String, cookie: Field) {
+        let client = client(call, core, at: provider)
+        let begun = try await client.beginLogin(
+            LoginWish(
+                redirectURI: client.client.redirectURIs[0], isBrowsers: true,
+                operatorSession: session))
+        let cookie = HostedCookie.operator.field(
+            "\(begun.state).\(begun.browser ?? "")", for: call.request)
+        return (begun.url, cookie)
+    }
+
+    private static func end(_ call: Call, _ core: SignInCore) async throws -> OperatorAssertion {
+        let (person, begun) = try await client(call, core).proveLogin(
+            LoginReturn(call, by: .operator, at: core.publicURL))
+        return OperatorAssertion(
+            provider: person.provider, subject: person.subject, email: person.email,
+            emailVerified: person.emailVerified, hostedDomain: person.hostedDomain,
+            authenticatedAt: person.authenticatedAt, isMultiFactor: person.isMultiFactor,
+            session: begun.operatorSession, begunAt: begun.begunAt ?? call.now,
+            spentCookie: HostedCookie.operator.field(nil, for: call.request))
+    }
+
+    private static func client(
+        _ call: Call, _ core: SignInCore, at provider: UUID? = nil
+    ) -> ClientCall {
+        var row = ClientRow(unset: contract.name)
+        row.enabled = true
+        row.redirectURIs = [core.publicURL + Services.OperatorLogin.callback]
+        if let provider {
+            row.settings = .object([.init("provider", .string(provider.description))])
+        }
+        return ClientCall(
+            call, row, of: .platform(named: "Gatehouse", at: call.now), contract, core)
+    }
+
+    private static func recorded<Result>(
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        do { return try await body() } catch let refusal as SignInRefusal { throw refusal.recorded }
+    }
+}

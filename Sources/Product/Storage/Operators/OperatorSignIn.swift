@@ -1,0 +1,154 @@
+import Domain
+import JSON
+import Postgres
+import Text
+
+/// How operators sign in at a provider of the platform.
+package struct OperatorSignIn: Sendable, Equatable {
+    package var provider: UUID
+    /// A-labels: an operator with an address there is found by it at the first sign-in.
+    package var domains: [String]
+    /// The passwords of the domains' operators sign in no more.
+    package var isRequired: Bool
+    /// Increases with each change; the ETag is made of it.
+    package var version: Int
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+
+    static let columns: SQL = "provider_id, domains, required, version, created_at, updated_at"
+
+    init(_ row: Row) throws(PostgresError) {
+        (provider, domains, isRequired, version, createdAt, updatedAt) = try row.columns()
+    }
+
+    package func covers(_ domain: String) -> Bool { domains.contains { sameBytes($0, domain) } }
+
+    /// Of the operator `o`: whether the own password signs in no more. Who did not confirm the address
+    /// cannot sign in at the provider.
+    static let endsPassword: SQL =
+        """
+        (o.confirmed AND EXISTS (SELECT 1 FROM operator_sign_in s
+            WHERE s.required AND split_part(o.email_key, '@', 2) = ANY (s.domains)))
+        """
+    /// Of the operator `o`: the kind of the provider at which a sign-in is bound; NULL: at none.
+    static let boundKind: SQL =
+        """
+        (SELECT p.kind FROM operator_sign_in s JOIN providers p ON p.id = s.provider_id
+            JOIN operator_identities i ON i.issuer = p.issuer AND i.operator_id = o.id)
+        """
+}
+
+extension Database {
+    /// nil: operators do not sign in at a provider.
+    package func operatorSignIn() async throws(PostgresError) -> OperatorSignIn? {
+        try await app.read("SELECT \(OperatorSignIn.columns) FROM operator_sign_in").first
+            .map(OperatorSignIn.init)
+    }
+
+    /// The operator whose sign-in is bound.
+    package func operatorRow(
+        issuer: String, subject: String
+    ) async throws(PostgresError) -> OperatorRow? {
+        try await app.read(
+            """
+            SELECT \(OperatorRow.columns) FROM operator_identities i
+                JOIN operators o ON o.id = i.operator_id
+            WHERE i.issuer = \(issuer) AND i.subject = \(subject)
+            """
+        ).first.map(OperatorRow.init)
+    }
+}
+
+extension Change {
+    /// Locks the row for the transaction.
+    package func lockOperatorSignIn() async throws(PostgresError) -> OperatorSignIn? {
+        try await query("SELECT \(OperatorSignIn.columns) FROM operator_sign_in FOR UPDATE").first
+            .map(OperatorSignIn.init)
+    }
+
+    /// Whether the console's session came through the provider.
+    package func isSession(_ session: UUID, through provider: UUID) async throws(PostgresError)
+        -> Bool
+    {
+        try await !query(
+            """
+            SELECT 1 FROM operator_sessions WHERE id = \(session) AND provider_id = \(provider)
+            """
+        ).isEmpty
+    }
+
+    /// `current`: as locked; nil: there is none yet.
+    package func putOperatorSignIn(
+        at provider: ProviderRow, domains: [String], isRequired: Bool, over current: OperatorSignIn?
+    ) async throws -> OperatorSignIn {
+        let rows = try await query(
+            """
+            INSERT INTO operator_sign_in AS s (provider_id, domains, required, created_at,
+                updated_at)
+            VALUES (\(provider.id), \(domains), \(isRequired), \(now), \(now))
+            ON CONFLICT (single) DO UPDATE SET provider_id = excluded.provider_id,
+                domains = excluded.domains, required = excluded.required,
+                version = s.version + 1, updated_at = excluded.updated_at
+            RETURNING \(OperatorSignIn.columns)
+            """)
+        var changes = AuditChanges()
+        changes.add("provider", current?.provider.description, provider.id.description)
+        changes.add(
+            "domains", JSONValue.array((current?.domains ?? []).map(JSONValue.string)),
+            JSONValue.array(domains.map(JSONValue.string)))
+        changes.add("required", JSONValue.bool(current?.isRequired ?? false), .bool(isRequired))
+        try await audit(
+            .operatorSignInChanged, AuditTarget("provider", provider.id, provider.name), changes)
+        return try rows.only(OperatorSignIn.init)
+    }
+
+    /// Passwords of the domains sign in again.
+    package func deleteOperatorSignIn(_ row: OperatorSignIn) async throws {
+        try await query("DELETE FROM operator_sign_in")
+        let names = try await query("SELECT name FROM providers WHERE id = \(row.provider)")
+        try await audit(
+            .operatorSignInRemoved,
+            AuditTarget("provider", row.provider, try names.first?.get(0) ?? ""))
+    }
+
+    /// Binds the first sign-in at a provider to its operator. False if the operator has another
+    /// there, or another operator has this one.
+    package func bind(
+        _ person: OperatorRow, issuer: String, subject: String, provider: String
+    ) async throws -> Bool {
+        try await requireProof(of: person)
+        let bound = try await query(
+            """
+            INSERT INTO operator_identities (issuer, subject, operator_id, created_at)
+            VALUES (\(issuer), \(subject), \(person.id), \(now)) ON CONFLICT DO NOTHING RETURNING 1
+            """)
+        guard !bound.isEmpty else { return false }
+        try await renewVersion(of: person.id)
+        var changes = AuditChanges()
+        changes.add("provider", nil, provider)
+        try await audit(.operatorSignInBound, person.target, changes)
+        return true
+    }
+
+    /// The last way back for who cannot sign in at the provider: their sign-in there is unbound, and
+    /// passwords of the domains sign in again.
+    func reopenPasswords(of person: OperatorRow) async throws {
+        try await query("DELETE FROM operator_identities WHERE operator_id = \(person.id)")
+        let reopened = try await query(
+            """
+            UPDATE operator_sign_in s SET required = false, version = s.version + 1,
+                updated_at = \(now)
+            FROM operators o
+            WHERE o.id = \(person.id) AND o.confirmed AND s.required
+                AND split_part(o.email_key, '@', 2) = ANY (s.domains)
+            RETURNING s.provider_id
+            """)
+        guard let provider: UUID = try reopened.first?.get(0) else { return }
+        let names = try await query("SELECT name FROM providers WHERE id = \(provider)")
+        var changes = AuditChanges()
+        changes.add("required", .bool(true), .bool(false))
+        try await audit(
+            .operatorSignInChanged,
+            AuditTarget("provider", provider, try names.first?.get(0) ?? ""), changes)
+    }
+}
