@@ -28,6 +28,8 @@ def look(console, path, direction):
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             wrong.append(f"{width}: wider than the window")
         wrong += [f"{width}: {one} is out of view" for one in page.evaluate(OUT_OF_VIEW)]
+        # As tall as the page: what lies under the bottom bar of a narrow window is scrolled to before it is used.
+        page.set_viewport_size({"width": width, "height": max(800, page.evaluate("document.documentElement.scrollHeight"))})
         # Nothing but colours differs in the dark, and nothing but places from right to left.
         for scheme in ("light", "dark") if direction == "ltr" else ():
             page.emulate_media(color_scheme=scheme)
