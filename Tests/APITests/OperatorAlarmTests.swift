@@ -225,8 +225,24 @@ import Text
         #expect(try await fixture.notMe(first).status == 200)
         let factors = try #require(try await base.service.storage.operatorRow(base.id)).factors
         #expect(factors.totp && factors.recoveryCodesLeft == 10)
-        // One use of such a link ends the others, as all of them end the same sessions.
-        #expect(try await fixture.notMe(codes).status == 404)
+        // The link about the codes goes on: it disowns them.
+        #expect(try await fixture.notMe(codes).status == 200)
+        #expect(
+            try await base.service.storage.operatorRow(base.id)?.factors.recoveryCodesLeft == 0)
+    }
+
+    @Test func `no factor is added without a mail that disowns it`() async throws {
+        let fixture = try await Fixture.make()
+        let base = fixture.base
+        let app = try await base.withApp()
+        let session = try await base.signedIn(#","totp":"\#(base.code(app))""#)
+        var statuses: [Int: Int] = [:]
+        for _ in 0..<80 {
+            let made = try await base.send(.post, "/v1/me/recovery-codes", "{}", as: session)
+            statuses[made.status, default: 0] += 1
+        }
+        #expect(statuses[201].map { $0 < 60 } ?? false, "\(statuses)")
+        #expect(statuses[409].map { $0 > 20 } ?? false, "\(statuses)")
     }
 
     @Test func `of several links at once one acts, and none waits for another`() async throws {

@@ -45,7 +45,8 @@ import Text
         case "actOnApiKeys": #"{"action":"revoke","ids":[\#(ids)]}"#
         case "actOnPeople":
             #"{"action":"erase","reason":"asked","users":[{"tenant":"acme","id":"\#(user)"}]}"#
-        case "deleteOperator", "deleteProvider", "deleteDomain", "deleteUser", "deleteTenant",
+        case "deleteOperatorSignIn", "unbindOperator", "deleteOperator", "deleteProvider",
+            "deleteDomain", "deleteUser", "deleteTenant",
             "listUsers",
             "suspendTenant",
             "removeTotp", "removePasskey":

@@ -256,6 +256,7 @@ struct RouteRight: Sendable {
         .init("PATCH /v1/operators/{id}", "y-------", "operators:write", .home),
         .init("DELETE /v1/operators/{id}", "y-------", "operators:write", .home),
         .init("POST /v1/operators/{id}/link", "y-------", "operators:write", .home),
+        .init("DELETE /v1/operators/{id}/provider", "y-------", "operators:write", .home),
         .init("GET /v1/operator-sign-in", "y-------", "operators:read", .platform),
         .init("PUT /v1/operator-sign-in", "y-------", "operators:write", .platform),
         .init("DELETE /v1/operator-sign-in", "y-------", "operators:write", .platform),

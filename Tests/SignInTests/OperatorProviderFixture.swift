@@ -76,7 +76,7 @@ struct OperatorProviderFixture {
         return FormText(String(location.drop { $0 != "?" }.dropFirst()))
     }
 
-    /// The return, as the navigation from the provider's site comes: without the session's cookie.
+    /// The return, as the navigation from the provider's site comes: without `SameSite=Strict` cookies.
     /// `claims`: beside the nonce, as JSON.
     func end(
         _ asked: FormText, _ jar: Jar, claims: [String: String] = [:]
@@ -85,15 +85,17 @@ struct OperatorProviderFixture {
             "nonce": "\"\(asked.first("nonce") ?? "")\"", "email": "\"\(Self.email)\"",
             "sub": "\"\(Self.subject)\"",
         ]
+        all.merge(authenticated(0)) { $1 }
         all.merge(claims) { $1 }
         let token = provider.mint(clientID: "web", now: clock.now).token(all)
         provider.set("/token", .init(#"{"id_token":"\#(token)"}"#))
-        let session = jar.cookies.removeValue(forKey: "gatehouse")
+        let strict = jar.cookies.filter { ["gatehouse", "gatehouse-device"].contains($0.key) }
+        for name in strict.keys { jar.cookies[name] = nil }
         let answer = jar.take(
             try await service.send(
                 .get, "\(Self.callback)?code=c&state=\(asked.first("state") ?? "")",
                 fields: jar.fields + [Field("sec-fetch-site", "cross-site")]))
-        if jar.cookies["gatehouse"] == nil { jar.cookies["gatehouse"] = session }
+        jar.cookies.merge(strict) { new, _ in new }
         return answer
     }
 
@@ -122,6 +124,11 @@ struct OperatorProviderFixture {
 
     func bound() async throws -> Int {
         let rows = try await service.storage.app.read("SELECT count(*) FROM operator_identities")
+        return try rows[0].get(0)
+    }
+
+    func devices() async throws -> Int {
+        let rows = try await service.storage.app.read("SELECT count(*) FROM operator_devices")
         return try rows[0].get(0)
     }
 

@@ -168,7 +168,7 @@ import Text
         fixture.clock.advance(seconds: 700)
         #expect(try await fixture.session(jar)["step_up_until"]?.isNull == true)
         let path = "/v1/session/step-up/provider"
-        for claims in [fixture.authenticated(-500), [:]] {
+        for claims in [fixture.authenticated(-500), ["auth_time": "null"]] {
             let asked = try await fixture.begin(jar, at: path)
             #expect(asked.first("max_age") == "0")
             let refused = try await fixture.end(asked, jar, claims: claims)
@@ -257,8 +257,68 @@ import Text
         let fixture = try await Fixture.make()
         let old = try await fixture.signedIn(claims: fixture.authenticated(-3600))
         #expect(try await fixture.session(old)["step_up_until"]?.isNull == true)
+        let silent = try await fixture.signedIn(claims: ["auth_time": "null"])
+        #expect(try await fixture.session(silent)["step_up_until"]?.isNull == true)
+        #expect(try await fixture.begin(Jar()).first("max_age") == "600")
         let fresh = try await fixture.signedIn(claims: fixture.authenticated(-30))
         #expect(try await fixture.session(fresh)["step_up_until"]?.string != nil)
+    }
+
+    @Test func `a browser stays known, and another site begins no sign-in`() async throws {
+        let fixture = try await Fixture.make()
+        let jar = try await fixture.signedIn()
+        _ = try await fixture.passThrough(jar)
+        #expect(try await fixture.devices() == 1)
+        let foreign = try await fixture.service.send(
+            .get, "/v1/session/provider",
+            fields: [Field("sec-fetch-site", "cross-site"), Field("sec-fetch-mode", "navigate")])
+        #expect(foreign.first("location") == "/console/sign-in#fault=forbidden", "\(foreign.text)")
+    }
+
+    @Test func `an account that was disowned binds no operator again, the own one does`()
+        async throws
+    {
+        let fixture = try await Fixture.make()
+        _ = try await fixture.signedIn()
+        try await fixture.service.storage.platformScope.change(by: .system) { change in
+            try await change.disown(.provider, of: fixture.owner.id, addedBefore: change.now)
+        }
+        let thief = try await fixture.passThrough(Jar())
+        #expect(thief.first("location") == "/console/sign-in#fault=unknown", "\(thief.text)")
+        let own = try await fixture.signedIn(claims: ["sub": "\"own\""])
+        let email = try await fixture.session(own)["operator"]?["email"]?.string
+        #expect(email == Fixture.email)
+    }
+
+    @Test func `an operator's account at the provider is unbound, and another one binds`()
+        async throws
+    {
+        let fixture = try await Fixture.make()
+        let jar = try await fixture.signedIn()
+        let path = "/v1/operators/\(fixture.owner.id)/provider"
+        let service = fixture.service
+        #expect(try await service.send(.delete, path, as: .platformOwner).status == 204)
+        #expect(try await service.send(.delete, path, as: .platformOwner).status == 404)
+        #expect(try await fixture.send(.get, "/v1/session", nil, jar).status == 401)
+        _ = try await fixture.signedIn(claims: ["sub": "\"anew\""])
+        #expect(try await fixture.actions().contains("operator.sign_in_unbound"))
+    }
+
+    @Test func `a key that could not make an owner does not say where owners sign in`()
+        async throws
+    {
+        let fixture = try await Fixture.make()
+        let made = try await fixture.service.manage(
+            .post, "/v1/api-keys",
+            #"{"name":"k","scopes":["operators:write","operators:read","providers:write","providers:read"]}"#
+        )
+        let key = TestService.Credential.bearer(made["key"]?.string ?? "")
+        let put = try await fixture.service.send(
+            .put, "/v1/operator-sign-in", json: fixture.body(), as: key)
+        #expect(put.status == 403, "\(put.text)")
+        let patch = try await fixture.service.send(
+            .patch, "/v1/providers/\(fixture.id)", json: #"{"name":"Mine"}"#, as: key)
+        #expect(patch.status == 403, "\(patch.text)")
     }
 
     @Test func `who may not change operators may not change the provider of their sign-in`()

@@ -37,20 +37,20 @@ package struct Services: Sendable {
         /// The path to which the provider leads back.
         package static let callback = "/v1/session/provider/callback"
 
-        /// Takes the provider, and the console's session that is to be stepped up, nil for a sign-in:
-        /// the redirect URL, and the cookie that binds the return. Throws `Problem`.
-        package var begin:
-            @Sendable (Call, _ provider: UUID, _ session: UUID?) async throws -> (
+        /// Takes the provider, the console's session that is to be stepped up, nil for a sign-in, and
+        /// the token of the browser's cookie: the redirect URL, and the cookie that binds the return.
+        /// Throws `Problem`.
+        package typealias Begin =
+            @Sendable (Call, _ provider: UUID, _ session: UUID?, _ device: String?) async throws ->
+            (
                 url: String, cookie: Field
             )
+        package var begin: Begin
         /// What the provider asserts at the return. Throws `Problem`.
         package var end: @Sendable (Call) async throws -> OperatorAssertion
 
         package init(
-            begin:
-                @escaping @Sendable (Call, UUID, UUID?) async throws -> (
-                    url: String, cookie: Field
-                ),
+            begin: @escaping Begin,
             end: @escaping @Sendable (Call) async throws -> OperatorAssertion
         ) {
             self.begin = begin
@@ -59,7 +59,8 @@ package struct Services: Sendable {
     }
     /// Throws 500 unless the composition root sets it.
     package var operatorLogin = OperatorLogin(
-        begin: { _, _, _ in throw Problem.internalError }, end: { _ in throw Problem.internalError }
+        begin: { _, _, _, _ in throw Problem.internalError },
+        end: { _ in throw Problem.internalError }
     )
 
     /// Finds an app's token if it is active; nil for every other text. A token of a tenant that the

@@ -6,7 +6,7 @@ import Text
 
 /// `/v1/operator-sign-in`: the provider of the platform at which operators sign in to the console.
 enum OperatorSignInEndpoints {
-    static let all: [Endpoint] = [get, put, delete]
+    static let all: [Endpoint] = [get, put, delete, unbind]
 
     private static let path = "/v1/operator-sign-in"
 
@@ -34,11 +34,13 @@ enum OperatorSignInEndpoints {
         access: .platform(.writeOperators), body: .json(OperatorSignIn.input),
         answers: [.ok(OperatorSignIn.shape)], problems: [.notFound, .conflict], ifMatch: .honoured
     ) { call in
-        let database = try call.services.database
-        let provider = try await provider(call)
-        let domains = try domains(call, at: provider)
+        try OperatorsProvider.requireKeeper(call)
+        let seen = try await provider(call)
         let isRequired = call.input.flag("required")
-        let row = try await database.platformScope.change(by: call.actor) { change in
+        let row = try await call.services.database.platformScope.change(by: call.actor) { change in
+            // It stays as it is here until operators sign in there.
+            let provider = try await change.lockProvider(seen.id)
+            let domains = try domains(call, at: provider)
             let current = try await change.lockOperatorSignIn()
             if let current { try call.requireMatch(current.etag) }
             let isKept =
@@ -63,10 +65,27 @@ enum OperatorSignInEndpoints {
             + "bound there stays bound.",
         access: .platform(.writeOperators), answers: [.noContent], ifMatch: .honoured
     ) { call in
+        try OperatorsProvider.requireKeeper(call)
         try await call.services.database.platformScope.change(by: call.actor) { change in
             guard let row = try await change.lockOperatorSignIn() else { return }
             try call.requireMatch(row.etag)
             try await change.deleteOperatorSignIn(row)
+        }
+        return .noContent
+    }
+
+    private static let unbind = Endpoint(
+        .delete, "/v1/operators/{id}/provider", id: "unbindOperator", tag: "Operators",
+        summary: "Unbinds the operator's account at the provider, such as one that was made anew "
+            + "there: the next sign-in binds one again. The operator's sessions end.",
+        access: .right(.writeOperators), answers: [.noContent], problems: [.notFound],
+        ifMatch: .honoured, exists: OperatorEndpoints.isVisible
+    ) { call in
+        _ = try await OperatorEndpoints.locked(call) { change, row, _ in
+            guard try await change.unbind(row) else {
+                throw Problem.notFound("account at the provider")
+            }
+            return row
         }
         return .noContent
     }

@@ -37,6 +37,7 @@ package enum RecentActs {
         "deleteOperator": .always("The removal of an operator"),
         "remakeOperatorLink": .always("A new link for an operator"),
         "putOperatorSignIn": .always("A change of where operators sign in"),
+        "unbindOperator": .always("The end of an operator's account at the provider"),
         "deleteOperatorSignIn": .always("A change of where operators sign in"),
         "setOwnPassword": .always("A new password"),
         "offerTotp": .always("A new authenticator app"),

@@ -75,11 +75,11 @@ enum ProviderEndpoints {
         problems: [.conflict], ifMatch: .honoured, exists: exists
     ) { call in
         let seen = try await call.ownProvider
-        try await OperatorsProvider.requireKeeper(of: seen, call)
         let database = try call.services.database
         let scope = database.scope(seen.tenantID ?? .platform)
         let row = try await scope.change(by: call.actor) { change in
             let row = try await change.lockProvider(seen.id)
+            try await OperatorsProvider.requireKeeper(of: row, call)
             try call.requireMatch(row.etag)
             try call.input.checkRepeated(against: row.json)
             let input = try await ProviderInput(
@@ -101,11 +101,11 @@ enum ProviderEndpoints {
         exists: exists
     ) { call in
         let seen = try await call.ownProvider
-        try await OperatorsProvider.requireUnused(seen, call)
         let scope = try call.services.database.scope(seen.tenantID ?? .platform)
         let identities = try await call.services.database.identities(at: seen)
         try await scope.change(by: call.actor) { change in
             let row = try await change.lockProvider(seen.id)
+            try await OperatorsProvider.requireUnused(row, call)
             try call.requireMatch(row.etag)
             try ProviderRemoval(call: call).check(row, identities: identities)
             try await change.deleteProvider(row)

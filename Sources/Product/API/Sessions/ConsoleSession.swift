@@ -47,10 +47,10 @@ struct ConsoleSession {
     /// With another answer. `provider`, `isFresh`: of a sign-in there; see `startOperatorSession`.
     static func begin(
         _ person: OperatorRow, by method: SignInMethod, at provider: UUID? = nil,
-        isFresh: Bool = true, _ call: Call, answering answer: Response
+        isFresh: Bool = true, _ call: Call, in known: String? = nil, answering answer: Response
     ) async throws -> Response {
         let (token, hash) = try newToken()
-        let device = TokenCookie.device.token(in: call.request) ?? TokenSecret.make()
+        let device = known ?? TokenCookie.device.token(in: call.request) ?? TokenSecret.make()
         try await call.services.database.startOperatorSession(
             person, tokenHash: hash, userAgent: call.request.first("user-agent"), method: method,
             at: provider, isFresh: isFresh, by: person.actor(call),

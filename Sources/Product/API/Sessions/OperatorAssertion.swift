@@ -19,13 +19,16 @@ package struct OperatorAssertion: Sendable {
     /// The console's session that is to be stepped up; nil: a sign-in.
     package var session: UUID?
     package var begunAt: Timestamp
+    /// The browser, by the cookie that came along when it began: the return comes from another site,
+    /// without it.
+    package var device: String?
     /// Ends the cookie that bound the return.
     package var spentCookie: Field
 
     package init(
         provider: ProviderRow, subject: String, email: String?, emailVerified: Bool?,
         hostedDomain: String?, authenticatedAt: Int64?, isMultiFactor: Bool, session: UUID?,
-        begunAt: Timestamp, spentCookie: Field
+        begunAt: Timestamp, device: String?, spentCookie: Field
     ) {
         self.provider = provider
         self.subject = subject
@@ -36,10 +39,14 @@ package struct OperatorAssertion: Sendable {
         self.isMultiFactor = isMultiFactor
         self.session = session
         self.begunAt = begunAt
+        self.device = device
         self.spentCookie = spentCookie
     }
 
     var method: SignInMethod { isMultiFactor ? .providerMFA : .provider }
+
+    /// Whether a provider of this kind says when its user signed in, as `max_age` asks it to.
+    var saysWhen: Bool { provider.kind == "oidc" }
 
     /// Seconds by which the provider's clock may be behind.
     private static let clockSkew: Int64 = 60

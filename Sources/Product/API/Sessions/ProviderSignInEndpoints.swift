@@ -45,19 +45,28 @@ enum ProviderSignInEndpoints {
                 return answer
             } catch let problem as Problem {
                 throw problem.status == 303 ? problem : problem.atDoor()
+            } catch let failure as StorageFailure {
+                throw Problem(.conflict, "\(failure)").atDoor()
             }
         }
         endpoint.isForeign = true
         return endpoint
     }()
 
+    private static let own: Set<String> = ["same-origin", "none"]
+
     private static func begin(_ call: Call, session: UUID?) async throws -> Response {
         do {
             guard let setting = try await call.services.database.operatorSignIn() else {
                 throw Problem(.conflict, "Operators do not sign in at a provider here.")
             }
+            // Another site must not sign a browser in where the provider asks its user nothing.
+            guard call.request.first("sec-fetch-site").map({ Self.own.contains($0) }) ?? true else {
+                throw Problem.forbidden("Begin at this server's own page.")
+            }
+            let device = TokenCookie.device.token(in: call.request)
             let (url, cookie) = try await call.services.operatorLogin.begin(
-                call, setting.provider, session)
+                call, setting.provider, session, device)
             return .seeOther(url, [cookie])
         } catch let problem as Problem where call.isFromBrowser {
             throw problem.atDoor()
@@ -86,8 +95,8 @@ enum ProviderSignInEndpoints {
         let recent = call.now.adding(seconds: -OperatorSession.recentSeconds)
         return try await ConsoleSession.begin(
             person, by: assertion.method, at: setting.provider,
-            isFresh: assertion.isAuthenticated(since: recent) ?? true, call,
-            answering: .seeOther("/console/sign-in#signed-in"))
+            isFresh: assertion.isAuthenticated(since: recent) ?? !assertion.saysWhen, call,
+            in: assertion.device, answering: .seeOther("/console/sign-in#signed-in"))
     }
 
     private static func end(
@@ -118,23 +127,23 @@ enum ProviderSignInEndpoints {
             person.isConfirmed, person.status != .suspended
         else { throw Refused.unknown.problem }
         let (provider, publicURL) = (assertion.provider, call.services.publicURL)
-        let isBound = try await database.scope(person.tenant ?? .platform).change(
+        try await database.scope(person.tenant ?? .platform).change(
             by: person.actor(call)
         ) { change in
             guard
                 try await change.bind(
                     person, issuer: provider.issuer, subject: assertion.subject,
                     provider: provider.name)
-            else { return false }
+            else { return }
             try await change.tellOfChange(
                 "a sign-in at \(provider.name) was added", added: .provider, to: person,
                 publicURL: publicURL, in: database)
-            return true
         }
-        guard isBound, let person = try await database.operatorRow(person.id) else {
-            throw Refused.unknown.problem
-        }
-        return person
+        // Of two first sign-ins at once one binds, and both are bound then.
+        let bound = try await database.operatorRow(
+            issuer: provider.issuer, subject: assertion.subject)
+        guard let bound, bound.id == person.id else { throw Refused.unknown.problem }
+        return bound
     }
 
     /// Why the return begins nothing, as the page for signing in explains it.

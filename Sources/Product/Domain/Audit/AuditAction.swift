@@ -82,6 +82,7 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case operatorSignInBound = "operator.sign_in_bound"
     case operatorSignInChanged = "operator_sign_in.changed"
     case operatorSignInRemoved = "operator_sign_in.removed"
+    case operatorSignInUnbound = "operator.sign_in_unbound"
     case operatorSignedIn = "operator.signed_in"
     case operatorSignedOut = "operator.signed_out"
     case operatorSteppedUp = "operator.stepped_up"
@@ -171,6 +172,7 @@ package enum AuditAction: String, Sendable, CaseIterable {
             .operatorPasswordChanged, .operatorPasswordReset, .operatorRecoveryCodeUsed,
             .operatorRecoveryCodesMade, .operatorResetOffered, .operatorSessionEnded,
             .operatorSignInBound, .operatorSignInChanged, .operatorSignInRemoved,
+            .operatorSignInUnbound,
             .operatorSignedIn, .operatorSignedOut, .operatorSteppedUp, .operatorTotpAdded,
             .operatorTotpRemoved, .operatorUpdated,
             .providerCreated, .providerDeleted, .providerSecretChanged, .providerUpdated,

@@ -30,7 +30,8 @@ enum HostedReturn {
 }
 
 extension LoginReturn {
-    /// The browser's return to a page of ours, bound to it by the cookie `state.secret`.
+    /// The browser's return to a page of ours, bound to it by the cookie `state.secret`, behind which
+    /// the token of its `device` may stand.
     init(_ call: Call, by cookie: HostedCookie, at publicURL: String) throws {
         let query = FormText(call.request.query)
         guard let state = query.first("state"), !query.isRepeated("state"),
@@ -40,9 +41,11 @@ extension LoginReturn {
             throw SignInRefusal.notProved(
                 query.first("error").map { "the provider answered \($0.prefix(64))" } ?? "no code")
         }
+        let rest = held.utf8.dropFirst(state.utf8.count + 1).split(
+            separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
         self.init(
             state: state, code: code, redirectURI: publicURL + call.request.path,
-            issuer: query.first("iss"),
-            browser: String(decoding: held.utf8.dropFirst(state.utf8.count + 1), as: UTF8.self))
+            issuer: query.first("iss"), browser: String(decoding: rest[0], as: UTF8.self))
+        device = rest.dropFirst().first.map { String(decoding: $0, as: UTF8.self) }
     }
 }

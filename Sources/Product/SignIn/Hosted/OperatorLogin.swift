@@ -13,33 +13,37 @@ package enum OperatorLogin {
 
     package static func service(_ core: SignInCore) -> Services.OperatorLogin {
         Services.OperatorLogin(
-            begin: { call, provider, session in
-                try await recorded { try await begin(call, provider, session, core) }
+            begin: { call, provider, session, device in
+                try await recorded {
+                    var (url, value) = try await begin(call, provider, session, core)
+                    if let device { value += "." + device }
+                    return (url, HostedCookie.operator.field(value, for: call.request))
+                }
             },
             end: { call in try await recorded { try await end(call, core) } })
     }
 
     private static func begin(
         _ call: Call, _ provider: UUID, _ session: UUID?, _ core: SignInCore
-    ) async throws -> (url: String, cookie: Field) {
+    ) async throws -> (url: String, cookie: String) {
         let client = client(call, core, at: provider)
         let begun = try await client.beginLogin(
             LoginWish(
                 redirectURI: client.client.redirectURIs[0], isBrowsers: true,
-                operatorSession: session))
-        let cookie = HostedCookie.operator.field(
-            "\(begun.state).\(begun.browser ?? "")", for: call.request)
-        return (begun.url, cookie)
+                operatorSession: session,
+                maxAge: session == nil ? OperatorSession.recentSeconds : 0))
+        return (begun.url, "\(begun.state).\(begun.browser ?? "")")
     }
 
     private static func end(_ call: Call, _ core: SignInCore) async throws -> OperatorAssertion {
-        let (person, begun) = try await client(call, core).proveLogin(
-            LoginReturn(call, by: .operator, at: core.publicURL))
+        let answer = try LoginReturn(call, by: .operator, at: core.publicURL)
+        let (person, begun) = try await client(call, core).proveLogin(answer)
         return OperatorAssertion(
             provider: person.provider, subject: person.subject, email: person.email,
             emailVerified: person.emailVerified, hostedDomain: person.hostedDomain,
             authenticatedAt: person.authenticatedAt, isMultiFactor: person.isMultiFactor,
             session: begun.operatorSession, begunAt: begun.begunAt ?? call.now,
+            device: answer.device,
             spentCookie: HostedCookie.operator.field(nil, for: call.request))
     }
 

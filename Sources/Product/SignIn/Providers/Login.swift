@@ -43,7 +43,7 @@ extension ClientCall {
             ("redirect_uri", redirectURI), ("scope", remote.scope), ("state", state),
             ("nonce", nonce), ("code_challenge", challenge), ("code_challenge_method", "S256"),
         ]
-        if wish.operatorSession != nil { parameters.append(("max_age", "0")) }
+        if let seconds = wish.maxAge { parameters.append(("max_age", "\(seconds)")) }
         let query = FormText.encode(parameters)
         let joint = endpoint.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         return BegunLogin(url: endpoint + joint + query, state: state, browser: browser)

@@ -18,12 +18,16 @@ package struct LoginWish: Sendable {
     package var isBrowsers: Bool
     /// The token of the page on which it begins.
     var token: BroughtToken?
-    /// The console's session that it is to step up: the provider must ask its user anew.
+    /// The console's session that it is to step up.
     var operatorSession: UUID?
+    /// Seconds; a user who signed in at the provider longer ago is asked anew (OpenID Connect Core
+    /// section 3.1.2.1).
+    var maxAge: Int64?
 
     package init(
         redirectURI: String, state: String? = nil, challenge: String? = nil,
-        isBrowsers: Bool = false, token: BroughtToken? = nil, operatorSession: UUID? = nil
+        isBrowsers: Bool = false, token: BroughtToken? = nil, operatorSession: UUID? = nil,
+        maxAge: Int64? = nil
     ) {
         self.redirectURI = redirectURI
         self.state = state
@@ -31,6 +35,7 @@ package struct LoginWish: Sendable {
         self.isBrowsers = isBrowsers
         self.token = token
         self.operatorSession = operatorSession
+        self.maxAge = maxAge
     }
 }
 
@@ -55,6 +60,8 @@ package struct LoginReturn: Sendable {
     package var issuer: String?
     /// The value of the browser's cookie; nil if the app itself caught the redirect.
     package var browser: String?
+    /// The token of the browser's own cookie, where one came along when it began.
+    var device: String?
     /// The app's contract has no field for `iss`, so that its absence means nothing.
     package var hidesIssuer: Bool
 

@@ -8,11 +8,14 @@ import Text
 extension Change {
     /// Of one kind, to one operator, in an hour.
     private static let alarmLimit = 20
+    /// The same where the mail is about a factor: no factor is added without one.
+    private static let factorLimit = 60
     /// Wrong second factors behind the right password before a mail says so.
     private static let refusalsToTell = 3
 
     /// A factor or the password of the account changed: `what` is a clause such as `passkey added`.
-    /// No mail is no reason to refuse the change. `factor`: what the link in it disowns.
+    /// No mail is no reason to refuse the change, unless it adds a factor, which only the link in its
+    /// mail disowns: then 409 beyond the limit.
     package func tellOfChange(
         _ what: String, added factor: AddedFactor? = nil, to person: OperatorRow,
         publicURL: String, in database: Database
@@ -44,9 +47,13 @@ extension Change {
         _ kind: OutgoingMail.Kind, _ message: String, _ person: OperatorRow, _ publicURL: String,
         _ database: Database, limit: Int = alarmLimit, about factor: AddedFactor? = nil
     ) async throws {
-        guard database.sendsMail,
-            try await mails(kind, to: person, since: 3600, database) < limit
-        else { return }
+        guard database.sendsMail else { return }
+        let sent = try await mails(kind, to: person, since: 3600, database)
+        if factor != nil {
+            guard sent < Self.factorLimit else { throw StorageFailure.tooManyFactors }
+        } else if sent >= limit {
+            return
+        }
         let token = TokenSecret.make()
         try await addOperatorLink(
             TokenSecret.hash(token) ?? [], for: person.id, to: .notMe, seconds: Self.noticeSeconds,

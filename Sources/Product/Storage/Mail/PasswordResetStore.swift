@@ -61,7 +61,7 @@ extension Database {
             guard let row = rows.first else { return nil }
             let person = try OperatorRow(row)
             try await change.query("DELETE FROM operator_sessions WHERE operator_id = \(id)")
-            try await change.endLinks(of: id, keepsNotMe: false)
+            try await change.endLinks(of: id, keeping: .aboutFactors)
             try await change.forgetDevices(of: id)
             let actor = Actor(
                 type: "operator", id: id.description, name: person.name ?? person.email,

@@ -34,9 +34,12 @@ package enum AddedFactor: Sendable, Equatable {
 }
 
 extension Change {
-    /// A passkey and an app stay, and prove nothing: without another factor the operator needs
-    /// `gatehouse operator reset`. What was added after `time` is another one.
-    func disown(_ factor: AddedFactor, of person: UUID, addedBefore time: Timestamp) async throws {
+    /// A passkey, an app and an account at the provider stay, and prove nothing: none comes back under
+    /// the same name, and without another factor the operator needs `gatehouse operator reset`. What
+    /// was added after `time` is another one.
+    package func disown(_ factor: AddedFactor, of person: UUID, addedBefore time: Timestamp)
+        async throws
+    {
         switch factor {
         case .passkey(let id):
             try await query(
@@ -59,7 +62,7 @@ extension Change {
         case .provider:
             try await query(
                 """
-                DELETE FROM operator_identities
+                UPDATE operator_identities SET disowned = true
                 WHERE operator_id = \(person) AND created_at <= \(time)
                 """)
         }

@@ -54,6 +54,8 @@ extension Change {
 }
 
 extension StorageFailure {
+    static let tooManyFactors = StorageFailure.conflict(
+        code: "conflict", detail: "What you sign in with changed too often; wait an hour.", id: nil)
     static let staleProof = StorageFailure.conflict(
         code: "conflict", detail: "What you sign in with changed just now; sign in again.", id: nil)
 }

@@ -27,7 +27,7 @@ extension Database {
                 try await change.disown(factor, of: id, addedBefore: link.madeAt)
             }
             let ended = try await change.endOperatorSessions(of: id)
-            try await change.endLinks(of: id, keepsNotMe: false)
+            try await change.endLinks(of: id, keeping: .aboutFactors)
             try await change.forgetDevices(of: id)
             if needsPassword {
                 try await change.switching(to: person.tenant ?? .platform)
@@ -62,6 +62,14 @@ struct UsedLink {
     }
 }
 
+/// Of the links in mails about an operator's account.
+enum KeptLinks {
+    /// A thief who sets a password must not end them.
+    case aboutAnything
+    /// Each of them disowns another factor; the sessions have ended already.
+    case aboutFactors
+}
+
 extension Change {
     /// Uses a link up; nil if it is unknown, used or expired. The operator's row is locked first, as
     /// everywhere: what ends all links of an operator holds it, and waits for none of them.
@@ -80,10 +88,13 @@ extension Change {
         return try used.first.map { try UsedLink(person: id, $0) }
     }
 
-    /// The operator's one-time links that were not used. `keepsNotMe`: a thief who sets a password
-    /// must not end the links of the mails that tell of him.
-    func endLinks(of person: UUID, keepsNotMe: Bool) async throws(PostgresError) {
-        let kept: SQL = keepsNotMe ? " AND purpose <> 'not_me'" : ""
+    /// The operator's one-time links that were not used, but for those of mails about a thief.
+    func endLinks(of person: UUID, keeping: KeptLinks) async throws(PostgresError) {
+        let kept: SQL =
+            switch keeping {
+            case .aboutAnything: " AND purpose <> 'not_me'"
+            case .aboutFactors: " AND (purpose <> 'not_me' OR factor IS NULL)"
+            }
         try await query(
             """
             DELETE FROM operator_links

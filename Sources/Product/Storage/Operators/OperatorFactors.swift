@@ -37,10 +37,8 @@ package struct OperatorFactors: Sendable, Equatable {
         if passkeys > 0 { methods.append(.passkey) }
         if totp { methods.append(.totp) }
         if !hasSecondFactor, hasPassword { methods.append(.password) }
-        // GitHub does not say when it was that its user signed in.
-        if !hasSecondFactor, let providerKind, providerKind != "github" {
-            methods.append(.provider)
-        }
+        // GitHub and Google do not say when it was that their user signed in.
+        if !hasSecondFactor, providerKind == "oidc" { methods.append(.provider) }
         return methods
     }
 
@@ -53,8 +51,10 @@ package struct OperatorFactors: Sendable, Equatable {
     static let columns: SQL =
         """
         o.password_hash IS NOT NULL AND NOT (\(OperatorSignIn.endsPassword)),
-        (SELECT count(*) FROM operator_passkeys k WHERE k.operator_id = o.id AND k.usable),
-        (SELECT count(*) FROM operator_passkeys k WHERE k.operator_id = o.id AND NOT k.usable),
+        (SELECT count(*) FROM operator_passkeys k
+            WHERE k.operator_id = o.id AND k.usable AND NOT k.disowned),
+        (SELECT count(*) FROM operator_passkeys k
+            WHERE k.operator_id = o.id AND NOT (k.usable AND NOT k.disowned)),
         EXISTS (SELECT 1 FROM operator_totp t
             WHERE t.operator_id = o.id AND t.confirmed AND NOT t.disowned),
         EXISTS (SELECT 1 FROM operator_totp t

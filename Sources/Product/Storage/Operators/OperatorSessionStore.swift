@@ -16,8 +16,8 @@ package struct OperatorSession: Sendable {
         method == .provider && `operator`.factors.hasSecondFactor
     }
 
-    /// Whether the provider reported a second factor.
-    package var hasProvidersFactor: Bool { method == .providerMFA }
+    /// Whether the provider reported a second factor in this session.
+    package private(set) var hasProvidersFactor: Bool
 
     /// Seconds after such a proof in which the console does what is hard to take back.
     package static let recentSeconds: Int64 = 600
@@ -29,13 +29,17 @@ package struct OperatorSession: Sendable {
         return steppedUpAt?.adding(seconds: Self.recentSeconds)
     }
 
-    /// The columns of `OperatorRow`, the id, the time, the method.
+    static let columns: SQL = "s.id, s.stepped_up_at, s.method, s.provider_factor"
+    static let columnCount = 4
+
+    /// The columns of `OperatorRow`, then the own ones.
     init(_ row: Row) throws(PostgresError) {
         `operator` = try OperatorRow(row)
         id = try row.get(OperatorRow.columnCount)
         steppedUpAt = try row.get(OperatorRow.columnCount + 1)
         let name = try row.get(OperatorRow.columnCount + 2, as: String?.self)
         method = name.flatMap { SignInMethod(rawValue: $0) } ?? .password
+        hasProvidersFactor = try row.get(OperatorRow.columnCount + 3)
     }
 }
 
@@ -65,14 +69,15 @@ extension Database {
         let now = clock()
         let rows = try await app.read(
             """
-            SELECT \(OperatorRow.columns), s.id, s.stepped_up_at, s.method, s.last_seen_at
+            SELECT \(OperatorRow.columns), \(OperatorSession.columns), s.last_seen_at
             FROM operator_sessions s JOIN operators o ON o.id = s.operator_id
             WHERE s.token_hash = \(tokenHash) AND s.expires_at > \(now)
                 AND s.last_seen_at > \(now.adding(seconds: -Self.sessionIdleSeconds))
             """)
         guard let row = rows.first else { return nil }
         let session = try OperatorSession(row)
-        let seen: Timestamp = try row.get(OperatorRow.columnCount + 3)
+        let seen: Timestamp = try row.get(
+            OperatorRow.columnCount + OperatorSession.columnCount)
         if seen < now.adding(seconds: -60) {
             _ = try await app.query(
                 "UPDATE operator_sessions SET last_seen_at = \(now) WHERE id = \(session.id)")
@@ -108,9 +113,10 @@ extension Database {
             try await change.query(
                 """
                 INSERT INTO operator_sessions (id, token_hash, operator_id, ip, user_agent, method,
-                    provider_id, stepped_up_at, created_at, last_seen_at, expires_at)
+                    provider_id, provider_factor, stepped_up_at, created_at, last_seen_at,
+                    expires_at)
                 VALUES (\(UUID.random()), \(tokenHash), \(person.id), \(actor.ip), \(userAgent),
-                    \(method.rawValue), \(provider), \(proved), \(change.now), \(change.now),
+                    \(method.rawValue), \(provider), \(method == .providerMFA), \(proved), \(change.now), \(change.now),
                     \(change.now.adding(seconds: Self.sessionSeconds)))
                 """)
             if let device, try await change.rememberDevice(device, of: person.id),
@@ -148,9 +154,9 @@ extension Database {
             let rows = try await change.query(
                 """
                 UPDATE operator_sessions SET id = \(id), token_hash = \(tokenHash),
-                    method = CASE WHEN method = 'provider_mfa' AND \(!method.isSecondFactor)
-                        THEN method ELSE \(method.rawValue) END,
+                    method = \(method.rawValue),
                     provider_id = coalesce(\(provider), provider_id),
+                    provider_factor = provider_factor OR \(method == .providerMFA),
                     stepped_up_at = \(change.now), last_seen_at = \(change.now)
                 WHERE id = \(session) AND operator_id = \(person.id)
                     AND expires_at > \(change.now)

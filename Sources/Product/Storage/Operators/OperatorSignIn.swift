@@ -34,7 +34,8 @@ package struct OperatorSignIn: Sendable, Equatable {
     static let boundKind: SQL =
         """
         (SELECT p.kind FROM operator_sign_in s JOIN providers p ON p.id = s.provider_id
-            JOIN operator_identities i ON i.issuer = p.issuer AND i.operator_id = o.id)
+            JOIN operator_identities i ON i.issuer = p.issuer AND i.operator_id = o.id
+                AND NOT i.disowned)
         """
 }
 
@@ -53,7 +54,7 @@ extension Database {
             """
             SELECT \(OperatorRow.columns) FROM operator_identities i
                 JOIN operators o ON o.id = i.operator_id
-            WHERE i.issuer = \(issuer) AND i.subject = \(subject)
+            WHERE i.issuer = \(issuer) AND i.subject = \(subject) AND NOT i.disowned
             """
         ).first.map(OperatorRow.init)
     }
@@ -112,10 +113,11 @@ extension Change {
     }
 
     /// Binds the first sign-in at a provider to its operator. False if the operator has another
-    /// there, or another operator has this one.
+    /// there, or the account is another operator's or disowned. Links that sign in without it end.
     package func bind(
         _ person: OperatorRow, issuer: String, subject: String, provider: String
     ) async throws -> Bool {
+        _ = try await lockFactors(of: person.id)
         try await requireProof(of: person)
         let bound = try await query(
             """
@@ -123,6 +125,7 @@ extension Change {
             VALUES (\(issuer), \(subject), \(person.id), \(now)) ON CONFLICT DO NOTHING RETURNING 1
             """)
         guard !bound.isEmpty else { return false }
+        try await endSignInLinks(of: person.id)
         try await renewVersion(of: person.id)
         var changes = AuditChanges()
         changes.add("provider", nil, provider)
@@ -130,10 +133,23 @@ extension Change {
         return true
     }
 
+    /// Another account at the provider may be bound at the next sign-in there. False if none was.
+    package func unbind(_ person: OperatorRow) async throws -> Bool {
+        let unbound = try await query(
+            """
+            DELETE FROM operator_identities WHERE operator_id = \(person.id) RETURNING 1
+            """)
+        guard !unbound.isEmpty else { return false }
+        _ = try await endOperatorSessions(of: person.id)
+        try await renewProofs(of: person.id)
+        try await audit(.operatorSignInUnbound, person.target)
+        return true
+    }
+
     /// The last way back for who cannot sign in at the provider: their sign-in there is unbound, and
     /// passwords of the domains sign in again.
     func reopenPasswords(of person: OperatorRow) async throws {
-        try await query("DELETE FROM operator_identities WHERE operator_id = \(person.id)")
+        _ = try await unbind(person)
         let reopened = try await query(
             """
             UPDATE operator_sign_in s SET required = false, version = s.version + 1,
@@ -147,7 +163,7 @@ extension Change {
         let names = try await query("SELECT name FROM providers WHERE id = \(provider)")
         var changes = AuditChanges()
         changes.add("required", .bool(true), .bool(false))
-        try await audit(
+        try await switching(to: .platform).audit(
             .operatorSignInChanged,
             AuditTarget("provider", provider, try names.first?.get(0) ?? ""), changes)
     }

@@ -99,7 +99,7 @@ extension Change {
             WHERE id = \(person.id)
             """)
         _ = try await endOperatorSessions(of: person.id, except: session)
-        try await endLinks(of: person.id, keepsNotMe: true)
+        try await endLinks(of: person.id, keeping: .aboutAnything)
         try await forgetDevices(of: person.id, except: device)
         try await audit(.operatorPasswordChanged, person.target)
     }

@@ -24,7 +24,8 @@ package struct PasskeyRow: Sendable {
     static let columns: SQL =
         """
         p.id, p.operator_id, p.credential_id, p.relying_party, p.public_key, p.counter, p.name,
-        p.transports, p.backup_eligible, p.backed_up, p.usable, p.created_at, p.last_used_at
+        p.transports, p.backup_eligible, p.backed_up,
+        p.usable AND NOT p.disowned, p.created_at, p.last_used_at
         """
     static let columnCount = 13
 
