@@ -209,7 +209,15 @@ def test_the_policy_shows_what_publishing_changes_and_rolls_back(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/policy")
     console.field("Who may sign up").select_option("approval")
-    expect(page.get_by_text("What publishing changes")).to_be_visible()
+    effect = page.get_by_role("heading", name="What publishing changes")
+    expect(effect).to_be_visible()
+    # Beside the rules, level with them, so that both are seen at once; before them on a phone.
+    rules = page.get_by_role("heading", name="Rules")
+    assert effect.bounding_box()["x"] > rules.bounding_box()["x"] + 200
+    assert abs(effect.bounding_box()["y"] - rules.bounding_box()["y"]) < 5
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert effect.bounding_box()["y"] < rules.bounding_box()["y"]
+    page.set_viewport_size({"width": 1280, "height": 800})
     page.get_by_role("button", name="Publish").click()
     expect(page.get_by_text("Version 2 is in force.", exact=True)).to_be_visible()
     page.get_by_role("button", name="Roll back to version 1").click()

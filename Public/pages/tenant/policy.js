@@ -69,7 +69,8 @@ const isEmpty = changes => Object.keys(changes).length === 0
 export default async page => {
 	const path = `${page.path}/policy`
 	const one = await page.get(path)
-	const changed = liveRegion()
+	// Beside the form where the page is wide, before it elsewhere.
+	const effect = h("section.card.near", { hidden: true, "aria-live": "polite" })
 	const needs = liveRegion()
 	const clash = h("div", { role: "alert" })
 	const publish = (base, values) => send(path, base, merged(base, values))
@@ -94,15 +95,13 @@ export default async page => {
 	})
 	const draw = () => {
 		const changes = changesOf(one, merged(one, built.values()))
-		replaceContent(
-			changed,
-			!isEmpty(changes) && note("info", "alert", h("strong", "What publishing changes"), diff(changes, LABELS)),
-		)
+		effect.hidden = isEmpty(changes)
+		replaceContent(effect, !effect.hidden && [h("h2", "What publishing changes"), diff(changes, LABELS)])
 		drawNeeds(page, needs, built.querySelector("select").value)
 	}
 	built.addEventListener("input", draw)
 	built.querySelector("select").closest(".field").append(needs)
-	built.querySelector("[role=alert]").before(changed, clash)
+	built.querySelector("[role=alert]").before(clash)
 	if (!isAllowed("writePolicy")) {
 		for (const control of built.querySelectorAll("input, select, textarea, [type=submit]")) control.disabled = true
 	}
@@ -110,8 +109,8 @@ export default async page => {
 	draw()
 	const versions = h("div.stack-gap")
 	append(page.body, h("div.two",
-		card("Rules", h("p.muted.under", t`Version ${one.version} is in force.`), built),
-		card("Versions", versions)))
+		h("section.card.tall", h("h2", "Rules"), h("p.muted.under", t`Version ${one.version} is in force.`), built),
+		effect, card("Versions", versions)))
 	await loadPart(versions, () => drawVersions(page, versions, one))
 }
 
