@@ -23,7 +23,10 @@ export async function askProvider() {
 		request: body => [PATH, { method: "PUT", body, etag: etagOf(now) }],
 		said: "Operators sign in there from now on",
 	})
-	if (now.provider) node.querySelector("form").after(button("End it", () => (node.close(), end()), { look: ".danger" }))
+	if (!now.provider) return
+	node.querySelector("[data-cancel]").before(
+		button("End it", () => (node.close(), end()), { look: ".danger.apart" }),
+	)
 }
 
 const end = () => confirm({
