@@ -8,24 +8,31 @@ import { askPasskey, passkeyRefusal, passkeysFault, stepUpOptions } from "./pass
 const FIELDS = {
 	totp: () => codeField("totp*", "Code of your authenticator app"),
 	password: () => ["password*", "Your password", { type: "password", autocomplete: "current-password" }],
+	recovery_code: () => ["recovery_code*", "Recovery code", { autocomplete: "off", hint: "Each works once." }],
 }
 
 /** Asks for one of `methods`; whether it was given. */
 export function stepUp({ detail, methods = [] }) {
 	const { promise, resolve } = Promise.withResolvers()
-	const field = methods.map(one => FIELDS[one]).find(Boolean)
+	const [field, other] = methods.map(one => FIELDS[one]).filter(Boolean)
 	const done = () => (resolve(true), node.close())
 	const passkey = methods.includes("passkey") && byPasskey(done, !field)
-	const kids = field && form([field()], {
+	const typed = one => form([one()], {
 		submit: "Continue", done, cancel: () => node.close(), send: body => api("/session/step-up", { body }),
 	})
+	const kids = field && typed(field)
+	const turn = other && button("Use a recovery code", () => {
+		kids.replaceWith(typed(other))
+		turn.remove()
+		node.querySelector("input").focus()
+	}, { look: ".ghost.tiny" })
 	const provider = methods.includes("provider") && byProvider(done, !field && !passkey)
 	const isAsked = field || passkey || provider
 	const node = dialog(isAsked ? "Is it still you?" : "Sign in once more", h("p.lead", detail),
-		isAsked && note("info", "lock", "What you were about to do goes on right after."), passkey, kids, provider,
+		isAsked && note("info", "lock", "What you were about to do goes on right after."), passkey, kids, turn, provider,
 		!isAsked && h("div.acts", button("Sign in again", signInAgain, { look: ".primary" })))
 	node.addEventListener("close", () => (resolve(false), provider?.forget?.()))
-	node.querySelector("input, button")?.focus()
+	node.querySelector("input, button, a")?.focus()
 	return promise
 }
 

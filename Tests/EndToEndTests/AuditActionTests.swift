@@ -66,7 +66,7 @@ struct AuditActionTests {
     /// What is read from the database each time.
     private static let uncached: Set = [
         "attribute_schema", "decisions", "hook_credential", "identity", "invite", "job",
-        "join_link", "link_grant", "operator", "provider",
+        "join_link", "link_grant", "operator", "operator_sign_in", "provider",
         "session", "sign_up",
     ]
 

@@ -232,6 +232,20 @@ import Text
         #expect(proved.status == 200, "\(proved.text)")
         #expect(try await fixture.send(.get, "/v1/tenants", nil, half).status == 200)
 
+        // Without the app a recovery code opens the session, once, and steps nothing up.
+        let made = try await fixture.send(.post, "/v1/me/recovery-codes", "{}", half)
+        let spare = try #require(made.json["codes"]?.array?.first?.string, "\(made.text)")
+        let lost = try await fixture.signedIn()
+        let asked = try await fixture.send(.get, "/v1/tenants", nil, lost)
+        #expect(asked.json["methods"] == .array([.string("totp"), .string("recovery_code")]))
+        let body = #"{"recovery_code":"\#(spare)"}"#
+        #expect(try await fixture.send(.post, "/v1/session/step-up", body, half).status == 403)
+        let opened = try await fixture.send(.post, "/v1/session/step-up", body, lost)
+        #expect(opened.status == 200 && opened.json["step_up_until"]?.isNull == true)
+        #expect(try await fixture.send(.get, "/v1/tenants", nil, lost).status == 200)
+        let other = try await fixture.signedIn()
+        #expect(try await fixture.send(.post, "/v1/session/step-up", body, other).status == 401)
+
         for claims in [
             ["amr": #"["pwd","mfa"]"#], ["amr": #"["pwd","otp"]"#], ["acr": #""phr""#],
         ] {

@@ -31,17 +31,17 @@ extension Call {
     }
 
     func stepUpRequired(_ detail: String) -> Problem {
-        .stepUpRequired(detail, by: principal.stepUpMethods)
+        .stepUpRequired(detail, by: principal.stepUpMethods.map(\.rawValue))
     }
 }
 
 extension Problem {
-    package static func stepUpRequired(_ detail: String, by methods: [StepUpMethod]) -> Problem {
+    package static func stepUpRequired(_ detail: String, by methods: [String]) -> Problem {
         Problem(
             .stepUpRequired, detail,
             members: [
                 .init("max_age", .int(Int(OperatorSession.recentSeconds))),
-                .init("methods", .strings(methods.map(\.rawValue))),
+                .init("methods", .strings(methods)),
             ])
     }
 }

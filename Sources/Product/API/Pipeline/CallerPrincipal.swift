@@ -21,6 +21,8 @@ package struct CallerPrincipal: Sendable, Equatable {
     package var stepUpMethods: [StepUpMethod] = []
     /// Whether its second factors are passkeys of another name of the server alone.
     package var hasUnusableFactors = false
+    /// Whether it came through the provider past the operator's own second factor.
+    package var lacksSecondFactor = false
     /// The only provider that the credential may name.
     package var provider: UUID?
     /// The remainder of the key's limit after this call; nil if it has none.

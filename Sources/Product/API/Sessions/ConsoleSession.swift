@@ -87,6 +87,17 @@ struct ConsoleSession {
         return stamped == nil ? nil : withCookie(answer, token, call)
     }
 
+    /// Opens the calling session by what proves no presence: it gets another id and another cookie.
+    static func open(by method: SignInMethod, _ call: Call) async throws -> Response {
+        let person = try await call.operator
+        guard let session = call.principal.session,
+            let answer = try await stepUp(
+                person, in: session, by: method, call,
+                answering: .ok(ConsoleSession(operator: person, until: nil).json(at: call.now)))
+        else { throw Problem.unauthorized("The session is over; sign in again.") }
+        return answer
+    }
+
     private static func newToken() throws -> (token: String, hash: [UInt8]) {
         let token = TokenSecret.make()
         guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }

@@ -39,7 +39,7 @@ struct SecondFactor {
         }
     }
 
-    private func proveRecovery(_ code: String) async throws -> Bool {
+    func proveRecovery(_ code: String) async throws -> Bool {
         try await counted {
             try await call.services.database.useRecoveryCode(code, of: person, by: actor)
         }

@@ -18,12 +18,19 @@ enum StepUpEndpoint {
                     .optional(
                         "totp", .string(min: 6, max: 16), "The authenticator app's code of now."),
                     .optional("passkey", .object(PasskeyInput.assertion), PasskeyInput.about),
+                    .optional(
+                        "recovery_code", .string(min: 8, max: 64),
+                        "In the place of the second factor after a sign-in at the provider, where "
+                            + "`methods` names it. It opens the session, and steps nothing up."),
                 ])),
         answers: [.ok(ConsoleSession.shape)], problems: [.stepUpRequired, .conflict],
         maxBody: 1 << 15
     ) { call in
-        let method = try method(call)
         let person = try await call.operator
+        if let code = call.input.optionalString("recovery_code") {
+            return try await open(by: code, person, call)
+        }
+        let method = try method(call)
         guard person.factors.stepUpMethods.contains(method) else {
             throw call.stepUpRequired("This session is stepped up by one of `methods` alone.")
         }
@@ -31,6 +38,21 @@ enum StepUpEndpoint {
             throw Problem.unauthorized("That does not fit.")
         }
         return try await ConsoleSession.stepUp(person, by: method, call)
+    }
+
+    /// A recovery code signs in, as it does beside a password, and proves no presence.
+    private static func open(
+        by code: String, _ person: OperatorRow, _ call: Call
+    ) async throws -> Response {
+        guard call.principal.lacksSecondFactor else {
+            throw call.stepUpRequired("A recovery code steps nothing up.")
+        }
+        let attempt = try SignInAttempt(of: person.email, call)
+        guard
+            try await SecondFactor(person: person, attempt: attempt, call: call)
+                .proveRecovery(code)
+        else { throw Problem.unauthorized("That code does not fit.") }
+        return try await ConsoleSession.open(by: .recoveryCode, call)
     }
 
     /// The one that is given.

@@ -143,7 +143,8 @@ extension Database {
 
     /// Proves anew that the session's operator is present. The session gets another id and another
     /// token: what knew the old one has nothing any more. Nil if the session has ended, be it by
-    /// another step-up at the same time. `provider`: where it was proved.
+    /// another step-up at the same time. `provider`: where it was proved. A recovery code proves no
+    /// presence: it opens the session alone.
     package func stepUp(
         _ session: UUID, of person: OperatorRow, tokenHash: [UInt8], method: SignInMethod,
         at provider: UUID? = nil, by actor: Actor
@@ -151,13 +152,14 @@ extension Database {
         try await scope(person.tenant ?? .platform).change(by: actor) { change -> UUID? in
             try await change.requireProof(of: person)
             let id = UUID.random()
+            let proved = method == .recoveryCode ? nil : change.now
             let rows = try await change.query(
                 """
                 UPDATE operator_sessions SET id = \(id), token_hash = \(tokenHash),
                     method = \(method.rawValue),
                     provider_id = coalesce(\(provider), provider_id),
                     provider_factor = provider_factor OR \(method == .providerMFA),
-                    stepped_up_at = \(change.now), last_seen_at = \(change.now)
+                    stepped_up_at = \(proved), last_seen_at = \(change.now)
                 WHERE id = \(session) AND operator_id = \(person.id)
                     AND expires_at > \(change.now)
                 RETURNING 1

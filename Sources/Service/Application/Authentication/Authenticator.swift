@@ -151,6 +151,7 @@ struct Authenticator: Sendable {
         principal.stepUpUntil = session.stepUpUntil
         principal.stepUpMethods = person.factors.stepUpMethods
         principal.hasUnusableFactors = person.factors.areUnusable
+        principal.lacksSecondFactor = session.lacksSecondFactor
         principal.mayResume = mayResume
         return principal
     }
@@ -166,9 +167,11 @@ struct Authenticator: Sendable {
         }
         guard isOwn else {
             if session.lacksSecondFactor {
+                let factors = session.operator.factors
                 throw Problem.stepUpRequired(
                     "Your account has a second factor, which the provider did not ask for.",
-                    by: session.operator.factors.stepUpMethods)
+                    by: factors.stepUpMethods.map(\.rawValue)
+                        + (factors.recoveryCodesLeft > 0 ? ["recovery_code"] : []))
             }
             throw Problem(
                 .secondFactorRequired,
