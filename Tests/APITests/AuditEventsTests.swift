@@ -21,6 +21,7 @@ import Text
         #expect(first?["changes"]?["name"]?.array?.last?.string == "Acme 2")
         #expect(first?["actor"]?["type"]?.string == "operator")
         #expect(first?["tenant_id"]?.string == tenant.id.description)
+        #expect(first?["tenant_name"]?.string == "Acme 2")
         let page = try await service.send(.get, path + "?limit=1", as: .tenantAdmin(tenant))
         let cursor = page.json["next_cursor"]?.string ?? ""
         let next = try await service.send(
@@ -54,6 +55,8 @@ import Text
         let all = try await service.send(
             .get, "/v1/audit-events?action=tenant.created", as: .platformOwner)
         #expect(all.json["items"]?.array?.count == 2)
+        let names = all.json["items"]?.array?.compactMap { $0["tenant_name"]?.string } ?? []
+        #expect(names.sorted() == [acme.name, other.name].sorted())
         let own = try await service.send(
             .get, "/v1/audit-events?action=tenant.created", as: .tenantAdmin(acme))
         #expect(own.json["items"]?.array?.count == 1)

@@ -106,6 +106,11 @@ import Text
             "/v1/provisioning/decisions?since=2099-01-01T00:00:00.000Z")
         #expect(later.json["items"]?.array?.isEmpty == true)
         let decision = try await fixture.decision(id?.string)
+        let listed = try await fixture.get("/v1/provisioning/decisions?reference=\(reference)")
+        for one in [decision, listed.json["items"]?.array?.first] {
+            #expect(one?["tenant_name"]?.string == "Acme", "\(listed.text)")
+            #expect(one?["provider_name"]?.string == "Google", "\(listed.text)")
+        }
         #expect(decision["request_id"]?.string?.isEmpty == false, "\(decision)")
     }
 

@@ -88,6 +88,7 @@ extension AuditRow: JSONView {
                 $0.member("name", targetName)
             }
             $0.member("tenant_id", tenant == .platform ? nil : tenant)
+            $0.member("tenant_name", tenantName)
             $0.member("request_id", requestID)
             $0.member("decision_id", decisionID)
             $0.member("ip", ip)
@@ -106,7 +107,11 @@ extension AuditRow: JSONView {
             .readOnly("seq", .integer(0...Int.max), nullable: true, "Null until sealed."),
             .readOnly("occurred_at", .timestamp), .readOnly("actor", .object(party)),
             .readOnly("action", .string()), .readOnly("target", .object(party)),
-            .readOnly("tenant_id", .uuid, nullable: true), .readOnly("request_id", .string()),
+            .readOnly("tenant_id", .uuid, nullable: true),
+            .readOnly(
+                "tenant_name", .string(), nullable: true,
+                "The tenant's name now; `null` is the platform, or a tenant that is gone."),
+            .readOnly("request_id", .string()),
             .readOnly("decision_id", .uuid, nullable: true, "By which decision it was done."),
             .readOnly("ip", .string(), nullable: true),
             .readOnly(

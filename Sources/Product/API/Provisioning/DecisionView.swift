@@ -15,9 +15,11 @@ extension DecisionRow: JSONView {
         json.member("reference", reference.isEmpty ? nil : reference)
         json.member("email", email)
         json.member("provider", provider.isEmpty ? nil : provider)
+        if let providerName { json.member("provider_name", providerName) }
         json.member("issuer", isPart ? nil : issuer)
         json.member("subject", isPart ? nil : subject)
         json.member("tenant_id", tenantID)
+        if let tenantName { json.member("tenant_name", tenantName) }
         json.member("user_id", userID)
         json.member("invite_id", inviteID)
         json.member("policy_version", policyVersion)
@@ -40,9 +42,13 @@ extension DecisionRow: JSONView {
                     + "tenant reads its own part alone: null is what is not told."),
             .readOnly("email", .string(), nullable: true),
             .readOnly("provider", .string(), nullable: true),
+            .readOnly(
+                "provider_name", .string(), always: false,
+                "Of the registered provider that the call meant, if there is one."),
             .readOnly("issuer", .string(), nullable: true),
             .readOnly("subject", .string(), nullable: true),
             .readOnly("tenant_id", .uuid, nullable: true),
+            .readOnly("tenant_name", .string(), always: false, "Absent without a tenant."),
             .readOnly("user_id", .uuid, nullable: true),
             .readOnly("invite_id", .uuid, nullable: true),
             .readOnly("policy_version", .integer(1...1_000_000_000), nullable: true),

@@ -57,8 +57,10 @@ extension TenantScope {
         _ list: ListQuery, _ filter: AuditFilter
     ) async throws(PostgresError) -> ListPage<AuditRow> {
         let (filter, actions) = try await known(filter)
-        return try await read(AuditRow.list(of: tenant, filter, actions, list))
+        let page = try await read(AuditRow.list(of: tenant, filter, actions, list))
             .page(list, AuditRow.init)
+        let names = try await tenantNames([tenant])
+        return page.naming(names)
     }
 
     /// The filter with the ids of those who were merged into its target, and its group's actions.
@@ -97,8 +99,17 @@ extension Database {
     package func auditEvents(
         _ list: ListQuery, _ filter: AuditFilter
     ) async throws(PostgresError) -> ListPage<AuditRow> {
-        try await platform.read(AuditRow.list(of: nil, filter, nil, list))
+        let page = try await platform.read(AuditRow.list(of: nil, filter, nil, list))
             .page(list, AuditRow.init)
+        return page.naming(try await tenantNames(page.rows.map(\.tenant), to: nil))
+    }
+}
+
+extension ListPage<AuditRow> {
+    fileprivate func naming(_ names: [UUID: String]) -> Self {
+        var page = self
+        for at in page.rows.indices { page.rows[at].tenantName = names[page.rows[at].tenant] }
+        return page
     }
 }
 

@@ -7,6 +7,8 @@ import Text
 package struct AuditRow: ListedRow {
     /// The nil UUID for the platform's own events.
     package var tenant: UUID
+    /// As it is now; nil: the platform, or a tenant that is gone.
+    package var tenantName: String?
     /// Ordered by time (see `UUID.ordered`).
     package var id: UUID
     package var seq: Int?

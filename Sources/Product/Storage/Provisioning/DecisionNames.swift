@@ -29,12 +29,32 @@ extension Database {
         }
         let providers = about.filter { $0["type"]?.string == "provider" }
             .compactMap { $0["id"]?.string.flatMap { UUID($0) } }
-        if !providers.isEmpty {
-            let rows = try await app.read(
-                "SELECT id, name FROM providers WHERE id = ANY(\(providers))")
-            for row in rows { try Self.add(row, to: &names) }
-        }
+        for (id, name) in try await providerNames(providers) { names[id.description] = name }
         return .array(steps.map { $0.naming(names) })
+    }
+
+    /// The decisions with the names of their tenants and registered providers. `reader`: the tenant
+    /// that reads them; nil: the platform.
+    func named(
+        _ rows: [DecisionRow], to reader: UUID?
+    ) async throws(PostgresError) -> [DecisionRow] {
+        let ids = rows.map { $0.cut(to: reader).registeredProvider }
+        let providers = try await providerNames(ids.compactMap { $0 })
+        let tenants = try await tenantNames(rows.compactMap(\.tenantID), to: reader)
+        return zip(rows, ids).map { row, provider in
+            var row = row
+            row.providerName = provider.flatMap { providers[$0] }
+            row.tenantName = row.tenantID.flatMap { tenants[$0] }
+            return row
+        }
+    }
+
+    private func providerNames(_ ids: [UUID]) async throws(PostgresError) -> [UUID: String] {
+        let wanted = Set(ids).subtracting([.platform])
+        guard !wanted.isEmpty else { return [:] }
+        return try await app.read(
+            "SELECT id, name FROM providers WHERE id = ANY(\(wanted.sorted()))"
+        ).names()
     }
 
     private static func add(_ row: Row, to names: inout [String: String]) throws(PostgresError) {
@@ -68,6 +88,12 @@ extension JSONValue {
 }
 
 extension DecisionRow {
+    /// The one that the rules read; nil if none was found.
+    fileprivate var registeredProvider: UUID? {
+        let about = (trace.array ?? []).flatMap { $0["about"]?.array ?? [] }
+        return about.first { $0["type"]?.string == "provider" }?["id"]?.string.flatMap { UUID($0) }
+    }
+
     /// Reduced to what a tenant may read of it; `tenant` nil: unchanged.
     package func cut(to tenant: UUID?) -> DecisionRow {
         var row = self

@@ -21,6 +21,10 @@ package struct DecisionRow: ListedRow {
     package var issuer: String
     package var subject: String
     package var tenantID: UUID?
+    /// Only in lists and of a single decision; nil without a tenant, or if it is gone.
+    package var tenantName: String?
+    /// Of the registered provider that the call meant, where `tenantName` is; nil: none.
+    package var providerName: String?
     /// The user found or created; nil: none.
     package var userID: UUID?
     /// The invite that was used or refused; nil: none.

@@ -60,8 +60,10 @@ extension Database {
         _ list: ListQuery, tenant: UUID?, _ filter: DecisionFilter
     ) async throws(PostgresError) -> ListPage<DecisionRow> {
         let filter = try await merged(filter, in: tenant)
-        return try await read(DecisionRow.list(of: tenant, filter).page(list), of: tenant)
+        var page = try await read(DecisionRow.list(of: tenant, filter).page(list), of: tenant)
             .page(list, DecisionRow.init)
+        page.rows = try await named(page.rows, to: tenant)
+        return page
     }
 
     /// The filter with the ids of those who were merged into its user.
@@ -79,7 +81,8 @@ extension Database {
     package func decision(_ id: UUID, tenant: UUID?) async throws(PostgresError) -> DecisionRow? {
         var sql: SQL = "SELECT \(DecisionRow.columns(of: tenant)) FROM decisions WHERE "
         sql += tenant.map { "tenant_id = \($0) AND id = \(id)" } ?? "part IS NULL AND id = \(id)"
-        return try await read(sql, of: tenant).first.map(DecisionRow.init)
+        guard let row = try await read(sql, of: tenant).first else { return nil }
+        return try await named([DecisionRow(row)], to: tenant).first
     }
 
     private func read(_ sql: SQL, of tenant: UUID?) async throws(PostgresError) -> Rows {
