@@ -1,7 +1,66 @@
 import { overTime } from "../lib/chart.js"
 import {
-	actionWords, exactTimeNode, filterLink, formatDay, h, list, noValue, userText, words,
+	actionWords, exactTimeNode, filterLink, formatDay, h, isAllowed, list, noValue, ownTenant, queryString, t,
+	TENANT, userText, words,
 } from "../lib/ui.js"
+
+/** All that is written, by the kind of thing that it is about. */
+const ACTIONS = {
+	api_key: "created cut leaked revoked rolled_back rotated updated",
+	attribute_schema: "updated",
+	client: "secret_changed updated",
+	cors_origin: "created deleted updated",
+	decisions: "expired",
+	domain: "created deleted found lapsed lost updated verified",
+	hook_credential: "created deleted",
+	identity: "bound linked name_given_anew removed unlinked",
+	invite: "accepted created mail_bounced mail_refused other_address resent revoked updated",
+	job: "cancelled created failed finished paused resumed undo_begun undone",
+	join_link: "created revoked used",
+	link_grant: "created refused used",
+	operator: "confirmed created deleted disowned factor_refused factors_reset link_made passkey_added "
+		+ "passkey_refused passkey_removed passkey_renamed password_changed password_reset recovery_code_used "
+		+ "recovery_codes_made reset_offered session_ended sign_in_bound signed_in signed_out stepped_up totp_added "
+		+ "totp_removed updated",
+	operator_sign_in: "changed removed",
+	policy: "updated",
+	provider: "created deleted secret_changed updated",
+	session: "ended started",
+	sign_up: "bound chosen completed declined deferred reserved",
+	tenant: "created deleted purge_begun purged restored resumed suspended updated",
+	user: "account_given activated approval_requested approved created credentials_wiped declined deleted "
+		+ "email_change_asked email_change_ended email_changed exported inactivity_warned merge_undone merged "
+		+ "password_changed password_link_made password_reset pin_removed pin_set purged removed restored resumed "
+		+ "suspended updated",
+}
+/** Each action, and before those of a thing that has several all of them as one choice. */
+const CHOICES = Object.entries(ACTIONS).flatMap(([kind, verbs]) => {
+	const codes = verbs.split(" ").map(verb => `${kind}.${verb}`)
+	const all = codes.length > 2 && [`${kind}.`, t`${words(kind)}: all`]
+	return [all, ...codes.map(code => [code, actionWords(code)])].filter(Boolean)
+})
+
+/** The pages of things, by their kinds: in a tenant, or anywhere. */
+const PAGES = {
+	api_key: ({ id }) => `keys/${id}`, cors_origin: ({ name }) => `origins${queryString({ q: name })}`,
+	domain: ({ name }) => `domains${queryString({ q: name })}`,
+	invite: ({ name }) => `invites${queryString({ q: name })}`, user: ({ id }) => `users/${id}`,
+}
+const PLATFORM = {
+	api_key: PAGES.api_key, cors_origin: PAGES.cors_origin, decision: ({ id }) => `decisions/${id}`,
+	operator: ({ name }) => isAllowed("readOperators") && `operators${queryString({ q: name })}`,
+	provider: () => "providers", tenant: ({ id }) => `t/${id}/users`,
+}
+/** What is gone for good has no page; a tenant and a user are kept for a while after their deletion. */
+const GONE = /purged$|^(?!tenant|user).*\.deleted$/
+
+/** What it was done to, with a link to its page. */
+function target({ target: one, tenant_id: tenant, action }) {
+	const text = userText(one?.name || one?.id)
+	const isOfTenant = tenant && PAGES[one?.type]
+	const place = !GONE.test(action) && (isOfTenant ? PAGES : PLATFORM)[one?.type]?.(one)
+	return place ? h("a", { href: `/console/${isOfTenant ? `t/${tenant}/` : ""}${place}` }, text) : text
+}
 
 const isBlank = value => value == null || value.length === 0
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
@@ -39,15 +98,16 @@ export default ({ path = "", ...page }) => {
 		empty: {
 			title: "Nothing has happened yet", text: "Every change is written here, with what stood before and after.",
 		},
-		filters: [["action", "Action"], ["actor", "Actor"], ["target", "Target"]], time: overTime,
+		filters: [["action", "Action", { options: CHOICES }], ["actor", "Actor"], ["target", "Target"]], time: overTime,
 		columns: [
 			["Action", one => [h("span.main", filterLink("action", one.action, actionWords(one.action))),
-				h("span.sub", userText(one.target?.name || one.target?.id))]],
+				h("span.sub", target(one))]],
 			["Changes", one => diff(one.changes)],
 			["Actor", one => [filterLink(
 				"actor", one.actor?.name || one.actor?.id, userText(one.actor?.name || "Gatehouse"),
 			),
 				one.ip && h("span.sub", userText(one.ip))]],
+			...path || ownTenant() ? [] : [TENANT],
 			["When", one => exactTimeNode(one.occurred_at)],
 		],
 	})

@@ -55,14 +55,19 @@ def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def database(server):
+    """The conninfo of the superuser for the cluster of a `gatehouse dev`."""
+    # Where the server's own cluster stands, and its socket by that: as in PrivateCluster.swift.
+    data = f"{server.home}/data"
+    clusters = f"{data}/postgres", f"/var/lib/gatehouse/{digest(data)[:16]}"
+    folder, = (path for path in (f"/tmp/gatehouse-{digest(one)[:12]}" for one in clusters) if os.path.exists(path))
+    return f"host={folder} user=postgres dbname=gatehouse"
+
+
 def seed(console):
     """A tenant `grown` with ROWS users, each with a key, an invite, an event and a decision."""
     tenant = console.api("POST", "/tenants", {"slug": "grown", "name": "Grown"})["id"]
-    # Where the server's own cluster stands, and its socket by that: as in PrivateCluster.swift.
-    data = f"{console.server.home}/data"
-    clusters = f"{data}/postgres", f"/var/lib/gatehouse/{digest(data)[:16]}"
-    folder, = (path for path in (f"/tmp/gatehouse-{digest(one)[:12]}" for one in clusters) if os.path.exists(path))
-    subprocess.run(["psql", "-X", "-q", "-d", f"host={folder} user=postgres dbname=gatehouse", "-v", f"tenant={tenant}",
+    subprocess.run(["psql", "-X", "-q", "-d", database(console.server), "-v", f"tenant={tenant}",
                     "-v", "first=1", "-v", f"last={ROWS}", "-f", ROOT / "deploy/lib/growth.sql"], check=True)
 
 

@@ -84,3 +84,10 @@ def test_each_action_of_the_audit_log_and_each_code_of_an_answer_has_its_german(
     codes = re.findall(r'case \w+ = "(\w+)"', (sources / "API/Responses/Code.swift").read_text())
     missing += [one for one in codes if not {f"code {one}", f"field {one}", one.replace("_", " ").capitalize()} & set(words)]
     assert actions and codes and not missing, missing
+
+
+def test_the_audit_log_offers_each_action_that_is_written(console):
+    written = re.findall(r'"([a-z_]+\.[a-z_]+)"', (PUBLIC.parent / "Sources/Product/Domain/Audit/AuditAction.swift").read_text())
+    page = console.go("/console/audit")
+    offered = page.get_by_label("Action", exact=True).locator("option").evaluate_all("all => all.map(one => one.value)")
+    assert sorted(one for one in offered if one and not one.endswith(".")) == sorted(written)

@@ -3,9 +3,12 @@
 A step is a click, a choice from a menu of the browser, or a chord that acts. Pointing is none: neither the mouse's way nor the
 focus's (Tab, arrows, J and K). Typing and pasting is none either.
 """
+import datetime
 import re
+import subprocess
 import uuid
 
+from budgets import database
 from console import Console, FreshServer
 from playwright.sync_api import expect
 
@@ -236,13 +239,52 @@ def test_09_allow_an_origin_and_test_it(console, by):
     hand.end(4, 16)
 
 
+def did_yesterday(console, actor, action, kind, target, tenant):
+    """Writes an event of yesterday noon, as the browser counts days; `target`: its id and its name."""
+    at = datetime.datetime.now().replace(hour=12) - datetime.timedelta(days=1)
+    values = [tenant, str(uuid.uuid4()), at.astimezone().isoformat(), "operator", str(uuid.uuid4()), actor, action, kind, *target, "test"]
+    names = "tenant_id, id, occurred_at, actor_type, actor_id, actor_name, action, target_type, target_id, target_name, request_id"
+    marks = ", ".join(f"'{one}'" for one in values)
+    subprocess.run(["psql", "-X", "-q", "-d", database(console.server), "-c", f"INSERT INTO audit_events ({names}) VALUES ({marks})"], check=True)
+
+
 @both
 def test_12_say_who_did_what_yesterday(console, by):
+    one, (person,) = with_users(console)
+    actor = f"Ida {uuid.uuid4().hex[:8]}"
+    did_yesterday(console, actor, "user.suspended", "user", (person["id"], person["email"]), one["id"])
     hand = Hand(console)
     hand.find("Audit", by)
     hand.choose(hand.page.get_by_label("Period", exact=True), "Yesterday")
     expect(hand.page).to_have_url(re.compile(r"since=.*until="))
+    row = hand.page.locator("tbody tr", has_text=actor)
+    for text in ("User suspended", person["email"], one["name"]):
+        expect(row).to_contain_text(text)
     hand.end(3, 12)
+
+
+def test_the_audit_log_leads_to_what_was_done_and_offers_each_action(console):
+    one, (person,) = with_users(console)
+    key = console.api("POST", f"/tenants/{one['id']}/api-keys", {"name": "Caller", "scopes": ["keys:verify"]})
+    invite = console.api("POST", f"/tenants/{one['id']}/invites", {"email": "iris@acme.example", "delivery": "link"})
+    page = console.go("/console/audit")
+    inside = f"/console/t/{one['id']}"
+    places = {"api_key.created": (key["id"], f"{inside}/keys/{key['id']}"), "user.created": (person["id"], f"{inside}/users/{person['id']}"),
+              "invite.created": (invite["id"], f"{inside}/invites?q=iris%40acme.example"), "tenant.created": (one["id"], f"{inside}/users")}
+    for action, (target, place) in places.items():
+        page = console.go(f"/console/audit?target={target}")
+        page.get_by_label("Action", exact=True).select_option(action)
+        expect(page).to_have_url(re.compile(f"action={re.escape(action)}"))
+        row = page.locator("tbody tr")
+        expect(row).to_have_count(1)
+        expect(row.locator(".sub a").first).to_have_attribute("href", place)
+        expect(row.locator("td[data-label=Tenant] a")).to_have_attribute("href", f"{inside}/users")
+    page.get_by_label("Action", exact=True).select_option("API key: all")
+    expect(page).to_have_url(re.compile("action=api_key\\."))
+    # Within a tenant each entry is that tenant's.
+    console.go(f"/console/t/{one['slug']}/audit")
+    expect(page.locator("tbody tr").first).to_be_visible()
+    expect(page.locator("td[data-label=Tenant]")).to_have_count(0)
 
 
 @both

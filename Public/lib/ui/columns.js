@@ -1,7 +1,10 @@
 // Columns and filters that several lists have, and what stands in their cells.
-import { h, query, queryString, replaceContent, statusTag, timeNode } from "../core.js"
+import { h, noValue, query, queryString, replaceContent, statusTag, timeNode, userText } from "../core.js"
 
 export const STATUS = ["Status", one => statusTag(one.status), { state: true }]
+/** The tenant of a row in a list of all; of one that is gone its id. */
+export const TENANT = ["Tenant", ({ tenant_id: id, tenant_name: name }) => (name
+	? h("a", { href: `/console/t/${id}/users` }, userText(name)) : id ? userText(id, "code") : noValue())]
 export const timeColumn = (label, name, more) => [label, one => timeNode(one[name]), more]
 export const createdColumn = (label = "Created") => timeColumn(label, "created_at", { sort: "created_at" })
 /**
