@@ -578,6 +578,8 @@ export default {
 		"Das Kürzel Ihres Mandanten, wenn Sie Betreiber nur eines Mandanten sind. Sonst leer lassen.",
 	"Sign in": "Anmelden",
 	"Forgot your password?": "Passwort vergessen?",
+	"This server is not set up yet: it has no owner who could sign in. Open the link in the server's log, or the one that “gatehouse setup” prints beside the running server.":
+		"Dieser Server ist noch nicht eingerichtet: er hat keinen Inhaber, der sich anmelden könnte. Öffnen Sie den Link im Log des Servers oder den, den „gatehouse setup“ neben dem laufenden Server ausgibt.",
 	"Welcome back. The gate knows its keepers.": "Willkommen zurück. Das Tor kennt seine Hüter.",
 	"Sign in to go on to where you were.": "Melden Sie sich an, um weiterzumachen, wo Sie waren.",
 	"No password yet? Open the one-time link that was sent to you, or that the server printed when it started.":

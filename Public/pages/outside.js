@@ -11,6 +11,8 @@ import { faultOf, keptPlace, providerSignIn } from "./outside/provider.js"
 const EMAIL = ["email*", "Email", { type: "email", autocomplete: "username" }]
 // Where a passkey signs in as well, the browser lists them below the field.
 const KNOWN_EMAIL = ["email*", "Email", { type: "email", autocomplete: "username webauthn" }]
+const NO_OWNER = "This server is not set up yet: it has no owner who could sign in. Open the link in the server's log, "
+	+ "or the one that “gatehouse setup” prints beside the running server."
 const link = (href, text) => h("p.small", h("a", { href }, text))
 // The tenant of an operator whose address is not confirmed goes along from page to page.
 const withTenant = (path, tenant = query().tenant) => path + queryString({ tenant })
@@ -61,13 +63,16 @@ function signIn(page, token, { arrived, fault }) {
 	}
 	const ways = signInWays().catch(() => null)
 	door(page, "Sign in", "Welcome back. The gate knows its keepers.",
-		fault && note("danger", "alert", faultOf(fault)), query().next && note("info", "lock", "Sign in to go on to where you were."),
+		fault && note("danger", "alert", faultOf(fault)),
+		query().next && note("info", "lock", "Sign in to go on to where you were."),
 		built, passkeySignIn(page, goOn, ways), providerSignIn(ways), reset,
 		h(
 			"p.small.muted",
 			"No password yet? Open the one-time link that was sent to you, or that the server printed when it started.",
 		))
 	page.body.querySelector("input").setAttribute("autofocus", "")
+	const say = text => page.body.querySelector(".lead").replaceWith(note("info", "lock", text))
+	ways.then(all => all?.set_up === false && say(NO_OWNER))
 }
 
 /** The second step of a sign-in, after a right password. */

@@ -151,8 +151,13 @@ import Text
         #expect(
             try await service.send(.post, "/v1/setup", json: body(TokenSecret.make())).status
                 == 401)
+        func isSetUp() async throws -> Bool? {
+            try await service.send(.get, "/v1/session/ways").json["set_up"]?.bool
+        }
+        #expect(try await isSetUp() == false)
         let made = try await service.send(.post, "/v1/setup", json: body(token))
         #expect(made.status == 201)
+        #expect(try await isSetUp() == true)
         #expect(made.json["role"]?.string == "owner")
         #expect(made.first("set-cookie")?.hasPrefix("gatehouse=") == true)
         #expect(

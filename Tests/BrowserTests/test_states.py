@@ -2,6 +2,7 @@
 import json
 import re
 
+from console import Console, FreshServer
 from playwright.sync_api import expect
 
 LISTS = {
@@ -268,6 +269,26 @@ def test_set_up_is_closed_once_there_is_an_owner(console):
     page.get_by_label("Password").fill("a sentence is fine here")
     page.get_by_role("button", name="Become the first owner").click()
     expect(page.get_by_role("heading", name="Set-up is closed")).to_be_visible()
+
+
+def test_a_server_without_an_owner_says_where_its_set_up_begins(console):
+    with FreshServer() as server:
+        fresh = Console(server, console.browser)
+        try:
+            # The first request is refused: there is no session.
+            fresh.expects_refusals = True
+            page = fresh.go("/console/")
+            expect(page.get_by_text("This server is not set up yet")).to_be_visible()
+            expect(page.get_by_text("gatehouse setup")).to_be_visible()
+            expect(page.get_by_text("Welcome back")).to_have_count(0)
+            fresh.api("POST", "/setup", {"token": server.token, "name": "Ada", "email": "ada@acme.example", "password": "a long enough passphrase"})
+            fresh.context.clear_cookies()
+            page = fresh.go("/console/sign-in")
+            expect(page.get_by_text("Welcome back")).to_be_visible()
+            expect(page.get_by_text("This server is not set up yet")).to_have_count(0)
+            fresh.check_silence()
+        finally:
+            fresh.close()
 
 
 def test_an_invited_person_accepts_and_the_link_is_spent(console):

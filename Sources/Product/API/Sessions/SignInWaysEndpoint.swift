@@ -14,6 +14,8 @@ enum SignInWaysEndpoint {
                 ObjectShape(
                     "SignInWays",
                     [
+                        .readOnly(
+                            "set_up", .bool, "Whether the service has an owner to sign in."),
                         .readOnly("passkeys", .bool, "Whether browsers offer passkeys here."),
                         .readOnly(
                             "passkeys_fault", .string(), nullable: true, "Why they do not."),
@@ -37,6 +39,7 @@ enum SignInWaysEndpoint {
         }
         return .ok(
             .object([
+                .init("set_up", .bool(try await database.hasOperator())),
                 .init("passkeys", .bool(fault == nil)),
                 .init("passkeys_fault", fault.map(JSONValue.string) ?? .null),
                 .init(
