@@ -560,7 +560,14 @@ export default {
 	"{} may sign in again": "{} darf sich wieder anmelden",
 	"{} is suspended: sessions have ended": "{} ist gesperrt: die Sitzungen sind beendet",
 	"Role of {}": "Rolle von {}",
-	"The role is changed": "Die Rolle ist geändert",
+	"Second factor": "Zweiter Faktor",
+	"Due": "Fällig",
+	"Mail a new password": "Neues Passwort per E-Mail",
+	"Mail {} a link to a new password?": "{} einen Link zu einem neuen Passwort schicken?",
+	"Mail the link": "Link schicken",
+	"The link goes to the operator's own address and works for an hour. The second factor stays.":
+		"Der Link geht an die eigene Adresse des Betreibers und gilt eine Stunde. Der zweite Faktor bleibt.",
+	"It signs in once. The link that was made before ends.": "Er meldet einmal an. Der frühere Link endet.",
 	"Remove operator": "Betreiber entfernen",
 	"Sessions end now. What was done stays in the audit log.":
 		"Sitzungen enden jetzt. Was getan wurde, bleibt im Protokoll.",

@@ -1,6 +1,6 @@
 import {
-	append, button, confirm, currentOperator, dataTable, formDialog, h, isAllowed, list, lookalikeNote, noValue, ownTenant, personCell,
-	query, revealSecret, runAct, statusTag, t, timeColumn, userText,
+	append, button, confirm, currentOperator, dataTable, formDialog, h, isAllowed, list, lookalikeNote, noValue,
+	ownTenant, personCell, query, revealSecret, runAct, statusTag, t, timeColumn, timeNode, userText,
 } from "../lib/ui.js"
 export * from "./operators/provider.js"
 import { askProvider } from "./operators/provider.js"
@@ -35,11 +35,13 @@ export default async page => {
 			["Operator", one => [personCell(one), lookalikeNote(one.email)]],
 			["Role", one => statusTag(one.role), { state: true }],
 			["Status", one => statusTag(one.status)],
+			["Second factor", secondFactor, { state: true }],
 			["Scope", reach],
 			timeColumn("Last sign-in", "last_sign_in_at"),
 		],
 		actions: (one, reload) => (one.id === currentOperator().id ? [] : [
-			{ text: "Change role", run: () => change(one, reload) },
+			{ text: "Edit", run: () => edit(one, reload) },
+			one.status !== "suspended" && wayIn(one, reload),
 			one.status === "suspended" ? { text: "Resume", run: () => status(one, "active", reload) }
 				: { text: "Suspend", run: () => status(one, "suspended", reload) },
 			{ text: "Remove", run: () => remove(one, reload) },
@@ -57,10 +59,38 @@ const status = (one, value, reload) => runAct(`/operators/${one.id}`, {
 		: () => status({ ...one, status: value }, value === "active" ? "suspended" : "active", reload),
 }, value === "active" ? t`${one.email} may sign in again` : t`${one.email} is suspended: sessions have ended`, reload)
 
-const change = (one, reload) => formDialog({
-	title: t`Role of ${one.email}`, submit: "Change role", edits: one,
-	fields: [["role", "Role", { options: ROLES }]],
-	path: `/operators/${one.id}`, said: "The role is changed", after: reload,
+const edit = (one, reload) => formDialog({
+	title: t`Edit ${one.email}`, edits: one,
+	fields: [["name", "Name"], ["role", "Role", { options: ROLES }]],
+	path: `/operators/${one.id}`, after: reload,
+})
+
+const hasFactor = ({ factors: own }) => own.totp || own.passkeys + own.passkeys_unusable > 0
+
+/** Whether a password alone opens the account, and from when on it no longer does. */
+const secondFactor = one => [
+	statusTag(hasFactor(one) ? "yes" : one.second_factor_due ? "due" : "no"),
+	one.second_factor_due && h("span.sub", timeNode(one.second_factor_due)),
+]
+
+/** A used account has a mail to its own address alone: no colleague gets into it. */
+const wayIn = (one, reload) => (one.last_sign_in_at || hasFactor(one)
+	? { text: "Mail a new password", run: () => confirm({
+		title: t`Mail ${one.email} a link to a new password?`, act: "Mail the link", keep: "Cancel",
+		text: "The link goes to the operator's own address and works for an hour. The second factor stays.",
+		path: `/operators/${one.id}/link`, method: "POST", body: { delivery: "mail" },
+		said: t`A link is on its way to ${one.email}`, after: reload,
+	}) }
+	: { text: "New link", run: () => confirm({
+		title: t`Make a new link for ${one.email}?`, act: "Make a link", keep: "Cancel",
+		text: "It signs in once. The link that was made before ends.",
+		path: `/operators/${one.id}/link`, method: "POST", body: { delivery: "link" }, said: null,
+		done: made => (reload(), showLink(one, made)),
+	}) })
+
+const showLink = ({ email }, made) => revealSecret({
+	title: "One-time sign-in link", secret: made.sign_in_url, name: "SIGN_IN_URL",
+	text: t`Send it to ${email}. It works once, within a day, and is shown only now.`,
 })
 
 const remove = (one, reload) => confirm({
@@ -83,13 +113,5 @@ const open = reload => formDialog({
 			],
 	],
 	path: "/operators",
-	done: made => {
-		reload()
-		revealSecret(
-			{
-				title: "One-time sign-in link", secret: made.sign_in_url, name: "SIGN_IN_URL",
-				text: t`Send it to ${made.email}. It works once, within a day, and is shown only now.`,
-			},
-		)
-	},
+	done: made => (reload(), showLink(made, made)),
 })

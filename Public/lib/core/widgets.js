@@ -98,7 +98,7 @@ export function personCell(one, href) {
 
 const TONES = {
 	ok: "active verified accepted created linked existing allowed pass yes done",
-	warn: "pending grace deferred reserved approval open queued paused",
+	warn: "pending grace deferred reserved approval open queued paused due",
 	danger: "suspended deleted revoked refused expired used_up bounced failed",
 	info: "domain invite_only owner admin running",
 }
