@@ -568,6 +568,12 @@ export default {
 	"The link goes to the operator's own address and works for an hour. The second factor stays.":
 		"Der Link geht an die eigene Adresse des Betreibers und gilt eine Stunde. Der zweite Faktor bleibt.",
 	"It signs in once. The link that was made before ends.": "Er meldet einmal an. Der frühere Link endet.",
+	"Remove the logo?": "Das Logo entfernen?",
+	"People see the name alone. Gatehouse keeps no copy: to have it back, choose the file again.":
+		"Zu sehen ist dann nur der Name. Gatehouse behält keine Kopie: um es wiederzuhaben, wählen Sie die Datei noch einmal.",
+	"End this session?": "Diese Sitzung beenden?",
+	"End session": "Sitzung beenden",
+	"{} is signed out at once of {}.": "{} wird sofort abgemeldet von {}.",
 	"Remove operator": "Betreiber entfernen",
 	"Sessions end now. What was done stays in the audit log.":
 		"Sitzungen enden jetzt. Was getan wurde, bleibt im Protokoll.",

@@ -487,6 +487,29 @@ def test_the_operators_second_factor_is_said(console):
     console.api("DELETE", f"/operators/{made['id']}")
 
 
+def test_the_end_of_a_users_session_is_asked_for(console):
+    one = console.tenant()
+    user = console.api("POST", f"/tenants/{one['id']}/users", {"email": "mary@acme.example"})
+    session = {"id": str(uuid.uuid4()), "device": "Phone", "user_agent": "", "client": "immich", "ip": "192.0.2.1",
+               "last_seen_at": "2026-01-02T00:00:00Z", "created_at": "2026-01-02T00:00:00Z", "expires_at": "2099-01-02T00:00:00Z"}
+    ended = []
+
+    def end(route):
+        ended.append(route.request.url)
+        route.fulfill(status=204)
+
+    console.page.route(re.compile(f"/users/{user['id']}/sessions$"),
+                       lambda route: route.fulfill(json={"items": [session], "next_cursor": None, "total": {"value": 1, "exact": True}}))
+    console.page.route(re.compile(f"/sessions/{session['id']}"), end)
+    page = console.go(f"/console/t/{one['slug']}/users/{user['id']}")
+    page.get_by_role("button", name="End", exact=True).click()
+    expect(dialog(page)).to_contain_text("mary@acme.example is signed out at once of Phone.")
+    assert not ended
+    dialog(page).get_by_role("button", name="End session").click()
+    expect(page.get_by_text("Session ended")).to_be_visible()
+    assert len(ended) == 1
+
+
 def test_theme_and_rows_are_kept_and_the_account_says_who_is_signed_in(console):
     page = console.go("/console/me")
     expect(page.locator("main").get_by_text("owner@gatehouse.test")).to_be_visible()

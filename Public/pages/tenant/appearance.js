@@ -1,7 +1,7 @@
 // What a tenant's sign-in, invite and join pages wear: a card of its settings.
 import { wall } from "../../lib/door.js"
 import { form } from "../../lib/form.js"
-import { button, card, h, sendRequest, toast } from "../../lib/ui.js"
+import { button, card, confirm, h, sendRequest, toast } from "../../lib/ui.js"
 
 /** `one`: the tenant; `etag` gives its version, `again` draws the page anew. */
 export function appearance(page, one, etag) {
@@ -32,10 +32,14 @@ export function appearance(page, one, etag) {
 	const node = card(
 		"Appearance", h("p.muted.under", "What people see who sign in, are invited, or join by a link."), shown,
 		h("div.acts.gap", button(worn.logo_url ? "Replace the logo" : "Choose a logo", () => pick.click()),
-			worn.logo_url && button("Remove the logo", () => send({ method: "DELETE" })
-				.then(() => saved("The logo is removed"), refused)), pick),
+			worn.logo_url && button("Remove the logo", () => removeLogo(page, path, etag())), pick),
 		h("p.hint", "A PNG of at most 1024 by 1024 pixels, or an SVG of plain shapes; up to 20 kB."),
 		h("div.gap", look),
 	)
 	return { node, isEdited: look.isEdited }
 }
+
+const removeLogo = (page, path, etag) => confirm({
+	title: "Remove the logo?", act: "Remove the logo", path, etag, said: "The logo is removed", after: page.again,
+	text: "People see the name alone. Gatehouse keeps no copy: to have it back, choose the file again.",
+})

@@ -83,7 +83,7 @@ export const userPage = async page => {
 					ends
 						&& button(
 							"End",
-							() => runAct(`${path}/sessions/${id.id}`, { method: "DELETE" }, "Session ended", redraw),
+							() => endOne(path, one, id),
 							{ look: ".tiny" },
 						)),
 				"No open session.", ends && button("End all", () => endAll(path, one), { look: ".tiny" })),
@@ -146,6 +146,12 @@ const grant = (path, one) => runAct(`${path}/link-grants`, {}, "", made => revea
 	title: "Link grant", secret: made.token, name: "LINK_GRANT",
 	text: t`With it, ${one.email} adds one more sign-in. It works once, until ${endOf(made)}, and is shown only now.`,
 }))
+
+const endOne = (path, one, { id, device, user_agent: agent, client }) => confirm({
+	title: "End this session?", act: "End session",
+	text: t`${one.email} is signed out at once of ${device || agent || client}.`,
+	path: `${path}/sessions/${id}`, said: "Session ended", after: redraw,
+})
 
 const endAll = (path, one) => confirm({
 	title: "End all sessions?", act: "End all", text: t`${one.email} is signed out everywhere, at once.`,
