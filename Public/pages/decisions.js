@@ -1,8 +1,8 @@
 import { overTime } from "../lib/chart.js"
 import {
 	append, button, card, choices, confirm, copyable, copyButton, exactTimeNode, factList, filterLink, formatNumber,
-	formDialog, h, icon, isAllowed, list, note, noValue, pageHead, query, queryString, redraw, replaceContent,
-	statusTag, t, userText, waitBriefly, words,
+	formDialog, h, icon, isAllowed, list, note, noValue, ownTenant, pageHead, query, queryString, redraw,
+	replaceContent, statusTag, t, TENANT, userText, waitBriefly, words,
 } from "../lib/ui.js"
 
 const CODES = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended "
@@ -38,7 +38,8 @@ export default ({ path = "", ...page }) => {
 			["Email", one => [h(
 				"a.main", { href: `/console/decisions/${one.id}` }, one.email ? userText(one.email) : "No address",
 			),
-				h("span.sub", words(one.provider))]],
+				one.provider_name ? userText(one.provider_name, "span.sub") : h("span.sub", words(one.provider))]],
+			...path || ownTenant() ? [] : [TENANT],
 			["Outcome", one => statusTag(one.outcome), { state: true }],
 			["Reason", one => (one.reason ? filterLink("reason", one.reason, words(one.reason)) : noValue())],
 			["Took", one => t`${formatNumber(Math.round(one.duration_ms * 10) / 10)} ms`],
@@ -87,7 +88,9 @@ async function decision(page) {
 				["Outcome", statusTag(one.outcome)],
 				one.reason && ["Reason", [words(one.reason), " ", h("code", one.reason)]],
 				["When", exactTimeNode(one.created_at)],
-				["Provider", named(one.provider, words(one.provider))], ["Issuer", userText(one.issuer)],
+				["Provider", one.provider_name
+					? [userText(one.provider_name), " ", h("span.muted", words(one.provider))] : words(one.provider)],
+				["Issuer", userText(one.issuer)],
 				["Subject", userText(one.subject, "code")],
 				["Tenant", named(one.tenant_id, one.tenant_id ? copyable(one.tenant_id) : noValue("none"))],
 				["Policy", one.policy_version ? t`Version ${one.policy_version}` : noValue()],

@@ -510,6 +510,25 @@ def test_the_end_of_a_users_session_is_asked_for(console):
     assert len(ended) == 1
 
 
+def test_decisions_name_the_provider_and_the_tenant(console):
+    one = console.tenant("Named Works")
+    issuer = f"https://{one['slug']}.example"
+    made = console.api("POST", "/providers", {"kind": "oidc", "name": "Staff of Acme", "issuer": issuer, "client_id": "x"})
+    answer = console.api("POST", "/hooks/pre-signup", {"provider": made["id"], "subject": "1", "email": "a@nowhere.example", "email_verified": True,
+                                                       "tenant": one["slug"]})
+    page = console.go("/console/decisions?q=a@nowhere.example")
+    row = page.locator(f"tbody tr[data-id='{answer['decision_id']}']")
+    expect(row).to_contain_text("Staff of Acme")
+    expect(row).not_to_contain_text(made["id"])
+    expect(row.locator("td[data-label=Tenant] a")).to_have_text("Named Works")
+    row.locator("a.main").click()
+    expect(page.locator("main").get_by_text("Staff of Acme")).to_be_visible()
+    page = console.go(f"/console/t/{one['slug']}/decisions")
+    expect(page.locator("tbody tr").first).to_contain_text("Staff of Acme")
+    expect(page.locator("td[data-label=Tenant]")).to_have_count(0)
+    console.api("DELETE", f"/providers/{made['id']}")
+
+
 def test_theme_and_rows_are_kept_and_the_account_says_who_is_signed_in(console):
     page = console.go("/console/me")
     expect(page.locator("main").get_by_text("owner@gatehouse.test")).to_be_visible()
