@@ -62,7 +62,10 @@ async function numbers(page, cards, chart) {
 	return data
 }
 
-/** Each number leads to the list that has as many entries; one without such a list leads nowhere. */
+/**
+ * Each number leads to the list that has as many entries. Of a platform's users, whom no list has all, to where one is
+ * found; the uses of its tenants' keys lead nowhere, since no list has these keys.
+ */
 function drawCards(node, data) {
 	const points = data.sign_ups
 	const sum = name => formatNumber(points?.reduce((all, one) => all + one[name], 0))
@@ -75,7 +78,7 @@ function drawCards(node, data) {
 		h("span.label", icon(look), label), h("span.num", value),
 		spark && sparkline(points?.map(point => point[spark]) ?? [], tone))
 	replaceContent(node,
-		one({ look: "users", label: "Users", value: users, href: own("users") }),
+		one({ look: "users", label: "Users", value: users, href: own("users") || "/console/people" }),
 		!ownTenant() && one({
 			look: "building", label: "Tenants", value: formatNumber(data.tenants),
 			href: "/console/tenants?status=active,suspended",
@@ -88,7 +91,7 @@ function drawCards(node, data) {
 			look: "shield", label: "Refused", value: sum("refused"), spark: "refused", tone: "of-out",
 			href: decisions("refused"),
 		}),
-		one({ look: "key", label: "Uses of API keys", value: formatNumber(data.key_uses) }))
+		one({ look: "key", label: "Uses of API keys", value: formatNumber(data.key_uses), href: own("keys") }))
 }
 
 function drawBars(node, { sign_ups: points, time_zone: timeZone }) {

@@ -24,7 +24,12 @@ def test_each_number_is_that_of_its_list(console):
     page = console.go("/console/")
     cards = page.locator(".cards a.card")
     links = cards.evaluate_all("all => all.map(one => [one.querySelector('.num').textContent, one.getAttribute('href')])")
-    assert len(links) == 3, links
+    assert len(links) == 4, links
+    # No list has every user of a platform: the number leads to where one is found.
+    assert links.pop(0)[1] == "/console/people"
+    # Nor has one every key, whose uses these are: a number without a list is plain text.
+    expect(page.locator(".cards div.card")).to_have_count(1)
+    expect(page.locator(".cards div.card")).to_contain_text("Uses of API keys")
     for number, href in links:
         console.go(href)
         text = page.locator("main .bar .end").inner_text()
@@ -33,6 +38,16 @@ def test_each_number_is_that_of_its_list(console):
     # The list says of which days it is, and what it shows can be changed there.
     expect(page.get_by_label("From", exact=True)).not_to_have_value("")
     expect(page.get_by_label("Outcome")).to_have_value("refused")
+
+
+def test_the_numbers_of_one_tenant_lead_to_its_users_and_keys(console):
+    one = console.tenant()
+    other = console.as_operator("admin", one["id"])
+    page = other.go("/console/")
+    for label, tab in (("Users", "users"), ("Uses of API keys", "keys")):
+        expect(page.locator(".cards a.card").filter(has=page.get_by_text(label, exact=True))).to_have_attribute("href", f"/console/t/{one['id']}/{tab}")
+    other.check_silence()
+    other.close()
 
 
 def test_every_use_of_a_key_counts(console):
