@@ -574,6 +574,11 @@ export default {
 	"End this session?": "Diese Sitzung beenden?",
 	"End session": "Sitzung beenden",
 	"{} is signed out at once of {}.": "{} wird sofort abgemeldet von {}.",
+	"It was recognised as leaked {}.": "Er wurde {} als offengelegt erkannt.",
+	"The text of this key was recognised as leaked ": "Der Text dieses Schlüssels wurde als offengelegt erkannt, ",
+	": it came in an address, and so stands in access logs. ":
+		": er kam in einer Adresse und steht deshalb in Zugriffsprotokollen. ",
+	"Rotate or revoke the key.": "Erneuern oder widerrufen Sie den Schlüssel.",
 	"Remove operator": "Betreiber entfernen",
 	"Sessions end now. What was done stays in the audit log.":
 		"Sitzungen enden jetzt. Was getan wurde, bleibt im Protokoll.",

@@ -42,6 +42,25 @@ def test_a_leaked_key_is_revoked_from_its_text_in_four_steps(console):
     expect(page.locator("main h1 .tag", has_text="Revoked")).to_be_visible()
 
 
+def test_a_key_that_came_in_an_address_is_said_to_have_leaked(console):
+    one = console.tenant()
+    secret = secret_of(console, one)
+    console.expects_refusals = True
+    refused = console.context.request.get(f"{console.base}/v1/me?key={secret}", headers={"cookie": ""})
+    assert not refused.ok
+    page = console.go("/console/")
+    page.keyboard.press("Control+k")
+    expect(page.locator(".palette input")).to_be_focused()
+    page.keyboard.insert_text(secret)
+    page.get_by_role("option", name="Leaky").click()
+    dialog = page.get_by_role("dialog", name="Revoke Leaky?")
+    expect(dialog).to_contain_text("It was recognised as leaked")
+    dialog.get_by_role("button", name="Keep").click()
+    note = page.locator("main .note.danger")
+    expect(note).to_contain_text("The text of this key was recognised as leaked")
+    expect(note.locator("time")).to_be_visible()
+
+
 def test_a_key_that_is_pasted_into_a_list_is_not_searched_for(console):
     one = console.tenant()
     secret = secret_of(console, one)

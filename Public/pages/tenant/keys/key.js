@@ -7,7 +7,8 @@ import { BOUNDS, isIdle, keyActions, oldOf } from "./list.js"
 export const keyPage = async page => {
 	const path = `${page.path}/api-keys/${page.id}`
 	const uses = h("div")
-	const one = await page.get(path)
+	const [found, leakedAt] = await Promise.all([page.get(path), leakOf(page)])
+	const one = Object.assign(found, { leaked_at: leakedAt })
 	const lives = (one.status === "active" || one.status === "grace") && !page.isGone
 	const previous = oldOf(one)
 	const left = h("strong", previous && ago(previous.until))
@@ -34,6 +35,8 @@ export const keyPage = async page => {
 		), " still works and ends ", left,
 			t`. Since the rotation it was used ${formatNumber(previous.uses)} times`,
 			previous.last_used_at && [", last ", timeNode(previous.last_used_at)], "."),
+		leakedAt && note("danger", "alert", "The text of this key was recognised as leaked ", timeNode(leakedAt),
+			": it came in an address, and so stands in access logs. ", lives && "Rotate or revoke the key."),
 		isIdle(one) && note("warn", "alert", "This key has not been used for 90 days. If nothing needs it, revoke it."),
 		h("div.two",
 			card("Facts", factList([[
@@ -69,6 +72,11 @@ export const keyPage = async page => {
 		{ month: "short", day: "numeric", timeZone: "UTC" }, ([all], most) =>
 			t`${all} in 30 days; at most ${most} in a day. Days begin at midnight UTC.`))))
 }
+
+/** When the key last came in an address; nothing to who may not read the audit log. */
+const leakOf = page => isAllowed("readAudit") && page.get(
+	`${page.path}/audit-events?action=api_key.leaked&limit=1&target=${page.id}`,
+).then(({ items }) => items[0]?.occurred_at, () => null)
 
 /** Of a user's key: the user, whose name comes when it is known. */
 function owner(page, id) {

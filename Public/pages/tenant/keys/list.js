@@ -93,6 +93,9 @@ export function keyActions(page, one, reload) {
 /** When a secret was used last, as a sentence. */
 const lastUse = at => (at ? t`It was last used ${ago(at)}.` : translate("It was never used."))
 
+/** That a key stands in logs, as a sentence; nothing where that is not known. */
+const leak = ({ leaked_at: at }) => (at ? t`It was recognised as leaked ${ago(at)}.` : "")
+
 const cut = (path, one, reload) => confirm({
 	title: t`End the old secret of ${one.name} now?`, act: "End old secret", path: `${path}/cut`, method: "POST",
 	text: t`Calls with …${one.previous.last4} fail at once. ${lastUse(one.previous.last_used_at)} This is final.`,
@@ -109,7 +112,7 @@ const rollBack = (path, { name, last4, previous }, reload) => confirm({
 const BECAUSE = { body: { reason: "revoked in the console" } }
 const revoke = (path, one, reload) => confirm({
 	title: t`Revoke ${one.name}?`, act: "Revoke key",
-	text: t`Calls with it fail at once. ${lastUse(one.last_used_at)} This is final.`,
+	text: t`Calls with it fail at once. ${[lastUse(one.last_used_at), leak(one)].join(" ").trim()} This is final.`,
 	fields: [tickField("made_by", "Also every key that it made, and those that they made")],
 	path: `${path}/revoke`, method: "POST", ...BECAUSE, said: t`${one.name} is revoked`, after: reload,
 })
