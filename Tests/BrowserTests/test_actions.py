@@ -529,6 +529,21 @@ def test_decisions_name_the_provider_and_the_tenant(console):
     console.api("DELETE", f"/providers/{made['id']}")
 
 
+def test_the_scopes_of_a_key_are_ticked_when_it_is_edited(console):
+    one = console.tenant()
+    key = console.api("POST", f"/tenants/{one['id']}/api-keys", {"name": "Worker", "scopes": ["keys:verify", "smtp"]})
+    page = console.go(f"/console/t/{one['slug']}/keys/{key['id']}")
+    page.get_by_role("button", name="Edit").click()
+    box = dialog(page).locator(".checks")
+    expect(box.locator("input:checked")).to_have_count(2)
+    # What is in no catalogue any more can still be taken away.
+    box.get_by_label("smtp").uncheck()
+    box.locator("input[value='users:read']").check()
+    dialog(page).get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved")).to_be_visible()
+    assert sorted(console.api("GET", f"/tenants/{one['id']}/api-keys/{key['id']}")["scopes"]) == ["keys:verify", "users:read"]
+
+
 def test_theme_and_rows_are_kept_and_the_account_says_who_is_signed_in(console):
     page = console.go("/console/me")
     expect(page.locator("main").get_by_text("owner@gatehouse.test")).to_be_visible()

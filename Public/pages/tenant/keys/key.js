@@ -3,6 +3,7 @@ import {
 	note, noValue, query, redraw, replaceContent, statusTag, t, timeNode, userText, waitBriefly,
 } from "../../../lib/ui.js"
 import { BOUNDS, isIdle, keyActions, oldOf } from "./list.js"
+import { scopeOptions } from "./new-key.js"
 
 export const keyPage = async page => {
 	const path = `${page.path}/api-keys/${page.id}`
@@ -85,11 +86,11 @@ function owner(page, id) {
 	return link
 }
 
-const edit = (page, one) => formDialog({
+const edit = async (page, one) => formDialog({
 	title: t`Edit ${one.name}`, lead: "The secret stays the same. Take away what it does not need.", edits: one,
 	fields: [
 		["name*", "Name"],
-		["scopes*", "Scopes", { type: "lines" }],
+		["scopes*", "Scopes", { type: "checks", options: await scopeOptions(page, one.scopes) }],
 		["expires_at", "Expires", { type: "day", hint: "At the end of that day; empty is never." }],
 		...BOUNDS,
 	],

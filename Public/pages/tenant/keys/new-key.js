@@ -30,6 +30,20 @@ const DAYS = [
 	["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["day", "At the end of a day"], ["", "Never"],
 ]
 
+/** What may be ticked, with what a key has beyond that: a scope can have left the tenant's catalogue. */
+export async function scopeOptions(page, had = []) {
+	const policy = page.tenant && await page.get(`${page.path}/policy`).catch(() => null)
+	const groups = Object.entries({ ...GROUPS, ...!page.tenant && PLATFORM })
+		.map(([title, codes]) => [title, codes.split(" ").map(option)])
+	const catalogue = policy?.scope_catalogue ?? []
+	const known = new Set([...catalogue, ...groups.flatMap(([, options]) => options.map(([code]) => code))])
+	const own = [...catalogue, ...had.filter(scope => !known.has(scope))].map(scope => [scope, userText(scope)])
+	return [
+		...(own.length ? [["This tenant's own"], ...own] : []),
+		...groups.flatMap(([title, options]) => [[title], ...options]),
+	]
+}
+
 export const newKey = async page => {
 	if (!mayHere(page, "writeKeys")) {
 		return showState(page.body, "forbidden", {
@@ -42,9 +56,7 @@ export const newKey = async page => {
 	const { form } = await import("../../../lib/form.js")
 	const asked = query()
 	const isFilled = Boolean(asked.name || asked.scopes)
-	const policy = page.tenant && await page.get(`${page.path}/policy`).catch(() => null)
 	const owner = asked.owner && await page.get(`${page.path}/users/${asked.owner}`)
-	const own = (policy?.scope_catalogue ?? []).map(scope => [scope, userText(scope)])
 	const wanted = asked.scopes?.split(/[ ,]+/) ?? []
 	const built = form([
 		["name*", "Name", { hint: "What will hold it, such as “Production backend”." }],
@@ -52,12 +64,7 @@ export const newKey = async page => {
 		[
 			"scopes*", "Scopes",
 			{
-				type: "checks", value: wanted,
-				options: [
-					...(own.length ? [["This tenant's own"], ...own] : []),
-					...Object.entries({ ...GROUPS, ...!page.tenant && PLATFORM })
-						.flatMap(([title, codes]) => [[title], ...codes.split(" ").map(option)]),
-				],
+				type: "checks", value: wanted, options: await scopeOptions(page),
 			},
 		],
 		["days", "Expires after", { options: DAYS }],
