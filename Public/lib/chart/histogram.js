@@ -21,8 +21,7 @@ function histogram(change) {
 	let style
 	const stop = () => mark(-1, -1)
 	const field = h("div", {
-		tabIndex: 0, role: "slider", "aria-label": "Rows by time", onkeydown, onblur: stop, onpointerup: take,
-		onpointercancel: stop,
+		onkeydown, onblur: stop, onpointerup: take, onpointercancel: stop,
 		title: "Draw over the bars to narrow the period, or choose by Shift and the arrows and press Enter.",
 		onpointerdown: event => {
 			field.setPointerCapture(event.pointerId)
@@ -83,6 +82,10 @@ function histogram(change) {
 		// The list itself is the table.
 		figure.lastChild.remove()
 		replaceContent(field, figure.firstChild)
+		// Without bars there is nothing to slide along.
+		Object.assign(field, {
+			tabIndex: 0, role: "slider", ariaLabel: t`Rows by time`, ariaValueMin: 0, ariaValueMax: points.length,
+		})
 		replaceContent(rest, [...figure.childNodes])
 		stop()
 	}
