@@ -22,7 +22,8 @@ function match(path) {
 	return null
 }
 
-let first = true
+// The first page leaves the focus before the skip link. One that is loaded anew is none: a language was chosen, say.
+let first = performance.getEntriesByType("navigation")[0]?.type !== "reload"
 
 addEventListener("beforeunload", event => {
 	if (!view.mayLeave && view.current?.isEdited?.()) event.preventDefault()
@@ -85,8 +86,9 @@ export async function drawPage() {
 		document.title = `${title} · Gatehouse`
 		if (route && route.page !== "outside") rememberPlace(title)
 	}
-	// The first page leaves the focus before the skip link.
-	(main.querySelector("[autofocus]") ?? (first ? null : heading))?.focus({ preventScroll: true })
+	// An open menu keeps the focus.
+	const isHeld = first || document.querySelector(":popover-open:focus-within");
+	(main.querySelector("[autofocus]") ?? (isHeld ? null : heading))?.focus({ preventScroll: true })
 	first = false
 	scrollTo(0, 0)
 	main.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" })
@@ -99,8 +101,10 @@ if (window.navigation) {
 	navigation.addEventListener("navigate", event => {
 		const to = new URL(event.destination.url)
 		const ours = /^\/console(\/|$)/.test(to.pathname) && !to.pathname.startsWith("/console/assets/")
-		if (view.isQuiet || !event.canIntercept || event.hashChange || event.downloadRequest !== null || !ours) return
-		const samePage = to.pathname === view.current?.path && view.current.update && event.navigationType !== "reload"
+		// What is loaded anew is so as a whole: in another language, or of a newer version.
+		const isOther = event.hashChange || event.downloadRequest !== null || event.navigationType === "reload"
+		if (view.isQuiet || !event.canIntercept || isOther || !ours) return
+		const samePage = to.pathname === view.current?.path && view.current.update
 		if (!samePage && !view.mayLeave && view.current?.isEdited?.() && event.cancelable) {
 			event.preventDefault()
 			import("../lib/ui.js").then(one => one.askToLeave(() => leaveFor(event.destination.url)))
