@@ -5,6 +5,7 @@ import { drawPage } from "./app/router.js"
 
 export * from "./app/shortcuts.js"
 export * from "./app/frame.js"
+export * from "./app/focus.js"
 export * from "./app/tenant.js"
 export * from "./app/router.js"
 

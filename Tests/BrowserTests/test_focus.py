@@ -6,6 +6,71 @@ import re
 
 from playwright.sync_api import expect
 from test_looks import AXE, RULES, RUN
+from test_refused_origins import knock
+
+# Two frames and a turn: the browser takes the focus away after the frame in which its holder went.
+SETTLED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 40))))"
+
+
+def by_mouse(locator):
+    locator.click()
+
+
+def by_keys(locator):
+    locator.focus()
+    locator.press("Enter")
+
+
+BOTH = (by_mouse, by_keys)
+
+
+class Acts:
+    """Acts of a page, after each of which something must have the focus."""
+
+    def __init__(self, console, act=by_mouse):
+        self.page, self.act, self.lost = console.page, act, []
+
+    def kept(self, what, at=None):
+        """Called once the act has had its effect; `at`: what has the focus then."""
+        self.page.evaluate(SETTLED)
+        try:
+            expect(self.page.locator(":focus")).to_have_count(1, timeout=3000)
+            if at:
+                expect(at).to_be_focused(timeout=1000)
+        except AssertionError:
+            held = self.page.evaluate("document.activeElement.outerHTML.slice(0, 90)")
+            self.lost.append(f"{self.act.__name__}: {what}: the focus is on {held}")
+
+    def button(self, name, within=None, **more):
+        return (within or self.page).get_by_role("button", name=name, **more)
+
+    def press(self, name, within=None, **more):
+        self.act(self.button(name, within, **more).first)
+
+    @property
+    def dialog(self):
+        return self.page.locator("dialog[open]")
+
+    def ask(self, row, name):
+        """Opens the question that an act of a row's menu asks."""
+        self.press(re.compile("^More for"), row)
+        self.act(self.page.get_by_role("menuitem", name=re.compile(f"^{name}")))
+        expect(self.dialog).to_be_visible()
+
+    def closed(self, what):
+        expect(self.dialog).to_have_count(0)
+        self.kept(what)
+
+    def check(self):
+        assert not self.lost, "\n".join(self.lost)
+
+
+def with_people(console, *names):
+    one = console.tenant()
+    for name in names:
+        user = console.api("POST", f"/tenants/{one['id']}/users", {"email": f"{name}@acme.example"})
+        console.api("POST", f"/tenants/{one['id']}/users/{user['id']}/suspend")
+    return one
 
 
 def check_by_axe(page):
@@ -37,3 +102,190 @@ def test_bars_that_are_not_there_yet_are_no_slider(console):
         support.check_silence()
     finally:
         support.close()
+
+
+def test_after_acts_on_rows(console):
+    for act in BOTH:
+        one = with_people(console, "a", "b", "c")
+        acts, page = Acts(console, act), console.go(f"/console/t/{one['slug']}/users?sort=email")
+        row = page.locator("tbody tr", has_text="b@acme")
+        acts.press("Resume", row)
+        expect(row).not_to_contain_text("Suspended")
+        acts.kept("resume")
+        page.keyboard.press("z")
+        expect(row).to_contain_text("Suspended")
+        acts.kept("undo by Z")
+        acts.press("Resume", row)
+        expect(row).not_to_contain_text("Suspended")
+        acts.press("Undo", page.locator(".toast").last)
+        expect(row).to_contain_text("Suspended")
+        acts.kept("undo by the message's button")
+        expect(row.locator(":focus")).to_have_count(1)
+        acts.press("Dismiss", page.locator(".toast").last)
+        acts.kept("dismiss a message")
+        acts.press(re.compile("^More for"), row)
+        expect(page.get_by_role("menuitem").first).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("menuitem")).to_have_count(0)
+        acts.kept("a row's menu closed by Escape", acts.button(re.compile("^More for"), row))
+        acts.ask(row, "Delete")
+        page.keyboard.press("Escape")
+        acts.closed("a question closed by Escape")
+        acts.ask(row, "Delete")
+        acts.press("Keep", acts.dialog)
+        acts.closed("a question answered with Keep")
+        acts.ask(row, "Delete")
+        acts.press("Delete user", acts.dialog)
+        expect(row).to_have_count(0)
+        acts.closed("delete")
+        page.keyboard.press("F6")
+        acts.kept("F6")
+        page.keyboard.press("Enter")
+        expect(row).to_have_count(1)
+        acts.kept("undo by F6 and Enter")
+        acts.check()
+
+
+def test_after_acts_on_chosen_rows(console):
+    for act in BOTH:
+        one = with_people(console, "a", "b", "c")
+        acts, page = Acts(console, act), console.go(f"/console/t/{one['slug']}/users?sort=email")
+        bar = page.get_by_role("group", name="Selected rows")
+        first = page.get_by_label("Select a@acme.example")
+        first.click()
+        expect(bar).to_be_visible()
+        acts.kept("a row chosen", first)
+        acts.press("Clear", bar)
+        expect(bar).to_be_hidden()
+        acts.kept("the choice cleared", first)
+        page.get_by_label("Select all of this page").click()
+        acts.press("Resume", bar)
+        expect(page.locator("tbody").get_by_text("Suspended")).to_have_count(0)
+        acts.kept("resume those chosen")
+        acts.press("Undo", page.locator(".toast").last)
+        expect(page.locator("tbody").get_by_text("Suspended")).to_have_count(3)
+        acts.kept("that undone")
+        page.get_by_label("Select all of this page").click()
+        acts.press("Delete", bar)
+        acts.press("Keep", acts.dialog)
+        acts.closed("delete those chosen, answered with Keep")
+        acts.press("Delete", bar)
+        acts.press("Delete 3 users", acts.dialog)
+        expect(page.get_by_text("Nobody has come in yet")).to_be_visible()
+        acts.kept("delete those chosen")
+        page.keyboard.press("z")
+        expect(page.locator("tbody tr")).to_have_count(3)
+        acts.kept("that undone by Z")
+        acts.check()
+
+
+def test_after_acts_beside_a_list(console):
+    one, many = with_people(console, "a", "b", "c"), console.tenant()
+    console.api("POST", f"/tenants/{many['id']}/invites", {"invites": [{"email": f"p{at:02}@acme.example", "delivery": "link"} for at in range(55)]})
+    for act in BOTH:
+        acts, page = Acts(console, act), console.go(f"/console/t/{one['slug']}/users?sort=email")
+        panel, link = page.locator("aside.peek"), page.get_by_role("link", name="a@acme.example")
+        link.focus()
+        page.keyboard.press("Space")
+        expect(panel).to_be_visible()
+        acts.kept("a look at a row", link)
+        page.keyboard.press("ArrowDown")
+        expect(panel).to_contain_text("b@acme.example")
+        acts.kept("a look at the next")
+        page.keyboard.press("Escape")
+        expect(panel).to_have_count(0)
+        acts.kept("the look closed by Escape")
+        page.locator("tbody tr", has_text="c@acme.example").locator("td", has_text="never").click()
+        expect(panel).to_be_visible()
+        acts.kept("a look by a click beside")
+        acts.press("Close", panel)
+        expect(panel).to_have_count(0)
+        acts.kept("the look closed by its button", page.get_by_role("link", name="c@acme.example"))
+        acts.press("User", page.locator("thead"))
+        expect(page).to_have_url(re.compile("sort=-email"))
+        expect(page.locator("tbody tr").first).to_contain_text("c@acme.example")
+        acts.kept("sorted", acts.button("User", page.locator("thead")))
+        acts.press("Columns")
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("menuitem")).to_have_count(0)
+        acts.kept("the menu of columns closed")
+        page.get_by_label("Status", exact=True).focus()
+        page.get_by_label("Status", exact=True).select_option("active")
+        expect(page.get_by_text("No users match")).to_be_visible()
+        acts.kept("filtered")
+        acts.press("Clear all")
+        expect(page.locator("tbody tr")).to_have_count(3)
+        acts.kept("filters cleared")
+        page.get_by_role("searchbox").first.fill("b@acme")
+        expect(page.locator("tbody tr")).to_have_count(1)
+        acts.kept("searched", page.get_by_role("searchbox"))
+        acts.act(page.locator("nav.nav").get_by_role("link", name="Invites"))
+        expect(page.locator("main h1")).to_have_text("Invites")
+        acts.kept("another page", page.locator("main h1"))
+        console.go(f"/console/t/{many['slug']}/invites")
+        acts.press("Next page")
+        expect(page.locator("tbody tr")).to_have_count(5)
+        acts.kept("the next page of a list")
+        acts.press("First page")
+        expect(page.locator("tbody tr")).to_have_count(50)
+        acts.kept("the first page of a list")
+        acts.check()
+
+
+def test_after_acts_on_what_stands_around(console):
+    other = console.tenant("Yonder Works")
+    for act in BOTH:
+        acts, page = Acts(console, act), console.go("/console/t/demo/users")
+        menu, switch = acts.button("Operator menu"), page.get_by_title("Switch tenant")
+        page.keyboard.press("Control+k")
+        expect(page.locator(".palette input")).to_be_focused()
+        page.keyboard.press("Escape")
+        acts.closed("the palette closed by Escape")
+        act(switch)
+        page.keyboard.press("Escape")
+        acts.closed("the switch closed by Escape")
+        acts.kept("the switch closed", switch)
+        act(switch)
+        page.keyboard.type("Yonder")
+        found = page.get_by_role("option", name=re.compile("Yonder"))
+        found.wait_for()
+        if act is by_mouse:
+            found.click()
+        else:
+            page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile(f"/t/{other['slug']}/users"))
+        expect(page.locator("main .crumbs")).to_contain_text("Yonder Works")
+        acts.kept("the tenant switched", page.locator("main h1"))
+        act(menu)
+        acts.act(acts.button("Dark", exact=True))
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        acts.kept("another theme")
+        act(acts.button("Exact times"))
+        expect(page.locator("html")).to_have_attribute("data-times", "exact")
+        expect(page.locator("main .busy, main.busy")).to_have_count(0)
+        acts.kept("exact times", acts.button("Exact times"))
+        with page.expect_response(re.compile(r"/users\?")):
+            act(acts.button("Relative times"))
+        acts.kept("relative times", acts.button("Relative times"))
+        page.keyboard.press("Escape")
+        acts.kept("the operator's menu closed by Escape", menu)
+        act(menu)
+        act(acts.button("Keyboard shortcuts"))
+        expect(acts.dialog).to_be_visible()
+        acts.press("Close", acts.dialog)
+        acts.closed("the sheet of keys closed")
+        act(page.get_by_title("Show the requests of this view"))
+        expect(acts.dialog).to_be_visible()
+        page.keyboard.press("Escape")
+        acts.closed("the requests closed")
+        act(menu)
+        act(acts.button("Deutsch"))
+        expect(page.locator("html")).to_have_attribute("lang", "de")
+        expect(page.locator("main h1")).to_be_attached()
+        acts.kept("another language")
+        act(page.get_by_role("button", name="Menü des Betreibers"))
+        act(acts.button("English"))
+        expect(page.locator("html")).to_have_attribute("lang", "en")
+        expect(page.locator("main h1")).to_be_attached()
+        acts.kept("the language back")
+        acts.check()

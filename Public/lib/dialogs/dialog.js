@@ -4,17 +4,12 @@ import { toast } from "./toasts.js"
 
 let serial = 0
 
-/** Opens a modal dialog; it leaves the DOM when it closes, and focus returns to where it was. */
+/** Opens a modal dialog; it leaves the DOM when it closes, and focus returns to where it was: see app/focus.js. */
 export function dialog(title, ...kids) {
 	const id = `d${(serial += 1)}`
-	const before = document.activeElement
-	const isNew = before?.matches("[data-new]") ? "" : null
-	const node = h("dialog", { "aria-labelledby": id, "data-new": isNew, onclose: () => {
-		node.remove();
-		(before !== document.body && before?.isConnected
-			? before
-			: document.querySelector("main h1"))?.focus({ preventScroll: true })
-	} }, h("h2", { id }, title), kids)
+	const isNew = document.activeElement?.matches("[data-new]") ? "" : null
+	const props = { "aria-labelledby": id, "data-new": isNew, onclose: () => node.remove() }
+	const node = h("dialog", props, h("h2", { id }, title), kids)
 	document.body.append(node)
 	node.showModal()
 	return node

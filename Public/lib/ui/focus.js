@@ -3,14 +3,12 @@
 export function focusOf(table) {
 	let held = null
 	return {
-		/** Remembers where the focus is, if it is in the table. */
+		/** Remembers where the focus is, if it is in a row: the rest is app/focus.js's. */
 		keep() {
 			const one = document.activeElement
-			if (!table.contains(one)) return
-			const row = one.closest("tr[data-id]")
-			held = row
-				? { id: row.dataset.id, at: row.rowIndex - 1, isLink: one.matches("a"), isBox: one.matches("input") }
-				: {}
+			const row = one?.closest("tr[data-id]")
+			if (!row || !table.contains(row)) return
+			held = { id: row.dataset.id, at: row.rowIndex - 1, isLink: one.matches("a"), isBox: one.matches("input") }
 		},
 		/** Gives it back: to the same row, else to the one in its place, else to the table. */
 		give() {
@@ -19,11 +17,10 @@ export function focusOf(table) {
 			held = null
 			if (!place || !isLost) return
 			const rows = [...table.querySelectorAll("tbody tr")]
-			const row = rows.find(one => one.dataset.id === place.id)
-				?? (place.id && rows[Math.min(place.at, rows.length - 1)])
+			const row = rows.find(one => one.dataset.id === place.id) ?? rows[Math.min(place.at, rows.length - 1)]
 			const wanted = place.isBox ? "input" : place.isLink ? "a, td button" : "td.end button";
 			(row?.querySelector(wanted) ?? row?.querySelector("a, button")
-				?? table).focus({ preventScroll: Boolean(place.id) })
+				?? table).focus({ preventScroll: true })
 		},
 	}
 }
