@@ -22,8 +22,9 @@ function match(path) {
 	return null
 }
 
-// The first page leaves the focus before the skip link. One that is loaded anew is none: a language was chosen, say.
-let first = performance.getEntriesByType("navigation")[0]?.type !== "reload"
+// The first page leaves the focus before the skip link, unless it was loaded for what was chosen on the one before.
+let first = !sessionStorage.getItem("chosen")
+sessionStorage.removeItem("chosen")
 
 addEventListener("beforeunload", event => {
 	if (!view.mayLeave && view.current?.isEdited?.()) event.preventDefault()

@@ -2,9 +2,11 @@
 
 `:focus` never matches the body, so one match is enough; which one it is, is said where it matters.
 """
+import contextlib
 import re
 
 from playwright.sync_api import expect
+from test_account import email_of, operator, sign_in
 from test_looks import AXE, RULES, RUN
 from test_refused_origins import knock
 
@@ -206,6 +208,7 @@ def test_after_acts_beside_a_list(console):
         expect(page.locator("tbody tr").first).to_contain_text("c@acme.example")
         acts.kept("sorted", acts.button("User", page.locator("thead")))
         acts.press("Columns")
+        expect(page.get_by_role("menuitem").first).to_be_focused()
         page.keyboard.press("Escape")
         expect(page.get_by_role("menuitem")).to_have_count(0)
         acts.kept("the menu of columns closed")
@@ -289,3 +292,213 @@ def test_after_acts_on_what_stands_around(console):
         expect(page.locator("main h1")).to_be_attached()
         acts.kept("the language back")
         acts.check()
+
+
+def store(acts):
+    """Ends a dialog that shows a secret."""
+    expect(acts.dialog.locator(".secret")).to_be_visible()
+    acts.press("Copy", acts.dialog)
+    acts.kept("a secret copied")
+    acts.dialog.get_by_label("I have stored it").check()
+    acts.press("Done", acts.dialog)
+
+
+def begin(acts, name):
+    acts.press(name, acts.page.locator("main"))
+    expect(acts.page.locator("form :focus")).to_have_count(1)
+
+
+def test_after_what_is_made_and_ended(console):
+    console.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for act in BOTH:
+        one = console.tenant()
+        acts, page, base = Acts(console, act), console.go(f"/console/t/{one['slug']}/invites"), f"/console/t/{one['slug']}"
+        rows = page.locator("tbody tr")
+        begin(acts, "Invite")
+        page.keyboard.press("Escape")
+        acts.closed("a form closed by Escape")
+        begin(acts, "Invite")
+        acts.press("Cancel", acts.dialog)
+        acts.closed("a form closed by Cancel")
+        begin(acts, "Invite")
+        console.field("Email addresses").fill("ann@acme.example")
+        acts.press("Invite", acts.dialog, exact=True)
+        store(acts)
+        expect(rows).to_have_count(1)
+        acts.closed("an invite made")
+        acts.ask(rows.first, "Revoke")
+        acts.press("Revoke invite", acts.dialog)
+        expect(rows.first).to_contain_text("Revoked")
+        acts.closed("an invite revoked")
+        console.go(f"{base}/invites/join-links")
+        begin(acts, "Make a link")
+        acts.press("Make the link", acts.dialog)
+        store(acts)
+        expect(rows).to_have_count(1)
+        acts.closed("a join link made")
+        acts.press("Revoke", rows.first)
+        expect(acts.dialog).to_be_visible()
+        acts.press("Revoke link", acts.dialog)
+        expect(rows.first).to_contain_text("Revoked")
+        acts.closed("a join link revoked")
+        console.go(f"{base}/domains")
+        begin(acts, "Add domain")
+        console.field("Domain").fill(f"{one['slug']}.example")
+        acts.press("Add domain", acts.dialog)
+        expect(rows).to_have_count(1)
+        acts.closed("a domain added")
+        acts.press("Copy name")
+        acts.kept("a record's name copied", acts.button("Copy name"))
+        acts.ask(rows.first, "Verify by your word")
+        acts.press("Verify", acts.dialog, exact=True)
+        expect(rows.first).to_contain_text("Verified")
+        acts.closed("a domain verified")
+        acts.ask(rows.first, "Remove")
+        acts.press("Remove domain", acts.dialog)
+        expect(page.locator("[data-state=empty]")).to_be_visible()
+        acts.closed("a domain removed")
+        acts.check()
+
+
+def test_after_acts_on_keys_and_origins(console):
+    console.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for act in BOTH:
+        one = console.tenant()
+        console.api("POST", f"/tenants/{one['id']}/api-keys", {"name": "Mail", "scopes": ["keys:verify"]})
+        knock(console, one, "https://shop.example")
+        acts, page = Acts(console, act), console.go(f"/console/t/{one['slug']}/keys")
+        rows = page.locator("tbody tr")
+        acts.press("Rotate", rows.first)
+        expect(acts.dialog).to_be_visible()
+        acts.press("Rotate", acts.dialog)
+        store(acts)
+        expect(page.locator("main").get_by_role("button", name=re.compile("^More for"))).to_have_count(1)
+        acts.closed("a key rotated")
+        acts.ask(rows.first, "End old secret")
+        acts.press("End old secret", acts.dialog)
+        acts.closed("an old secret ended")
+        page.get_by_role("link", name="Mail").first.click()
+        expect(page.get_by_role("heading", name="Mail").first).to_be_visible()
+        acts.kept("a key opened")
+        acts.press("Revoke", page.locator("main .head, main .acts"))
+        expect(acts.dialog).to_be_visible()
+        acts.press("Revoke key", acts.dialog)
+        expect(page.locator("main h1").first).to_contain_text("Revoked")
+        acts.closed("a key revoked on its page")
+        console.go(f"/console/t/{one['slug']}/origins")
+        acts.press("Show what was refused lately")
+        expect(page.get_by_role("button", name="Allow https://shop.example")).to_be_visible()
+        acts.kept("what was refused is shown")
+        acts.press("Allow https://shop.example")
+        expect(acts.dialog).to_be_visible()
+        acts.press("Allow", acts.dialog, exact=True)
+        expect(page.get_by_role("button", name="Remove https://shop.example")).to_be_visible()
+        acts.closed("a refused origin allowed")
+        acts.press("Remove https://shop.example")
+        expect(page.locator("[data-state=empty]")).to_be_visible()
+        acts.kept("an origin removed")
+        page.keyboard.press("z")
+        expect(page.get_by_role("button", name="Remove https://shop.example")).to_be_visible()
+        acts.kept("an origin put back")
+        acts.check()
+
+
+def test_after_changes_to_the_rules(console):
+    for act in BOTH:
+        one = console.tenant()
+        acts, page = Acts(console, act), console.go(f"/console/t/{one['slug']}/policy")
+        mode = console.field("Who may sign up")
+        mode.select_option("approval")
+        expect(page.get_by_text("What publishing changes")).to_be_visible()
+        console.go(f"/console/t/{one['slug']}/policy")
+        expect(mode).to_have_value("approval")
+        acts.press("Start over")
+        expect(acts.button("Start over")).to_have_count(0)
+        acts.kept("a draft dropped")
+        mode.focus()
+        mode.select_option("approval")
+        acts.kept("a rule changed", mode)
+        acts.press("Publish")
+        expect(page.get_by_text("Version 2 is in force.", exact=True)).to_be_visible()
+        acts.kept("rules published")
+        acts.press("Roll back to version 1")
+        expect(acts.dialog).to_be_visible()
+        acts.press("Roll back", acts.dialog)
+        expect(page.get_by_text("Version 3 is in force.", exact=True)).to_be_visible()
+        acts.closed("rules rolled back")
+        console.go("/console/simulator")
+        console.field("Email").fill("stranger@nowhere.example")
+        acts.press("Run", exact=True)
+        expect(page.locator(".trace li").first).to_be_visible()
+        acts.kept("an attempt tried", acts.button("Run", exact=True))
+        console.go(f"/console/t/{one['slug']}/clients")
+        row = page.locator("tbody tr").last
+        acts.press("Switch on", row)
+        expect(row).to_contain_text("Active")
+        acts.kept("a client switched on")
+        acts.press(re.compile("^More for"), row)
+        acts.act(page.get_by_role("menuitem", name=re.compile("^Switch off")))
+        expect(row).not_to_contain_text("Active")
+        acts.kept("a client switched off")
+        acts.check()
+
+
+def test_after_a_period_is_chosen(console):
+    for act in BOTH:
+        acts, page = Acts(console, act), console.go("/console/t/demo/decisions")
+        period, bars = page.get_by_label("Period", exact=True), page.get_by_role("slider", name="Rows by time")
+        period.focus()
+        period.select_option(label="Last 7 days")
+        expect(page).to_have_url(re.compile("since="))
+        acts.kept("a period", period)
+        expect(bars).to_be_visible()
+        bars.focus()
+        page.keyboard.press("End")
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile("since=.*until="))
+        acts.kept("a part of the bars")
+        period.focus()
+        period.select_option(label="Any time")
+        expect(page).not_to_have_url(re.compile("since="))
+        expect(bars).to_be_visible()
+        bars.focus()
+        page.keyboard.press("Home")
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile("since=.*until="))
+        acts.kept("a part of the bars that may have no row")
+        acts.press("Follow")
+        expect(acts.button("Follow")).to_have_attribute("aria-pressed", "true")
+        acts.kept("followed", acts.button("Follow"))
+        console.go("/console/")
+        period.focus()
+        period.select_option(label="Last 30 days")
+        expect(page).to_have_url(re.compile("since="))
+        console.idle()
+        acts.kept("the overview's period", period)
+        acts.check()
+
+
+def test_after_acts_on_the_own_account(console):
+    with operator(console, "support") as other:
+        page = other.page
+        rows = page.get_by_role("region", name="Your sessions").locator("tbody tr")
+        for act in BOTH:
+            with contextlib.closing(sign_in(console, email_of(other))) as third:
+                third.page.wait_for_url(f"{console.base}/console/")
+            page.reload()
+            expect(rows).to_have_count(2)
+            acts = Acts(other, act)
+            acts.press("Change name")
+            expect(acts.dialog).to_be_visible()
+            other.field("Name").fill(f"Grace {act.__name__}")
+            acts.press("Save", acts.dialog)
+            expect(page.locator("main dd", has_text=f"Grace {act.__name__}")).to_be_visible()
+            acts.closed("another name")
+            acts.kept("another name", acts.button("Change name"))
+            acts.press(re.compile("^[0-9a-f]{8}-"))
+            acts.kept("the id copied")
+            expect(rows).to_have_count(2)
+            acts.press(re.compile("^End the session"))
+            expect(rows).to_have_count(1)
+            acts.kept("another session ended")
+            acts.check()

@@ -7,7 +7,9 @@ export function choose(name, value) {
 	if (value) document.documentElement.dataset[name] = value
 	else delete document.documentElement.dataset[name]
 	if (name === "times") redraw()
-	if (name === "lang") location.reload()
+	if (name !== "lang") return
+	sessionStorage.setItem("chosen", name)
+	location.reload()
 }
 
 export async function leave() {
