@@ -57,6 +57,9 @@ import Text
         #expect(made.status == 201)
         #expect(made.json["scope"]?["tenant_id"]?.string == acme.id.description)
         #expect(made.json["scope"]?["tenant_name"]?.string == acme.name)
+        let listed = try await service.send(.get, "/v1/operators", as: .platformOwner)
+        let names = listed.json["items"]?.array?.compactMap { $0["scope"]?["tenant_name"]?.string }
+        #expect(Set(names ?? []) == [acme.name], "\(listed.text)")
         let path = "/v1/operators/\(made.json["id"]?.string ?? "")"
         for method in [HTTP.Method.get, .delete] {
             #expect(try await service.send(method, path, as: .tenantAdmin(other)).status == 404)

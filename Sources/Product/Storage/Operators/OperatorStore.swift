@@ -50,7 +50,13 @@ extension Database {
         let statement = ListStatement(
             columns: OperatorRow.columns,
             source: "operators o WHERE true\(Self.operatorFilter(scope, text))")
-        return try await app.read(statement.page(list)).page(list, OperatorRow.init)
+        var page = try await app.read(statement.page(list)).page(list, OperatorRow.init)
+        // Outside of a tenant's transaction the row's own query sees no tenant.
+        let names = try await tenantNames(page.rows.compactMap(\.tenant), to: nil)
+        for at in page.rows.indices {
+            page.rows[at].tenantName = page.rows[at].tenant.flatMap { names[$0] }
+        }
+        return page
     }
 
     /// Creates an operator that the platform confirms; 409 `email_taken` if the address has a

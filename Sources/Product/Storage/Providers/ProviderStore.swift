@@ -16,7 +16,13 @@ extension Database {
         if let kind { source += " AND kind = \(kind)" }
         if let ids { source += " AND id = ANY (\(ids)::uuid[])" }
         let statement = ListStatement(columns: ProviderRow.columns, source: source)
-        return try await app.read(statement.page(list)).page(list, ProviderRow.init)
+        var page = try await app.read(statement.page(list)).page(list, ProviderRow.init)
+        // Outside of a tenant's transaction the row's own query sees no tenant.
+        let names = try await tenantNames(page.rows.compactMap(\.tenantID), to: nil)
+        for at in page.rows.indices {
+            page.rows[at].tenantName = page.rows[at].tenantID.flatMap { names[$0] }
+        }
+        return page
     }
 
     /// A tenant's own providers first, then the platform's: where its users may sign in.
