@@ -15,6 +15,10 @@ export default async page => {
 	const rows = Array.from({ length: 8 }, () => h("li", h("span.sk"), h("br"), h("span.sk.small")))
 	const recent = h("section.card", h("h2", "Latest changes"), h("ul.feed", rows))
 	const choice = period(values => setQuery({ ...query(), ...values }))
+	// Filled at once, as the server will choose: a choice that gets its options late grows and moves the dates.
+	const week = new Date()
+	week.setHours(-6 * 24, 0, 0, 0)
+	choice.read(query().since ? query() : { since: week.toISOString() })
 	// What stands below is shown once it is known how much waits: nothing moves then.
 	const below = h("div.stack-gap.hold", cards, chart, h("div.two", isAllowed("readAudit") && recent, steps))
 	append(page.body, [pageHead("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice.node }),
