@@ -11,7 +11,7 @@ const presets = () => {
 	const ago = days => midnight(Date.now(), -days)
 	return [
 		["Today", ago(0)], ["Yesterday", ago(1), ago(0)],
-		["Last 24 hours", new Date(Math.floor(Date.now() / 3600000 - 23) * 3600000)],
+		["Last 24 hours", new Date(Math.floor(Date.now() / 3600000 - 24) * 3600000)],
 		["Last 7 days", ago(6)], ["Last 30 days", ago(29)],
 	]
 }
