@@ -1,7 +1,7 @@
 import {
 	api, append, button, card, confirm, copyable, copyButton, dataTable, dialog, factList, formDialog, h, keepOperator,
-	loadPart, note, noValue, pageHead, replaceContent, revealSecret, runAct, statusTag, t, tenantOf, timeNode, toast,
-	userText, words,
+	loadPart, note, noValue, pageHead, replaceContent, revealSecret, runAct, statusTag, t, timeNode, toast, userText,
+	words,
 } from "../lib/ui.js"
 import { codeField, newPassword } from "../lib/door.js"
 import { form } from "../lib/form.js"
@@ -14,10 +14,6 @@ export default async page => {
 	const draw = () => loadPart(body, async () => {
 		const { operator, methods } = await api("/session", { signal: page.signal })
 		keepOperator(operator)
-		const { scope } = operator
-		// The session tells the tenant's id alone.
-		const { tenant_id: of } = scope ?? {}
-		if (of) scope.tenant_name ??= await tenantOf(of).then(one => one.name, () => of)
 		replaceContent(body, due(operator), !methods.length && note("info", "lock",
 			"You have no password yet. Set one while this sign-in is fresh; later you would have to sign in anew."),
 			about(operator, draw), factors(operator, draw), passkeysCard(draw),

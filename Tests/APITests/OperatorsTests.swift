@@ -57,6 +57,14 @@ import Text
         #expect(made.status == 201)
         #expect(made.json["scope"]?["tenant_id"]?.string == acme.id.description)
         #expect(made.json["scope"]?["tenant_name"]?.string == acme.name)
+        let own = "/v1/operators/\(made.json["id"]?.string ?? "")"
+        for who in [TestService.Credential.platformOwner, .tenantAdmin(acme)] {
+            let one = try await service.send(.get, own, as: who)
+            #expect(one.json["scope"]?["tenant_name"]?.string == acme.name, "\(one.text)")
+            let same = try await service.send(
+                .patch, own, json: String(decoding: one.json.encoded(), as: UTF8.self), as: who)
+            #expect(same.json["scope"]?["tenant_name"]?.string == acme.name, "\(same.text)")
+        }
         let listed = try await service.send(.get, "/v1/operators", as: .platformOwner)
         let names = listed.json["items"]?.array?.compactMap { $0["scope"]?["tenant_name"]?.string }
         #expect(Set(names ?? []) == [acme.name], "\(listed.text)")

@@ -68,19 +68,19 @@ enum OperatorEndpoints {
                 }
             }
             guard
-                let row = try await change.insertOperator(
+                var row = try await change.insertOperator(
                     email: address.original, emailKey: address.key,
                     name: call.input.optionalString("name"), role: role, tenant: tenant,
                     passwordHash: nil, isConfirmed: call.principal.platform)
             else {
                 throw Problem(.emailTaken, "An operator with this address exists.", status: 409)
             }
+            if tenant != nil { row.tenantName = try await change.tenantName() }
             try await change.addOperatorLink(
                 hash, for: row.id, seconds: linkSeconds, isMailed: isMailed)
             if isMailed {
                 let mail = OutgoingMail(
-                    .operatorLink, to: row.email,
-                    tenantName: tenant == nil ? nil : try await change.tenantName(), link: url,
+                    .operatorLink, to: row.email, tenantName: row.tenantName, link: url,
                     expiresAt: change.now.adding(seconds: linkSeconds))
                 try await change.post(mail, about: row.id, in: database)
             }
@@ -132,7 +132,9 @@ enum OperatorEndpoints {
             try requireGrant(call, next.role, in: row.tenant)
             let staysOwner = next.role == .owner && next.status != .suspended
             try keepLastOwner(row, others, becoming: staysOwner ? .owner : nil)
-            return try await change.updateOperator(row, to: next)
+            var changed = try await change.updateOperator(row, to: next)
+            changed.tenantName = row.tenantName
+            return changed
         }
         return .ok(row, etag: row.etag)
     }
@@ -170,8 +172,9 @@ enum OperatorEndpoints {
         let seen = try await visible(call)
         let scope = try call.services.database.scope(seen.tenant ?? .platform)
         return try await scope.change(by: call.actor) { change in
-            guard let (row, others) = try await change.lockOperator(seen.id, scope: seen.tenant)
+            guard var (row, others) = try await change.lockOperator(seen.id, scope: seen.tenant)
             else { throw Problem.notFound("operator") }
+            row.tenantName = seen.tenantName
             try call.requireMatch(row.etag)
             try requireGrant(call, row.role, in: row.tenant)
             return try await body(change, row, others)

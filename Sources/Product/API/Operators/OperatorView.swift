@@ -12,7 +12,7 @@ extension OperatorRow: JSONView {
             $0.member("role", role)
             $0.object("scope") {
                 $0.member("tenant_id", tenant)
-                $0.member("tenant_name", tenantName)
+                if let tenantName { $0.member("tenant_name", tenantName) }
             }
             $0.member("status", status)
             $0.member("confirmed", isConfirmed)
@@ -45,7 +45,7 @@ extension OperatorRow: JSONView {
                         "OperatorScope",
                         [
                             .nullable("tenant_id", .uuid),
-                            .readOnly("tenant_name", .string(), nullable: true),
+                            .readOnly("tenant_name", .string(), always: false),
                         ])),
                 "One tenant, or null for the platform."),
             .readOnly("status", .enumeration(of: Operator.Status.self)),

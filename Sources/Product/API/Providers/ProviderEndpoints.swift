@@ -55,6 +55,7 @@ enum ProviderEndpoints {
                 document: input.document, isConfirmed: input.isConfirmed)
             return try await change.changeSecret(row, input.secret, in: database)
         }
+        guard let row = try await database.named([row]).first else { throw Problem.internalError }
         return .created(row, at: "/v1/providers/\(row.id)", etag: row.etag)
     }
 
@@ -78,7 +79,8 @@ enum ProviderEndpoints {
         let database = try call.services.database
         let scope = database.scope(seen.tenantID ?? .platform)
         let row = try await scope.change(by: call.actor) { change in
-            let row = try await change.lockProvider(seen.id)
+            var row = try await change.lockProvider(seen.id)
+            row.tenantName = seen.tenantName
             try await OperatorsProvider.requireKeeper(of: row, call)
             try call.requireMatch(row.etag)
             try call.input.checkRepeated(against: row.json)
@@ -87,7 +89,9 @@ enum ProviderEndpoints {
             let changed = try await change.updateProvider(
                 row, name: input.name, issuer: input.issuer, document: input.document,
                 isConfirmed: input.isConfirmed)
-            return try await change.changeSecret(changed, input.secret, in: database)
+            var stored = try await change.changeSecret(changed, input.secret, in: database)
+            stored.tenantName = row.tenantName
+            return stored
         }
         return .ok(row, etag: row.etag)
     }
@@ -128,8 +132,10 @@ extension Call {
     var ownProvider: ProviderRow {
         get async throws {
             let row = try await services.database.provider(id(), owner: providerOwner)
-            guard let row else { throw Problem.notFound("provider") }
-            return row
+            guard let row, let named = try await services.database.named([row]).first else {
+                throw Problem.notFound("provider")
+            }
+            return named
         }
     }
 }

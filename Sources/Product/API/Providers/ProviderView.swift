@@ -17,7 +17,7 @@ extension ProviderRow: JSONView {
         json.object { json in
             json.member("id", id)
             json.member("tenant_id", tenantID)
-            json.member("tenant_name", tenantName)
+            if let tenantName { json.member("tenant_name", tenantName) }
             json.member("kind", kind)
             json.member("name", name)
             json.member("issuer", issuer)
@@ -63,7 +63,7 @@ extension ProviderRow: JSONView {
         "Provider",
         [
             .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
-            .readOnly("tenant_name", .string(), nullable: true),
+            .readOnly("tenant_name", .string(), always: false),
             FieldShape(
                 "kind", .enumeration(["oidc", "google", "github", "cognito", "password"]),
                 "Does not change.", example: .string("oidc")),

@@ -141,7 +141,7 @@ enum Vocabulary {
         "target": "What it was done to.",
         "tenant": "The tenant, by id or slug.",
         "tenant_id": "The tenant's id; `null` is the platform.",
-        "tenant_name": "The tenant's name; `null` is the platform.",
+        "tenant_name": "The tenant's name, where there is one.",
         "tenants": "Tenants that were found.",
         "time_zone": "The zone that days are counted in: `Europe/Berlin`.",
         "title": "Says what kind of problem it is.",

@@ -11,7 +11,7 @@ package struct OperatorRow: ListedRow {
     package var name: String?
     package var role: Operator.Role
     package var tenant: UUID?
-    /// Its name, so that a list of operators needs no request for each; nil: the platform.
+    /// Its name, where it is shown; see `named`. Not stored here.
     package var tenantName: String?
     package var status: Operator.Status
     /// Increases with each change; the ETag is made of it.
@@ -32,16 +32,16 @@ package struct OperatorRow: ListedRow {
         """
         o.id, o.email, o.email_key, o.name, o.role, o.tenant_id, o.status, o.version, o.created_at,
         o.updated_at, o.last_sign_in_at, o.confirmed, o.proof_version,
-        o.second_factor_due_at, (SELECT t.name FROM tenants t WHERE t.id = o.tenant_id),
+        o.second_factor_due_at,
         \(OperatorFactors.columns)
         """
-    static let columnCount = 15 + OperatorFactors.columnCount
+    static let columnCount = 14 + OperatorFactors.columnCount
 
     init(_ row: Row) throws(PostgresError) {
         factors = OperatorFactors()
         (
             id, email, emailKey, name, role, tenant, status, version, createdAt, updatedAt,
-            lastSignInAt, isConfirmed, proofVersion, dueAt, tenantName, factors.hasPassword,
+            lastSignInAt, isConfirmed, proofVersion, dueAt, factors.hasPassword,
             factors.passkeys, factors.unusablePasskeys, factors.totp, factors.isAppDisowned,
             factors.recoveryCodesLeft, factors.providerKind
         ) = try row.columns()

@@ -11,7 +11,18 @@ extension Database {
     package func operatorRow(_ id: UUID) async throws(PostgresError) -> OperatorRow? {
         let rows = try await app.read(
             "SELECT \(OperatorRow.columns) FROM operators o WHERE o.id = \(id)")
-        return try rows.first.map(OperatorRow.init)
+        return try await named(rows.map(OperatorRow.init)).first
+    }
+
+    /// The operators with the names of their tenants, which none is seen by outside of a tenant's
+    /// transaction: by one query for all.
+    package func named(_ rows: [OperatorRow]) async throws(PostgresError) -> [OperatorRow] {
+        let names = try await tenantNames(rows.compactMap(\.tenant), to: nil)
+        return rows.map { row in
+            var row = row
+            row.tenantName = row.tenant.flatMap { names[$0] }
+            return row
+        }
     }
 
     /// The operators with the address: the confirmed one first, then the unproved claims. With the
@@ -51,11 +62,7 @@ extension Database {
             columns: OperatorRow.columns,
             source: "operators o WHERE true\(Self.operatorFilter(scope, text))")
         var page = try await app.read(statement.page(list)).page(list, OperatorRow.init)
-        // Outside of a tenant's transaction the row's own query sees no tenant.
-        let names = try await tenantNames(page.rows.compactMap(\.tenant), to: nil)
-        for at in page.rows.indices {
-            page.rows[at].tenantName = page.rows[at].tenant.flatMap { names[$0] }
-        }
+        page.rows = try await named(page.rows)
         return page
     }
 

@@ -7,7 +7,7 @@ import Text
 package struct ProviderRow: ListedRow {
     package var id: UUID
     package var tenantID: UUID?
-    /// Its name, so that a list of providers needs no request for each; nil: the platform.
+    /// Its name, where it is shown; see `named`. Not stored here.
     package var tenantName: String?
     package var kind: String
     package var name: String
@@ -27,8 +27,7 @@ package struct ProviderRow: ListedRow {
     static let columns: SQL =
         """
         id, tenant_id, kind, name, issuer, document::text, version, created_at, updated_at,
-        confirmed, secret IS NOT NULL,
-        (SELECT t.name FROM tenants t WHERE t.id = providers.tenant_id)
+        confirmed, secret IS NOT NULL
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -38,8 +37,7 @@ package struct ProviderRow: ListedRow {
         name = try row.get(3)
         issuer = try row.get(4)
         document = try row.json(5)
-        (version, createdAt, updatedAt, isConfirmed, hasSecret, tenantName) =
-            try row.columns(from: 6)
+        (version, createdAt, updatedAt, isConfirmed, hasSecret) = try row.columns(from: 6)
     }
 
     /// The provider as the rules read it; nil for a kind that they do not know.

@@ -17,12 +17,18 @@ extension Database {
         if let ids { source += " AND id = ANY (\(ids)::uuid[])" }
         let statement = ListStatement(columns: ProviderRow.columns, source: source)
         var page = try await app.read(statement.page(list)).page(list, ProviderRow.init)
-        // Outside of a tenant's transaction the row's own query sees no tenant.
-        let names = try await tenantNames(page.rows.compactMap(\.tenantID), to: nil)
-        for at in page.rows.indices {
-            page.rows[at].tenantName = page.rows[at].tenantID.flatMap { names[$0] }
-        }
+        page.rows = try await named(page.rows)
         return page
+    }
+
+    /// The providers with the names of their tenants, by one query for all.
+    package func named(_ rows: [ProviderRow]) async throws(PostgresError) -> [ProviderRow] {
+        let names = try await tenantNames(rows.compactMap(\.tenantID), to: nil)
+        return rows.map { row in
+            var row = row
+            row.tenantName = row.tenantID.flatMap { names[$0] }
+            return row
+        }
     }
 
     /// A tenant's own providers first, then the platform's: where its users may sign in.
