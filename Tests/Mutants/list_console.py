@@ -238,7 +238,7 @@ MUTANTS = [
         "B7", "the users lead to the tenants",
         "browser:test_each_number_is_that_of_its_list",
         ("Public/pages/overview.js",
-         "href: own(\"users\") }",
+         "href: own(\"users\") || \"/console/people\" }",
          "href: own(\"users\") || \"/console/tenants\" }"),
     ),
     mutant(
