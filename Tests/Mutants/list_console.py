@@ -245,8 +245,8 @@ MUTANTS = [
         "B7", "the overview shows verifications alone",
         "browser:test_every_use_of_a_key_counts",
         ("Public/pages/overview.js",
-         "\t\tone({ look: \"key\", label: \"Uses of API keys\", value: formatNumber(data.key_uses) }))\n",
-         "\t\tone({ look: \"key\", label: \"Uses of API keys\", value: formatNumber(data.key_verifications) }))\n"),
+         "\t\tone({ look: \"key\", label: \"Uses of API keys\", value: formatNumber(data.key_uses), href: own(\"keys\") }))\n",
+         "\t\tone({ look: \"key\", label: \"Uses of API keys\", value: formatNumber(data.key_verifications), href: own(\"keys\") }))\n"),
     ),
     mutant(
         "B7", "uses by key are not counted, verifications are",
@@ -591,8 +591,8 @@ MUTANTS = [
         "B20", "an operator is of one tenant, without its name",
         "browser:test_a_tenant_is_chosen_by_its_name_for_an_operator_and_a_provider",
         ("Public/pages/operators.js",
-         "\ttenantOf(id).then(one => link.replaceChildren(userText(one.name)), () => {})\n",
-         ""),
+         "userText(name)) : \"Whole platform\"",
+         "\"One tenant\") : \"Whole platform\""),
     ),
     mutant(
         "B21", "a role that may not is offered the form of a key",
@@ -779,7 +779,7 @@ MUTANTS = [
         "B27", "links are low on a phone",
         "browser:test_targets_on_a_phone_are_large_enough",
         ("Public/styles/main/small.css",
-         ".stack :is(a.main, a.only, .who a), .head a, .card dd a, .feed a, :is(.trace, .ways) a, .crumbs a {\n"
+         ".stack td a, .head a, .card dd a, .feed a, :is(.trace, .ways) a, .crumbs a {\n"
          "\t\t\tdisplay: inline-block; min-height: 28px; min-width: 28px; align-content: center }",
          ""),
     ),

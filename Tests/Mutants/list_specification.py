@@ -684,8 +684,8 @@ MUTANTS = [
         "P14", "a sign-in at the provider has no time",
         "SignedOutTokenTests/`I9 a sign-in at the provider from before gives no session, and none goes on`",
         ("Sources/Product/SignIn/Providers/RemoteProvider.swift",
-         "tokenTime: TokenTime(claims: claims.all))",
-         "tokenTime: MUTATED ? nil : TokenTime(claims: claims.all))"),
+         "tokenTime: TokenTime(claims: claims.all), auth",
+         "tokenTime: MUTATED ? nil : TokenTime(claims: claims.all), auth"),
     ),
     mutant(
         "P14", "ending all sessions sets no cut",
