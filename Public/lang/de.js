@@ -1408,6 +1408,7 @@ export default {
 	"Operator reset offered": "Zurücksetzen für einen Betreiber angeboten",
 	"Operator session ended": "Sitzung eines Betreibers beendet",
 	"Operator sign in bound": "Konto beim Anbieter mit einem Betreiber verbunden",
+	"Operator sign in unbound": "Konto beim Anbieter vom Betreiber gelöst",
 	"Operator sign in changed": "Anmeldung der Betreiber geändert",
 	"Operator sign in removed": "Anmeldung der Betreiber beim Anbieter entfernt",
 	"Operator signed in": "Betreiber angemeldet",

@@ -20,8 +20,8 @@ const ACTIONS = {
 	link_grant: "created refused used",
 	operator: "confirmed created deleted disowned factor_refused factors_reset link_made passkey_added "
 		+ "passkey_refused passkey_removed passkey_renamed password_changed password_reset recovery_code_used "
-		+ "recovery_codes_made reset_offered session_ended sign_in_bound signed_in signed_out stepped_up totp_added "
-		+ "totp_removed updated",
+		+ "recovery_codes_made reset_offered session_ended sign_in_bound sign_in_unbound signed_in signed_out "
+		+ "stepped_up totp_added totp_removed updated",
 	operator_sign_in: "changed removed",
 	policy: "updated",
 	provider: "created deleted secret_changed updated",
