@@ -29,7 +29,8 @@ export function stepUp({ detail, methods = [] }) {
 	const provider = methods.includes("provider") && byProvider(done, !field && !passkey)
 	const isAsked = field || passkey || provider
 	const node = dialog(isAsked ? "Is it still you?" : "Sign in once more", h("p.lead", detail),
-		isAsked && note("info", "lock", "What you were about to do goes on right after."), passkey, kids, turn, provider,
+		isAsked && note("info", "lock", "What you were about to do goes on right after."), passkey, kids, turn,
+		provider,
 		!isAsked && h("div.acts", button("Sign in again", signInAgain, { look: ".primary" })))
 	node.addEventListener("close", () => (resolve(false), provider?.forget?.()))
 	node.querySelector("input, button, a")?.focus()

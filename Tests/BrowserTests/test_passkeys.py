@@ -202,7 +202,7 @@ def test_a_step_up_asks_for_the_passkey_of_this_operator_and_goes_on(console):
         expect(page.get_by_role("listitem").filter(has_text="Laptop")).to_have_count(0)
         # The last second factor took the recovery codes with it.
         assert one.api("GET", "/session")["operator"]["factors"] == {
-            "passkeys": 0, "passkeys_unusable": 0, "totp": False, "recovery_codes_left": 0}
+            "passkeys": 0, "passkeys_unusable": 0, "totp": False, "recovery_codes_left": 0, "provider": False}
 
 
 def test_a_password_alone_is_not_enough_where_there_is_a_passkey(console):
