@@ -4,6 +4,7 @@ import { append, button, h, t } from "../core.js"
 /** Opens `acts` {text, run} below the button `more`; arrows choose, Escape closes and gives the focus back. */
 export function openMenu(more, acts, name) {
 	const close = () => menu.hidePopover()
+	const again = () => place(menu, more)
 	const items = acts.map(({ text, run }) => button(text, () => {
 		close()
 		more.focus()
@@ -14,12 +15,16 @@ export function openMenu(more, acts, name) {
 	)
 	menu.addEventListener("toggle", ({ newState }) => {
 		more.setAttribute("aria-expanded", String(newState === "open"))
-		if (newState === "closed") menu.remove()
+		if (newState !== "closed") return
+		removeEventListener("resize", again)
+		menu.remove()
 	})
 	append(more.parentNode, [menu])
 	menu.showPopover()
-	place(menu, more)
+	again()
 	items[0].focus()
+	// A phone that is turned has another width.
+	addEventListener("resize", again)
 	addEventListener("scroll", close, { once: true, capture: true })
 
 	function move(event) {
