@@ -302,6 +302,12 @@ import Text
         let own = try await fixture.signedIn(claims: ["sub": "\"own\""])
         let email = try await fixture.session(own)["operator"]?["email"]?.string
         #expect(email == Fixture.email)
+        // Nor does it come back once the own one is unbound.
+        let unbound = try await fixture.service.send(
+            .delete, "/v1/operators/\(fixture.owner.id)/provider", as: .platformOwner)
+        #expect(unbound.status == 204, "\(unbound.text)")
+        let again = try await fixture.passThrough(Jar())
+        #expect(again.first("location") == "/console/sign-in#fault=unknown", "\(again.text)")
     }
 
     @Test func `an operator's account at the provider is unbound, and another one binds`()

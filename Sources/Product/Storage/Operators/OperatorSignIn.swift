@@ -133,11 +133,13 @@ extension Change {
         return true
     }
 
-    /// Another account at the provider may be bound at the next sign-in there. False if none was.
+    /// Another account at the provider may be bound at the next sign-in there, but none that was
+    /// disowned. False if none was.
     package func unbind(_ person: OperatorRow) async throws -> Bool {
         let unbound = try await query(
             """
-            DELETE FROM operator_identities WHERE operator_id = \(person.id) RETURNING 1
+            DELETE FROM operator_identities
+            WHERE operator_id = \(person.id) AND NOT disowned RETURNING 1
             """)
         guard !unbound.isEmpty else { return false }
         _ = try await endOperatorSessions(of: person.id)
