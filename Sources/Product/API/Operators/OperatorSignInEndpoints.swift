@@ -15,15 +15,8 @@ enum OperatorSignInEndpoints {
         summary: "The provider at which operators sign in; null where they do not.",
         access: .platform(.readOperators), answers: [.ok(OperatorSignIn.shape)]
     ) { call in
-        guard let row = try await call.services.database.operatorSignIn() else {
-            return .ok(
-                .object([
-                    .init("provider", .null), .init("domains", .array([])),
-                    .init("required", .bool(false)), .init("created_at", .null),
-                    .init("updated_at", .null),
-                ]))
-        }
-        return .ok(row, etag: row.etag)
+        let row = try await call.services.database.operatorSignIn()
+        return .ok(OperatorSignInView(row: row), etag: row?.etag)
     }
 
     private static let put = Endpoint(
@@ -56,7 +49,7 @@ enum OperatorSignInEndpoints {
             return try await change.putOperatorSignIn(
                 at: provider, domains: domains, isRequired: isRequired, over: current)
         }
-        return .ok(row, etag: row.etag)
+        return .ok(OperatorSignInView(row: row), etag: row.etag)
     }
 
     private static let delete = Endpoint(
@@ -135,17 +128,22 @@ enum OperatorSignInEndpoints {
     }
 }
 
-extension OperatorSignIn: JSONView {
+/// nil: operators do not sign in at a provider.
+private struct OperatorSignInView: JSONView {
+    var row: OperatorSignIn?
+
     func write(to json: inout JSONWriter) {
         json.object {
-            $0.member("provider", provider)
-            $0.member("domains", domains)
-            $0.member("required", isRequired)
-            $0.member("created_at", createdAt)
-            $0.member("updated_at", updatedAt)
+            $0.member("provider", row?.provider)
+            $0.member("domains", row?.domains ?? [])
+            $0.member("required", row?.isRequired ?? false)
+            $0.member("created_at", row?.createdAt)
+            $0.member("updated_at", row?.updatedAt)
         }
     }
+}
 
+extension OperatorSignIn {
     var etag: String { ETag.version(version) }
 
     private static let settings = [

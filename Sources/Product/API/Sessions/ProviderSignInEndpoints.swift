@@ -123,8 +123,8 @@ enum ProviderSignInEndpoints {
     ) async throws -> OperatorRow {
         let database = try call.services.database
         guard let address = assertion.ownedAddress(in: setting),
-            let person = try await database.operatorsWithPassword(emailKey: address.key).first?.0,
-            person.isConfirmed, person.status != .suspended
+            let person = try await database.confirmedOperator(emailKey: address.key),
+            person.status != .suspended
         else { throw Refused.unknown.problem }
         let (provider, publicURL) = (assertion.provider, call.services.publicURL)
         try await database.scope(person.tenant ?? .platform).change(

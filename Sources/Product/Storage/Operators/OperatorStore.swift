@@ -40,6 +40,16 @@ extension Database {
         }
     }
 
+    /// The one operator who confirmed the address.
+    package func confirmedOperator(emailKey: String) async throws(PostgresError) -> OperatorRow? {
+        try await app.read(
+            """
+            SELECT \(OperatorRow.columns) FROM operators o
+            WHERE o.email_key = \(emailKey) AND o.confirmed
+            """
+        ).first.map(OperatorRow.init)
+    }
+
     /// Owners and admins, not suspended, without a second factor: at most 100.
     package static func operatorsWithoutSecondFactor(
         _ app: Postgres
