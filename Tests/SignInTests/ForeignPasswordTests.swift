@@ -87,7 +87,8 @@ import Text
         let (service, tenant) = (fixture.service, fixture.tenant.id)
         let hash = try await service.composition.passwords.hash(Array(Self.next.utf8))
         let id = fixture.user.id
-        for _ in 0..<5 {
+        // Where the change always comes first, each sign-in fails: the limit lets four of them pass.
+        for _ in 0..<4 {
             try await Self.store(Self.bcrypt, service, tenant)
             async let signedIn = fixture.signIn()
             async let changed = service.storage.scope(tenant).change(by: .system) { change in
