@@ -4,7 +4,7 @@ import Text
 
 extension ImportUpload {
     mutating func readForm(
-        _ given: MultipartReader, _ pieces: BodyStream
+        _ given: MultipartReader, _ pieces: BodyStream, _ staging: inout Staging
     ) async throws {
         var form = given
         var part: FormPart?
@@ -18,7 +18,7 @@ extension ImportUpload {
                 try Self.check(next, after: names)
                 names.append(next.name)
                 if next.name == "file" { try await begin(type: next.type) }
-            case .content(let piece) where part?.name == "file": try await take(piece)
+            case .content(let piece) where part?.name == "file": try await take(piece, &staging)
             case .content(let piece):
                 said += piece
                 guard said.count <= ImportLimits.options else {
@@ -26,7 +26,7 @@ extension ImportUpload {
                 }
             case .partEnded:
                 if part?.name == "file" {
-                    try await finish()
+                    try await finish(&staging)
                 } else {
                     options = try ImportOptions(said)
                 }

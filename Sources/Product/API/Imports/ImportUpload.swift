@@ -5,7 +5,12 @@ import Text
 
 /// Receives the body of an import: from pieces to staged rows.
 struct ImportUpload {
-    private static let rowsOfBatch = 250
+    /// The one batch that is being stored.
+    typealias Staging = ThrowingTaskGroup<Void, any Error>
+
+    /// A batch is stored when it has so many rows, or came from so many bytes: with the rows of the
+    /// slice that completed it.
+    private static let rowsOfBatch = 500
     private static let bytesOfSlice = 16 << 10
     private static let bytesOfBatch = 1 << 20
 
@@ -21,9 +26,14 @@ struct ImportUpload {
 
     /// The number of rows, which are staged under `id`.
     static func receive(_ call: Call, format: ImportFormat, as id: UUID) async throws -> Int {
-        var upload = try ImportUpload(call, format, id)
+        let upload = try ImportUpload(call, format, id)
         do {
-            return try await upload.receive()
+            return try await withThrowingTaskGroup(of: Void.self) { staging in
+                var upload = upload
+                try await upload.receive(&staging)
+                try await staging.waitForAll()
+                return upload.reader?.count ?? 0
+            }
         } catch let fault as ImportFileFault {
             throw Problem.invalid([FieldError("/file", .invalid, fault.detail)])
         }
@@ -36,20 +46,19 @@ struct ImportUpload {
         scope = try call.scope
     }
 
-    private mutating func receive() async throws -> Int {
+    private mutating func receive(_ staging: inout Staging) async throws {
         let type = call.request.first("content-type") ?? ""
         let pieces = try Self.content(of: call)
         if HeaderParameters(type).value == "multipart/form-data" {
             guard let form = MultipartReader(contentType: type) else {
                 throw Problem(.invalidRequest, "The multipart form has no boundary.")
             }
-            try await readForm(form, pieces)
+            try await readForm(form, pieces, &staging)
         } else {
             try await begin(type: type)
-            while let piece = try await pieces.next() { try await take(piece) }
-            try await finish()
+            while let piece = try await pieces.next() { try await take(piece, &staging) }
+            try await finish(&staging)
         }
-        return reader?.count ?? 0
     }
 
     private static func content(of call: Call) throws -> BodyStream {
@@ -73,28 +82,29 @@ struct ImportUpload {
     }
 
     /// Slice by slice: between two of them the connection's loop serves others.
-    mutating func take(_ piece: [UInt8]) async throws {
+    mutating func take(_ piece: [UInt8], _ staging: inout Staging) async throws {
         for start in stride(from: 0, to: piece.count, by: Self.bytesOfSlice) {
             let slice = piece[start..<min(start + Self.bytesOfSlice, piece.count)]
             batch += try reader?.read(Array(slice)) ?? []
             bytes += slice.count
-            if batch.count >= Self.rowsOfBatch || bytes >= Self.bytesOfBatch { try await stage() }
+            if batch.count >= Self.rowsOfBatch || bytes >= Self.bytesOfBatch {
+                try await stage(&staging)
+            }
             await call.services.pause(.zero)
         }
     }
 
-    mutating func finish() async throws {
+    mutating func finish(_ staging: inout Staging) async throws {
         batch += try reader?.finish() ?? []
-        try await stage()
+        try await stage(&staging)
     }
 
-    private mutating func stage() async throws {
-        let rows = batch
+    /// The next batch is read while PostgreSQL stores this one; a third waits for the first.
+    private mutating func stage(_ staging: inout Staging) async throws {
+        try await staging.next()
+        let (rows, scope, id) = (batch, scope, id)
+        staging.addTask { try await scope.stage(rows, of: id) }
         batch = []
         bytes = 0
-        for start in stride(from: 0, to: rows.count, by: Self.rowsOfBatch) {
-            let end = min(start + Self.rowsOfBatch, rows.count)
-            try await scope.stage(Array(rows[start..<end]), of: id)
-        }
     }
 }
