@@ -284,7 +284,10 @@ import Text
         }
         #expect(emails.count == 1800)
         #expect(try await fixture.emails("attributes.plan=team&status=suspended").isEmpty)
-        #expect(try await fixture.emails("attributes.plan=team&q=4711@") == ["4711@acme.example"])
+        let one = try await fixture.send(.get, "?attributes.plan=team&q=4711@")
+        #expect(one.json["items"]?.array?.map { $0["email"]?.string } == ["4711@acme.example"])
+        #expect(one.json["total"]?["value"]?.int == 1, "\(one.text)")
+        #expect(one.json["total"]?["exact"] == .bool(true))
         let frequent = try await fixture.send(.get, "?attributes.plan=team&q=acme&limit=10")
         #expect(frequent.json["items"]?.array?.count == 10)
     }

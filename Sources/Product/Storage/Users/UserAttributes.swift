@@ -119,6 +119,9 @@ extension Change {
 
 /// Lists of users by an attribute.
 extension TenantScope {
+    /// Of many that have a value so many are counted: each is a look-up of its own.
+    private static let counted = 1000
+
     func look(
         for attribute: (name: String, value: String), _ search: inout ListSearch
     ) async throws(PostgresError) {
@@ -134,7 +137,11 @@ extension TenantScope {
         ids.reserveCapacity(rows.count)
         for row in rows { ids.append(try row.get(0)) }
         if ids.count <= Self.few { return search.ids.append(ids) }
-        search.some = try await some(of: search.some ?? ids, having: attribute)
+        if let some = search.some {
+            search.some = try await self.some(of: some, having: attribute)
+        } else {
+            search.some = Array(ids.prefix(Self.counted))
+        }
         // The one value of a user, asked by its key: of EXISTS the planner may make a hash of all that
         // have the value.
         let condition: SQL = """

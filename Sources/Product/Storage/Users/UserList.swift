@@ -108,6 +108,8 @@ extension TenantScope {
         if let provider = filter.provider { try await look(forProvider: provider, &search) }
         for attribute in filter.attributes { try await look(for: attribute, &search) }
         if let ids = filter.ids.map(Set.init) { search.some = search.some?.filter(ids.contains) }
+        // Few rows are counted themselves.
+        if !search.ids.isEmpty, search.frequent == nil { search.some = nil }
         return search
     }
 
