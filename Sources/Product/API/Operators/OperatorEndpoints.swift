@@ -172,7 +172,9 @@ enum OperatorEndpoints {
         let seen = try await visible(call)
         let scope = try call.services.database.scope(seen.tenant ?? .platform)
         return try await scope.change(by: call.actor) { change in
-            guard case (var row, let others)? = try await change.lockOperator(seen.id, scope: seen.tenant)
+            guard
+                case (var row, let others)? = try await change.lockOperator(
+                    seen.id, scope: seen.tenant)
             else { throw Problem.notFound("operator") }
             row.tenantName = seen.tenantName
             try call.requireMatch(row.etag)
