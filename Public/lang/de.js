@@ -662,6 +662,7 @@ export default {
 	"{} admitted, {} refused; at most {} a day. Days begin at midnight in the zone {}.":
 		"{} eingelassen, {} abgewiesen; höchstens {} an einem Tag. Tage beginnen um Mitternacht in der Zone {}.",
 	"Sign-ups": "Anmeldungen",
+	"Sign-ups by time": "Anmeldungen nach Zeit",
 	"All changes": "Alle Änderungen",
 	"Nothing has changed yet.": "Noch hat sich nichts geändert.",
 	"Open a tenant": "Einen Mandanten eröffnen",

@@ -1,4 +1,4 @@
-import { bars, period } from "../lib/chart.js"
+import { bars, narrowing, period } from "../lib/chart.js"
 import { drawAttention, drawSteps } from "./overview/attention.js"
 import {
 	actionWords, append, formatNumber, h, icon, isAllowed, loadPart, noValue, ownTenant, pageHead, query,
@@ -14,7 +14,9 @@ export default async page => {
 	const chart = h("section.card")
 	const rows = Array.from({ length: 8 }, () => h("li", h("span.sk"), h("br"), h("span.sk.small")))
 	const recent = h("section.card", h("h2", "Latest changes"), h("ul.feed", rows))
-	const choice = period(values => setQuery({ ...query(), ...values }))
+	const change = values => setQuery({ ...query(), ...values })
+	const choice = period(change)
+	const signUps = narrowing(change, t`Sign-ups by time`)
 	// Filled at once, as the server will choose: a choice that gets its options late grows and moves the dates.
 	const week = new Date()
 	week.setHours(-6 * 24, 0, 0, 0)
@@ -26,7 +28,7 @@ export default async page => {
 	const load = () => {
 		return Promise.all(
 			[
-				numbers(page, cards, chart).then(data => {
+				numbers(page, cards, chart, signUps).then(data => {
 					choice.read(query().since ? query() : { since: data?.since })
 					if (!data) return waiting.replaceChildren()
 					drawAttention(waiting, data.attention)
@@ -50,17 +52,18 @@ function ask(page) {
 	})
 }
 
-async function numbers(page, cards, chart) {
+async function numbers(page, cards, chart, signUps) {
 	if (!chart.children.length) {
 		drawCards(cards, {})
-		drawBars(chart, { sign_ups: Array(7).fill({ at: Date.now(), admitted: 0, refused: 0 }), time_zone: "UTC" })
+		const none = { at: Date.now(), admitted: 0, refused: 0 }
+		drawBars(chart, signUps, { sign_ups: Array(7).fill(none), until: Date.now(), time_zone: "UTC" })
 		chart.classList.add("wait")
 	}
 	let data
 	await loadPart(chart, async () => {
 		data = await ask(page)
 		drawCards(cards, data)
-		drawBars(chart, data)
+		drawBars(chart, signUps, data)
 	})
 	chart.classList.remove("wait")
 	return data
@@ -98,7 +101,7 @@ function drawCards(node, data) {
 		one({ look: "key", label: "Uses of API keys", value: formatNumber(data.key_uses), href: own("keys") }))
 }
 
-function drawBars(node, { sign_ups: points, time_zone: timeZone }) {
+function drawBars(card, { node, draw }, { sign_ups: points, until, time_zone: timeZone }) {
 	// The first and the last may be cut.
 	const [first, second] = points.slice(1, 3).map(({ at }) => Date.parse(at))
 	const hours = Math.round((second - first) / 3600000)
@@ -109,7 +112,10 @@ function drawBars(node, { sign_ups: points, time_zone: timeZone }) {
 	const sentence = ([ins, outs], most) => (hours < 23
 		? t`${ins} admitted, ${outs} refused; at most ${most} in a bar. Times are in the zone ${timeZone}.`
 		: t`${ins} admitted, ${outs} refused; at most ${most} a day. Days begin at midnight in the zone ${timeZone}.`)
-	replaceContent(node, h("h2", "Sign-ups"), bars("Sign-ups", points, series, style, sentence))
+	const counted = points.map(one => ({ at: one.at, count: one.admitted + one.refused }))
+	draw(counted, until, bars("Sign-ups", points, series, style, sentence), style)
+	// Who chooses by the keyboard keeps the place.
+	if (node.parentNode !== card) replaceContent(card, h("h2", "Sign-ups"), node)
 }
 
 function sparkline(values, tone) {
