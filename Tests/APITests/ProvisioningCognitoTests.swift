@@ -24,7 +24,7 @@ import Text
         for action in ["user.activated", "identity.linked", "invite.accepted"] {
             #expect(try await fixture.count("audit_events WHERE action = \(action)") == 1)
         }
-        #expect(try await fixture.count("provisioning_attempts") == 3)
+        #expect(try await fixture.count("provisioning_attempts") == 2)
         // The same Google account at another door is the same identity.
         let hook = try await fixture.google("123", "ann@ex.com")
         #expect(hook.json["outcome"]?.string == "existing", "\(hook.text)")

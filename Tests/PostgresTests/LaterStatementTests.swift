@@ -121,4 +121,49 @@ import Testing
         try await postgres.transaction { try await $0.query("INSERT INTO t VALUES (3)") }
         #expect(try await postgres.one("SELECT a FROM t") == 3)
     }
+
+    @Test func `answers that are awaited later come in any order, and with a statement between`()
+        async throws
+    {
+        let postgres = try await makeTable()
+        let seen = try await postgres.transaction { transaction in
+            let first = transaction.ask("INSERT INTO t VALUES (1) RETURNING a")
+            let second = transaction.ask("SELECT sum(a) FROM t")
+            let third = try await transaction.query("SELECT count(*) FROM t")
+            let sum = try await second.rows()[0].get(0, as: Int.self)
+            let one = try await first.rows()[0].get(0, as: Int.self)
+            return [one, sum, try third[0].get(0, as: Int.self)]
+        }
+        #expect(seen == [1, 1, 1])
+    }
+
+    @Test func `one that is never read still runs`() async throws {
+        let postgres = try await makeTable()
+        try await postgres.transaction { _ = $0.ask("INSERT INTO t VALUES (1)") }
+        #expect(try await postgres.one("SELECT count(*) FROM t") == 1)
+    }
+
+    @Test func `its failure is that of those asked after it, and nothing is written`() async throws {
+        let postgres = try await makeTable()
+        await #expect {
+            try await postgres.transaction { transaction in
+                _ = transaction.ask("INSERT INTO t VALUES (1)")
+                transaction.queryLater("INSERT INTO t VALUES (1)")
+                _ = try await transaction.ask("SELECT 1").rows()
+            }
+        } throws: {
+            isTaken($0)
+        }
+        #expect(try await postgres.one("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `one that was not sent before the end has no answer`() async throws {
+        let postgres = try await makeTable()
+        let open = try await postgres.begin()
+        let asked = open.transaction.ask("INSERT INTO t VALUES (1)")
+        await open.rollback()
+        await #expect { _ = try await asked.rows() } throws: {
+            ($0 as? PostgresError)?.isUnavailable == true
+        }
+    }
 }

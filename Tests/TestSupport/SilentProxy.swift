@@ -10,6 +10,20 @@ package final class SilentProxy: Sendable {
     private let isSilent = Atomic<Bool>(false)
     private let latency = Atomic<UInt32>(0)
     private let pairs = Mutex<[(Int32, Int32)]>([])
+    private let traffic = Mutex<[Int32: Traffic]>([:])
+
+    /// What one connection has carried since it was opened.
+    package struct Traffic: Sendable {
+        /// Statements that the client had executed.
+        package var statements = 0
+        /// How often the client sent something after an answer.
+        package var roundTrips = 0
+        fileprivate var isAnswered = true
+        fileprivate var messages = FrontendMessages()
+    }
+
+    /// By connection.
+    package var carried: [Int32: Traffic] { traffic.withLock { $0 } }
 
     /// `conninfo`: words of libpq with `host`, the socket's folder, and `port` perhaps.
     package init(to conninfo: String) {
@@ -75,9 +89,15 @@ package final class SilentProxy: Sendable {
         while true {
             let count = recv(from, &buffer, buffer.count, 0)
             guard count > 0 else { break }
+            if !isAnswer {
+                traffic.withLock { $0[from, default: Traffic()].carry(buffer[..<count]) }
+            }
             if isSilent.load(ordering: .sequentiallyConsistent) { continue }
             let wait = latency.load(ordering: .sequentiallyConsistent)
-            if isAnswer, wait > 0 { usleep(wait * 1000) }
+            if isAnswer {
+                if wait > 0 { usleep(wait * 1000) }
+                traffic.withLock { $0[to, default: Traffic()].isAnswered = true }
+            }
             guard Glibc.send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
         }
         if !isSilent.load(ordering: .sequentiallyConsistent) { shutdown(to, Int32(SHUT_RDWR)) }
@@ -102,5 +122,37 @@ package final class SilentProxy: Sendable {
             return -1
         }
         return descriptor
+    }
+}
+
+extension SilentProxy.Traffic {
+    fileprivate mutating func carry(_ bytes: ArraySlice<UInt8>) {
+        if isAnswered { roundTrips += 1 }
+        isAnswered = false
+        statements += messages.executed(bytes)
+    }
+}
+
+/// Finds the Execute messages in what a client of PostgreSQL sends: a first message without a type, then
+/// each with a byte for its type and a length that includes itself ("Message Formats" of its manual).
+private struct FrontendMessages: Sendable {
+    private var head: [UInt8] = []
+    private var headLength = 4
+    private var rest = 0
+
+    mutating func executed(_ bytes: ArraySlice<UInt8>) -> Int {
+        var count = 0
+        for byte in bytes {
+            if rest > 0 {
+                rest -= 1
+                continue
+            }
+            head.append(byte)
+            guard head.count == headLength else { continue }
+            rest = head.suffix(4).reduce(0) { $0 << 8 | Int($1) } - 4
+            if headLength == 5, head[0] == UInt8(ascii: "E") { count += 1 }
+            (head, headLength) = ([], 5)
+        }
+        return count
     }
 }

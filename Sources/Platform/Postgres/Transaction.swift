@@ -17,6 +17,29 @@ package struct Transaction: Sendable {
     /// One statement whose answer is not needed: it travels with the next one or with COMMIT, in order, and
     /// its failure is theirs.
     package func queryLater(_ sql: SQL) { session.sendLater(sql) }
+
+    /// One statement whose answer is awaited later: it travels with the next one, in order, so that
+    /// statements which do not depend on each other share a round trip.
+    package func ask(_ sql: SQL) -> AskedRows { AskedRows(session: session, sql) }
+}
+
+/// The rows of a statement that was asked ahead.
+package struct AskedRows: Sendable {
+    private let session: TransactionSession
+    private let answer = AwaitedAnswer()
+
+    init(session: TransactionSession, _ sql: SQL) {
+        self.session = session
+        session.sendLater(sql, answer)
+    }
+
+    /// Sends what still waits. A statement that failed ahead of this one is its failure too. For one
+    /// reader, once.
+    package func rows() async throws(PostgresError) -> Rows {
+        if Task.isCancelled { throw PostgresError(.cancelled) }
+        if Deadline.current?.isOver == true { throw PostgresError.requestIsOver }
+        return try await session.receive(answer).get()
+    }
 }
 
 /// A transaction that its holder must end exactly once.

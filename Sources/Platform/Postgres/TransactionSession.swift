@@ -1,6 +1,25 @@
 import Networking
 import Synchronization
 
+/// The answer to one statement of a transaction, which arrives before or after it is read.
+///
+/// `@unchecked Sendable`: its state is touched on the pool's loop only.
+final class AwaitedAnswer: @unchecked Sendable {
+    var isSent = false
+    private var answer: Answer?
+    private var reader: ((Answer) -> Void)?
+
+    func arrived(_ answer: Answer) {
+        self.answer = answer
+        reader?(answer)
+        reader = nil
+    }
+
+    func read(_ reader: @escaping (Answer) -> Void) {
+        if let answer { reader(answer) } else { self.reader = reader }
+    }
+}
+
 /// `@unchecked Sendable`: its state is touched on the pool's loop only.
 final class TransactionSession: @unchecked Sendable {
     private let pool: Pool
@@ -9,7 +28,7 @@ final class TransactionSession: @unchecked Sendable {
     private var prelude: [String]
     /// Statements whose answers are not awaited: sent ahead of the next, in the same round trip, or
     /// as soon as they are many bytes, so that the server works on them meanwhile.
-    private let waiting = Mutex<(statements: [SQL], bytes: Int)>(([], 0))
+    private let waiting = Mutex<(statements: [(SQL, AwaitedAnswer?)], bytes: Int)>(([], 0))
     private static let bytesThatWait = 32 * 1024
     /// The first of those that failed since the last awaited one, whose answer it becomes.
     private var failure: PostgresError?
@@ -22,9 +41,10 @@ final class TransactionSession: @unchecked Sendable {
         self.prelude = prelude
     }
 
-    func sendLater(_ sql: SQL) {
+    /// `answer`: where its answer goes; nil if only its failure counts.
+    func sendLater(_ sql: SQL, _ answer: AwaitedAnswer? = nil) {
         let bytes = waiting.withLock { waiting in
-            waiting.statements.append(sql)
+            waiting.statements.append((sql, answer))
             waiting.bytes += sql.values.count
             return waiting.bytes
         }
@@ -49,6 +69,19 @@ final class TransactionSession: @unchecked Sendable {
         }
     }
 
+    /// The answer to a statement that was sent ahead, or that still waits.
+    func receive(_ awaited: AwaitedAnswer) async -> Answer {
+        await withUnsafeContinuation { continuation in
+            pool.loop.run { [self] in
+                if !ended { submitWaiting() }
+                if ended, !awaited.isSent {
+                    awaited.arrived(.failure(PostgresError(.unavailable, "the transaction has ended")))
+                }
+                awaited.read { continuation.resume(returning: $0) }
+            }
+        }
+    }
+
     private func takeFailure() -> PostgresError? {
         defer { failure = nil }
         return failure
@@ -59,10 +92,12 @@ final class TransactionSession: @unchecked Sendable {
             defer { waiting = ([], 0) }
             return waiting.statements
         }
-        for sql in ahead {
+        for (sql, awaited) in ahead {
+            awaited?.isSent = true
             submit(
                 Statement(sql, .inTransaction) { [self] answer in
                     if case .failure(let error) = answer { failure = failure ?? error }
+                    awaited?.arrived(failure.map { .failure($0) } ?? answer)
                 })
         }
     }

@@ -43,6 +43,8 @@ package struct Change: Sendable {
     let invalidations: Invalidations
     /// False in a dry run, which blocks no other attempt and stores nothing.
     var locksRows = true
+    /// What a decision gathers until it is written, under one actor; nil in every other change.
+    var decision: DecisionState?
 
     /// A clause that locks rows, if this change does.
     func locking(_ clause: SQL) -> SQL { locksRows ? clause : "" }
@@ -55,14 +57,20 @@ package struct Change: Sendable {
 
     /// A statement whose answer is not needed: it travels with the next one or with COMMIT.
     func queryLater(_ sql: SQL) { transaction.queryLater(sql) }
+
+    /// A statement whose answer is awaited later: it shares the round trip of the next one.
+    func ask(_ sql: SQL) -> AskedRows { transaction.ask(sql) }
 }
 
 extension Change {
     /// Switches the same transaction to another tenant: only its rows are visible from now on.
     func switching(to tenant: UUID) async throws(PostgresError) -> Change {
-        queryLater("SELECT set_config('app.tenant', \(tenant.description), true)")
+        writeGatheredEvents()
+        if decision?.enter(tenant) ?? true {
+            queryLater("SELECT set_config('app.tenant', \(tenant.description), true)")
+        }
         return Change(
             tenant: tenant, actor: actor, now: now, transaction: transaction,
-            invalidations: invalidations, locksRows: locksRows)
+            invalidations: invalidations, locksRows: locksRows, decision: decision)
     }
 }

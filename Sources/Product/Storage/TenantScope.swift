@@ -24,17 +24,18 @@ package struct TenantScope: Sendable {
 
     /// A transaction whose audit rows name the actor. Rolled back if `body` throws. When it
     /// returns, no replica answers from a cache of before the change. Within a `HeldChange` the
-    /// holder commits it.
+    /// holder commits it. `setsTenant` false: no tenant's rows are visible until the body switches to one.
     package func change<Result: Sendable>(
-        by actor: Actor, _ body: (Change) async throws -> Result
+        by actor: Actor, setsTenant: Bool = true, _ body: (Change) async throws -> Result
     ) async throws -> Result {
         let held = HeldChange.current
         // A request that changes twice holds only the last change.
         try await held?.commit()
         let now = database.clock()
+        var settings: [(StaticString, String)] = []
+        if setsTenant { settings.append(("app.tenant", tenant.description)) }
         let open = OpenChange(
-            transaction: try await database.app.begin(
-                settings: [("app.tenant", tenant.description)]),
+            transaction: try await database.app.begin(settings: settings),
             invalidations: Invalidations(database.replica))
         let result: Result
         do {

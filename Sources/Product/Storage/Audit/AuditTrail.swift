@@ -60,15 +60,8 @@ extension Change {
         _ action: AuditAction, _ target: AuditTarget, _ changes: AuditChanges = AuditChanges()
     ) async throws {
         invalidations.add(action, target, of: tenant)
-        queryLater(
-            """
-            INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
-                actor_name, action, target_type, target_id, target_name, request_id, ip, changes,
-                decision_id)
-            VALUES (\(tenant), \(UUID.ordered(at: now)), \(now), \(actor.type), \(actor.id),
-                \(actor.name), \(action.rawValue), \(target.type), \(target.id), \(target.name),
-                \(actor.requestID), \(actor.ip), \(document(of: changes)), \(actor.decisionID))
-            """)
+        let event = AuditEvent(action, target, document(of: changes))
+        if let decision { decision.keep(event) } else { queryLater(insertion(of: [event])) }
     }
 
     /// One row for each of many targets with its own changes, by one statement.
@@ -76,18 +69,8 @@ extension Change {
         _ action: AuditAction, ofEach events: [(target: AuditTarget, changes: AuditChanges)]
     ) {
         for event in events { invalidations.add(action, event.target, of: tenant) }
-        let targets = events.map(\.target)
         queryLater(
-            """
-            INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
-                actor_name, action, target_type, target_id, target_name, request_id, ip, changes)
-            SELECT \(tenant), event.id, \(now), \(actor.type), \(actor.id), \(actor.name),
-                \(action.rawValue), event.type, event.target, event.name, \(actor.requestID), \(actor.ip),
-                event.changes::jsonb
-            FROM unnest(\(targets.map { _ in UUID.ordered(at: now) })::uuid[], \(targets.map(\.type))::text[],
-                \(targets.map(\.id))::text[], \(targets.map(\.name))::text[],
-                \(events.map(\.changes.document.text))::text[]) AS event (id, type, target, name, changes)
-            """)
+            insertion(of: events.map { AuditEvent(action, $0.target, $0.changes.document) }))
     }
 
     /// One row for each of many targets of the same action, by one statement.
@@ -96,16 +79,41 @@ extension Change {
         _ changes: AuditChanges = AuditChanges()
     ) async throws {
         for target in targets { invalidations.add(action, target, of: tenant) }
-        queryLater(
+        let document = document(of: changes)
+        queryLater(insertion(of: targets.map { AuditEvent(action, $0, document) }))
+    }
+
+    /// One statement that inserts a row for each event of `tenant`, by default the change's.
+    func insertion(of events: [AuditEvent], in tenant: UUID? = nil) -> SQL {
+        let tenant = tenant ?? self.tenant
+        let columns: SQL =
             """
             INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
-                actor_name, action, target_type, target_id, target_name, request_id, ip, changes)
-            SELECT \(tenant), event.id, \(now), \(actor.type), \(actor.id), \(actor.name),
-                \(action.rawValue), event.type, event.target, event.name, \(actor.requestID), \(actor.ip),
-                \(document(of: changes))
-            FROM unnest(\(targets.map { _ in UUID.ordered(at: now) })::uuid[], \(targets.map(\.type))::text[],
-                \(targets.map(\.id))::text[], \(targets.map(\.name))::text[]) AS event (id, type, target, name)
-            """)
+                actor_name, request_id, ip, decision_id, action, target_type, target_id,
+                target_name, changes)
+            """
+        let cause: SQL =
+            """
+            \(actor.type), \(actor.id), \(actor.name), \(actor.requestID), \(actor.ip), \(actor.decisionID)
+            """
+        if events.count == 1, let event = events.first {
+            return """
+                \(columns)
+                VALUES (\(tenant), \(UUID.ordered(at: now)), \(now), \(cause),
+                    \(event.action.rawValue), \(event.target.type), \(event.target.id),
+                    \(event.target.name), \(event.changes))
+                """
+        }
+        let targets = events.map(\.target)
+        return """
+            \(columns)
+            SELECT \(tenant), event.id, \(now), \(cause), event.action, event.type, event.target,
+                event.name, event.changes::jsonb
+            FROM unnest(\(events.map { _ in UUID.ordered(at: now) })::uuid[],
+                \(events.map(\.action.rawValue))::text[], \(targets.map(\.type))::text[],
+                \(targets.map(\.id))::text[], \(targets.map(\.name))::text[],
+                \(events.map(\.changes.text))::text[]) AS event (id, action, type, target, name, changes)
+            """
     }
 
     /// With the actor's reason among the changes.
@@ -113,5 +121,18 @@ extension Change {
         var changes = changes
         changes.add("reason", nil, actor.reason)
         return changes.document
+    }
+}
+
+/// An audit row but for its actor and time.
+struct AuditEvent: Sendable {
+    let action: AuditAction
+    let target: AuditTarget
+    let changes: JSONB
+
+    init(_ action: AuditAction, _ target: AuditTarget, _ changes: JSONB) {
+        self.action = action
+        self.target = target
+        self.changes = changes
     }
 }

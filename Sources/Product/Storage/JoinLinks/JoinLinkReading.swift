@@ -16,12 +16,13 @@ extension Change {
     func joinLink(where condition: SQL) async throws(PostgresError) -> JoinLinkFacts? {
         let rows = try await query(
             """
-            SELECT \(JoinLinkRow.columns) FROM join_links
-            WHERE tenant_id = \(tenant) AND \(condition)
+            SELECT \(JoinLinkRow.columns), \(inviterColumns("join_links.maker_type", "join_links.maker_id"))
+            FROM join_links WHERE tenant_id = \(tenant) AND \(condition)
             """)
-        guard let row = try rows.first.map(JoinLinkRow.init) else { return nil }
+        guard let found = rows.first else { return nil }
+        let row = try JoinLinkRow(found)
         let mayInvite =
-            switch try await inviter(row.makerType, row.makerID) {
+            switch try Self.inviter(found, from: JoinLinkRow.end) {
             case .key: true
             case .person(let widest): widest != nil
             }

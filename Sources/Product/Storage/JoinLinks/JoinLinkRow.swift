@@ -25,6 +25,9 @@ package struct JoinLinkRow: ListedRow {
         maker_id, maker_name, version, created_at
         """
 
+    /// How many there are: what is selected after `columns` begins here.
+    static let end = 13
+
     init(_ row: Row) throws(PostgresError) {
         link = JoinLink(
             id: try row.get(0), tenantID: try row.get(1), domains: try row.get(2),

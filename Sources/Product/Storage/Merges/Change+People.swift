@@ -7,16 +7,7 @@ extension Change {
     /// One row for each identity, then one for each address: their holder is alone with these
     /// persons on all replicas. Both are keys of `Database.personKey`, any number of them.
     static func lockingPeople(identities: [UInt8], addresses: [UInt8]) -> SQL {
-        // Each of a person's keys, so that replicas with one secret key and replicas with two lock
-        // a common row.
-        """
-        INSERT INTO provisioning_locks (key)
-        SELECT kind || key FROM (
-            SELECT '\\x69'::bytea AS kind, unnest(person_keys(\(identities))) AS key
-            UNION SELECT '\\x65'::bytea, unnest(person_keys(\(addresses)))) AS person
-        ORDER BY kind DESC, key
-        ON CONFLICT (key) DO UPDATE SET key = excluded.key
-        """
+        "SELECT lock_people(\(identities), \(addresses))"
     }
 
     /// These users and all who sign in as them, locked; those that do not exist are missing in the

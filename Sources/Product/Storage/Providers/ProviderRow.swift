@@ -30,14 +30,17 @@ package struct ProviderRow: ListedRow {
         confirmed, secret IS NOT NULL
         """
 
-    init(_ row: Row) throws(PostgresError) {
-        id = try row.get(0)
-        tenantID = try row.get(1, as: UUID?.self)
-        kind = try row.get(2)
-        name = try row.get(3)
-        issuer = try row.get(4)
-        document = try row.json(5)
-        (version, createdAt, updatedAt, isConfirmed, hasSecret) = try row.columns(from: 6)
+    init(_ row: Row) throws(PostgresError) { try self.init(row, from: 0) }
+
+    /// From `columns`, of which the first is at `start`.
+    init(_ row: Row, from start: Int) throws(PostgresError) {
+        id = try row.get(start)
+        tenantID = try row.get(start + 1, as: UUID?.self)
+        kind = try row.get(start + 2)
+        name = try row.get(start + 3)
+        issuer = try row.get(start + 4)
+        document = try row.json(start + 5)
+        (version, createdAt, updatedAt, isConfirmed, hasSecret) = try row.columns(from: start + 6)
     }
 
     /// The provider as the rules read it; nil for a kind that they do not know.

@@ -4,17 +4,17 @@ import Text
 
 extension Change {
     func named(_ call: ProvisioningCall) async throws(PostgresError) -> ResolvedAttempt {
+        let found = try await found(call)
         var asked: [AskedTenant] = []
         if let caller = call.caller { asked.append(AskedTenant(.caller, caller)) }
         if let text = call.tenant {
-            asked.append(AskedTenant(call.tenantSource, try await tenantID(text)))
+            asked.append(AskedTenant(call.tenantSource, UUID(text) ?? found.asked))
         }
         let tokenHash = call.inviteHash ?? call.inviteToken.map(TenantToken.hash)
         let joinHash = call.joinHash ?? call.joinToken.map(TenantToken.hash)
-        var tokenTenants = try await tenants(ofToken: call.inviteToken)
-        tokenTenants += try await tenants(ofToken: call.joinToken)
+        var tokenTenants = found.tokenTenants
         if let caller = call.caller { tokenTenants.removeAll { $0 != caller } }
-        var provider = try await provider(call, near: asked.compactMap(\.tenantID) + tokenTenants)
+        var provider = found.provider
         var (identity, upstream) = Self.person(call, provider)
         if let named = provider, call.misnames(named, upstream: upstream) { provider = nil }
         if let alias = call.alias, identity.isNativeName, sameBytes(alias.sub, identity.subject) {
@@ -57,64 +57,50 @@ extension Change {
     }
 
     /// A token carries its tenant's locator: the six characters after its prefix.
-    private func tenants(ofToken token: String?) async throws(PostgresError) -> [UUID] {
-        guard let token else { return [] }
-        let bytes = Array(token.utf8)
+    private static func locators(ofToken token: String?) -> [String] {
+        let bytes = Array((token ?? "").utf8)
         var starts = [0]
         for (index, byte) in bytes.enumerated() where byte == UInt8(ascii: "_") {
             starts.append(index + 1)
         }
-        var found: [UUID] = []
-        for start in starts.prefix(4) where start + 6 <= bytes.count {
-            let locator = String(decoding: bytes[start..<start + 6], as: UTF8.self)
-            let rows = try await query("SELECT directory_tenant_by_locator(\(locator))")
-            if let id = try rows.first?.get(0, as: UUID?.self), !found.contains(id) {
-                found.append(id)
-            }
-        }
-        return found
+        return starts.prefix(4).filter { $0 + 6 <= bytes.count }
+            .map { String(decoding: bytes[$0..<$0 + 6], as: UTF8.self) }
     }
 
-    /// A kind means the asked tenant's own provider if it has one, else the platform's; an id or a
-    /// pool only one that the caller may name.
-    private func provider(
-        _ call: ProvisioningCall, near tenants: [UUID]
-    ) async throws(PostgresError) -> Provider? {
-        let rows: Rows
-        switch call.provider {
-        case .pool(let pool, _, _), .federated(let pool, _):
-            rows = try await query(
-                """
-                SELECT \(ProviderRow.columns) FROM providers
-                WHERE kind = 'cognito' AND issuer = \(pool)
-                """)
-        case .attempt(let text, var issuer, _):
-            // For a pool's upstream the pool is what is registered.
-            if sameBytes(text, ProviderKind.cognito.rawValue) {
-                issuer = issuer.map { CognitoMapping.parts(ofIssuer: $0).pool }
-            }
-            if let id = UUID(text) {
-                rows = try await query(
-                    "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(id)")
-            } else {
-                // A missing issuer means the only one of that kind.
-                rows = try await query(
-                    """
-                    SELECT \(ProviderRow.columns) FROM providers
-                    WHERE kind = \(text) AND (\(issuer)::text IS NULL OR issuer = \(issuer))
-                        AND (tenant_id IS NULL OR tenant_id = ANY(\(tenants)))
-                    ORDER BY tenant_id NULLS LAST, created_at LIMIT 50
-                    """)
-                if rows.isEmpty, text == ProviderKind.password.rawValue { return Self.passwords }
-            }
+    /// What the call's names mean, in one statement. A kind means the asked tenant's own provider if
+    /// it has one, else the platform's; an id or a pool only one that the caller may name.
+    private func found(
+        _ call: ProvisioningCall
+    ) async throws(PostgresError) -> (asked: UUID?, tokenTenants: [UUID], provider: Provider?) {
+        let id = call.tenant.flatMap { UUID($0) }
+        let locators =
+            Self.locators(ofToken: call.inviteToken) + Self.locators(ofToken: call.joinToken)
+        let rows = try await query(
+            """
+            WITH near AS MATERIALIZED (
+                SELECT directory_tenant_by_slug(\(id == nil ? call.tenant : nil)) AS asked,
+                    ARRAY(SELECT tenant FROM (
+                        SELECT directory_tenant_by_locator(locator) AS tenant, place
+                        FROM unnest(\(locators)::text[]) WITH ORDINALITY AS t (locator, place)) AS named
+                    WHERE tenant IS NOT NULL ORDER BY place) AS by_token)
+            SELECT near.asked, near.by_token, \(ProviderRow.columns)
+            FROM near LEFT JOIN providers ON \(Self.naming(call.provider, [call.caller, id]))
+            ORDER BY tenant_id NULLS LAST, created_at LIMIT 50
+            """)
+        guard let first = rows.first else { throw PostgresError(.decoding, "no row of names") }
+        var named: [ProviderRow] = []
+        for row in rows where try row.get(2, as: UUID?.self) != nil {
+            named.append(try ProviderRow(row, from: 2))
         }
-        var found: [Provider] = []
-        for row in rows {
-            let row = try ProviderRow(row)
-            // A pool asserted by one tenant counts only for that tenant's credentials.
-            guard row.isConfirmed || call.caller != nil else { continue }
-            if let provider = row.provider { found.append(provider) }
+        return (try first.get(0, as: UUID?.self), try first.get(1), Self.chosen(of: named, call))
+    }
+
+    private static func chosen(of rows: [ProviderRow], _ call: ProvisioningCall) -> Provider? {
+        if rows.isEmpty, case .attempt(ProviderKind.password.rawValue, _, _) = call.provider {
+            return passwords
         }
+        // A pool asserted by one tenant counts only for that tenant's credentials.
+        var found = rows.filter { $0.isConfirmed || call.caller != nil }.compactMap(\.provider)
         if let only = call.onlyProvider { found.removeAll { $0.id != only } }
         if let caller = call.caller {
             found.removeAll { $0.tenantID != nil && $0.tenantID != caller }
@@ -122,6 +108,26 @@ extension Change {
         let own = found.filter { $0.tenantID != nil }
         let fitting = own.isEmpty ? found : own
         return fitting.count == 1 ? fitting.first : nil
+    }
+
+    /// The condition on the provider that a call names; `tenants`: more of those whose own count.
+    private static func naming(_ name: ProvisioningCall.ProviderName, _ tenants: [UUID?]) -> SQL {
+        switch name {
+        case .pool(let pool, _, _), .federated(let pool, _):
+            return "kind = 'cognito' AND issuer = \(pool)"
+        case .attempt(let text, var issuer, _):
+            if let id = UUID(text) { return "id = \(id)" }
+            // For a pool's upstream the pool is what is registered.
+            if sameBytes(text, ProviderKind.cognito.rawValue) {
+                issuer = issuer.map { CognitoMapping.parts(ofIssuer: $0).pool }
+            }
+            // A missing issuer means the only one of that kind.
+            return """
+                kind = \(text) AND (\(issuer)::text IS NULL OR issuer = \(issuer))
+                    AND (tenant_id IS NULL OR tenant_id = near.asked
+                        OR tenant_id = ANY(near.by_token || \(tenants.compactMap(\.self))::uuid[]))
+                """
+        }
     }
 
     /// Passwords are built in.

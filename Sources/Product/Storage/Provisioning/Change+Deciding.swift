@@ -1,26 +1,82 @@
 import Domain
 import Postgres
+import Synchronization
 import Text
 
-extension Change {
-    /// The user of a decision, and when all of the user's sessions were last ended.
-    func decidedUser(
-        _ id: UUID
-    ) async throws(PostgresError) -> (user: UserRow, signedOutAt: Timestamp?)? {
-        let rows = try await query(
-            """
-            SELECT \(UserRow.columns(of: tenant)), users.signed_out_at FROM users
-            WHERE users.tenant_id = \(tenant) AND users.id = \(MergedUsers.survivor(of: id, in: tenant))
-            """)
-        return try rows.first.map { row throws(PostgresError) in
-            (try UserRow(row), try row.get(UserRow.end))
+/// What a decision's transaction knows of itself: the tenant that it is in, so that it is not set
+/// again, and the audit rows that are written together with the decision.
+final class DecisionState: Sendable {
+    private struct State {
+        var tenant: UUID?
+        var events: [AuditEvent] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// False if the transaction is in this tenant already.
+    func enter(_ tenant: UUID) -> Bool {
+        state.withLock { state in
+            defer { state.tenant = tenant }
+            return state.tenant != tenant
         }
     }
 
-    /// A copy with a new decision that its audit rows will name.
-    func deciding() -> Change {
+    func keep(_ event: AuditEvent) { state.withLock { $0.events.append(event) } }
+
+    /// The rows that are not written yet, and their tenant; nil if there are none.
+    func takeEvents() -> (tenant: UUID, events: [AuditEvent])? {
+        state.withLock { state in
+            guard let tenant = state.tenant, !state.events.isEmpty else { return nil }
+            defer { state.events = [] }
+            return (tenant, state.events)
+        }
+    }
+}
+
+/// The user of a decision.
+struct DecidedUser: Sendable {
+    /// The columns that `init` reads.
+    static func columns(of tenant: UUID) -> SQL {
+        "\(UserRow.columns(of: tenant)), users.signed_out_at"
+    }
+
+    /// How many there are: what is selected after `columns` begins here.
+    static let end = UserRow.end + 1
+
+    let row: UserRow
+    /// When all of the user's sessions were last ended.
+    let signedOutAt: Timestamp?
+
+    init(_ row: Row) throws(PostgresError) {
+        self.row = try UserRow(row)
+        signedOutAt = try row.get(UserRow.end, as: Timestamp?.self)
+    }
+}
+
+extension Change {
+    func decidedUser(_ id: UUID) async throws(PostgresError) -> DecidedUser? {
+        let rows = try await query(
+            """
+            SELECT \(DecidedUser.columns(of: tenant)) FROM users
+            WHERE users.tenant_id = \(tenant) AND users.id = \(MergedUsers.survivor(of: id, in: tenant))
+            """)
+        return try rows.first.map(DecidedUser.init)
+    }
+
+    /// Runs `body` with a new decision that its audit rows name. They are written with the decision, or
+    /// at the latest when the transaction leaves their tenant or `body` returns.
+    func deciding<Result>(_ body: (Change) async throws -> Result) async throws -> Result {
         var change = self
         change.actor.decisionID = UUID.ordered(at: now)
-        return change
+        change.decision = DecisionState()
+        let result = try await body(change)
+        change.writeGatheredEvents()
+        return result
+    }
+
+    /// Called while the transaction is still in the tenant whose events these are.
+    func writeGatheredEvents() {
+        guard let (tenant, events) = decision?.takeEvents() else { return }
+        queryLater(insertion(of: events, in: tenant))
     }
 }

@@ -115,8 +115,12 @@ extension Change {
         let verdict = result.verdict
         let key = named.attempt.identity
         let email = named.attempt.email
+        var audited: SQL = ""
+        if let (tenant, events) = decision?.takeEvents() {
+            audited = "WITH audited AS (\(insertion(of: events, in: tenant)))\n"
+        }
         queryLater(
-            """
+            audited + """
             INSERT INTO decisions (tenant_id, id, created_at, outcome, reason, reference, email,
                 email_key, provider, issuer, subject, user_id, identity_id, invite_id,
                 policy_version, trace, duration_ms, request_id, attempt)

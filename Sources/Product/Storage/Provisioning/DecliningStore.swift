@@ -18,8 +18,10 @@ extension Database {
         let result = try await personLock.withExclusive(keys: call.personKeys, by: call.callerName)
         {
             try await afterRaces {
-                try await platformScope.change(by: actor) { change in
-                    try await declined(call, tenant, change, mail, render)
+                try await platformScope.change(by: actor, setsTenant: false) { change in
+                    try await change.deciding {
+                        try await declined(call, tenant, $0, mail, render)
+                    }
                 }
             }
         }
@@ -32,10 +34,9 @@ extension Database {
         _ render: Render
     ) async throws -> ProvisioningResult {
         let started = ContinuousClock.now
-        let change = change.deciding()
         let named = try await preferringKnown(change.named(call), call, change)
         var reading = FactsReading(self, call, named, change)
-        try await reading.lock()
+        reading.begin()
         try await reading.read()
         if let id = try await change.tenantID(tenant), reading.mayDecline(id) {
             try await reading.decline(id, mail: mail)
@@ -85,6 +86,8 @@ extension FactsReading {
         tenantChange.actor.type = "person"
         tenantChange.actor.id = user?.description ?? ""
         tenantChange.actor.name = "The invited person"
+        // Rows that are gathered have the decision's actor.
+        tenantChange.decision = nil
         if let found = facts.tenants[tenant]?.invite, found.invite.isLive(at: change.now) {
             let invite = try await tenantChange.lockInvite(found.invite.id)
             let revoked = try await tenantChange.revoke(invite, in: database)

@@ -22,6 +22,11 @@ struct EffectWriting: Sendable {
     /// The verdict's user, or the one just created.
     private(set) var userID: UUID?
     private(set) var identityID: UUID?
+    /// The user as this decision left it, if the last statement that changed it said so.
+    private(set) var writtenUser: DecidedUser?
+
+    /// What remains of an effect once its statement is answered.
+    private typealias Rest = (inout EffectWriting) async throws -> Void
 
     init(_ reading: FactsReading, _ verdict: Verdict, _ change: Change) {
         database = reading.database
@@ -40,43 +45,89 @@ struct EffectWriting: Sendable {
     private var tenant: UUID { change.tenant }
     private var now: Timestamp { change.now }
 
-    mutating func write(_ effect: Effect) async throws {
+    /// Writes the effects in their order. Statements that do not need each other's answers share a
+    /// round trip; what follows from an answer, such as an audit row, comes after, in the same order.
+    mutating func write(_ effects: [Effect]) async throws {
+        var rests: [Rest?] = []
+        var at = 0
+        while at < effects.count {
+            // The identity goes first, so that the row of its user, as it is returned, shows it.
+            if at + 1 < effects.count, effects[at].touchesUser,
+                case .linkIdentity(let user?) = effects[at + 1]
+            {
+                let link = askLink(user, isShown: true)
+                rests += [ask(effects[at]), link]
+                at += 2
+                continue
+            }
+            if let rest = ask(effects[at]) {
+                rests.append(rest)
+            } else {
+                try await finish(&rests)
+                try await writeNow(effects[at])
+            }
+            at += 1
+        }
+        try await finish(&rests)
+    }
+
+    private mutating func finish(_ rests: inout [Rest?]) async throws {
+        for case let rest? in rests { try await rest(&self) }
+        rests = []
+    }
+
+    /// Sends an effect that needs one statement and no answer; nil: it is not one.
+    private mutating func ask(_ effect: Effect) -> Rest? {
+        switch effect {
+        case .activateUser(let user, let role): askSettle(user, .active, role, .userActivated)
+        case .admitByAssertion(let user, let role):
+            askSettle(user, .active, role, .userActivated, provesAddress: false)
+        case .approveUser(let user, let role): askSettle(user, .active, role, .userApproved)
+        case .linkIdentity(let user):
+            (user ?? userID).map { askLink($0, isShown: false) }
+        case .acceptInvite(let invite, let role, let downgraded):
+            askAccept(invite) { changes in
+                changes.add("role", downgraded ? "wider than the inviter's" : nil, role.rawValue)
+            }
+        case .markInviteAccepted(let invite, let user):
+            askMark(invite, user)
+        default: nil
+        }
+    }
+
+    private mutating func askMark(_ invite: UUID, _ user: UUID) -> Rest {
+        userID = userID ?? user
+        return askAccept(invite) { _ in }
+    }
+
+    private mutating func writeNow(_ effect: Effect) async throws {
         switch effect {
         case .removeUnreachableRow(let user): try await remove(user)
         case .wipeUnverifiedCredentials(let user): try await wipe(user)
         case .createUser(let status, let role, let source):
             if source == .approval { try await enterWaitingRoom() }
             try await create(status, role, source)
-        case .activateUser(let user, let role):
-            try await settle(user, .active, role, .userActivated)
-        case .admitByAssertion(let user, let role):
-            try await settle(user, .active, role, .userActivated, provesAddress: false)
-        case .approveUser(let user, let role):
-            try await settle(user, .active, role, .userApproved)
         case .awaitApproval(let user, let role):
             try await enterWaitingRoom()
-            try await settle(user, .pending, role, .userApprovalRequested)
+            try await askSettle(user, .pending, role, .userApprovalRequested)(&self)
         case .tombstoneIdentity(let identity):
             try await change.query(
                 "DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(identity)")
             try await audit(.identityRemoved, "identity", identity, identity.description)
-        case .linkIdentity(let user): try await link(user)
-        case .acceptInvite(let invite, let role, let downgraded):
-            var changes = AuditChanges()
-            changes.add("role", downgraded ? "wider than the inviter's" : nil, role.rawValue)
-            try await accept(invite, changes)
-        case .markInviteAccepted(let invite, let user):
-            userID = userID ?? user
-            try await accept(invite, AuditChanges())
         case .auditOtherAddress(let invite):
             try await change.audit(
                 .inviteOtherAddress, AuditTarget("invite", invite, attempt.email?.key ?? ""))
         case .consumeLinkGrant(let grant):
             guard try await change.consumeLinkGrant(grant) else { throw ProvisioningRace() }
             try await audit(.linkGrantUsed, "link_grant", grant, grant.description)
-        case .useJoinLink(let link): try await use(joinLink: link)
+        case .useJoinLink(let link):
+            try await use(joinLink: link)
+            writtenUser = nil
         case .reserve, .endReservation, .recordChoices, .removeChoice:
             try await keep(effect)
+        case .linkIdentity: throw ProvisioningRace()
+        case .activateUser, .admitByAssertion, .approveUser, .acceptInvite, .markInviteAccepted:
+            break
         }
     }
 
@@ -134,35 +185,39 @@ struct EffectWriting: Sendable {
     }
 
     /// Activates a pending row. Its name stays.
-    private func settle(
+    private func askSettle(
         _ user: UUID, _ status: User.Status, _ role: UserRole, _ action: AuditAction,
         provesAddress: Bool? = nil
-    ) async throws {
+    ) -> Rest {
         let proves = provesAddress ?? self.provesAddress
         let source: User.Source? = status == .pending ? .approval : nil
-        let signedIn = signedIn(status == .active)
-        let rows = try await change.query(
+        let asked = change.ask(
             """
-            UPDATE users u SET status = \(status), role = \(role),
-                source = coalesce(\(source), u.source),
-                name = coalesce(nullif(u.name, ''), \(call.name)),
-                email_verified_at = CASE WHEN \(proves) AND u.email_key = \(attempt.email?.key)
-                    THEN coalesce(u.email_verified_at, \(now)) ELSE u.email_verified_at END,
-                last_sign_in_at = coalesce(\(signedIn), u.last_sign_in_at),
-                resumed_at = CASE WHEN \(status == .active) THEN \(now) ELSE u.resumed_at END,
-                version = u.version + 1, updated_at = \(now)
-            FROM (SELECT id, status, role FROM users
+            UPDATE users SET status = \(status), role = \(role),
+                source = coalesce(\(source), users.source),
+                name = coalesce(nullif(users.name, ''), \(call.name)),
+                email_verified_at = CASE WHEN \(proves) AND users.email_key = \(attempt.email?.key)
+                    THEN coalesce(users.email_verified_at, \(now)) ELSE users.email_verified_at END,
+                last_sign_in_at = coalesce(\(signedIn(status == .active)), users.last_sign_in_at),
+                resumed_at = CASE WHEN \(status == .active) THEN \(now) ELSE users.resumed_at END,
+                version = users.version + 1, updated_at = \(now)
+            FROM (SELECT id, status, role, name FROM users
                 WHERE tenant_id = \(tenant) AND id = \(user)) AS was
-            WHERE u.tenant_id = \(tenant) AND u.id = was.id AND u.status = 'pending'
-            RETURNING was.status, was.role, u.email, u.email_key, u.name, u.created_at
+            WHERE users.tenant_id = \(tenant) AND users.id = was.id AND users.status = 'pending'
+            RETURNING \(DecidedUser.columns(of: tenant)), was.status, was.role,
+                users.name IS DISTINCT FROM was.name
             """)
-        guard let row = rows.first else { throw ProvisioningRace() }
-        try await change.putInSearch(
-            user, emailKey: row.get(3), name: row.get(4), createdAt: row.get(5))
-        var changes = AuditChanges()
-        changes.add("status", try row.get(0), status)
-        changes.add("role", try row.get(1), role)
-        try await audit(action, "user", user, try row.get(2), changes)
+        return { writing in
+            guard let row = try await asked.rows().first else { throw ProvisioningRace() }
+            let written = try DecidedUser(row)
+            writing.writtenUser = written
+            let end = DecidedUser.end
+            if try row.get(end + 2) { try await writing.change.putInSearch(written.row) }
+            var changes = AuditChanges()
+            changes.add("status", try row.get(end), status)
+            changes.add("role", try row.get(end + 1), role)
+            try await writing.audit(action, "user", user, written.row.email, changes)
+        }
     }
 
     /// Accepting an invite at its page is not a sign-in yet.
@@ -170,12 +225,13 @@ struct EffectWriting: Sendable {
         isActive && attempt.trigger != .invitePage ? now : nil
     }
 
-    private mutating func link(_ user: UUID?) async throws {
-        guard let user = user ?? userID else { throw ProvisioningRace() }
+    /// `isShown`: the user's row is returned by a later statement, with this identity.
+    private mutating func askLink(_ user: UUID, isShown: Bool) -> Rest {
         let id = UUID.random()
         let key = attempt.identity
-        let rows = try await change.query(
+        let asked = change.ask(
             """
+            WITH free AS (\(Change.endOfBar(on: (key.provider.rawValue, key.issuer, key.subject), in: tenant)))
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
                 email_verified, email_vouched, created_at, last_used_at, tenants_word)
             VALUES (\(tenant), \(id), \(user), \(key.provider.rawValue), \(key.issuer),
@@ -183,11 +239,21 @@ struct EffectWriting: Sendable {
                 \(now), \(now), \(isAssertedByTenant))
             ON CONFLICT DO NOTHING RETURNING id
             """)
-        guard rows.count == 1 else { throw ProvisioningRace() }
-        change.queryLater("SELECT directory_add_person(\(identityKey))")
-        try await change.endBar(on: (key.provider.rawValue, key.issuer, key.subject))
         identityID = id
-        if let alias = call.alias { try await change.bind(alias, to: id, key) }
+        return { writing in
+            guard try await asked.rows().count == 1 else { throw ProvisioningRace() }
+            if !isShown { writing.writtenUser = nil }
+            try await writing.followLink(of: user, id)
+        }
+    }
+
+    private mutating func followLink(of user: UUID, _ id: UUID) async throws {
+        let key = attempt.identity
+        change.queryLater("SELECT directory_add_person(\(identityKey))")
+        if let alias = call.alias {
+            try await change.bind(alias, to: id, key)
+            writtenUser = nil
+        }
         if let hash = call.passwordHash {
             change.queryLater(
                 """
@@ -208,8 +274,10 @@ struct EffectWriting: Sendable {
     }
 
     /// Only once: a concurrent attempt finds no pending row.
-    private func accept(_ invite: UUID, _ changes: AuditChanges) async throws {
-        let rows = try await change.query(
+    private func askAccept(
+        _ invite: UUID, _ note: @escaping (inout AuditChanges) -> Void
+    ) -> Rest {
+        let asked = change.ask(
             """
             UPDATE invites SET status = 'accepted', accepted_at = \(now),
                 accepted_user_id = \(userID), accepted_identity_id = \(identityID),
@@ -218,14 +286,26 @@ struct EffectWriting: Sendable {
                 AND expires_at > \(now)
             RETURNING email, external_id, user_id, public_attributes, private_attributes
             """)
-        guard let row = rows.first else { throw ProvisioningRace() }
+        return { writing in
+            guard let row = try await asked.rows().first else { throw ProvisioningRace() }
+            var changes = AuditChanges()
+            note(&changes)
+            changes.add("status", "pending", "accepted")
+            try await writing.passOn(row, of: invite, &changes)
+        }
+    }
+
+    /// What the invite brought for its user.
+    private mutating func passOn(
+        _ row: Row, of invite: UUID, _ changes: inout AuditChanges
+    ) async throws {
         let email: String = try row.get(0)
-        var changes = changes
-        changes.add("status", "pending", "accepted")
         let given = AttributePair(public: try row.get(3), private: try row.get(4))
         if let userID { try await change.give(given, to: userID, &changes) }
+        if !given.isEmpty { writtenUser = nil }
         try await audit(.inviteAccepted, "invite", invite, email, changes)
         guard let userID, let externalID: String = try row.get(1, as: String?.self) else { return }
+        writtenUser = nil
         try await change.pass(externalID, from: row.get(2), to: userID, email)
     }
 }

@@ -12,6 +12,9 @@ struct FactsReading: Sendable {
     var change: Change
     private(set) var facts: Facts
     private(set) var tenants: [UUID: TenantRow] = [:]
+    /// The answer to the same call before, of which `begin` had the digest.
+    private(set) var recorded: RecordedResponse?
+    private var kept: AskedRows?
     /// The hash of a grant that is stored with the reservation.
     private var keptGrant: [UInt8]?
     /// A grant that its own creator presented for their own address, and its tenant.
@@ -35,22 +38,38 @@ struct FactsReading: Sendable {
             subject: attempt.identity.subject)
     }
 
-    /// One row for the identity, then one for the address: serialises the attempts of one person
-    /// across replicas.
-    func lock() async throws(PostgresError) {
-        let email = attempt.email.map { database.personKey(emailKey: $0.key) } ?? []
-        change.queryLater(Change.lockingPeople(identities: identityKey, addresses: email))
+    /// Locks the person's identity and address, which serialises the attempts of one person across
+    /// replicas, and asks for the answer that is recorded under `digest`: with what `read` asks next.
+    mutating func begin(_ digest: [UInt8]? = nil, isEvent: Bool = false, locking: Bool = true) {
+        kept = change.askKept(
+            digest, isEvent: isEvent, identity: identityKey,
+            address: attempt.email.map { database.personKey(emailKey: $0.key) } ?? [],
+            locking: locking)
     }
 
     mutating func read() async throws(PostgresError) {
-        guard let provider = facts.provider else { return }
+        if kept == nil { begin(locking: false) }
+        let isRead = try await readTenants()
+        guard let kept else { return }
+        let found = try await KeptAnswers(kept.rows())
+        recorded = found.recorded
+        guard isRead else { return }
+        (facts.pendingChoices, facts.declined) = (found.pendingChoices, found.declined)
+    }
+
+    /// False if no tenant's rows need to be read for a refusal.
+    private mutating func readTenants() async throws(PostgresError) -> Bool {
+        guard let provider = facts.provider else { return false }
         if attempt.trigger == .nativeSignUp {
             facts.shownUpstreams = try await change.shownUpstreams(of: provider, by: call)
         }
         // Contradicting tenants are refused unread: none of their rows is even locked.
         let asked = Set(facts.asked.map(\.tenantID))
-        guard asked.count <= 1, !asked.contains(nil) else { return }
-        try await readStored()
+        guard asked.count <= 1, !asked.contains(nil) else { return false }
+        // A sign-up itself names what it asks for; an earlier one of the same name does not.
+        if attempt.identity.isNativeName, !attempt.trigger.isUnprovedNative {
+            facts.reservation = try await reservation()
+        }
         if let reservation = facts.reservation { try await readKeptGrant(of: reservation) }
         for id in try await candidates() { try await readTenant(id) }
         if named.attempt.hasInviteToken || facts.reservation?.inviteID != nil {
@@ -59,24 +78,7 @@ struct FactsReading: Sendable {
         if named.attempt.hasJoinToken || facts.reservation?.joinLinkID != nil {
             try await readJoinLink()
         }
-    }
-
-    /// What earlier calls of this identity stored.
-    private mutating func readStored() async throws(PostgresError) {
-        // A sign-up itself names what it asks for; an earlier one of the same name does not.
-        if attempt.identity.isNativeName, !attempt.trigger.isUnprovedNative {
-            facts.reservation = try await reservation()
-        }
-        let choices = try await change.query(
-            """
-            SELECT tenant_id, declined_at FROM pending_choices
-            WHERE identity = ANY (person_keys(\(identityKey))) AND expires_at > \(change.now)
-            """)
-        for row in choices {
-            let tenant: UUID = try row.get(0)
-            facts.declined[tenant] = try row.get(1, as: Timestamp?.self)
-            if facts.declined[tenant] == nil { facts.pendingChoices.append(tenant) }
-        }
+        return true
     }
 
     /// The reservation of the caller's own sign-up; for a token also of the asked tenant's. A token
@@ -147,32 +149,33 @@ struct FactsReading: Sendable {
         facts.tenants[id] = tenant
     }
 
+    /// The statements that do not depend on each other share a round trip.
     mutating func readTenant(_ id: UUID) async throws(PostgresError) {
         let change = try await change.switching(to: id)
-        guard
-            let (row, policy, barredSince) = try await change.tenantWithPolicy(
-                barring: attempt.identity)
-        else { return }
-        tenants[id] = row
-        var tenant = TenantFacts(id: id, status: row.status, policy: policy)
-        tenant.barredSince = barredSince
-        let named = try await change.known(attempt.identity, alias: call.alias)
-        facts.known += named.known
-        facts.formerHolders += named.former
-        if let email = attempt.email {
-            for user in try await change.usersAt(email.key) {
-                if user.status == .deleted {
-                    tenant.deleted = tenant.deleted ?? user
-                } else {
-                    tenant.user = user
-                }
-            }
-            tenant.invite = try await change.invite(
-                where: "email_key = \(email.key) AND status = 'pending'", row: tenant.user)
-            tenant.domain = try await change.domain(covering: Self.suffixes(of: email.domain))
+        let suffixes = attempt.email.map { Self.suffixes(of: $0.domain) } ?? []
+        let tenantRows = change.askTenant(barring: attempt.identity, covering: suffixes)
+        let peopleRows = change.askPeople(
+            of: attempt.identity, alias: call.alias, at: attempt.email?.key)
+        let inviteRows = attempt.email.map { change.askPendingInvite(to: $0.key) }
+        guard let read = try await change.tenantRead(tenantRows.rows()) else { return }
+        tenants[id] = read.row
+        var tenant = TenantFacts(id: id, status: read.row.status, policy: read.policy)
+        tenant.barredSince = read.barredSince
+        tenant.domain = read.domain
+        var people = try await change.people(
+            peopleRows.rows(), of: attempt.identity, alias: call.alias, at: attempt.email?.key)
+        if let address = people.knownAddress, !people.known.isEmpty {
+            people.known[0].invite = try await change.invite(
+                change.askPendingInvite(to: address).rows(), row: people.known[0].user)
+        }
+        facts.known += people.known
+        facts.formerHolders += people.former
+        if let email = attempt.email, let inviteRows {
+            (tenant.user, tenant.deleted) = (people.live, people.deleted)
+            tenant.invite = try await change.invite(inviteRows.rows(), row: tenant.user)
             if tenant.user == nil { tenant.user = try await change.formerHolder(of: email.key) }
         }
-        if policy.signUp == .approval || tenant.domain?.mode == .ask {
+        if read.policy.signUp == .approval || tenant.domain?.mode == .ask {
             tenant.isWaitingRoomFull = try await change.isWaitingRoomFull()
         }
         if tenant.user == nil, tenant.deleted == nil {
@@ -218,11 +221,14 @@ struct FactsReading: Sendable {
             } else {
                 return
             }
-            guard var found = try await change.invite(where: condition, row: nil) else { continue }
-            for user in try await change.usersAt(found.invite.email.key)
-            where user.status != .deleted {
-                found.row = user
-            }
+            guard
+                var found = try await change.invite(
+                    change.askInvite(where: condition).rows(), row: nil)
+            else { continue }
+            let address = found.invite.email.key
+            let people = try await change.people(
+                change.askPeople(at: address).rows(), at: address)
+            found.row = people.live
             if let accepted = found.invite.acceptedUserID {
                 (found.acceptedUser, found.acceptedBy) = try await change.accepted(
                     accepted, found.invite.id)

@@ -45,10 +45,12 @@ extension Database {
     ) async throws -> ProvisioningResult? {
         do {
             let result = try await afterRaces {
-                try await platformScope.change(by: actor) { change in
+                try await platformScope.change(by: actor, setsTenant: false) { change in
                     var change = change
                     change.locksRows = !dryRun
-                    let result = try await run(call, change, dryRun: dryRun, render)
+                    let result = try await change.deciding {
+                        try await run(call, $0, dryRun: dryRun, render)
+                    }
                     if dryRun, let result { throw DryRun(result: result) }
                     return result
                 }
@@ -86,15 +88,12 @@ extension Database {
         _ call: ProvisioningCall, _ change: Change, dryRun: Bool, _ render: Render
     ) async throws -> ProvisioningResult? {
         let started = ContinuousClock.now
-        let change = change.deciding()
         let named = try await preferringKnown(change.named(call), call, change)
         var reading = FactsReading(self, call, named, change)
-        if !dryRun { try await reading.lock() }
         var digest = call.retryDigest(named)
-        var earlier =
-            dryRun
-            ? nil : try await change.recordedAnswer(digest, isEvent: call.eventID != nil)
+        if !dryRun { reading.begin(digest, isEvent: call.eventID != nil) }
         try await reading.read()
+        var earlier = reading.recorded
         guard var verdict = try await ruled(call, reading, change, earlier) else { return nil }
         var isRepeated =
             earlier.map { Retry.isSame(recorded: $0.recorded, recomputed: verdict) } ?? false
@@ -116,18 +115,17 @@ extension Database {
         }
         let tenantChange = try await change.switching(to: verdict.tenantID ?? .platform)
         if let earlier, isRepeated {
-            if verdict.reason != .rateLimited {
-                try await tenantChange.countAttempt(earlier.decision)
-            }
+            if verdict.reason != .rateLimited { tenantChange.countRepeat(of: earlier.decision) }
             return try await replayed(earlier, verdict, reading, tenantChange)
         }
         var writing = EffectWriting(reading, verdict, tenantChange)
         if !dryRun {
-            for effect in verdict.effects { try await writing.write(effect) }
+            try await writing.write(verdict.effects)
             verdict.userID = verdict.isSuccess ? writing.userID : verdict.userID
             try await note(verdict, of: reading, tenantChange)
         }
-        var result = try await result(verdict, reading, tenantChange, identity: writing.identityID)
+        var result = try await result(
+            verdict, reading, tenantChange, identity: writing.identityID, writing.writtenUser)
         if dryRun {
             if let reason = verdict.reason, verdict.outcome == .refused {
                 result.wouldAdmit = Provisioning.wouldAdmit(
@@ -152,7 +150,6 @@ extension Database {
             since: started)
         try await tenantChange.recordParts(of: result, reading)
         try await tenantChange.record(result, for: digest)
-        if let id = result.decisionID { try await tenantChange.countAttempt(id) }
         try await tenantChange.noteUpstream(of: named, by: reading.call)
     }
 
@@ -247,17 +244,19 @@ extension Database {
     }
 
     func result(
-        _ verdict: Verdict, _ reading: FactsReading, _ tenantChange: Change, identity: UUID?
+        _ verdict: Verdict, _ reading: FactsReading, _ tenantChange: Change, identity: UUID?,
+        _ written: DecidedUser? = nil
     ) async throws -> ProvisioningResult {
-        var user: UserRow?
-        if let id = verdict.userID, let found = try await tenantChange.decidedUser(id) {
-            if verdict.isSuccess, let time = reading.call.tokenTime,
-                time.isRefused(signedOutAt: found.signedOutAt)
-            {
-                throw TokenOutdated()
-            }
-            user = found.user
+        var decided = written
+        if let id = verdict.userID, decided == nil {
+            decided = try await tenantChange.decidedUser(id)
         }
+        if let decided, verdict.isSuccess, let time = reading.call.tokenTime,
+            time.isRefused(signedOutAt: decided.signedOutAt)
+        {
+            throw TokenOutdated()
+        }
+        let user = decided?.row
         let key = reading.attempt.identity
         let known = user?.identities.first {
             sameBytes($0.provider, key.provider.rawValue) && sameBytes($0.issuer, key.issuer)

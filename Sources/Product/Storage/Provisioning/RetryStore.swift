@@ -31,23 +31,27 @@ extension ProvisioningCall {
     }
 }
 
-extension Change {
-    /// An event id is known as long as the row exists, anything else for the retry window.
-    func recordedAnswer(
-        _ digest: [UInt8], isEvent: Bool
-    ) async throws(PostgresError) -> RecordedResponse? {
-        let since = isEvent ? Timestamp(microseconds: 0) : now.adding(seconds: -Retry.window)
-        let rows = try await query(
-            """
-            SELECT tenant_id, decision_id, answer, reference, recorded::text
-            FROM provisioning_retries WHERE digest = \(digest) AND created_at > \(since)
-            """)
-        guard let row = rows.first else { return nil }
+/// What earlier calls of one person left.
+struct KeptAnswers: Sendable {
+    /// The answer to the same call before; nil: it is new, or none was asked for.
+    var recorded: RecordedResponse?
+    /// Tenants among which the person has not chosen yet.
+    var pendingChoices: [UUID]
+    /// Tenants that the person declined, and when.
+    var declined: [UUID: Timestamp]
+
+    init(_ rows: Rows) throws(PostgresError) {
+        guard let row = rows.first else { throw PostgresError(.decoding, "no row of what is kept") }
+        pendingChoices = try row.get(5)
+        let times: [Timestamp] = try row.get(7)
+        declined = Dictionary(
+            zip(try row.get(6, as: [UUID].self), times), uniquingKeysWith: { $1 })
+        guard let tenant = try row.get(0, as: UUID?.self) else { return }
         let stored = try row.json(4)
         func id(_ name: String) -> UUID? { stored[name]?.string.flatMap { UUID($0) } }
-        guard let outcome = stored["outcome"]?.string.flatMap(Outcome.init) else { return nil }
-        return RecordedResponse(
-            tenant: try row.get(0), decision: try row.get(1), answer: try row.get(2),
+        guard let outcome = stored["outcome"]?.string.flatMap(Outcome.init) else { return }
+        recorded = RecordedResponse(
+            tenant: tenant, decision: try row.get(1), answer: try row.get(2),
             reference: try row.get(3),
             recorded: Retry.Recorded(
                 outcome: outcome, reason: stored["reason"]?.string.flatMap(Reason.init),
@@ -55,6 +59,28 @@ extension Change {
                 choices: (stored["choices"]?.array ?? []).compactMap {
                     $0.string.flatMap { UUID($0) }
                 }))
+    }
+}
+
+extension Change {
+    /// Asks for `KeptAnswers`. An event id is known as long as the row exists, any other digest for
+    /// the retry window; nil asks for no recorded answer. `locking`: the person's locks first.
+    func askKept(
+        _ digest: [UInt8]?, isEvent: Bool, identity: [UInt8] = [], address: [UInt8] = [],
+        locking: Bool = false
+    ) -> AskedRows {
+        let since = isEvent ? Timestamp(microseconds: 0) : now.adding(seconds: -Retry.window)
+        return ask(
+            """
+            SELECT tenant, decision, answer, reference, recorded, pending, declined, declined_at
+            FROM provisioning_kept(\(locking), \(identity), \(address), \(digest), \(since), \(now))
+            """)
+    }
+
+    func recordedAnswer(
+        _ digest: [UInt8], isEvent: Bool
+    ) async throws(PostgresError) -> RecordedResponse? {
+        try await KeptAnswers(askKept(digest, isEvent: isEvent).rows()).recorded
     }
 
     func record(_ result: ProvisioningResult, for digest: [UInt8]) async throws(PostgresError) {
@@ -80,8 +106,8 @@ extension Change {
             """)
     }
 
-    /// Attempts are counted beside the decision, which is never updated.
-    func countAttempt(_ decision: UUID) async throws(PostgresError) {
+    /// Further attempts are counted beside the decision, which is never updated.
+    func countRepeat(of decision: UUID) {
         queryLater(
             """
             INSERT INTO provisioning_attempts (decision_id, id, at)

@@ -4,39 +4,125 @@ import Text
 
 /// One tenant's part of the facts; each row that a decision may change is locked.
 extension Change {
-    /// Includes when `identity` was barred here, if it was.
-    func tenantWithPolicy(
-        barring identity: IdentityKey
-    ) async throws(PostgresError) -> (TenantRow, TenantPolicy, barredSince: Timestamp?)? {
-        let rows = try await query(
+    /// Asks for what `tenantRead` reads: the tenant with its policy, when `identity` was barred, and the
+    /// verified domain nearest to an address whose domain has these suffixes.
+    func askTenant(barring identity: IdentityKey, covering suffixes: [String]) -> AskedRows {
+        ask(
             """
             SELECT \(TenantRow.columns), (SELECT document::text FROM policies
                 WHERE tenant_id = \(tenant) AND version = policy_version),
                 (SELECT barred_at FROM barred_identities
                 WHERE tenant_id = \(tenant) AND provider = \(identity.provider.rawValue)
-                    AND issuer = \(identity.issuer) AND subject = \(identity.subject))
-            FROM tenants WHERE id = \(tenant)\(locking(" FOR SHARE"))
+                    AND issuer = \(identity.issuer) AND subject = \(identity.subject)),
+                domain_id, domain, display, include_subdomains, claimed_at, proved_at, mode,
+                domain_role
+            FROM tenants LEFT JOIN LATERAL (
+                SELECT d.id AS domain_id, d.domain, d.display, d.include_subdomains,
+                    d.created_at AS claimed_at, d.verified_at AS proved_at, d.mode,
+                    d.role AS domain_role
+                FROM domains d
+                WHERE d.tenant_id = \(tenant) AND d.domain = ANY(\(suffixes))
+                    AND d.status = 'verified'
+                    AND (d.include_subdomains OR d.domain = \(suffixes.first))
+                ORDER BY length(d.domain) DESC LIMIT 1) AS covering ON true
+            WHERE tenants.id = \(tenant)\(locking(" FOR SHARE OF tenants"))
             """)
-        guard let row = rows.first else { return nil }
-        let tenant = try TenantRow(row)
-        return (
-            tenant,
-            TenantPolicy(document: try row.json(TenantRow.end), version: tenant.policyVersion),
-            try row.get(TenantRow.end + 1, as: Timestamp?.self)
-        )
     }
 
-    /// The live row and the deleted ones at an address, newest first.
-    func usersAt(_ emailKey: String) async throws(PostgresError) -> [UserFacts] {
-        let rows = try await query(
+    /// nil if there is no such tenant.
+    func tenantRead(_ rows: Rows) throws(PostgresError) -> TenantRead? {
+        guard let row = rows.first else { return nil }
+        let tenant = try TenantRow(row)
+        let end = TenantRow.end
+        var read = TenantRead(
+            row: tenant,
+            policy: TenantPolicy(document: try row.json(end), version: tenant.policyVersion),
+            barredSince: try row.get(end + 1, as: Timestamp?.self))
+        if let id = try row.get(end + 2, as: UUID?.self) {
+            read.domain = TenantDomain(
+                id: id, tenantID: tenant.id, domain: try row.get(end + 3),
+                display: try row.get(end + 4), status: .verified,
+                includeSubdomains: try row.get(end + 5),
+                mode: try row.get(end + 8, as: TenantDomain.Mode?.self),
+                role: try row.get(end + 9, as: UserRole?.self), createdAt: try row.get(end + 6),
+                verifiedAt: try row.get(end + 7, as: Timestamp?.self))
+        }
+        return read
+    }
+
+    /// Asks for what `people` reads: the users of an identity, and the live one and the deleted ones
+    /// at an address, all locked. A native user name is its user's choice and may be reused, so a
+    /// `sub`, which the pool asserts, takes precedence: another `sub` than the name's is another
+    /// person, and a known `sub` is its user, whatever the name. An upstream's users are known by
+    /// its subject alone.
+    func askPeople(
+        of key: IdentityKey? = nil, alias: PoolAlias? = nil, at emailKey: String?
+    ) -> AskedRows {
+        var ids: SQL =
             """
-            SELECT \(Self.userFacts(of: tenant)) FROM users u
-            WHERE u.tenant_id = \(tenant) AND u.email_key = \(emailKey)
-            ORDER BY u.deleted_at DESC NULLS FIRST, u.id LIMIT 3\(locking(" FOR UPDATE OF u"))
+            SELECT id FROM identities WHERE tenant_id = \(tenant)
+                AND provider = \(key?.provider.rawValue) AND issuer = \(key?.issuer)
+                AND subject = \(key?.subject)
+            """
+        if let alias, key?.isNativeName == true {
+            ids += """
+                 UNION ALL SELECT identity_id FROM identity_aliases WHERE tenant_id = \(tenant)
+                    AND pool = \(alias.pool) AND alias = \(alias.sub)
+                """
+        }
+        return ask(
+            """
+            WITH known AS (
+                SELECT i.id, i.user_id, i.tenants_word, i.alias_count,
+                    i.linked_by_type IS NOT NULL AS by_hand,
+                    EXISTS (SELECT 1 FROM identity_aliases a WHERE a.tenant_id = \(tenant)
+                        AND a.pool = \(alias?.pool) AND a.alias = \(alias?.sub)
+                        AND a.identity_id = i.id) AS has_sub
+                FROM identities i WHERE i.tenant_id = \(tenant) AND i.id IN (\(ids)))
+            SELECT \(Self.userFacts(of: tenant)), u.email_key, k.id, k.tenants_word, k.has_sub,
+                k.alias_count, k.by_hand
+            FROM users u LEFT JOIN known k ON k.user_id = u.id
+            WHERE u.tenant_id = \(tenant) AND u.id = ANY(ARRAY(
+                SELECT user_id FROM known UNION ALL (
+                    SELECT id FROM users WHERE tenant_id = \(tenant) AND email_key = \(emailKey)
+                    ORDER BY deleted_at DESC NULLS FIRST, id LIMIT 3)))
+            ORDER BY k.id IS NULL, k.has_sub DESC, u.deleted_at DESC NULLS FIRST, u.id
+            \(locking("FOR UPDATE OF u"))
             """)
-        var users: [UserFacts] = []
-        for row in rows { users.append(try Self.user(row, from: 0)) }
-        return users
+    }
+
+    /// The users of `askPeople`, with its arguments. A locked user who no longer has the address is
+    /// not at it.
+    func people(
+        _ rows: Rows, of key: IdentityKey? = nil, alias: PoolAlias? = nil, at emailKey: String?
+    ) throws(PostgresError) -> People {
+        var people = People()
+        var aliasCounts: [Int] = []
+        for row in rows {
+            let user = try Self.user(row, from: 0)
+            let address: String = try row.get(9)
+            if let id = try row.get(10, as: UUID?.self), people.known.count < 2 {
+                people.known.append(
+                    KnownIdentity(
+                        identityID: id, tenantID: tenant, user: user,
+                        isAssertedByTenant: try row.get(11), hasThisSub: try row.get(12),
+                        isLinkedManually: try row.get(14)))
+                aliasCounts.append(try row.get(13))
+                people.knownAddress = people.knownAddress ?? address
+            }
+            guard let emailKey, sameBytes(address, emailKey) else { continue }
+            if user.status != .deleted {
+                people.live = user
+            } else if people.deleted == nil {
+                people.deleted = user
+            }
+        }
+        guard let first = people.known.first else { return people }
+        people.known = [first]
+        if key?.isNativeName == true, alias != nil, !first.hasThisSub, aliasCounts[0] > 0 {
+            (people.known, people.former) = ([], [first])
+        }
+        return people
     }
 
     /// The user who recently had the address: no other user has it or gets it. The proved address of a
@@ -58,56 +144,6 @@ extension Change {
             user.isByFormerAddress = try !row.get(9, as: Bool.self)
             return user
         }
-    }
-
-    /// The identity of a key. A native user name is its user's choice and may be reused, so a
-    /// `sub`, which the pool asserts, takes precedence: another `sub` than the name's is another
-    /// person, and a known `sub` is its user, whatever the name. An upstream's users are known by
-    /// its subject alone.
-    func known(
-        _ key: IdentityKey, alias: PoolAlias?
-    ) async throws(PostgresError) -> (known: [KnownIdentity], former: [KnownIdentity]) {
-        let isByAlias: SQL =
-            """
-            EXISTS (SELECT 1 FROM identity_aliases a WHERE a.tenant_id = \(tenant)
-                AND a.pool = \(alias?.pool) AND a.alias = \(alias?.sub) AND a.identity_id = i.id)
-            """
-        var ids: SQL =
-            """
-            SELECT id FROM identities WHERE tenant_id = \(tenant)
-                AND provider = \(key.provider.rawValue) AND issuer = \(key.issuer)
-                AND subject = \(key.subject)
-            """
-        if let alias, key.isNativeName {
-            ids += """
-                 UNION ALL SELECT identity_id FROM identity_aliases WHERE tenant_id = \(tenant)
-                    AND pool = \(alias.pool) AND alias = \(alias.sub)
-                """
-        }
-        let rows = try await query(
-            """
-            SELECT \(Self.userFacts(of: tenant)), i.id, u.email_key, i.tenants_word, \(isByAlias),
-                i.alias_count, i.linked_by_type IS NOT NULL
-            FROM identities i JOIN users u ON u.tenant_id = \(tenant) AND u.id = i.user_id
-            WHERE i.tenant_id = \(tenant) AND i.id IN (\(ids))
-            ORDER BY 13 DESC LIMIT 2\(locking(" FOR UPDATE OF u"))
-            """)
-        guard let row = rows.first else { return ([], []) }
-        var found: [KnownIdentity] = []
-        for row in rows {
-            found.append(
-                KnownIdentity(
-                    identityID: try row.get(9), tenantID: tenant, user: try Self.user(row, from: 0),
-                    isAssertedByTenant: try row.get(11), hasThisSub: try row.get(12),
-                    isLinkedManually: try row.get(14)))
-        }
-        if key.isNativeName, alias != nil, !found[0].hasThisSub, try row.get(13, as: Int.self) > 0 {
-            return ([], [found[0]])
-        }
-        let address: String = try row.get(10)
-        found[0].invite = try await invite(
-            where: "email_key = \(address) AND status = 'pending'", row: found[0].user)
-        return ([found[0]], [])
     }
 
     /// Identities of a row that was never pending were linked by a rule or an operator: proved.
@@ -135,17 +171,27 @@ extension Change {
             isDeclined: try row.get(at + 8))
     }
 
-    func invite(
-        where condition: SQL, row user: UserFacts?
-    ) async throws(PostgresError) -> InviteFacts? {
-        let rows = try await query(
+    /// Asks for an invite that `invite` reads, locked, with what its inviter may give.
+    func askInvite(where condition: SQL) -> AskedRows {
+        let (type, id): (SQL, SQL) = (
+            "coalesce(v.role_by_type, v.inviter_type)", "coalesce(v.role_by_id, v.inviter_id)"
+        )
+        return ask(
             """
-            SELECT id, email, email_key, role, status, delivery, expires_at, accepted_at,
-                accepted_user_id, updated_at, coalesce(role_by_type, inviter_type),
-                coalesce(role_by_id, inviter_id), coalesce(sent_at, created_at)
-            FROM invites WHERE tenant_id = \(tenant) AND \(condition)
-            ORDER BY created_at DESC, id LIMIT 1\(locking(" FOR UPDATE"))
+            SELECT v.id, v.email, v.email_key, v.role, v.status, v.delivery, v.expires_at,
+                v.accepted_at, v.accepted_user_id, v.updated_at,
+                coalesce(v.sent_at, v.created_at), \(inviterColumns(type, id))
+            FROM invites v WHERE v.tenant_id = \(tenant) AND \(condition)
+            ORDER BY v.created_at DESC, v.id LIMIT 1\(locking(" FOR UPDATE OF v"))
             """)
+    }
+
+    func askPendingInvite(to emailKey: String) -> AskedRows {
+        askInvite(where: "v.email_key = \(emailKey) AND v.status = 'pending'")
+    }
+
+    /// From `askInvite`; nil if there is none. `user`: the user at the invited address.
+    func invite(_ rows: Rows, row user: UserFacts?) throws(PostgresError) -> InviteFacts? {
         guard let row = rows.first else { return nil }
         let key: String = try row.get(2)
         let domain = key.split(separator: "@").last.map(String.init) ?? ""
@@ -158,49 +204,53 @@ extension Change {
             acceptedAt: try row.get(7, as: Timestamp?.self),
             acceptedUserID: try row.get(8, as: UUID?.self))
         return InviteFacts(
-            invite: invite, inviter: try await inviter(try row.get(10), try row.get(11)),
-            row: user, sentAt: try row.get(12))
+            invite: invite, inviter: try Self.inviter(row, from: 11), row: user,
+            sentAt: try row.get(10))
     }
 
-    /// The widest role that the inviter may give now.
-    func inviter(
-        _ type: String, _ id: String
-    ) async throws(PostgresError) -> InviteFacts.Inviter {
-        guard let id = UUID(id) else { return .key }
-        switch type {
+    /// Columns that `inviter` reads: whether a person invites, and that person's role now. `type` and
+    /// `id`: those of the actor. A person's own key acts as that person.
+    func inviterColumns(_ type: SQL, _ id: SQL) -> SQL {
+        let isID: SQL = "\(id) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'"
+        let key: SQL =
+            """
+            (SELECT k.owner_user_id FROM api_keys k WHERE k.tenant_id = \(tenant)
+                AND k.id = (\(id))::uuid AND k.owner_type = 'user')
+            """
+        func role(of user: SQL) -> SQL {
+            """
+            (SELECT u.role FROM users u WHERE u.tenant_id = \(tenant) AND u.status = 'active'
+                AND u.id = coalesce((SELECT m.user_id FROM merged_users m
+                    WHERE m.tenant_id = \(tenant) AND m.id = \(user)), \(user)))
+            """
+        }
+        return """
+            CASE WHEN \(isID) THEN CASE \(type)
+                WHEN 'operator' THEN 'operator' WHEN 'user' THEN 'user'
+                WHEN 'key' THEN CASE WHEN \(key) IS NOT NULL THEN 'user' END END END,
+            CASE WHEN \(isID) THEN CASE \(type)
+                WHEN 'operator' THEN (SELECT o.role FROM operators o WHERE o.id = (\(id))::uuid
+                    AND o.status = 'active' AND (o.tenant_id IS NULL OR o.tenant_id = \(tenant)))
+                WHEN 'user' THEN \(role(of: "(\(id))::uuid"))
+                WHEN 'key' THEN \(role(of: key)) END END
+            """
+    }
+
+    /// The widest role that an inviter may give now, from `inviterColumns`.
+    static func inviter(_ row: Row, from at: Int) throws(PostgresError) -> InviteFacts.Inviter {
+        let role = try row.get(at + 1, as: String?.self)
+        switch try row.get(at, as: String?.self) {
         case "operator":
-            let rows = try await query(
-                """
-                SELECT role FROM operators WHERE id = \(id) AND status = 'active'
-                    AND (tenant_id IS NULL OR tenant_id = \(tenant))
-                """)
-            switch try rows.first?.get(0, as: String.self) {
+            switch role {
             case "owner", "admin": return .person(mayGive: .admin)
             case "support": return .person(mayGive: .member)
             default: return .person(mayGive: nil)
             }
-        case "user": return .person(mayGive: try await widest(ofUser: id))
-        case "key":
-            // A person's own key acts as that person.
-            let rows = try await query(
-                """
-                SELECT owner_user_id FROM api_keys
-                WHERE tenant_id = \(tenant) AND id = \(id) AND owner_type = 'user'
-                """)
-            guard let owner: UUID = try rows.first?.get(0) else { return .key }
-            return .person(mayGive: try await widest(ofUser: owner))
+        case "user":
+            let widest = role.flatMap(UserRole.init)
+            return .person(mayGive: widest.flatMap { $0 > .member ? $0 : nil })
         default: return .key
         }
-    }
-
-    private func widest(ofUser id: UUID) async throws(PostgresError) -> UserRole? {
-        let rows = try await query(
-            """
-            SELECT role FROM users WHERE tenant_id = \(tenant)
-                AND id = \(MergedUsers.survivor(of: id, in: tenant)) AND status = 'active'
-            """)
-        let role = try rows.first?.get(0, as: String.self)
-        return role.flatMap(UserRole.init).flatMap { $0 > .member ? $0 : nil }
     }
 
     /// The user who accepted an invite.
@@ -223,23 +273,28 @@ extension Change {
             facts, IdentityKey(provider: kind, issuer: try row.get(10), subject: try row.get(11))
         )
     }
+}
 
-    /// The verified domain nearest to an address.
-    func domain(covering suffixes: [String]) async throws(PostgresError) -> TenantDomain? {
-        let rows = try await query(
-            """
-            SELECT id, domain, display, include_subdomains, created_at, verified_at, mode, role
-            FROM domains
-            WHERE tenant_id = \(tenant) AND domain = ANY(\(suffixes)) AND status = 'verified'
-                AND (include_subdomains OR domain = \(suffixes.first))
-            ORDER BY length(domain) DESC LIMIT 1
-            """)
-        guard let row = rows.first else { return nil }
-        return TenantDomain(
-            id: try row.get(0), tenantID: tenant, domain: try row.get(1), display: try row.get(2),
-            status: .verified, includeSubdomains: try row.get(3),
-            mode: try row.get(6, as: TenantDomain.Mode?.self),
-            role: try row.get(7, as: UserRole?.self), createdAt: try row.get(4),
-            verifiedAt: try row.get(5, as: Timestamp?.self))
-    }
+/// One tenant's row as a decision reads it.
+struct TenantRead: Sendable {
+    var row: TenantRow
+    var policy: TenantPolicy
+    /// When the identity was barred here, if it was.
+    var barredSince: Timestamp?
+    /// The verified domain nearest to the address.
+    var domain: TenantDomain?
+}
+
+/// The users of one tenant that an attempt may mean.
+struct People: Sendable {
+    /// The user whom the identity belongs to: one at most.
+    var known: [KnownIdentity] = []
+    /// Of the identity's name, if the `sub` is another person's.
+    var former: [KnownIdentity] = []
+    /// The address key of the known user.
+    var knownAddress: String?
+    /// At the address; not deleted.
+    var live: UserFacts?
+    /// At the address: the newest of those deleted.
+    var deleted: UserFacts?
 }

@@ -101,12 +101,17 @@ extension Change {
     func endBar(
         on identity: (provider: String, issuer: String, subject: String)
     ) async throws(PostgresError) {
-        try await query(
-            """
-            DELETE FROM barred_identities
-            WHERE tenant_id = \(tenant) AND provider = \(identity.provider)
-                AND issuer = \(identity.issuer) AND subject = \(identity.subject)
-            """)
+        try await query(Self.endOfBar(on: identity, in: tenant))
+    }
+
+    static func endOfBar(
+        on identity: (provider: String, issuer: String, subject: String), in tenant: UUID
+    ) -> SQL {
+        """
+        DELETE FROM barred_identities
+        WHERE tenant_id = \(tenant) AND provider = \(identity.provider)
+            AND issuer = \(identity.issuer) AND subject = \(identity.subject)
+        """
     }
 
     /// Creates the identity of a password that was set otherwise than by an invite; returns its
