@@ -143,7 +143,8 @@ import Testing
         #expect(try await postgres.one("SELECT count(*) FROM t") == 1)
     }
 
-    @Test func `its failure is that of those asked after it, and nothing is written`() async throws {
+    @Test func `its failure is that of those asked after it, and nothing is written`() async throws
+    {
         let postgres = try await makeTable()
         await #expect {
             try await postgres.transaction { transaction in

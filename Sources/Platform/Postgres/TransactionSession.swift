@@ -32,6 +32,7 @@ final class TransactionSession: @unchecked Sendable {
     private static let bytesThatWait = 32 * 1024
     /// The first of those that failed since the last awaited one, whose answer it becomes.
     private var failure: PostgresError?
+    private static let over = PostgresError(.unavailable, "the transaction has ended")
     private var begun = false
     private var ended = false
 
@@ -60,8 +61,7 @@ final class TransactionSession: @unchecked Sendable {
             }
             pool.loop.run { [self] in
                 guard !ended else {
-                    return statement.complete(
-                        .failure(PostgresError(.unavailable, "the transaction has ended")))
+                    return statement.complete(.failure(Self.over))
                 }
                 submitWaiting()
                 submit(statement)
@@ -74,9 +74,7 @@ final class TransactionSession: @unchecked Sendable {
         await withUnsafeContinuation { continuation in
             pool.loop.run { [self] in
                 if !ended { submitWaiting() }
-                if ended, !awaited.isSent {
-                    awaited.arrived(.failure(PostgresError(.unavailable, "the transaction has ended")))
-                }
+                if ended, !awaited.isSent { awaited.arrived(.failure(Self.over)) }
                 awaited.read { continuation.resume(returning: $0) }
             }
         }

@@ -121,15 +121,15 @@ extension Change {
         }
         queryLater(
             audited + """
-            INSERT INTO decisions (tenant_id, id, created_at, outcome, reason, reference, email,
-                email_key, provider, issuer, subject, user_id, identity_id, invite_id,
-                policy_version, trace, duration_ms, request_id, attempt)
-            VALUES (\(tenant), \(result.decisionID), \(now), \(verdict.outcome.rawValue),
-                \(verdict.reason?.rawValue), \(result.reference), \(email?.display),
-                \(email?.key), \(key.provider.rawValue), \(key.issuer), \(key.subject),
-                \(verdict.userID), \(result.identityID), \(verdict.inviteID), \(policy),
-                \(JSONB(verdict.traceDocument)), \(milliseconds),
-                \(actor.requestID.isEmpty ? nil : actor.requestID), \(JSONB(named.document)))
-            """)
+                INSERT INTO decisions (tenant_id, id, created_at, outcome, reason, reference, email,
+                    email_key, provider, issuer, subject, user_id, identity_id, invite_id,
+                    policy_version, trace, duration_ms, request_id, attempt)
+                VALUES (\(tenant), \(result.decisionID), \(now), \(verdict.outcome.rawValue),
+                    \(verdict.reason?.rawValue), \(result.reference), \(email?.display),
+                    \(email?.key), \(key.provider.rawValue), \(key.issuer), \(key.subject),
+                    \(verdict.userID), \(result.identityID), \(verdict.inviteID), \(policy),
+                    \(JSONB(verdict.traceDocument)), \(milliseconds),
+                    \(actor.requestID.isEmpty ? nil : actor.requestID), \(JSONB(named.document)))
+                """)
     }
 }
