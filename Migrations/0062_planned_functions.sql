@@ -60,9 +60,9 @@ BEGIN
     ON CONFLICT (key) DO UPDATE SET key = excluded.key;
 END $$;
 
--- What was kept of earlier calls, after the locks of the person, if `locks`: the recorded answer of `digest` since
+-- What earlier calls left, after the locks of the person, if `locks`: the recorded answer of `digest` since
 -- `since` (NULL: ask for none), and the choices of the identity that have not ended at `at`. Always one row.
-CREATE FUNCTION provisioning_kept(locks boolean, identities bytea, addresses bytea, wanted bytea,
+CREATE FUNCTION provisioning_earlier(locks boolean, identities bytea, addresses bytea, wanted bytea,
     since timestamptz, at timestamptz)
 RETURNS TABLE (tenant uuid, decision uuid, answer text, reference text, recorded text,
     pending uuid[], declined uuid[], declined_at timestamptz[])
@@ -81,4 +81,4 @@ BEGIN
     RETURN NEXT;
 END $$;
 GRANT EXECUTE ON FUNCTION lock_people(bytea, bytea),
-    provisioning_kept(boolean, bytea, bytea, bytea, timestamptz, timestamptz) TO gatehouse_app;
+    provisioning_earlier(boolean, bytea, bytea, bytea, timestamptz, timestamptz) TO gatehouse_app;

@@ -14,7 +14,7 @@ struct FactsReading: Sendable {
     private(set) var tenants: [UUID: TenantRow] = [:]
     /// The answer to the same call before, of which `begin` had the digest.
     private(set) var recorded: RecordedResponse?
-    private var kept: AskedRows?
+    private var earlier: AskedRows?
     /// The hash of a grant that is stored with the reservation.
     private var keptGrant: [UInt8]?
     /// A grant that its own creator presented for their own address, and its tenant.
@@ -41,17 +41,17 @@ struct FactsReading: Sendable {
     /// Locks the person's identity and address, which serialises the attempts of one person across
     /// replicas, and asks for the answer that is recorded under `digest`: with what `read` asks next.
     mutating func begin(_ digest: [UInt8]? = nil, isEvent: Bool = false, locking: Bool = true) {
-        kept = change.askKept(
+        earlier = change.askEarlier(
             digest, isEvent: isEvent, identity: identityKey,
             address: attempt.email.map { database.personKey(emailKey: $0.key) } ?? [],
             locking: locking)
     }
 
     mutating func read() async throws(PostgresError) {
-        if kept == nil { begin(locking: false) }
+        if earlier == nil { begin(locking: false) }
         let isRead = try await readTenants()
-        guard let kept else { return }
-        let found = try await KeptAnswers(kept.rows())
+        guard let earlier else { return }
+        let found = try await EarlierCalls(earlier.rows())
         recorded = found.recorded
         guard isRead else { return }
         (facts.pendingChoices, facts.declined) = (found.pendingChoices, found.declined)

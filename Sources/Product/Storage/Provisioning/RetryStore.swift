@@ -32,7 +32,7 @@ extension ProvisioningCall {
 }
 
 /// What earlier calls of one person left.
-struct KeptAnswers: Sendable {
+struct EarlierCalls: Sendable {
     /// The answer to the same call before; nil: it is new, or none was asked for.
     var recorded: RecordedResponse?
     /// Tenants among which the person has not chosen yet.
@@ -41,7 +41,7 @@ struct KeptAnswers: Sendable {
     var declined: [UUID: Timestamp]
 
     init(_ rows: Rows) throws(PostgresError) {
-        guard let row = rows.first else { throw PostgresError(.decoding, "no row of what is kept") }
+        guard let row = rows.first else { throw PostgresError(.decoding, "no row of earlier calls") }
         pendingChoices = try row.get(5)
         let times: [Timestamp] = try row.get(7)
         declined = Dictionary(
@@ -63,9 +63,9 @@ struct KeptAnswers: Sendable {
 }
 
 extension Change {
-    /// Asks for `KeptAnswers`. An event id is known as long as the row exists, any other digest for
+    /// Asks for `EarlierCalls`. An event id is known as long as the row exists, any other digest for
     /// the retry window; nil asks for no recorded answer. `locking`: the person's locks first.
-    func askKept(
+    func askEarlier(
         _ digest: [UInt8]?, isEvent: Bool, identity: [UInt8] = [], address: [UInt8] = [],
         locking: Bool = false
     ) -> AskedRows {
@@ -73,14 +73,14 @@ extension Change {
         return ask(
             """
             SELECT tenant, decision, answer, reference, recorded, pending, declined, declined_at
-            FROM provisioning_kept(\(locking), \(identity), \(address), \(digest), \(since), \(now))
+            FROM provisioning_earlier(\(locking), \(identity), \(address), \(digest), \(since), \(now))
             """)
     }
 
     func recordedAnswer(
         _ digest: [UInt8], isEvent: Bool
     ) async throws(PostgresError) -> RecordedResponse? {
-        try await KeptAnswers(askKept(digest, isEvent: isEvent).rows()).recorded
+        try await EarlierCalls(askEarlier(digest, isEvent: isEvent).rows()).recorded
     }
 
     func record(_ result: ProvisioningResult, for digest: [UInt8]) async throws(PostgresError) {
