@@ -28,6 +28,10 @@ package final class Replica: Sendable {
         var renewing: Int64?
         var renewals = 0
         var waiting: [Int64: Wait] = [:]
+        /// Changes that are applied here and not acknowledged yet.
+        var untold: [Int64] = []
+        /// An acknowledgement is under way.
+        var isTelling = false
         /// The database server that answered last, and the time of its first answer.
         var server: (startedAt: Int64, since: Int64)?
     }
@@ -168,14 +172,29 @@ package final class Replica: Sendable {
         }
     }
 
+    /// One transaction acknowledges all that came while the one before it was under way: each NOTIFY
+    /// takes a lock of the whole database at its commit, and wakes every replica.
     private func tell(_ numbers: [Int64], _ listener: NotificationListener) {
+        let isTelling = state.withLock { state in
+            state.untold += numbers
+            return state.isTelling
+        }
+        if !isTelling { tellGathered(listener) }
+    }
+
+    private func tellGathered(_ listener: NotificationListener) {
+        let numbers = state.withLock { state in
+            defer { state.untold = [] }
+            state.isTelling = !state.untold.isEmpty
+            return state.untold
+        }
         if numbers.isEmpty { return }
         listener.send(
             """
             SELECT pg_notify(\(Self.channel), 'acknowledged ' || number || ' ' || \(id.description))
             FROM unnest(\(numbers)::bigint[]) AS number
             """
-        ) { _ in }
+        ) { [self] _ in tellGathered(listener) }
     }
 
     private func acknowledged(_ number: Int64, by replica: UUID) {
