@@ -16,10 +16,11 @@ struct KeyHolder: Sendable {
         self.status = status
     }
 
-    /// An id, and the status if it is a tenant's: the platform may have other locators too.
-    fileprivate init(_ row: Row) throws(PostgresError) {
-        tenant = try row.get(0)
-        let status: String? = try row.get(1)
+    /// `row`: the tenant's status; nil if there is no such tenant. The platform may have other
+    /// locators too.
+    fileprivate init(_ tenant: UUID, _ row: Row?) throws(PostgresError) {
+        self.tenant = tenant
+        let status = try row?.get(0, as: String.self)
         self.status =
             tenant == .platform ? nil : status.flatMap(Tenant.Status.init(rawValue:)) ?? .deleted
     }
@@ -69,17 +70,22 @@ final class KeyLookUp {
             return current()
         }
         let token = caches.token
-        lookups.read(
-            """
-            SELECT holder.id, (SELECT status FROM tenants WHERE id = holder.id)
-            FROM directory_tenant_by_locator(\(locator)) AS holder (id) WHERE id IS NOT NULL
-            """
-        ) { [self] in
-            do throws(PostgresError) {
-                guard let row = try $0.get().first else { return finish(.success(nil)) }
-                holder = try KeyHolder(row)
+        read("SELECT directory_tenant_by_locator(\(locator))") { [self] row throws(PostgresError) in
+            guard let tenant = try row?.get(0, as: UUID?.self) else { return finish(.success(nil)) }
+            read("SELECT status FROM tenants WHERE id = \(tenant)") {
+                [self] row throws(PostgresError) in
+                holder = try KeyHolder(tenant, row)
                 caches.store(holder, locator, since: token)
                 current()
+            }
+        }
+    }
+
+    /// Any fault is the answer to the look-up.
+    private func read(_ sql: SQL, _ then: @escaping (Row?) throws(PostgresError) -> Void) {
+        lookups.read(sql) { [self] in
+            do throws(PostgresError) {
+                try then(try $0.get().first)
             } catch {
                 finish(.failure(error))
             }

@@ -82,16 +82,21 @@ extension Change {
         guard let row = rows.first else { return }
         let id: UUID = try row.get(0)
         try await query("SELECT user_search_drop(\(id))")
-        let key = database.personKey(emailKey: emailKey)
-        // A deleted user at the address is still to be found there, and so is a dead invite, which
-        // explains a refusal.
-        try await query(
-            """
-            SELECT directory_remove_person(\(key)) WHERE NOT EXISTS (
-                SELECT 1 FROM users WHERE tenant_id = \(tenant) AND email_key = \(emailKey))
-                AND NOT EXISTS (
-                SELECT 1 FROM invites WHERE tenant_id = \(tenant) AND email_key = \(emailKey))
-            """)
+        try await removeFromDirectory(emailKey, database)
         try await audit(.userRemoved, AuditTarget("user", id, try row.get(1)))
+    }
+
+    /// Unless the tenant knows the address: a deleted user there is still to be found, and so is a
+    /// dead invite, which explains a refusal.
+    func removeFromDirectory(_ emailKey: String, _ database: Database) async throws(PostgresError) {
+        let known = try await query(
+            """
+            SELECT 1 FROM users WHERE tenant_id = \(tenant) AND email_key = \(emailKey)
+            UNION ALL
+            SELECT 1 FROM invites WHERE tenant_id = \(tenant) AND email_key = \(emailKey) LIMIT 1
+            """)
+        guard known.isEmpty else { return }
+        try await query(
+            "SELECT directory_remove_person(\(database.personKey(emailKey: emailKey)))")
     }
 }

@@ -129,13 +129,7 @@ extension Change {
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(user.id)")
         try await putInSearch(moved)
-        let old = database.personKey(emailKey: user.emailKey)
-        try await query(
-            """
-            SELECT directory_remove_person(\(old)) WHERE NOT EXISTS (
-                SELECT 1 FROM users
-                WHERE tenant_id = \(tenant) AND email_key = \(user.emailKey))
-            """)
+        try await removeFromDirectory(user.emailKey, database)
         try await query("SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
         var changes = AuditChanges()
         changes.add("email", user.email, moved.email)

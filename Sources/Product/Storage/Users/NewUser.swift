@@ -26,22 +26,19 @@ extension Change {
     func insertUser(_ new: NewUser, _ database: Database) async throws -> Bool {
         let made = try await query(
             """
-            WITH made AS (
-                INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
-                    email_verified_at, last_sign_in_at, password_hash, password_changed_at,
-                    external_id, public_attributes, private_attributes, keep, created_at, updated_at)
-                VALUES (\(tenant), \(new.id), \(new.email), \(new.emailKey), \(new.name), \(new.role),
-                    \(new.status), \(new.source), \(new.emailVerifiedAt), \(new.lastSignInAt),
-                    \(new.passwordHash), \(new.passwordHash.map { _ in now }), \(new.externalID),
-                    \(new.attributes.public.text), \(new.attributes.private.text), \(new.isKept),
-                    \(now), \(now))
-                ON CONFLICT DO NOTHING
-                RETURNING id)
-            SELECT user_search_put(id, \(Self.searchText(new.emailKey, new.name)), \(now)),
-                directory_add_person(\(database.personKey(emailKey: new.emailKey)))
-            FROM made
+            INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
+                email_verified_at, last_sign_in_at, password_hash, password_changed_at,
+                external_id, public_attributes, private_attributes, keep, created_at, updated_at)
+            VALUES (\(tenant), \(new.id), \(new.email), \(new.emailKey), \(new.name), \(new.role),
+                \(new.status), \(new.source), \(new.emailVerifiedAt), \(new.lastSignInAt),
+                \(new.passwordHash), \(new.passwordHash.map { _ in now }), \(new.externalID),
+                \(new.attributes.public.text), \(new.attributes.private.text), \(new.isKept),
+                \(now), \(now))
+            ON CONFLICT DO NOTHING RETURNING id
             """)
         guard made.count == 1 else { return false }
+        try await putInSearch(new.id, emailKey: new.emailKey, name: new.name, createdAt: now)
+        queryLater("SELECT directory_add_person(\(database.personKey(emailKey: new.emailKey)))")
         var changes = AuditChanges()
         changes.add("role", nil, new.role)
         changes.add("status", nil, new.status)
