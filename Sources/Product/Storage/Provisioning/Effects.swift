@@ -52,21 +52,20 @@ struct EffectWriting: Sendable {
         var at = 0
         while at < effects.count {
             // The identity goes first, so that the row of its user, as it is returned, shows it.
-            if at + 1 < effects.count, effects[at].touchesUser,
+            if at + 1 < effects.count, effects[at].activates,
                 case .linkIdentity(let user?) = effects[at + 1]
             {
                 let link = askLink(user, isShown: true)
                 rests += [ask(effects[at]), link]
                 at += 2
-                continue
-            }
-            if let rest = ask(effects[at]) {
+            } else if let rest = ask(effects[at]) {
                 rests.append(rest)
+                at += 1
             } else {
                 try await finish(&rests)
                 try await writeNow(effects[at])
+                at += 1
             }
-            at += 1
         }
         try await finish(&rests)
     }
@@ -125,9 +124,10 @@ struct EffectWriting: Sendable {
             writtenUser = nil
         case .reserve, .endReservation, .recordChoices, .removeChoice:
             try await keep(effect)
-        case .linkIdentity: throw ProvisioningRace()
-        case .activateUser, .admitByAssertion, .approveUser, .acceptInvite, .markInviteAccepted:
-            break
+        // `ask` writes these; a link without a user is none.
+        case .linkIdentity, .activateUser, .admitByAssertion, .approveUser, .acceptInvite,
+            .markInviteAccepted:
+            throw ProvisioningRace()
         }
     }
 
@@ -307,5 +307,14 @@ struct EffectWriting: Sendable {
         guard let userID, let externalID: String = try row.get(1, as: String?.self) else { return }
         writtenUser = nil
         try await change.pass(externalID, from: row.get(2), to: userID, email)
+    }
+}
+
+extension Effect {
+    fileprivate var activates: Bool {
+        switch self {
+        case .activateUser, .admitByAssertion, .approveUser: true
+        default: false
+        }
     }
 }
