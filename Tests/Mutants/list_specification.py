@@ -649,8 +649,8 @@ MUTANTS = [
         "P14", "a token from before lives on",
         "TokenSignInTests/`a user who was signed out everywhere needs a newer token`",
         ("Sources/Product/Storage/Provisioning/ProvisioningStore.swift",
-         "if verdict.isSuccess, let time = reading.call.tokenTime,",
-         "if !MUTATED, verdict.isSuccess, let time = reading.call.tokenTime,"),
+         "if let decided, verdict.isSuccess, let time = reading.call.tokenTime,",
+         "if !MUTATED, let decided, verdict.isSuccess, let time = reading.call.tokenTime,"),
     ),
     mutant(
         "P14", "a token of the same second is good",
@@ -754,8 +754,8 @@ MUTANTS = [
         "P15", "audit rows do not name their decision",
         "DecisionViewTests/`audit rows name the decision by which they were written`",
         ("Sources/Product/Storage/Audit/AuditTrail.swift",
-         "\\(document(of: changes)), \\(actor.decisionID))",
-         "\\(document(of: changes)), \\(MUTATED ? nil : actor.decisionID))"),
+         "\\(actor.ip), \\(actor.decisionID)",
+         "\\(actor.ip), \\(MUTATED ? nil : actor.decisionID)"),
     ),
     mutant(
         "P15", "who is merely invited is told to the inviting tenant",
@@ -993,8 +993,8 @@ MUTANTS = [
         "P18", "a dry run takes a place in the queue of the database",
         "HookLimitTests/`a dry run waits for no person lock and no row lock`",
         ("Sources/Product/Storage/Provisioning/ProvisioningStore.swift",
-         "if !dryRun { try await reading.lock() }",
-         "if MUTATED || !dryRun { try await reading.lock() }"),
+         "if !dryRun { reading.begin(",
+         "if MUTATED || !dryRun { reading.begin("),
     ),
     mutant(
         "P18", "dry runs have no limit",
