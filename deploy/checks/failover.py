@@ -108,11 +108,8 @@ def fail_over(rig, load, probes, mine, away):
     show(f"revoked, PostgreSQL away {away:.0f} s", took)
 
 
-def judge(rig, load, probes, servers):
-    """After both: nothing that was acknowledged is missing, and nothing revoked is accepted."""
-    issued = [json.loads(body) for probe in probes["issue a key"] for body in probe.kept]
-    alive = [thing for index in load.times for thing in [load.things[index]]
-             for port in PORTS if verdict(thing, *Wire(port).ask(thing.check)) is not False]
+def lost(issued):
+    """The ids of those issued keys that some replica does not know."""
     missing = []
     for at in range(0, len(issued), 100):
         part = issued[at:at + 100]
@@ -122,7 +119,16 @@ def judge(rig, load, probes, servers):
             status, body = Wire(port).ask(ask)
             found = json.loads(body)["results"] if status == 200 else []
             missing += [one["id"] for one, was in zip(part, found) if not was["valid"]]
-            missing += part[len(found):]
+            missing += [one["id"] for one in part[len(found):]]
+    return missing
+
+
+def judge(rig, load, probes, servers):
+    """After both: nothing that was acknowledged is missing, and nothing revoked is accepted."""
+    issued = [json.loads(body) for probe in probes["issue a key"] for body in probe.kept]
+    alive = [thing for index in load.times for thing in [load.things[index]]
+             for port in PORTS if verdict(thing, *Wire(port).ask(thing.check)) is not False]
+    missing = lost(issued)
     halves = {name: int(rig.sql(sql)) for name, sql in HALVES.items()}
     dark = [load.seen_in(DARK, what) for what in (True, False, None)]
     unable = sum(probe.unable for all in probes.values() for probe in all)

@@ -1,6 +1,6 @@
 """The parts that both halves of deploy/replicas use: things that replicas accept until they are revoked,
 clients that ask about all of them without pause, and the record of what was accepted or refused when."""
-import collections, multiprocessing, os, random, threading, time
+import collections, multiprocessing, os, random, signal, threading, time
 
 from rig import AUTH, Wire, call, request
 
@@ -8,6 +8,7 @@ CLIENTS = int(os.environ.get("CLIENTS", 24))
 PORT = int(os.environ.get("PORT", 18900))
 PORTS = [PORT, PORT + 1, PORT + 2]
 PROCESSES = 6
+PAUSE = float(os.environ.get("PAUSE", 0))  # seconds between two requests of a client
 LEASE = 3.0  # seconds
 KEYS, OTHERS = ("revoke", "rotate"), ("person", "tenant", "origin", "session")
 TENANT, APP = "/v1/tenants/acme", "/t/acme/immich/api"
@@ -106,6 +107,7 @@ def verdict(thing, status, body):
 
 def clients(things, shared, results, count, turn):
     """The clients of one process; records when the last accepted request was sent and the first refusal came."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends the clients
     stop, total, phase, seen = shared
     kept, strange = [], []
 
@@ -140,6 +142,8 @@ def clients(things, shared, results, count, turn):
                     seen[index * 3 + replica] = 1
             with total.get_lock():
                 total.value += len(answers)
+            if PAUSE:
+                time.sleep(PAUSE)
 
     threads = [threading.Thread(target=run, args=((turn + i) % 3,)) for i in range(count)]
     for thread in threads:

@@ -110,13 +110,14 @@ def call(port, method, target, body=None, fields=()):
 class Rig:
     """A private PostgreSQL, migrated, and the servers that were started on it."""
 
-    def __init__(self, *packages, threads=None, settings=()):
+    def __init__(self, *packages, threads=None, settings=(), home=None):
+        """`home`: an empty folder for all its files, whose name is also the beginning of others'."""
         os.chdir(ROOT)
         subprocess.run(["deploy/packages", *packages], check=True, stdout=subprocess.DEVNULL)
         if not os.path.exists(BINARY):
             subprocess.run(["swift", "build", "-c", "release", "--product", "gatehouse"], check=True)
         self.threads, self.servers = threads, []
-        self.home = tempfile.mkdtemp(prefix="gh.", dir="/tmp")
+        self.home = home or tempfile.mkdtemp(prefix="gh.", dir="/tmp")
         # The folders of the primary and of its standby, if there is one.
         self.cluster, self.standby = self.home, None
         self.log = open(self.home + ".log", "wb")
@@ -160,14 +161,7 @@ class Rig:
 
     def crash(self):
         """Kills all processes of the primary at once."""
-        postmaster = self.postmaster()
-        shared = {line.split(maxsplit=5)[5].strip() for line in open(f"/proc/{postmaster}/maps")
-                  if "/dev/shm/PostgreSQL." in line}
-        os.kill(postmaster, signal.SIGSTOP)  # else it would react to the end of its children
-        for process in [*children(postmaster), postmaster]:
-            os.kill(process, signal.SIGKILL)
-        for name in shared:
-            os.remove(name)
+        crash(self.postmaster())
 
     def promote(self):
         """Makes the standby the primary."""
@@ -253,6 +247,17 @@ def descriptors(pid):
 def children(pid):
     with open(f"/proc/{pid}/task/{pid}/children") as file:
         return [int(child) for child in file.read().split()]
+
+
+def crash(postmaster):
+    """Kills all processes of a PostgreSQL at once."""
+    with open(f"/proc/{postmaster}/maps") as maps:
+        shared = {line.split(maxsplit=5)[5].strip() for line in maps if "/dev/shm/PostgreSQL." in line}
+    os.kill(postmaster, signal.SIGSTOP)  # else it would react to the end of its children
+    for process in [*children(postmaster), postmaster]:
+        os.kill(process, signal.SIGKILL)
+    for name in shared:
+        os.remove(name)
 
 
 def threads(pid):
