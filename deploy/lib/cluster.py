@@ -36,7 +36,8 @@ def end(process, seconds=STOPPED):
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
-        process.kill()
+        pids = [process.pid, *children(process.pid)]  # a fence cannot end Patroni once it is killed
+        signal_all(pids, signal.SIGKILL)
         process.wait()
 
 
@@ -185,7 +186,8 @@ class Cluster:
         return (sorted(one["role"] for one in found) == ["leader", "replica", "sync_standby"]
                 and all(one["state"] in ("running", "streaming") for one in found)
                 and len({one.get("timeline") for one in found}) == 1
-                and all(int(one.get("lag", 0)) < LAG for one in found if one["role"] != "leader"))
+                and all(one["lag"] != "unknown" and one["lag"] < LAG
+                        for one in found if one["role"] != "leader"))
 
     def patronictl(self, *words):
         return subprocess.run(["patronictl", "-c", self.members[0].patroni_file, *words],
