@@ -1,8 +1,9 @@
-"""The cluster of deploy/cluster on one machine: three members, each with etcd, Patroni and PostgreSQL on a
-loopback address of its own, so that the ports and the files are those of three machines; and a haproxy for
-each replica of Gatehouse."""
+"""The cluster of deploy/cluster on one machine: three members, each with etcd, Patroni and PostgreSQL on an
+address of its own, so that the ports and the files are those of three machines; and a haproxy for each replica
+of Gatehouse. The addresses are of loopback, or of a network that can be cut."""
 import json, os, random, secrets, shutil, signal, string, subprocess, time, urllib.request
 
+from network import Network
 from rig import ROOT, Rig, children, crash
 
 FOLDER = ROOT + "/deploy/cluster"
@@ -64,10 +65,14 @@ class Member:
         self.patroni_file = cluster.write("patroni.yml", self.home, more)
 
     def start_etcd(self):
-        self.etcd = self.cluster.run("etcd", "--config-file", self.etcd_file)
+        self.etcd = self.run("etcd", "--config-file", self.etcd_file)
 
     def start_patroni(self):
-        self.fence = self.cluster.run(FOLDER + "/fence", self.patroni_file)
+        self.fence = self.run(FOLDER + "/fence", self.patroni_file)
+
+    def run(self, *command):
+        network = self.cluster.network
+        return self.cluster.run(*command, within=network.within(self.name) if network else ())
 
     @property
     def patroni(self):
@@ -85,10 +90,10 @@ class Member:
         """Every process of this member; the postmaster before those that it starts."""
         return [self.fence.pid, self.patroni, self.postmaster, *children(self.postmaster), self.etcd.pid]
 
-    def ask(self, path):
-        """The JSON of Patroni's REST interface, or None."""
+    def ask(self, path, port=8008):
+        """The JSON of Patroni's REST interface, or of another port, or None."""
         try:
-            with urllib.request.urlopen(f"http://{self.host}:8008{path}", timeout=3) as answer:
+            with urllib.request.urlopen(f"http://{self.host}:{port}{path}", timeout=3) as answer:
                 return json.load(answer)
         except (OSError, ValueError):
             return None
@@ -120,17 +125,19 @@ class Member:
 
 
 class Cluster:
-    def __init__(self, home, log):
+    def __init__(self, home, log, apart):
+        """`apart`: each member in a network namespace, so that it can be cut off."""
         self.home, self.log = home, log
+        self.network = network = Network(NAMES) if apart else None
         net = f"127.{random.randint(64, 250)}.{random.randint(0, 255)}"
-        hosts = [f"{net}.{number}" for number in range(1, 4)]
+        hosts = network.hosts if network else {name: f"{net}.{i}" for i, name in enumerate(NAMES, 1)}
         self.balancers = [f"{net}.{11 + number}" for number in range(REPLICAS)]
         self.settings = {
-            **values(FOLDER + "/cluster.env"), **{"HOST_" + n.upper(): h for n, h in zip(NAMES, hosts)},
-            "NETWORK": "127.0.0.0/8",
+            **values(FOLDER + "/cluster.env"), **{"HOST_" + name.upper(): hosts[name] for name in NAMES},
+            "NETWORK": "198.18.0.0/15" if network else "127.0.0.0/8",
             **{name + "_PASSWORD": secrets.token_hex(24) for name in ("SUPERUSER", "REPLICATION", "REST")}}
         self.folder(home)
-        self.members = [Member(self, name, host) for name, host in zip(NAMES, hosts)]
+        self.members = [Member(self, name, hosts[name]) for name in NAMES]
         self.haproxies = [None] * REPLICAS
 
     def folder(self, path):
@@ -149,11 +156,11 @@ class Cluster:
             shutil.chown(path, "postgres", "postgres")
         return path
 
-    def run(self, *command):
+    def run(self, *command, within=()):
         """Starts a process, as `postgres` for root; Ctrl-C is not for it but for its parent."""
         if os.getuid() == 0:
             command = ("setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", *command)
-        return subprocess.Popen(command, cwd="/", stdin=subprocess.DEVNULL, stdout=self.log,
+        return subprocess.Popen([*within, *command], cwd="/", stdin=subprocess.DEVNULL, stdout=self.log,
                                 stderr=self.log, start_new_session=True)
 
     def start(self):
@@ -171,19 +178,22 @@ class Cluster:
         file = self.write("haproxy.cfg", folder, {"BALANCER": self.balancers[number]})
         self.haproxies[number] = self.run("haproxy", "-db", "-f", file)
 
-    def listed(self):
-        """The members as etcd has them, told by the first Patroni that answers."""
-        return next((said["members"] for said in (one.ask("/cluster") for one in self.members) if said), [])
+    def listed(self, without=None):
+        """The members as etcd has them, told by the first Patroni that answers; one that is cut off from
+        etcd tells what it knew last."""
+        asked = (one.ask("/cluster") for one in self.members if one is not without)
+        return next((said["members"] for said in asked if said), [])
 
-    def roles(self):
+    def roles(self, without=None):
         """The members by their roles: leader, sync_standby, replica."""
         by_name = {member.name: member for member in self.members}
-        return {one["role"]: by_name[one["name"]] for one in self.listed()}
+        return {one["role"]: by_name[one["name"]] for one in self.listed(without)}
 
     def formed(self):
-        """True while there are a leader, a synchronous standby and another, all on one timeline."""
+        """True while there are a leader, a synchronous standby and another, all on one timeline, and three etcd."""
         found = self.listed()
-        return (sorted(one["role"] for one in found) == ["leader", "replica", "sync_standby"]
+        return (all((member.ask("/health", 2379) or {}).get("health") == "true" for member in self.members)
+                and sorted(one["role"] for one in found) == ["leader", "replica", "sync_standby"]
                 and all(one["state"] in ("running", "streaming") for one in found)
                 and len({one.get("timeline") for one in found}) == 1
                 and all(one["lag"] != "unknown" and one["lag"] < LAG
@@ -196,6 +206,8 @@ class Cluster:
     def stop(self):
         for member in self.members:
             member.wake()
+            if self.network:
+                self.network.heal(member.name)
         fences = [member.fence for member in self.members if member.fence]
         for fence in fences:  # at the same time: a leader waits for the standbys to have its last WAL
             fence.send_signal(signal.SIGTERM)
@@ -204,20 +216,23 @@ class Cluster:
                 end(process)
         for member in self.members:
             member.end_orphan()
+        if self.network:
+            self.network.close()
 
 
 class ClusterRig(Rig):
     """Gatehouse's replicas on the cluster, each through its own haproxy."""
 
-    def __init__(self, port, home=None):
-        self.port, self.patroni, self.passwords = port, None, {}
-        super().__init__("patroni", "etcd-server", "haproxy", threads=1, home=home)
+    def __init__(self, port, home=None, apart=False):
+        self.port, self.apart, self.patroni, self.passwords = port, apart, None, {}
+        more = ("iproute2", "nftables") if apart else ()
+        super().__init__("patroni", "etcd-server", "haproxy", *more, threads=1, home=home)
 
     def postgres(self, command):
         if command != "start":
             raise ValueError(command)
         os.chmod(self.home, 0o711)
-        self.patroni = Cluster(self.home + "/cluster", self.log)
+        self.patroni = Cluster(self.home + "/cluster", self.log, self.apart)
         self.patroni.start()
         for number in range(REPLICAS):
             wait("haproxy leads to the primary", lambda: subprocess.run(
