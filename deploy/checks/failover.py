@@ -7,8 +7,8 @@ promoted once longer after that than a lease lasts and once at once, when the ro
 """
 import json, random, threading, time
 
-from revocations import (ALONE, CLIENTS, DARK, KEYS, LEASE, OTHERS, PORTS, TENANT, Load, Maker, show,
-                         verdict)
+from revocations import (ALONE, CLIENTS, DARK, KEYS, LEASE, OTHERS, PAUSE, PORTS, TENANT, Load, Maker,
+                         show, verdict)
 from rig import AUTH, HALVES, Wire, request
 
 CALLERS = 4
@@ -27,7 +27,7 @@ class Probe:
 
     def run(self):
         wire = Wire(self.port)
-        while not self.stop.wait(0.01):
+        while not self.stop.wait(max(0.01, PAUSE)):
             status, body = wire.ask(self.ask)
             if self.good(status, body):
                 self.answered.append(time.monotonic())

@@ -190,9 +190,12 @@ class Cluster:
         return {one["role"]: by_name[one["name"]] for one in self.listed(without)}
 
     def formed(self):
-        """True while there are a leader, a synchronous standby and another, all on one timeline, and three etcd."""
+        """True while there are a leader, a synchronous standby and another, all on one timeline, and three
+        etcd. etcd may still have a member whose PostgreSQL is gone, so each is asked too."""
         found = self.listed()
-        return (all((member.ask("/health", 2379) or {}).get("health") == "true" for member in self.members)
+        healthy = lambda member: (
+            member.ask("/health") and (member.ask("/health", 2379) or {}).get("health") == "true")
+        return (all(map(healthy, self.members))
                 and sorted(one["role"] for one in found) == ["leader", "replica", "sync_standby"]
                 and all(one["state"] in ("running", "streaming") for one in found)
                 and len({one.get("timeline") for one in found}) == 1
