@@ -33,12 +33,18 @@ let platform = [
 ]
 let product = ["Domain", "Federation", "Storage", "Mail", "API", "SignIn", "Console"]
 
+// Set by who packs the program: a build that asked git itself would link anew after every commit.
+let commit = Context.environment["GATEHOUSE_BUILD_COMMIT"] ?? ""
+
 let package = Package(
     name: "gatehouse",
     products: [.executable(name: "gatehouse", targets: ["gatehouse"])],
     targets: [
         .target(name: "CLinux", path: "Sources/System/CLinux"),
         .target(name: "CCommonPasswords", path: "Sources/System/CCommonPasswords"),
+        .target(
+            name: "CBuild", path: "Sources/System/CBuild",
+            cSettings: [.define("BUILD_COMMIT", to: "\"\(commit)\"")]),
         system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
         system("CArgon2", pkgConfig: "libargon2", apt: "libargon2-dev"),
@@ -98,7 +104,7 @@ let package = Package(
             ]),
         room("Product", "Console", ["HTTP", "CBrotli", "CZlib"]),
 
-        room("Service", "Application", platform + product),
+        room("Service", "Application", ["CBuild"] + platform + product),
         .executableTarget(
             name: "gatehouse", dependencies: ["Application"], path: "Sources/Service/gatehouse",
             swiftSettings: settings),

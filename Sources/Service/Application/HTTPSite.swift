@@ -160,7 +160,3 @@ struct HTTPSite: Sendable {
         return answer
     }
 }
-
-package enum Version {
-    package static let current = "0.1.0"
-}

@@ -122,9 +122,10 @@ extension Command {
                     summary: "Write completions for a shell."),
             ], run: help),
         CommandDeclaration(
-            name: "version", summary: "Print the version.", detail: "Prints the version."
+            name: "version", summary: "Print the version.",
+            detail: "Prints the version and, of a packed program, the commit and its date."
         ) { _ in
-            say("gatehouse \(Version.current)\n")
+            say("gatehouse \(Version.full)\n")
             return 0
         },
     ]

@@ -30,8 +30,15 @@ struct ServeCommand {
             try await Service.start(configuration) { try await first.run($0) }
         }
         logger.log(.info, "serving", [("port", .int(service.port))])
-        let signal = Signals.waitForStop { Self.reload(service, logger) }
+        let supervisor = Supervisor.current
+        supervisor.tell(.ready)
+        let signal = Signals.waitForStop {
+            supervisor.tell(.reloading)
+            Self.reload(service, logger)
+            supervisor.tell(.ready)
+        }
         logger.log(.info, "stopping", [("signal", .text(signal))])
+        supervisor.tell(.stopping)
         service.prepareToStop()
         Signals.pause(configuration.drain)
         try waitFor(on: controlLoop) { await service.stop() }

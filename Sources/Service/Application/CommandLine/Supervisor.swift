@@ -1,0 +1,61 @@
+import Glibc
+
+/// Whoever started `serve` and waits for word of it: sd_notify(3), which systemd and others read.
+struct Supervisor {
+    enum State {
+        case ready, reloading, stopping
+    }
+
+    /// The path of a datagram socket; `@` at its beginning stands for the abstract namespace.
+    private let socketPath: String?
+
+    /// With nil, as where nobody waits, nothing is said.
+    init(socketPath: String?) { self.socketPath = socketPath }
+
+    /// The one that the environment names.
+    static var current: Supervisor {
+        Supervisor(socketPath: getenv("NOTIFY_SOCKET").map { String(cString: $0) })
+    }
+
+    /// A supervisor that does not hear is no reason to end: it then acts by its own time-outs.
+    func tell(_ state: State) {
+        guard let socketPath, var (address, length) = Self.address(of: socketPath) else { return }
+        let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let text = Self.text(of: state)
+        _ = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                sendto(
+                    descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL.rawValue), $0, length)
+            }
+        }
+    }
+
+    private static func text(of state: State) -> String {
+        switch state {
+        case .ready: return "READY=1"
+        case .stopping: return "STOPPING=1"
+        case .reloading:
+            // The time tells this reload's READY=1 from an earlier one.
+            var now = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &now)
+            return "RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)"
+        }
+    }
+
+    private static func address(of path: String) -> (sockaddr_un, socklen_t)? {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        var bytes = Array(path.utf8)
+        guard let first = bytes.first, first == UInt8(ascii: "/") || first == UInt8(ascii: "@"),
+            bytes.count < MemoryLayout.size(ofValue: address.sun_path)
+        else { return nil }
+        if first == UInt8(ascii: "@") { bytes[0] = 0 }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        // An abstract name is all bytes of its length, so nothing may follow it.
+        let length = MemoryLayout<sockaddr_un>.offset(of: \.sun_path).map { $0 + bytes.count }
+        return length.map { (address, socklen_t($0)) }
+    }
+}

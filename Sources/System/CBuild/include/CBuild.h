@@ -1,0 +1,7 @@
+#ifndef CBUILD_H
+#define CBUILD_H
+
+/// The commit that was built and its date, as `Package.swift` takes them; empty if nobody said.
+const char *build_commit(void);
+
+#endif
