@@ -22,7 +22,7 @@ def ok(text):
 def run(*command, **more):
     """The output of a command that must succeed; what it printed, if not."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
-    need(done.returncode == 0, f"{shlex.join(command)} ended with {done.returncode}\n{done.stdout[-4000:]}")
+    need(done.returncode == 0, f"{shlex.join(map(str, command))} ended with {done.returncode}\n{done.stdout[-4000:]}")
     return done.stdout
 
 
