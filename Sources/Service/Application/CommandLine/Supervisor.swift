@@ -28,7 +28,7 @@ struct Supervisor {
         _ = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 sendto(
-                    descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL.rawValue), $0, length)
+                    descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL), $0, length)
             }
         }
     }
