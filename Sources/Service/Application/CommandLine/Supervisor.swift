@@ -19,7 +19,8 @@ struct Supervisor {
 
     /// A supervisor that does not hear is no reason to end: it then acts by its own time-outs.
     func tell(_ state: State) {
-        guard let socketPath, var (address, length) = Self.address(of: socketPath) else { return }
+        guard let socketPath, let found = Self.address(of: socketPath) else { return }
+        var address = found.address
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(AF_UNIX, type, 0)
         guard descriptor >= 0 else { return }
@@ -28,7 +29,7 @@ struct Supervisor {
         _ = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 sendto(
-                    descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL), $0, length)
+                    descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL), $0, found.length)
             }
         }
     }
@@ -45,7 +46,7 @@ struct Supervisor {
         }
     }
 
-    private static func address(of path: String) -> (sockaddr_un, socklen_t)? {
+    private static func address(of path: String) -> (address: sockaddr_un, length: socklen_t)? {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         var bytes = Array(path.utf8)
