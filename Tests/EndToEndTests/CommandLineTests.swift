@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// Prints what a supervisor hears, until the service stops or says nothing for long.
+    /// Prints the states that a supervisor receives, until the service stops or sends none for 40 s.
     private static let listener = """
         import socket, sys
         heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -4,7 +4,7 @@ import CBuild
 package enum Version {
     package static let current = "0.1.0"
 
-    /// The version and, if the build was told, the commit and its date.
+    /// The version and, in a packed program, the commit and its date.
     static let full: String = {
         let commit = String(cString: build_commit())
         return commit.isEmpty ? current : "\(current) (\(commit))"

@@ -31,14 +31,14 @@ struct ServeCommand {
         }
         logger.log(.info, "serving", [("port", .int(service.port))])
         let supervisor = Supervisor.current
-        supervisor.tell(.ready)
+        supervisor.notify(.ready)
         let signal = Signals.waitForStop {
-            supervisor.tell(.reloading)
+            supervisor.notify(.reloading)
             Self.reload(service, logger)
-            supervisor.tell(.ready)
+            supervisor.notify(.ready)
         }
         logger.log(.info, "stopping", [("signal", .text(signal))])
-        supervisor.tell(.stopping)
+        supervisor.notify(.stopping)
         service.prepareToStop()
         Signals.pause(configuration.drain)
         try waitFor(on: controlLoop) { await service.stop() }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Whoever started `serve` and waits for word of it: sd_notify(3), which systemd and others read.
+/// The process that supervises `serve`, such as systemd; it reads the states of sd_notify(3).
 struct Supervisor {
     enum State {
         case ready, reloading, stopping
@@ -9,7 +9,7 @@ struct Supervisor {
     /// The path of a datagram socket; `@` at its beginning stands for the abstract namespace.
     private let socketPath: String?
 
-    /// With nil, as where nobody waits, nothing is said.
+    /// With nil nothing is sent: `serve` runs without a supervisor.
     init(socketPath: String?) { self.socketPath = socketPath }
 
     /// The one that the environment names.
@@ -17,8 +17,8 @@ struct Supervisor {
         Supervisor(socketPath: getenv("NOTIFY_SOCKET").map { String(cString: $0) })
     }
 
-    /// A supervisor that does not hear is no reason to end: it then acts by its own time-outs.
-    func tell(_ state: State) {
+    /// A failure to send is ignored: the supervisor then acts by its own time-outs.
+    func notify(_ state: State) {
         guard let socketPath, let found = Self.address(of: socketPath) else { return }
         var address = found.address
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -39,7 +39,7 @@ struct Supervisor {
         case .ready: return "READY=1"
         case .stopping: return "STOPPING=1"
         case .reloading:
-            // The time tells this reload's READY=1 from an earlier one.
+            // By the time systemd matches the READY=1 after it with this reload.
             var now = timespec()
             clock_gettime(CLOCK_MONOTONIC, &now)
             return "RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)"

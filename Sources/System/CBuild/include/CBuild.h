@@ -1,7 +1,7 @@
 #ifndef CBUILD_H
 #define CBUILD_H
 
-/// The commit that was built and its date, as `Package.swift` takes them; empty if nobody said.
+/// The commit that was built and its date, as `Package.swift` takes them; empty in an ordinary build.
 const char *build_commit(void);
 
 #endif
