@@ -41,7 +41,7 @@ struct EarlierCalls: Sendable {
     var declined: [UUID: Timestamp]
 
     init(_ rows: Rows) throws(PostgresError) {
-        guard let row = rows.first else { throw PostgresError(.decoding, "no row of earlier calls") }
+        guard let row = rows.first else { throw PostgresError(.decoding, "no earlier calls") }
         pendingChoices = try row.get(5)
         let times: [Timestamp] = try row.get(7)
         declined = Dictionary(
