@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import Postgres
+import Storage
 import TestSupport
 import Testing
 import Text
@@ -29,6 +30,28 @@ import Text
         let hook = try await fixture.google("123", "ann@ex.com")
         #expect(hook.json["outcome"]?.string == "existing", "\(hook.text)")
         #expect(try await fixture.count("identities") == 1)
+    }
+
+    @Test func `any number of unproved claims of a pool hides the proved one from no one`()
+        async throws
+    {
+        let fixture = try await ProvisioningFixture.make()
+        try await fixture.invite("ann@ex.com")
+        let now = fixture.service.storage.clock()
+        try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) {
+            try await $0.query(
+                """
+                INSERT INTO providers (id, tenant_id, kind, name, issuer, document, created_at,
+                    updated_at, confirmed)
+                SELECT gen_random_uuid(), gen_random_uuid(), 'cognito', 'Claim',
+                    \(ProvisioningFixture.pool), '{}', \(now), \(now), false
+                FROM generate_series(1, 60)
+                """)
+        }
+        let event = ProvisioningFixture.event(
+            "PreSignUp_ExternalProvider", userName: "Google_123", email: "ann@ex.com")
+        let answer = try await fixture.cognito(event)
+        #expect(answer.status == 200, "\(answer.text)")
     }
 
     @Test func `a refusal's text is the same for every reason and names no one`() async throws {

@@ -153,7 +153,7 @@ class Console:
     def go(self, path):
         """Opens a page cold and waits for its data."""
         self.page.goto(self.base + path)
-        expect(self.page.locator("main h1")).to_be_attached()
+        expect(self.page.locator("main h1").last).to_be_attached()
         expect(self.page.locator("main .sk, main.busy, main .wait")).to_have_count(0)
         return self.page
 

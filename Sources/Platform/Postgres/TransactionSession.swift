@@ -75,7 +75,10 @@ final class TransactionSession: @unchecked Sendable {
             pool.loop.run { [self] in
                 if !ended { submitWaiting() }
                 if ended, !awaited.isSent { awaited.arrived(.failure(Self.over)) }
-                awaited.read { continuation.resume(returning: $0) }
+                awaited.read { [self] answer in
+                    if case .failure = answer { _ = takeFailure() }
+                    continuation.resume(returning: answer)
+                }
             }
         }
     }

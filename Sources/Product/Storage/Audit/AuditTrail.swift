@@ -61,7 +61,9 @@ extension Change {
     ) async throws {
         invalidations.add(action, target, of: tenant)
         let event = AuditEvent(action, target, document(of: changes))
-        if let decision { decision.keep(event) } else { queryLater(insertion(of: [event])) }
+        if decision?.keep(event, of: tenant, by: actor) != true {
+            queryLater(insertion(of: [event]))
+        }
     }
 
     /// One row for each of many targets with its own changes, by one statement.

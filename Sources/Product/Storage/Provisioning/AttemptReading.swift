@@ -85,6 +85,7 @@ extension Change {
                     WHERE tenant IS NOT NULL ORDER BY place) AS by_token)
             SELECT near.asked, near.by_token, \(ProviderRow.columns)
             FROM near LEFT JOIN providers ON \(Self.naming(call.provider, [call.caller, id]))
+                AND \(Self.counting(for: call.caller))
             ORDER BY tenant_id NULLS LAST, created_at LIMIT 50
             """)
         guard let first = rows.first else { throw PostgresError(.decoding, "no row of names") }
@@ -99,15 +100,17 @@ extension Change {
         if rows.isEmpty, case .attempt(ProviderKind.password.rawValue, _, _) = call.provider {
             return passwords
         }
-        // A pool asserted by one tenant counts only for that tenant's credentials.
-        var found = rows.filter { $0.isConfirmed || call.caller != nil }.compactMap(\.provider)
+        var found = rows.compactMap(\.provider)
         if let only = call.onlyProvider { found.removeAll { $0.id != only } }
-        if let caller = call.caller {
-            found.removeAll { $0.tenantID != nil && $0.tenantID != caller }
-        }
         let own = found.filter { $0.tenantID != nil }
         let fitting = own.isEmpty ? found : own
         return fitting.count == 1 ? fitting.first : nil
+    }
+
+    /// The condition on a provider's owner. In SQL, since any number of tenants may claim one pool: a
+    /// pool asserted by one tenant counts only for that tenant's credentials.
+    private static func counting(for caller: UUID?) -> SQL {
+        caller.map { "(tenant_id IS NULL OR tenant_id = \($0))" } ?? "confirmed"
     }
 
     /// The condition on the provider that a call names; `tenants`: more of those whose own count.

@@ -11,7 +11,10 @@ final class DecisionState: Sendable {
         var events: [AuditEvent] = []
     }
 
+    private let actor: Actor
     private let state = Mutex(State())
+
+    init(by actor: Actor) { self.actor = actor }
 
     /// False if the transaction is in this tenant already.
     func enter(_ tenant: UUID) -> Bool {
@@ -21,15 +24,28 @@ final class DecisionState: Sendable {
         }
     }
 
-    func keep(_ event: AuditEvent) { state.withLock { $0.events.append(event) } }
-
-    /// The rows that are not written yet, and their tenant; nil if there are none.
-    func takeEvents() -> (tenant: UUID, events: [AuditEvent])? {
-        state.withLock { state in
-            guard let tenant = state.tenant, !state.events.isEmpty else { return nil }
-            defer { state.events = [] }
-            return (tenant, state.events)
+    /// False if the row is another tenant's or actor's than those that are gathered.
+    func keep(_ event: AuditEvent, of tenant: UUID, by actor: Actor) -> Bool {
+        guard sameBytes(actor.type, self.actor.type), sameBytes(actor.id, self.actor.id) else {
+            return false
         }
+        return state.withLock { state in
+            guard state.tenant == tenant else { return false }
+            state.events.append(event)
+            return true
+        }
+    }
+
+    /// The statement that inserts the rows that are not written yet; nil if there are none.
+    func takeInsertion(by change: Change) -> SQL? {
+        let (tenant, events) = state.withLock { state in
+            defer { state.events = [] }
+            return (state.tenant, state.events)
+        }
+        guard let tenant, !events.isEmpty else { return nil }
+        var change = change
+        change.actor = actor
+        return change.insertion(of: events, in: tenant)
     }
 }
 
@@ -68,7 +84,7 @@ extension Change {
     func deciding<Result>(_ body: (Change) async throws -> Result) async throws -> Result {
         var change = self
         change.actor.decisionID = UUID.ordered(at: now)
-        change.decision = DecisionState()
+        change.decision = DecisionState(by: change.actor)
         let result = try await body(change)
         change.writeGatheredEvents()
         return result
@@ -76,7 +92,7 @@ extension Change {
 
     /// Called while the transaction is still in the tenant whose events these are.
     func writeGatheredEvents() {
-        guard let (tenant, events) = decision?.takeEvents() else { return }
-        queryLater(insertion(of: events, in: tenant))
+        guard let events = decision?.takeInsertion(by: self) else { return }
+        queryLater(events)
     }
 }

@@ -116,8 +116,8 @@ extension Change {
         let key = named.attempt.identity
         let email = named.attempt.email
         var audited: SQL = ""
-        if let (tenant, events) = decision?.takeEvents() {
-            audited = "WITH audited AS (\(insertion(of: events, in: tenant)))\n"
+        if let events = decision?.takeInsertion(by: self) {
+            audited = "WITH audited AS (\(events))\n"
         }
         queryLater(
             audited + """

@@ -86,8 +86,6 @@ extension FactsReading {
         tenantChange.actor.type = "person"
         tenantChange.actor.id = user?.description ?? ""
         tenantChange.actor.name = "The invited person"
-        // Rows that are gathered have the decision's actor.
-        tenantChange.decision = nil
         if let found = facts.tenants[tenant]?.invite, found.invite.isLive(at: change.now) {
             let invite = try await tenantChange.lockInvite(found.invite.id)
             let revoked = try await tenantChange.revoke(invite, in: database)

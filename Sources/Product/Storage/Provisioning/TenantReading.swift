@@ -29,11 +29,16 @@ extension Change {
             """)
     }
 
+    private static let policyChanged = PostgresError(
+        .server(sqlstate: "40001", message: "the policy changed meanwhile", constraint: nil))
+
     /// nil if there is no such tenant.
     func tenantRead(_ rows: Rows) throws(PostgresError) -> TenantRead? {
         guard let row = rows.first else { return nil }
         let tenant = try TenantRow(row)
         let end = TenantRow.end
+        // The tenant's lock waited for a new policy, which this statement's snapshot does not have.
+        if locksRows, try row.get(end, as: String?.self) == nil { throw Self.policyChanged }
         var read = TenantRead(
             row: tenant,
             policy: TenantPolicy(document: try row.json(end), version: tenant.policyVersion),
@@ -81,13 +86,18 @@ extension Change {
                 FROM identities i WHERE i.tenant_id = \(tenant) AND i.id IN (\(ids)))
             SELECT \(Self.userFacts(of: tenant)), u.email_key, k.id, k.tenants_word, k.has_sub,
                 k.alias_count, k.by_hand
-            FROM users u LEFT JOIN known k ON k.user_id = u.id
-            WHERE u.tenant_id = \(tenant) AND u.id = ANY(ARRAY(
-                SELECT user_id FROM known UNION ALL (
-                    SELECT id FROM users WHERE tenant_id = \(tenant) AND email_key = \(emailKey)
-                    ORDER BY deleted_at DESC NULLS FIRST, id LIMIT 3)))
+            FROM (
+                SELECT id, min(place) AS place FROM (
+                    SELECT user_id AS id, 0 AS place FROM known UNION ALL
+                    SELECT id, 1 FROM (
+                        SELECT id FROM users WHERE tenant_id = \(tenant) AND email_key = \(emailKey)
+                        ORDER BY deleted_at DESC NULLS FIRST, id LIMIT 3) AS addressed) AS named
+                GROUP BY id ORDER BY place, id) AS wanted
+            CROSS JOIN LATERAL (
+                SELECT * FROM users WHERE users.tenant_id = \(tenant) AND users.id = wanted.id
+                LIMIT 1\(locking(" FOR UPDATE"))) AS u
+            LEFT JOIN known k ON k.user_id = u.id
             ORDER BY k.id IS NULL, k.has_sub DESC, u.deleted_at DESC NULLS FIRST, u.id
-            \(locking("FOR UPDATE OF u"))
             """)
     }
 
@@ -113,7 +123,8 @@ extension Change {
             guard let emailKey, sameBytes(address, emailKey) else { continue }
             if user.status != .deleted {
                 people.live = user
-            } else if people.deleted == nil {
+            } else if people.deleted.flatMap(\.deletedAt).map({ $0 < user.deletedAt ?? $0 }) ?? true
+            {
                 people.deleted = user
             }
         }
