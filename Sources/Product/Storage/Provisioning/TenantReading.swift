@@ -243,7 +243,7 @@ extension Change {
                 WHEN 'operator' THEN (SELECT o.role FROM operators o WHERE o.id = (\(id))::uuid
                     AND o.status = 'active' AND (o.tenant_id IS NULL OR o.tenant_id = \(tenant)))
                 WHEN 'user' THEN \(role(of: "(\(id))::uuid"))
-                WHEN 'key' THEN \(role(of: key)) END END
+                WHEN 'key' THEN CASE WHEN \(key) IS NOT NULL THEN \(role(of: key)) END END END
             """
     }
 
