@@ -179,8 +179,8 @@ class Cluster:
         self.haproxies[number] = self.run("haproxy", "-db", "-f", file)
 
     def listed(self, without=None):
-        """The members as etcd has them, told by the first Patroni that answers; one that is cut off from
-        etcd tells what it knew last."""
+        """The members as etcd has them, from the first Patroni that answers; one that is cut off from
+        etcd answers what it knew last."""
         asked = (one.ask("/cluster") for one in self.members if one is not without)
         return next((said["members"] for said in asked if said), [])
 
