@@ -19,6 +19,12 @@ package struct Settings: Sendable {
     package var migrationDatabaseURL: Secret?
     /// `GATEHOUSE_PLATFORM_DATABASE_URL`: the role that reads across tenants.
     package var platformDatabaseURL: Secret?
+    /// `GATEHOUSE_READ_DATABASE_URL`: the app's role at a standby; nil: the primary answers everything.
+    package var readDatabaseURL: Secret?
+    /// `GATEHOUSE_READ_PLATFORM_DATABASE_URL`: the platform's role there.
+    package var readPlatformDatabaseURL: Secret?
+    /// Seconds that a standby may lag and still answer.
+    package var readLag: Int
     /// At least 32 bytes; sealing keys and the pepper are derived from it.
     package var secretKey: Secret?
     /// The previous key during a rotation; at least 32 bytes.
@@ -73,6 +79,9 @@ package struct Settings: Sendable {
         databaseURL = reader.databaseURL("GATEHOUSE_DATABASE_URL")
         migrationDatabaseURL = reader.databaseURL("GATEHOUSE_MIGRATION_DATABASE_URL")
         platformDatabaseURL = reader.databaseURL("GATEHOUSE_PLATFORM_DATABASE_URL")
+        readDatabaseURL = reader.databaseURL("GATEHOUSE_READ_DATABASE_URL")
+        readPlatformDatabaseURL = reader.databaseURL("GATEHOUSE_READ_PLATFORM_DATABASE_URL")
+        readLag = reader.integer("GATEHOUSE_READ_LAG", 1...3600) ?? 10
         secretKey = reader.secret("GATEHOUSE_SECRET_KEY", atLeast: 32)
         previousSecretKey = reader.secret("GATEHOUSE_SECRET_KEY_PREVIOUS", atLeast: 32)
         signingKey = reader.secret("GATEHOUSE_SIGNING_KEY", prefix: "-----BEGIN ")
@@ -98,6 +107,10 @@ package struct Settings: Sendable {
         decisionDays = reader.integer("GATEHOUSE_DECISION_DAYS", 2...3650) ?? 90
         idempotencyHours = reader.integer("GATEHOUSE_IDEMPOTENCY_HOURS", 1...168) ?? 24
         trustedProxies = reader.addressBlocks("GATEHOUSE_TRUSTED_PROXIES")
+        if readPlatformDatabaseURL != nil {
+            reader.requireBoth(
+                "GATEHOUSE_READ_PLATFORM_DATABASE_URL", "GATEHOUSE_READ_DATABASE_URL")
+        }
         reader.requireBoth("GATEHOUSE_TLS_CERT", "GATEHOUSE_TLS_KEY")
         reader.requireBoth("GATEHOUSE_SETUP_OWNER_EMAIL", "GATEHOUSE_SETUP_OWNER_PASSWORD")
         try reader.finish()

@@ -88,7 +88,7 @@ final class Pool: @unchecked Sendable {
         }
     }
 
-    private func leastLoaded() -> PostgresConnection? {
+    func leastLoaded() -> PostgresConnection? {
         var best: PostgresConnection?
         for reader in readers
         where reader.isOpen && reader.inFlight < configuration.pipelineLimit
@@ -139,7 +139,7 @@ final class Pool: @unchecked Sendable {
     func sendAlone(_ statement: Statement) {
         acquire(until: statement.latest) { [self] connection in
             guard let connection else { return statement.complete(.failure(unavailable)) }
-            connection.submitAlone(statement)
+            connection.submitCommitting(statement)
             // The next holder's statements queue behind this one.
             release(connection)
         }

@@ -74,7 +74,7 @@ package final class Postgres: Sendable {
         let deadline = Deadline.current
         deadline?.beginWriting()
         defer { deadline?.endWriting() }
-        return try await send(sql, .write, tenant: nil)
+        return try await send(sql, .write, tenant: nil, noting: CommitPosition.current)
     }
 
     /// Like `query`, for writes that no response depends on, such as counters: a lost connection
@@ -89,7 +89,7 @@ package final class Postgres: Sendable {
     }
 
     private func send(
-        _ sql: SQL, _ role: Statement.Role, tenant: UUID?
+        _ sql: SQL, _ role: Statement.Role, tenant: UUID?, noting position: CommitPosition? = nil
     ) async throws(PostgresError) -> Rows {
         if Task.isCancelled { throw PostgresError(.cancelled) }
         var latest = Int64.max
@@ -103,6 +103,7 @@ package final class Postgres: Sendable {
                 continuation.resume(returning: $0)
             }
             statement.latest = latest
+            statement.position = position
             pool.loop.run {
                 if role == .read { pool.read(statement) } else { pool.sendAlone(statement) }
             }

@@ -36,6 +36,8 @@ final class PostgresConnection: @unchecked Sendable {
     var knowsTenants = false
     /// When the server last sent something, or had nothing to answer; loop time.
     var lastProgress: Int64
+    /// What this connection's server has replayed, if it is a standby.
+    var replay = Replay()
 
     /// Receives a read that failed with its batch, to be sent again.
     var onCollateral: (Statement) -> Void = { $0.complete(.failure(PostgresError(.unavailable))) }
@@ -96,12 +98,14 @@ final class PostgresConnection: @unchecked Sendable {
         needsFlush = true
     }
 
-    /// Sends a statement in its own batch.
-    func submitAlone(_ statement: Statement, before prelude: [String] = []) {
+    /// Sends a statement in its own batch. `flushing` false: with what follows.
+    func submitAlone(
+        _ statement: Statement, before prelude: [String] = [], flushing: Bool = true
+    ) {
         seal()
         submit(statement, before: prelude)
         seal(statement.role == .write ? statement : nil)
-        flush()
+        if flushing { flush() }
     }
 
     func flush() {

@@ -29,6 +29,12 @@ final class Statement: @unchecked Sendable {
     /// The first failure of a message sent for this statement, such as its Parse.
     var failure: PostgresError?
     var rows: Rows?
+    /// Where the position after its commit is noted; nil: it is not asked for.
+    var position: CommitPosition?
+    /// Numbers the questions for that position, one for each attempt.
+    var lastQuestion = 0
+    var awaitsPosition = false
+    private var held: Answer?
     private var finish: ((Answer) -> Void)?
 
     init(_ sql: SQL, _ role: Role, tenant: UUID? = nil, finish: @escaping (Answer) -> Void) {
@@ -39,9 +45,20 @@ final class Statement: @unchecked Sendable {
     }
 
     func complete(_ answer: Answer) {
+        if awaitsPosition {
+            held = answer
+            return
+        }
         let finish = finish
         self.finish = nil
         finish?(answer)
+    }
+
+    /// Completes with the answer that came before the position.
+    func completeHeld() {
+        guard let held else { return }
+        self.held = nil
+        complete(held)
     }
 
     /// Fails with the fault that was found, else as unavailable.

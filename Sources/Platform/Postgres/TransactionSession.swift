@@ -107,12 +107,12 @@ final class TransactionSession: @unchecked Sendable {
         let before = prelude
         prelude = []
         begun = true
-        connection.submitAlone(statement, before: before)
+        connection.submitCommitting(statement, before: before)
     }
 
     /// COMMIT; nil if the server confirmed it.
     func commit() async -> PostgresError? {
-        await finish("COMMIT") { answer, earlier in
+        await finish("COMMIT", noting: CommitPosition.current) { answer, earlier in
             switch answer {
             case .success(let rows):
                 // After a failed statement the server answers COMMIT with ROLLBACK, and without an
@@ -137,7 +137,8 @@ final class TransactionSession: @unchecked Sendable {
 
     /// Ends the transaction and returns the connection, or closes it if that failed.
     private func finish(
-        _ command: SQL, _ judge: @escaping @Sendable (Answer, PostgresError?) -> PostgresError?
+        _ command: SQL, noting position: CommitPosition? = nil,
+        _ judge: @escaping @Sendable (Answer, PostgresError?) -> PostgresError?
     ) async -> PostgresError? {
         await withUnsafeContinuation { continuation in
             pool.loop.run { [self] in
@@ -151,6 +152,7 @@ final class TransactionSession: @unchecked Sendable {
                     pool.release(connection)
                     continuation.resume(returning: judge(answer, takeFailure()))
                 }
+                statement.position = position
                 submitWaiting()
                 submit(statement)
             }

@@ -15,6 +15,10 @@ package struct Database: Sendable {
     /// queries cannot delay them in a pipeline.
     let lookups: Postgres
     let keyLookUps: KeyLookUps
+    /// What may lag is read from them; nil: from the primary.
+    package var standbys: Standbys?
+    /// From where on `readLagging` may read a standby; nil: it may not.
+    var position: ReadPosition?
     /// The one clock of rows and rules; tests inject their own.
     package var clock: @Sendable () -> Timestamp
     /// All other keys of the service are derived from them by purpose.

@@ -41,8 +41,9 @@ package struct Composition: Sendable {
     /// command line. `secrets`: every key of the service is derived from them by purpose.
     /// `signingKey`: PEM of a P-256 key that signs access tokens instead of the database's key.
     package init(
-        app: Postgres, platform: Postgres, lookups: Postgres? = nil, secrets: SecretKeys,
-        publicURL: String, signingKey: String? = nil, passwords: PasswordHasher? = nil,
+        app: Postgres, platform: Postgres, lookups: Postgres? = nil, standbys: Standbys? = nil,
+        secrets: SecretKeys, publicURL: String, signingKey: String? = nil,
+        passwords: PasswordHasher? = nil,
         lease: Duration = .seconds(3), logger: Logger? = nil,
         externalServices: ExternalServices = ExternalServices(),
         personLock: PersonLock = PersonLock(), metrics: ServiceMetrics = ServiceMetrics(),
@@ -54,6 +55,7 @@ package struct Composition: Sendable {
             app: app, platform: platform, lookups: lookups,
             replica: Replica(postgres: app, lease: lease, waits: metrics.revocationWaits),
             secrets: secrets, personLock: personLock, clock: clock)
+        storage.standbys = standbys
         storage.retention = retention
         storage.secondFactorDays = secondFactorDays
         storage.sendsMail = externalServices.mail != nil
@@ -217,7 +219,8 @@ extension Composition {
     ) throws {
         try self.init(
             app: pools.app, platform: pools.platform, lookups: pools.lookups,
-            secrets: configuration.secrets, publicURL: configuration.address,
+            standbys: pools.standbys, secrets: configuration.secrets,
+            publicURL: configuration.address,
             signingKey: configuration.signingKey, lease: configuration.lease, logger: logger,
             externalServices: configuration.externalServices, metrics: metrics,
             retention: configuration.retention,

@@ -8,6 +8,8 @@ struct DatabasePools: Sendable {
     let app: Postgres
     let platform: Postgres
     let lookups: Postgres
+    /// nil: none are set.
+    let standbys: Standbys?
 
     init(
         _ configuration: ServiceConfiguration, _ loops: [EventLoop], _ metrics: ServiceMetrics,
@@ -28,6 +30,19 @@ struct DatabasePools: Sendable {
         platform.transactionsPerLoop = 0
         var lookups = platform
         lookups.measures = metrics.database(role: "lookups")
+        standbys = configuration.reads.map { reads in
+            var app = PostgresConfiguration(conninfo: reads.appConninfo)
+            app.log = { event, detail in
+                logger.log(
+                    .warning, event, [("server", .text("standby")), ("detail", .text(detail))])
+            }
+            app.measures.connections = metrics.standbyConnections()
+            var platform = app
+            platform.conninfo = reads.platformConninfo
+            return Standbys(
+                app: app, platform: platform, loops: loops,
+                positions: PrimaryPositions(limit: reads.lag), measures: metrics.standbys())
+        }
         self.app = Postgres(configuration: app, loops: loops, reserved: plan.app)
         self.lookups = Postgres(configuration: lookups, loops: loops, reserved: plan.lookups)
         self.platform = Postgres(configuration: platform, loops: loops, reserved: plan.platform)
@@ -37,5 +52,6 @@ struct DatabasePools: Sendable {
         await app.close()
         await platform.close()
         await lookups.close()
+        await standbys?.close()
     }
 }

@@ -51,6 +51,8 @@ package final class Service: Sendable {
         composition.database.replica.start()
         try await composition.database.admitSecrets(replica: composition.database.replica.id)
         try await composition.database.markUsablePasskeys()
+        // Without it the primary answers until the next round.
+        try? await pools.standbys?.follow(pools.app)
         try await prepare(composition)
         server = try Self.server(configuration, loops, composition, drainState)
         drain = configuration.drain
@@ -136,6 +138,12 @@ package final class Service: Sendable {
                 try await composition.inactivity.round()
             },
         ]
+        if let standbys = database.standbys {
+            tasks.append(
+                task("following the standby failed", every: 1) {
+                    try await standbys.follow(database.app)
+                })
+        }
         // Not where mails are sent, which jobs ask for.
         for _ in 0..<JobRunner.lanes {
             tasks.append(

@@ -8,6 +8,8 @@ import Storage
 package struct ServiceConfiguration: Sendable {
     package var appConninfo: String
     package var platformConninfo: String
+    /// Where what may lag is read; nil: from the primary.
+    package var reads: ReadConfiguration?
     /// Directory keys, pepper and sealing keys are derived from them.
     package var secrets: SecretKeys
     package var listen: String
@@ -66,6 +68,30 @@ package struct ServiceConfiguration: Sendable {
     }
 }
 
+/// How standbys are reached.
+package struct ReadConfiguration: Sendable {
+    package var appConninfo: String
+    package var platformConninfo: String
+    /// Seconds that a standby may lag.
+    package var lag: Int
+
+    package init(appConninfo: String, platformConninfo: String, lag: Int = 10) {
+        self.appConninfo = appConninfo
+        self.platformConninfo = platformConninfo
+        self.lag = lag
+    }
+
+    /// Nil if no standby is set.
+    init?(_ settings: Settings) {
+        guard let url = settings.readDatabaseURL else { return nil }
+        self.init(
+            appConninfo: url.text,
+            platformConninfo: settings.readPlatformDatabaseURL?.text
+                ?? ServeCommand.switchingRole(url.text),
+            lag: settings.readLag)
+    }
+}
+
 extension Settings {
     var retention: Retention {
         var retention = Retention()
@@ -91,6 +117,7 @@ extension ServiceConfiguration {
             trustedProxies: settings.trustedProxies,
             databaseConnections: settings.databaseConnections, drain: settings.drain ?? drain)
         jobsGiveWay = settings.jobsGiveWay
+        reads = ReadConfiguration(settings)
         secondFactorDays = settings.secondFactorDays
     }
 

@@ -25,7 +25,7 @@ enum APIKeyEndpoints {
             query: QueryParameter.list(
                 sorts: ["-created_at", "created_at", "name", "-name"])
                 + APIKeyFilter.parameters,
-            answers: [.list(APIKeyRow.shape)]
+            answers: [.list(APIKeyRow.shape)], mayLag: true
         ) { call in
             let list = try call.listQuery()
             guard let filter = try await APIKeyFilter(call.listFilter, call, collection) else {

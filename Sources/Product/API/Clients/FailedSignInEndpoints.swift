@@ -20,7 +20,7 @@ enum FailedSignInEndpoints {
                 "request_id", .string(min: 1, max: 255),
                 "As the app's answer named it (`x-request-id`)."),
         ],
-        answers: [.list(FailedSignIn.shape)]
+        answers: [.list(FailedSignIn.shape)], mayLag: true
     ) { call in
         call.list(
             try await call.scope.failedSignIns(

@@ -17,7 +17,7 @@ enum DomainEndpoints {
                 QueryParameter(
                     "unproved", .bool, "True: those not proved yet, or whose record is missing."),
             ],
-        answers: [.list(DomainRow.shape)]
+        answers: [.list(DomainRow.shape)], mayLag: true
     ) { call in
         let list = try call.listQuery()
         let status = call.query.optionalString("status")

@@ -15,7 +15,7 @@ enum InviteEndpoints {
         summary: "The tenant's invites, newest first.", access: .own(.readInvites),
         query: QueryParameter.list(sorts: ["-created_at", "created_at", "email", "-email"])
             + InviteFilter.parameters,
-        answers: [.list(InviteRow.shape)]
+        answers: [.list(InviteRow.shape)], mayLag: true
     ) { call in
         let list = try call.listQuery()
         var filter = InviteFilter(call.listFilter)

@@ -50,7 +50,7 @@ struct JobEndpoints: Sendable {
                     QueryParameter("status", .enumeration(of: JobRow.Status.self)),
                     QueryParameter("kind", .string(min: 1, max: 64), "Only of this kind."),
                 ],
-            answers: [.list(JobRow.shape)]
+            answers: [.list(JobRow.shape)], mayLag: true
         ) { call in
             let filter = JobFilter(
                 status: call.query.optionalString("status").flatMap(JobRow.Status.init),

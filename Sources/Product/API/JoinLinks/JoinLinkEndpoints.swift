@@ -14,7 +14,7 @@ enum JoinLinkEndpoints {
         .get, path, id: "listJoinLinks", tag: "Invites",
         summary: "The tenant's join links, newest first.", access: .right(.readInvites),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
-        answers: [.list(JoinLinkRow.shape)]
+        answers: [.list(JoinLinkRow.shape)], mayLag: true
     ) { call in
         let providers = try await providers(call)
         return call.list(try await call.scope.joinLinks(call.listQuery())) {

@@ -46,6 +46,14 @@ extension Endpoint {
                     "The same key and body give the same answer for 24 hours.",
                     schemas.schema(.string(min: 1, max: 255, rule: .printable))))
         }
+        if mayLag {
+            all.append(
+                parameter(
+                    "X-Gatehouse-Position", in: "header", required: false,
+                    "The newest that the caller's own writes were answered with, or `0/0`: a standby "
+                        + "that has it may answer. Without it the answer is never older than the call.",
+                    [.init("type", .string("string")), .init("example", .string("16/B374D848"))]))
+        }
         if isObject {
             all.append(
                 parameter(

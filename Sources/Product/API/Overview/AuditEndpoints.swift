@@ -21,7 +21,8 @@ enum AuditEndpoints {
     private static let list = Endpoint(
         .get, "/v1/audit-events", id: "listAuditEvents", tag: "Audit",
         summary: "Events of every tenant and the platform, newest first; a tenant's own to it.",
-        access: .own(.readAudit), query: query, answers: [.list(AuditRow.shape, hasHistogram: true)]
+        access: .own(.readAudit), query: query,
+        answers: [.list(AuditRow.shape, hasHistogram: true)], mayLag: true
     ) { call in
         let home = call.principal.tenant
         return try await page(call, in: home)
@@ -30,7 +31,7 @@ enum AuditEndpoints {
     private static let tenantList = Endpoint(
         .get, "/v1/tenants/{tenant}/audit-events", id: "listTenantAuditEvents", tag: "Audit",
         summary: "The tenant's events, newest first.", access: .own(.readAudit), query: query,
-        answers: [.list(AuditRow.shape, hasHistogram: true)]
+        answers: [.list(AuditRow.shape, hasHistogram: true)], mayLag: true
     ) { call in
         try await page(call, in: try call.tenant.id)
     }

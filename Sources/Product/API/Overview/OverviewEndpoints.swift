@@ -21,7 +21,7 @@ enum OverviewEndpoints {
             QueryParameter("until", .timestamp, "With `since`: when it ends; now when absent."),
             .timeZone,
         ],
-        answers: [.ok(shape)]
+        answers: [.ok(shape)], mayLag: true
     ) { call in
         let zone = call.query.optionalString("time_zone") ?? "UTC"
         let window = try window(call, zone)

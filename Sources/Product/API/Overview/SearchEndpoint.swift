@@ -25,7 +25,7 @@ enum SearchEndpoint {
             ),
         ],
         answers: [.ok(ObjectShape("SearchResult", [.readOnly("items", .array(of: item))]))],
-        problems: [.notFound]
+        problems: [.notFound], mayLag: true
     ) { call in
         let text = try call.query.string("q")
         let database = try call.services.database

@@ -7,8 +7,8 @@ package struct Call: Sendable {
     package internal(set) var request: Request
     /// Percent-decoded values of the path's `{…}`.
     package internal(set) var parameters: RouteParameters
-    /// What handlers may use; the same for all calls.
-    package let services: Services
+    /// What handlers may use; the same for all calls, but for where lists are read.
+    package internal(set) var services: Services
     /// When dispatch began; handlers read no other clock.
     package let now: Timestamp
     package internal(set) var principal: CallerPrincipal = .anonymous

@@ -110,6 +110,7 @@ package struct Dispatcher: Sendable {
         }
         if let response, response.status == Self.goOn { return response }
         var answer = response ?? Problem.internalError.response(requestID: request.id)
+        await addPosition(to: &answer, exchange)
         finish(&answer, exchange)
         if Deadline.current?.wasAnswered == true {
             exchange.fault = "answered 503 in time, then: \(exchange.fault ?? "\(answer.status)")"

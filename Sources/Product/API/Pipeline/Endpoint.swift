@@ -56,6 +56,9 @@ package struct Endpoint: Sendable {
     /// The response goes on while things happen: its streams are counted, and the caller is checked
     /// again before each piece.
     package var isStream = false
+    /// A standby of PostgreSQL may answer, if the request brings a position. For a GET of many rows
+    /// that decides nothing and that no change is conditional on.
+    package var mayLag: Bool
     /// A document for everyone, on any origin's pages, without credentials.
     package var isPublicDocument = false
     /// Bytes; a larger body is 413.
@@ -83,7 +86,8 @@ package struct Endpoint: Sendable {
         access: Access, query: [QueryParameter] = [], body: Body = .none, answers: [Answer],
         problems: [Code] = [], idempotent: Bool = false, ifMatch: IfMatch = .ignored,
         secret: Bool = false, hook: Bool = false, maxBody: Int = 1 << 20,
-        time: Duration? = nil, isStream: Bool = false, receive: Receive? = nil,
+        time: Duration? = nil, isStream: Bool = false, mayLag: Bool = false,
+        receive: Receive? = nil,
         exists: (@Sendable (Call) async throws -> Bool)? = nil,
         handle: @escaping Handler
     ) {
@@ -104,6 +108,7 @@ package struct Endpoint: Sendable {
         self.maxBody = maxBody
         self.time = time ?? (hook ? Self.hookTime : Self.ordinaryTime)
         self.isStream = isStream
+        self.mayLag = mayLag
         self.receive = receive
         self.exists = exists
         self.handle = handle

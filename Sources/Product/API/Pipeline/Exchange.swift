@@ -1,5 +1,6 @@
 import HTTP
 import Routing
+import Storage
 import Text
 
 /// One request on its way through the steps, with their results.
@@ -11,6 +12,8 @@ struct Exchange {
     var isHandled = false
     var fault: String?
     var outage: Outage?
+    /// What the handler committed; nil: no position is asked for.
+    var commits: OwnCommits?
 
     init(call: Call, match: RouteMatch<Endpoint>?) {
         self.match = match

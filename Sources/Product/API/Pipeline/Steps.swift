@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import Routing
+import Storage
 import Text
 
 /// The steps of `Dispatcher.steps`, in their order.
@@ -108,6 +109,7 @@ extension Dispatcher {
         guard let endpoint = exchange.endpoint else { return nil }
         if endpoint.isForeign { return nil }
         let request = exchange.call.request
+        try position(&exchange, endpoint)
         try Self.checkPresence(exchange, endpoint)
         try Self.checkMediaType(of: request, endpoint)
         let (query, queryErrors) = decodeQuery(request.query, endpoint.query)
@@ -146,6 +148,15 @@ extension Dispatcher {
     func handle(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         exchange.isHandled = true
+        guard notesCommits(of: endpoint) else { return try await handled(endpoint, &exchange) }
+        let commits = OwnCommits()
+        exchange.commits = commits
+        return try await commits.noting { try await handled(endpoint, &exchange) }
+    }
+
+    private func handled(
+        _ endpoint: Endpoint, _ exchange: inout Exchange
+    ) async throws -> Response {
         if let export = exchange.call.export {
             return try await ExportRun.begin(export, endpoint, exchange, by: self).response
         }

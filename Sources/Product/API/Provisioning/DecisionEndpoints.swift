@@ -38,7 +38,7 @@ enum DecisionEndpoints {
             access: .own(.readDecisions),
             query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + filters
                 + QueryParameter.histogram,
-            answers: [.list(DecisionRow.shape, hasHistogram: true)]
+            answers: [.list(DecisionRow.shape, hasHistogram: true)], mayLag: true
         ) { call in
             let database = try call.services.database
             let list = try call.listQuery()

@@ -1,4 +1,5 @@
 import HTTP
+import Text
 
 /// The console's cookie: `__Host-` under TLS; on plain http, which only a loopback default uses,
 /// browsers refuse that prefix, so the name goes without it.
@@ -22,7 +23,18 @@ package enum SessionCookie {
 
     private static func start(_ isTLS: Bool) -> String { (isTLS ? secureName : plainName) + "=" }
 
-    private static func attributes(_ isTLS: Bool) -> String {
+    enum Change { case begins, ends }
+
+    /// What a response does to the browser's session; nil: nothing.
+    static func change(by response: Response) -> Change? {
+        let names = [secureName, plainName].map { "\($0)=" }
+        let line = response.fields.last { field in
+            sameBytes(field.name, "set-cookie") && names.contains { field.value.hasPrefix($0) }
+        }
+        return line.map { $0.value.contains("; Max-Age=0;") ? .ends : .begins }
+    }
+
+    static func attributes(_ isTLS: Bool) -> String {
         "Path=/; HttpOnly; SameSite=Strict" + (isTLS ? "; Secure" : "")
     }
 }

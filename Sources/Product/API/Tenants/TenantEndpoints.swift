@@ -20,7 +20,7 @@ enum TenantEndpoints {
                     "One, or several with commas between."),
                 QueryParameter("external_id", .externalID, "Only the tenant with this id."),
             ],
-        answers: [.list(TenantRow.listedShape)]
+        answers: [.list(TenantRow.listedShape)], mayLag: true
     ) { call in
         let database = try call.services.database
         let list = try call.listQuery()

@@ -18,7 +18,7 @@ enum DuplicateEndpoint {
             + "users for each item of `limit` and may hold no pair; `total` counts the users.",
         access: .right(.readUsers),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
-        answers: [.list(shape)]
+        answers: [.list(shape)], mayLag: true
     ) { call in
         var list = try call.listQuery()
         list.limit *= usersOfItem

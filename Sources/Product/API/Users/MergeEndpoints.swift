@@ -15,7 +15,7 @@ enum MergeEndpoints {
         access: .right(.readUsers),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"])
             + [QueryParameter("user_id", .uuid, "Only those of which this user is the winner.")],
-        answers: [.list(MergeRow.shape)]
+        answers: [.list(MergeRow.shape)], mayLag: true
     ) { call in
         let winner = try await call.survivor(of: call.query.optionalUUID("user_id"))
         return call.list(try await call.scope.merges(call.listQuery(), winner: winner))

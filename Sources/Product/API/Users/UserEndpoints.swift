@@ -21,7 +21,7 @@ enum UserEndpoints {
         access: .own(.readUsers),
         query: QueryParameter.list(sorts: ["-created_at", "created_at", "email", "-email"])
             + UserFilter.parameters,
-        answers: [.list(UserRow.shape)]
+        answers: [.list(UserRow.shape)], mayLag: true
     ) { call in
         let list = try call.listQuery()
         if let own = call.bound(.readUsers) {

@@ -33,7 +33,7 @@ package struct CORSProfile: Sendable, Equatable {
 
     package static let exposedHeaders =
         "x-request-id, x-immich-cid, retry-after, etag, location, link, www-authenticate, "
-        + "ratelimit-limit, ratelimit-remaining, ratelimit-reset"
+        + "ratelimit-limit, ratelimit-remaining, ratelimit-reset, x-gatehouse-position"
 
     /// Methods for an unknown route: the union, so that the page sees the 404 that follows.
     static let allMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
@@ -47,5 +47,6 @@ package struct CORSProfile: Sendable, Equatable {
     private static let base = [
         "authorization", "content-type", "accept", "x-requested-with", "idempotency-key",
         "if-match", "if-none-match", "x-request-id", "traceparent", "tracestate", "last-event-id",
+        "x-gatehouse-position",
     ]
 }

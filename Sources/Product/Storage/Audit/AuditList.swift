@@ -57,7 +57,7 @@ extension TenantScope {
         _ list: ListQuery, _ filter: AuditFilter
     ) async throws(PostgresError) -> ListPage<AuditRow> {
         let (filter, actions) = try await known(filter)
-        let page = try await read(AuditRow.list(of: tenant, filter, actions, list))
+        let page = try await readLagging(AuditRow.list(of: tenant, filter, actions, list))
             .page(list, AuditRow.init)
         let names = try await tenantNames([tenant])
         return page.naming(names)
@@ -78,7 +78,7 @@ extension TenantScope {
     /// group is asked for.
     func actions(of filter: AuditFilter) async throws(PostgresError) -> [String]? {
         guard let group = filter.group else { return nil }
-        let rows = try await read(
+        let rows = try await readLagging(
             """
             WITH RECURSIVE known AS (
                 (SELECT action FROM audit_events WHERE tenant_id = \(tenant)
@@ -99,7 +99,7 @@ extension Database {
     package func auditEvents(
         _ list: ListQuery, _ filter: AuditFilter
     ) async throws(PostgresError) -> ListPage<AuditRow> {
-        let page = try await platform.read(AuditRow.list(of: nil, filter, nil, list))
+        let page = try await readLagging(AuditRow.list(of: nil, filter, nil, list), in: nil)
             .page(list, AuditRow.init)
         return page.naming(try await tenantNames(page.rows.map(\.tenant), to: nil))
     }

@@ -68,6 +68,6 @@ extension TenantScope {
         if let client { source += " AND client = \(client)" }
         if let requestID { source += " AND request_id = \(requestID)" }
         let statement = ListStatement(columns: FailedSignIn.columns, source: source)
-        return try await read(statement.page(list)).page(list, FailedSignIn.init)
+        return try await readLagging(statement.page(list)).page(list, FailedSignIn.init)
     }
 }

@@ -32,7 +32,7 @@ extension TenantScope {
             source += " AND (domain LIKE \(pattern) OR display ILIKE \(pattern))"
         }
         let statement = ListStatement(columns: DomainRow.columns, source: source)
-        return try await read(statement.page(list)).page(list, DomainRow.init)
+        return try await readLagging(statement.page(list)).page(list, DomainRow.init)
     }
 }
 

@@ -27,7 +27,7 @@ extension Database {
         _ list: ListQuery, _ filter: JobFilter
     ) async throws(PostgresError) -> ListPage<JobRow> {
         let statement = ListStatement(columns: JobRow.columns, source: filter.source("true"))
-        return try await platform.read(statement.page(list)).page(list, JobRow.init)
+        return try await readLagging(statement.page(list), in: nil).page(list, JobRow.init)
     }
 
     /// Whose job it is; nil: there is none.
@@ -42,7 +42,7 @@ extension TenantScope {
     ) async throws(PostgresError) -> ListPage<JobRow> {
         let statement = ListStatement(
             columns: JobRow.columns, source: filter.source("tenant_id = \(tenant)"))
-        return try await read(statement.page(list)).page(list, JobRow.init)
+        return try await readLagging(statement.page(list)).page(list, JobRow.init)
     }
 
     package func job(_ id: UUID) async throws(PostgresError) -> JobRow? {

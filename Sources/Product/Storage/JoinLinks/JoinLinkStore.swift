@@ -7,7 +7,7 @@ extension TenantScope {
     package func joinLinks(_ list: ListQuery) async throws(PostgresError) -> ListPage<JoinLinkRow> {
         let statement = ListStatement(
             columns: JoinLinkRow.columns, source: "join_links WHERE tenant_id = \(tenant)")
-        return try await read(statement.page(list)).page(list, JoinLinkRow.init)
+        return try await readLagging(statement.page(list)).page(list, JoinLinkRow.init)
     }
 
     /// nil if the tenant has no such link.

@@ -92,7 +92,8 @@ extension Database {
             request.until ?? Timestamp(microseconds: (clock().microseconds / 1000 + 1) * 1000)
         var since = request.since
         if since == nil {
-            since = try await read(oldest, in: tenant).first.map { row throws(PostgresError) in
+            since = try await readLagging(oldest, in: tenant).first.map {
+                row throws(PostgresError) in
                 try row.get(0)
             }
         }
@@ -103,14 +104,15 @@ extension Database {
             of: (until.microseconds - since.microseconds) / 1_000_000, most: request.most)
         let starts: [Timestamp]
         do {
-            starts = try await app.read(
-                HistogramRequest.starts(from: since, to: until, step: step, zone: request.zone)
+            starts = try await readLagging(
+                HistogramRequest.starts(from: since, to: until, step: step, zone: request.zone),
+                in: tenant
             ).all { row throws(PostgresError) in try row.get(0) }
         } catch  where error.sqlstate == "22023" {
             return nil
         }
         let most = ListHistogram.most
-        let bars = try await read(
+        let bars = try await readLagging(
             ListHistogram.counting(starts, until: until, of: column, source), in: tenant
         ).all { row throws(PostgresError) in
             let count: Int = try row.get(1)
@@ -118,11 +120,5 @@ extension Database {
                 at: try row.get(0), count: min(count, most), exact: count <= most)
         }
         return ListHistogram(since: since, until: until, bars: bars)
-    }
-
-    /// Of one tenant under its own security, of all by the platform's role.
-    private func read(_ sql: SQL, in tenant: UUID?) async throws(PostgresError) -> Rows {
-        guard let tenant else { return try await platform.read(sql) }
-        return try await scope(tenant).read(sql)
     }
 }

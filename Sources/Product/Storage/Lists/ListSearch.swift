@@ -53,19 +53,19 @@ extension TenantScope {
         walking most: Int? = nil,
         _ decode: (Rows) throws(PostgresError) -> [Found]
     ) async throws(PostgresError) -> ListPage<Found> {
-        var rows = try await read(listed.sql(search, list, walking: most))
+        var rows = try await readLagging(listed.sql(search, list, walking: most))
         var found = try decode(rows)
         if let text = search.frequent, found.count < list.fetched {
             var other = search
             other.frequent = nil
             let together = try await matches(of: text, in: listed.name, list, Self.most)
             other.ids.append(together)
-            rows = try await read(listed.sql(other, list))
+            rows = try await readLagging(listed.sql(other, list))
             found = try decode(rows)
             if found.count < list.fetched, together.count == Self.most {
                 other.ids.removeLast()
                 other.conditions.append(text.condition(on: listed.content))
-                rows = try await read(listed.sql(other, list))
+                rows = try await readLagging(listed.sql(other, list))
                 found = try decode(rows)
             }
         }
@@ -78,7 +78,7 @@ extension TenantScope {
     private func look(
         for text: SearchedText, in name: SearchedList.Name, _ search: inout ListSearch
     ) async throws(PostgresError) {
-        let rows = try await read(
+        let rows = try await readLagging(
             """
             SELECT search_matches(\(name.rawValue), \(tenant), \(text.patterns),
                 \(Self.few)::integer)
@@ -104,7 +104,7 @@ extension TenantScope {
         let isByAge = list.sort == .createdAt
         let by = (list.descending ? "-" : "") + (isByAge ? "created_at" : "text")
         let at = isByAge ? list.after.flatMap { Int64($0.value) } : nil
-        let rows = try await read(
+        let rows = try await readLagging(
             """
             SELECT search_fetch(\(name.rawValue), \(tenant), \(text.patterns), \(by),
                 \(at.map { Timestamp(microseconds: $0) }), \(isByAge ? nil : list.after?.value),

@@ -13,12 +13,12 @@ extension TenantScope {
     ) async throws(PostgresError) -> (pairs: [DuplicatePair], page: ListPage<ListedUser>) {
         let page = try await users(list, UserFilter())
         var search = DuplicateSearch(page.rows)
-        try search.add(await read(search.addresses(in: tenant)), as: .verifiedAddress)
-        try search.add(await read(search.sharedAddresses(in: tenant)), as: .verifiedAddress)
-        try search.add(await read(search.subjects(in: tenant)), as: .subject)
-        try search.add(await read(search.spellings(in: tenant)), as: .spelling)
-        try search.add(await read(search.sharedSpellings(in: tenant)), as: .spelling)
-        try search.add(await read(search.externalIDs(in: tenant)), as: .externalID)
+        try search.add(await readLagging(search.addresses(in: tenant)), as: .verifiedAddress)
+        try search.add(await readLagging(search.sharedAddresses(in: tenant)), as: .verifiedAddress)
+        try search.add(await readLagging(search.subjects(in: tenant)), as: .subject)
+        try search.add(await readLagging(search.spellings(in: tenant)), as: .spelling)
+        try search.add(await readLagging(search.sharedSpellings(in: tenant)), as: .spelling)
+        try search.add(await readLagging(search.externalIDs(in: tenant)), as: .externalID)
         var known: [UUID: ListedUser] = [:]
         for user in page.rows { known[user.id] = user }
         let missing = search.partners.subtracting(known.keys)

@@ -68,7 +68,7 @@ extension TenantScope {
         var source: SQL = "user_merges WHERE tenant_id = \(tenant)"
         if let winner { source += " AND winner_id = \(winner)" }
         let statement = ListStatement(columns: MergeRow.columns, source: source)
-        return try await read(statement.page(list)).page(list, MergeRow.init)
+        return try await readLagging(statement.page(list)).page(list, MergeRow.init)
     }
 
     package func merge(_ id: UUID) async throws(PostgresError) -> MergeRow? {

@@ -90,7 +90,7 @@ extension Database {
         let now = clock()
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
         let counts = kinds.map { $0.counting(own, isAcross: tenant == nil, at: now) }
-        return try await platform.read(SQL.joined(counts, separator: " UNION ALL "))
+        return try await readLagging(SQL.joined(counts, separator: " UNION ALL "), in: nil)
             .all { row throws(PostgresError) in
                 Attention(
                     kind: Attention.Kind(rawValue: try row.get(0)) ?? .joinRequests,
@@ -105,17 +105,17 @@ extension Database {
         let operators: SQL =
             if let tenant { "tenant_id = \(tenant)" } else { "tenant_id IS NULL" }
         var steps = FirstSteps()
-        let ofTenants = try await platform.read(
+        let ofTenants = try await readLagging(
             """
             SELECT EXISTS (SELECT 1 FROM tenants WHERE status <> 'deleted'),
                 EXISTS (SELECT 1 FROM invites WHERE \(own)),
                 EXISTS (SELECT 1 FROM verification_counts WHERE \(own) AND uses > 0)
-            """)
+            """, in: nil)
         if let row = ofTenants.first {
             (steps.tenant, steps.invite, steps.call) = try row.columns()
         }
         // Rows of the system, which the platform's role does not read.
-        let others = try await app.read(
+        let others = try await readLaggingAsApp(
             """
             SELECT EXISTS (SELECT 1 FROM providers WHERE \(own)),
                 (SELECT count(*) FROM (SELECT 1 FROM operators WHERE \(operators)

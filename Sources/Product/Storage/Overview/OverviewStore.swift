@@ -87,7 +87,7 @@ extension Database {
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
         let most = tenant == nil ? ListTotal.most : Self.overviewCap
         await writeKeyUses(of: tenant)
-        let counts = try await platform.read(
+        let counts = try await readLagging(
             """
             SELECT (SELECT count(*) FROM (SELECT 1 FROM users WHERE \(own)
                     AND status <> 'deleted' LIMIT \(most + 1)) AS capped),
@@ -97,7 +97,7 @@ extension Database {
                     WHERE status <> 'deleted' LIMIT \(Self.overviewCap)) AS capped),
                 coalesce(sum(good), 0)::bigint, coalesce(sum(uses), 0)::bigint
             FROM verification_counts WHERE \(own) AND hour >= \(first) AND hour < \(until)
-            """)
+            """, in: nil)
         let users: Int = try counts.first?.get(0) ?? 0
         let about: Int = tenant == nil ? try counts.first?.get(1) ?? 0 : 0
         return Overview(
@@ -112,7 +112,7 @@ extension Database {
         _ window: OverviewWindow, at now: Timestamp
     ) async throws(PostgresError) -> [Timestamp]? {
         do {
-            return try await platform.read(window.starts(at: now))
+            return try await readLagging(window.starts(at: now), in: nil)
                 .all { row throws(PostgresError) in try row.get(0) }
         } catch  where error.sqlstate == "22023" {
             // invalid_parameter_value: no such time zone.
@@ -124,7 +124,7 @@ extension Database {
         in own: SQL, from starts: [Timestamp], until: Timestamp
     ) async throws(PostgresError) -> [Overview.Bucket] {
         var buckets = starts.map { Overview.Bucket(at: $0, admitted: 0, refused: 0) }
-        let rows = try await platform.read(
+        let rows = try await readLagging(
             """
             SELECT width_bucket(created_at, \(starts)) AS bucket,
                 count(*) FILTER (WHERE outcome IN ('created', 'linked', 'existing', 'reserved')),
@@ -133,7 +133,7 @@ extension Database {
             WHERE \(own) AND part IS NULL AND created_at >= \(starts[0]) AND created_at < \(until)
                 AND created_at > '-infinity'
             GROUP BY bucket
-            """)
+            """, in: nil)
         for row in rows {
             let index: Int = try row.get(0) - 1
             guard buckets.indices.contains(index) else { continue }

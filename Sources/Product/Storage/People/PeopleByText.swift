@@ -26,19 +26,19 @@ extension Database {
         }
         guard isFound else { return [] }
         let patterns = words.prefix(8).map { "%\(Self.escapeLike(String($0)))%" }
-        let found = try await platform.read(
-            "SELECT tenant_id, user_id FROM search_people(\(patterns), \(most)::integer)")
+        let found = try await readLagging(
+            "SELECT tenant_id, user_id FROM search_people(\(patterns), \(most)::integer)", in: nil)
         let tenants: [UUID] = try found.map { try $0.get(0) }
         let ids: [UUID] = try found.map { try $0.get(1) }
         guard !ids.isEmpty else { return [] }
-        let rows = try await platform.read(
+        let rows = try await readLagging(
             """
             SELECT u.tenant_id, t.name, u.id, u.email, u.name
             FROM users u JOIN tenants t ON t.id = u.tenant_id AND t.id = ANY (\(tenants))
             WHERE u.tenant_id = ANY (\(tenants)) AND u.id = ANY (\(ids)) AND u.status <> 'deleted'
                 AND t.status <> 'deleted'
             ORDER BY u.email_key, t.slug
-            """)
+            """, in: nil)
         return try rows.map(NamedPerson.init)
     }
 }

@@ -52,7 +52,7 @@ extension Database {
     private func providerNames(_ ids: [UUID]) async throws(PostgresError) -> [UUID: String] {
         let wanted = Set(ids).subtracting([.platform])
         guard !wanted.isEmpty else { return [:] }
-        return try await app.read(
+        return try await readLaggingAsApp(
             "SELECT id, name FROM providers WHERE id = ANY(\(wanted.sorted()))"
         ).names()
     }

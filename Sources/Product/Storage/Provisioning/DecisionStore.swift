@@ -60,8 +60,10 @@ extension Database {
         _ list: ListQuery, tenant: UUID?, _ filter: DecisionFilter
     ) async throws(PostgresError) -> ListPage<DecisionRow> {
         let filter = try await merged(filter, in: tenant)
-        var page = try await read(DecisionRow.list(of: tenant, filter).page(list), of: tenant)
-            .page(list, DecisionRow.init)
+        var page = try await readLagging(
+            DecisionRow.list(of: tenant, filter).page(list), in: tenant
+        )
+        .page(list, DecisionRow.init)
         page.rows = try await named(page.rows, to: tenant)
         return page
     }

@@ -11,7 +11,7 @@ extension Database {
         if let reader { return try await scope(reader).tenantNames(ids) }
         let wanted = Set(ids).subtracting([.platform])
         guard !wanted.isEmpty else { return [:] }
-        return try await platform.read(Self.tenantNames(wanted.sorted())).names()
+        return try await readLagging(Self.tenantNames(wanted.sorted()), in: nil).names()
     }
 
     fileprivate static func tenantNames(_ ids: [UUID]) -> SQL {
@@ -24,7 +24,7 @@ extension TenantScope {
     func tenantNames(_ ids: [UUID]) async throws(PostgresError) -> [UUID: String] {
         let wanted = Set(ids).intersection([tenant])
         guard !wanted.isEmpty else { return [:] }
-        return try await read(Database.tenantNames(wanted.sorted())).names()
+        return try await readLagging(Database.tenantNames(wanted.sorted())).names()
     }
 }
 

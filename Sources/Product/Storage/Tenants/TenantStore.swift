@@ -35,19 +35,19 @@ extension Database {
             source += " AND (slug ILIKE \(pattern) OR name ILIKE \(pattern))"
         }
         let statement = ListStatement(columns: TenantRow.columns, source: source)
-        return try await platform.read(statement.page(list)).page(list, TenantRow.init)
+        return try await readLagging(statement.page(list), in: nil).page(list, TenantRow.init)
     }
 
     /// How many users each tenant has, up to 1,000 exactly.
     package func userCounts(of tenants: [UUID]) async throws(PostgresError) -> [UUID: ListTotal] {
         let most = 1000
-        let rows = try await platform.read(
+        let rows = try await readLagging(
             """
             SELECT t.id, (SELECT count(*) FROM (
                 SELECT 1 FROM users u WHERE u.tenant_id = t.id AND u.status <> 'deleted'
                 LIMIT \(raw: "\(most + 1)")) AS capped)
             FROM unnest(\(tenants)::uuid[]) AS t (id)
-            """)
+            """, in: nil)
         var counts: [UUID: ListTotal] = [:]
         for row in rows {
             let count: Int = try row.get(1)

@@ -54,7 +54,7 @@ extension TenantScope {
 
     /// All ids under which the records of the past name the user of this id.
     func everyID(of id: UUID) async throws(PostgresError) -> [UUID] {
-        let rows = try await read(
+        let rows = try await readLagging(
             """
             SELECT \(MergedUsers.survivor(of: id, in: tenant)) UNION SELECT m.id FROM merged_users m
             WHERE m.tenant_id = \(tenant) AND m.user_id = \(MergedUsers.survivor(of: id, in: tenant))

@@ -115,7 +115,7 @@ extension TenantScope {
 
     /// The live one, if there is one, and the deleted ones.
     private func users(withExternalID id: String) async throws(PostgresError) -> [UUID] {
-        let rows = try await read(
+        let rows = try await readLagging(
             """
             SELECT id FROM users
             WHERE tenant_id = \(tenant) AND external_id = \(id) AND status <> 'deleted'
@@ -131,7 +131,7 @@ extension TenantScope {
     private func look(
         forProvider provider: String, _ search: inout ListSearch
     ) async throws(PostgresError) {
-        let rows = try await read(
+        let rows = try await readLagging(
             """
             SELECT user_id FROM identities WHERE tenant_id = \(tenant) AND provider = \(provider)
                 AND user_id IS NOT NULL

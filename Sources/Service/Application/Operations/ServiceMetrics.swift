@@ -126,6 +126,29 @@ package final class ServiceMetrics: Sendable {
         ).set(limit)
     }
 
+    /// Reads that may lag, by who answered them, and how far the standby is behind.
+    func standbys() -> StandbyMeasures {
+        var measures = StandbyMeasures()
+        let reads = Self.counters(
+            registry, "gatehouse_reads_total", "Reads that may lag, by who answered them.",
+            "server", ["standby", "primary"].map { ($0, $0) })
+        measures.standby = reads["standby"] ?? Counter()
+        measures.primary = reads["primary"] ?? Counter()
+        measures.fallbacks = Self.counters(
+            registry, "gatehouse_read_fallbacks_total",
+            "Reads that the primary answered instead of the standby.", "cause",
+            StandbyFallback.allCases.map { ($0, $0.rawValue) })
+        measures.lagBytes = registry.gauge(
+            "gatehouse_standby_lag_bytes", "Log that the standby has not replayed.")
+        measures.lagSeconds = registry.gauge(
+            "gatehouse_standby_lag_seconds", "Age of the oldest change that it has not replayed.")
+        return measures
+    }
+
+    func standbyConnections() -> Gauge {
+        registry.gauge("gatehouse_standby_connections", "Open connections to the standby.")
+    }
+
     func server() -> ServerMeasures {
         var measures = ServerMeasures()
         measures.open = registry.gauge("gatehouse_connections", "Open connections of clients.")

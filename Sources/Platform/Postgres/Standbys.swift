@@ -1,0 +1,122 @@
+import Deadlines
+import Networking
+import Observability
+import Text
+
+/// Standbys of the database, behind one address, as the app's role and the platform's read them.
+///
+/// They serve reads that may lag, from a position on. Where they cannot, the primary does: a standby
+/// never makes a read fail.
+package final class Standbys: Sendable {
+    private let app: Postgres
+    private let platform: Postgres
+    private let measures: StandbyMeasures
+    /// Sampled by `follow`; before the first sample no standby is read.
+    package let positions: PrimaryPositions
+
+    /// Both configurations get limits of their own: few connections at the standby, and statements that
+    /// leave the primary time to answer instead.
+    package init(
+        app: PostgresConfiguration, platform: PostgresConfiguration, loops: [EventLoop],
+        positions: PrimaryPositions, measures: StandbyMeasures = StandbyMeasures()
+    ) {
+        self.app = Postgres(configuration: Self.limited(app), loops: loops)
+        self.platform = Postgres(configuration: Self.limited(platform), loops: loops)
+        self.positions = positions
+        self.measures = measures
+    }
+
+    /// Connections to a standby, of each role for each loop, at most; one stays open.
+    package static let connectionsPerLoop = 2
+
+    private static func limited(_ given: PostgresConfiguration) -> PostgresConfiguration {
+        var configuration = given
+        configuration.budget = nil
+        configuration.readsPerLoop = connectionsPerLoop
+        configuration.readsAtRest = 1
+        configuration.transactionsPerLoop = 0
+        configuration.statementTimeout = 1000
+        return configuration
+    }
+
+    package enum Role: Sendable { case app, platform }
+
+    /// The rows as of `position` or later; nil if the primary has to be read instead. `tenant`: what
+    /// `app.tenant` is while the statement runs. `position` nil: the caller did not say.
+    package func read(
+        _ sql: SQL, by role: Role, in tenant: UUID? = nil, from position: WALPosition?
+    ) async -> Rows? {
+        guard let position, let least = positions.least, Deadline.current?.isOver != true else {
+            measures.primary.increment()
+            return nil
+        }
+        let pool = (role == .app ? app : platform).pool(forReads: true)
+        let answer: Answer = await withUnsafeContinuation { continuation in
+            let statement = Statement(sql, .read, tenant: tenant) {
+                continuation.resume(returning: $0)
+            }
+            pool.loop.run { pool.readReplayed(statement, max(position, least)) }
+        }
+        switch answer {
+        case .success(let rows):
+            measures.standby.increment()
+            return rows
+        case .failure(let error):
+            measures.primary.increment()
+            measures.fallbacks[StandbyFallback(error)]?.increment()
+            return nil
+        }
+    }
+
+    /// Notes where the primary is, and how far the standby is behind it; called every second.
+    package func follow(_ primary: Postgres) async throws(PostgresError) {
+        positions.note(try await primary.currentPosition())
+        // A connection's own position: with several standbys that of one of them.
+        guard let rows = try? await app.read(Replay.question),
+            let replayed = rows.first.flatMap({ try? $0.get(0, as: WALPosition.self) })
+        else { return }
+        let lag = positions.lag(of: replayed)
+        measures.lagBytes.set(lag.bytes)
+        measures.lagSeconds.set(lag.seconds)
+    }
+
+    package func close() async {
+        await app.close()
+        await platform.close()
+    }
+}
+
+/// Why a read that a standby could have answered went to the primary.
+package enum StandbyFallback: String, CaseIterable, Sendable {
+    /// It had not replayed what the caller changed, or was older than the limit.
+    case lag
+    /// No connection, or none with room.
+    case unavailable
+    /// Replay had to change what the statement was reading.
+    case conflict
+    case timeout
+    /// The standby refused the statement: the primary may do so too.
+    case refused
+
+    init(_ error: PostgresError) {
+        self =
+            switch error.kind {
+            case _ where error == .notReplayed: .lag
+            case _ where error.isRetryable: .conflict
+            case .timeout: .timeout
+            case .unavailable: .unavailable
+            default: .refused
+            }
+    }
+}
+
+/// What is counted about reads that may lag.
+package struct StandbyMeasures: Sendable {
+    package var standby = Counter()
+    package var primary = Counter()
+    package var fallbacks: [StandbyFallback: Counter] = [:]
+    package var lagBytes = Gauge()
+    package var lagSeconds = Gauge()
+
+    package init() {}
+}
