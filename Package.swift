@@ -124,7 +124,9 @@ let package = Package(
         tests(
             "ServingTests",
             ["Serving", "Deadlines", "Networking", "Observability", "HTTP", "TestSupport"]),
-        tests("PostgresTests", ["Postgres", "Deadlines", "Networking", "Text", "TestSupport"]),
+        tests(
+            "PostgresTests",
+            ["Postgres", "Deadlines", "Networking", "Observability", "Text", "TestSupport"]),
         tests("ReplicationTests", ["Replication", "Postgres", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text", "TestSupport"]),
         tests(

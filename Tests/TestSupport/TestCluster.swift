@@ -35,11 +35,20 @@ package struct TestCluster: Sendable {
         return cluster
     }
 
-    private static func launch() throws -> TestCluster {
+    /// A standby of this one, as `start` in all else.
+    package func startStandby() throws -> TestCluster {
+        let standby = try Self.launch("standby", directory.map { [$0] } ?? [])
+        CleanUp.atEnd { standby.stop() }
+        return standby
+    }
+
+    private static func launch(
+        _ command: String = "start", _ more: [String] = []
+    ) throws -> TestCluster {
         var template = Array("/tmp/gh-pg.XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else { throw POSIXFailure(code: errno) }
         let directory = String(cString: made)
-        let conninfo = try Shell.run(["\(root)/deploy/postgres", "start", directory])
+        let conninfo = try Shell.run(["\(root)/deploy/postgres", command, directory] + more)
         return TestCluster(conninfo: String(conninfo.prefix { $0 != "\n" }), directory: directory)
     }
 

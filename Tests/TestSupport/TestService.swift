@@ -31,14 +31,14 @@ package final class TestService: Sendable {
 
     private init(
         database: TestDatabase, publicURL: String, externalServices: ExternalServices,
-        logger: Logger?, secondFactorDays: Int?,
+        logger: Logger?, secondFactorDays: Int?, standbys: Standbys?,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         self.database = database
         self.clock = clock
         composition = try Self.compose(
             database, publicURL: publicURL, externalServices: externalServices, logger: logger,
-            secondFactorDays: secondFactorDays, clock)
+            secondFactorDays: secondFactorDays, standbys: standbys, clock)
     }
 
     private static func compose(
@@ -47,7 +47,7 @@ package final class TestService: Sendable {
             providers: OutboundPolicy(allowsLoopback: true)),
         logger: Logger? = nil,
         secrets: SecretKeys = SecretKeys([UInt8](repeating: 7, count: 32)),
-        secondFactorDays: Int? = nil,
+        secondFactorDays: Int? = nil, standbys: Standbys? = nil,
         _ clock: @escaping @Sendable () -> Timestamp
     ) throws -> Composition {
         let app = database.client(as: database.app)
@@ -58,24 +58,25 @@ package final class TestService: Sendable {
             cost: PasswordHasher.Cost(kibibytes: 64, passes: 1, lanes: 1))
         // Patient, since a test's machine may be slow: what is tested is that all get their turn.
         return try Composition(
-            app: app, platform: platform, secrets: secrets,
+            app: app, platform: platform, standbys: standbys, secrets: secrets,
             publicURL: publicURL, passwords: passwords, logger: logger,
             externalServices: externalServices, personLock: PersonLock(patience: .seconds(60)),
             secondFactorDays: secondFactorDays, clock: clock)
     }
 
-    /// `outside` reaches this machine alone unless a test says otherwise.
+    /// `outside` reaches this machine alone unless a test says otherwise. `standbys`: of `database`.
     package static func make(
         publicURL: String = "http://gatehouse.test",
         externalServices: ExternalServices = ExternalServices(
             providers: OutboundPolicy(allowsLoopback: true)),
-        logger: Logger? = nil, secondFactorDays: Int? = nil,
+        logger: Logger? = nil, secondFactorDays: Int? = nil, over database: TestDatabase? = nil,
+        standbys: Standbys? = nil,
         clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
     ) async throws -> TestService {
-        try TestService(
-            database: await TestDatabase.make(), publicURL: publicURL,
-            externalServices: externalServices,
-            logger: logger, secondFactorDays: secondFactorDays, clock: clock)
+        let made = if let database { database } else { try await TestDatabase.make() }
+        return try TestService(
+            database: made, publicURL: publicURL, externalServices: externalServices,
+            logger: logger, secondFactorDays: secondFactorDays, standbys: standbys, clock: clock)
     }
 
     /// With the tenant `acme`.
@@ -88,9 +89,10 @@ package final class TestService: Sendable {
 
     /// A second service over the same database, as another machine would run it.
     package func replica(
-        secrets: SecretKeys = SecretKeys([UInt8](repeating: 7, count: 32))
+        secrets: SecretKeys = SecretKeys([UInt8](repeating: 7, count: 32)),
+        standbys: Standbys? = nil
     ) throws -> Composition {
-        try Self.compose(database, secrets: secrets, clock)
+        try Self.compose(database, secrets: secrets, standbys: standbys, clock)
     }
 
     package var storage: Database { composition.database }

@@ -72,14 +72,14 @@ class Wire:
         data = self.rest
         while b"\r\n\r\n" not in data:
             data += self.more()
-        head, data = data.split(b"\r\n\r\n", 1)
-        lower = head.lower()
+        self.head, data = data.split(b"\r\n\r\n", 1)
+        lower = self.head.lower()
         at = lower.find(b"content-length:")
         length = int(lower[at + 15:].split(b"\r\n", 1)[0]) if at >= 0 else 0
         while len(data) < length:
             data += self.more()
         self.rest = data[length:]
-        return int(head[9:12]), data[:length]
+        return int(self.head[9:12]), data[:length]
 
     def more(self):
         data = self.socket.recv(65536)

@@ -6,9 +6,13 @@ package final class CommitPosition: Sendable {
     /// Of the running request; nil: its commits ask for no position.
     @TaskLocal package static var current: CommitPosition?
 
-    /// With `synchronous_commit` off the written position may be before the commit; the inserted one
-    /// is not.
-    static let question: SQL = "SELECT pg_current_wal_insert_lsn()"
+    /// A commit is flushed before it is acknowledged, and so far standbys can get at once. Only with
+    /// `synchronous_commit` off it may be behind that; then the inserted position covers it, but also what
+    /// others have begun, which may stay unflushed for a while.
+    static let question: SQL = """
+        SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
+            THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END
+        """
 
     private let state = Mutex<(newest: WALPosition?, isUnknown: Bool)>((nil, false))
 
@@ -55,11 +59,19 @@ extension PostgresConnection {
 }
 
 extension Postgres {
-    /// Where the log of the primary stands now; a standby refuses the question.
+    /// Where the log of the primary stands now, after every acknowledged commit; a standby refuses the
+    /// question.
     package func currentPosition() async throws(PostgresError) -> WALPosition {
-        guard let row = try await read(CommitPosition.question).first else {
-            throw PostgresError(.decoding)
-        }
+        try await position(CommitPosition.question)
+    }
+
+    /// How far the log of the primary is flushed: an idle primary's standbys have all of it.
+    package func flushedPosition() async throws(PostgresError) -> WALPosition {
+        try await position("SELECT pg_current_wal_flush_lsn()")
+    }
+
+    private func position(_ question: SQL) async throws(PostgresError) -> WALPosition {
+        guard let row = try await read(question).first else { throw PostgresError(.decoding) }
         return try row.get(0)
     }
 }

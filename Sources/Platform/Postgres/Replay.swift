@@ -15,6 +15,13 @@ struct Replay {
     var waiting: [(needed: WALPosition, statement: Statement)] = []
 }
 
+extension Postgres {
+    /// What this server has replayed, or as the primary written; nil before a standby's first record.
+    package func replayed() async throws(PostgresError) -> WALPosition? {
+        try await read(Replay.question).first?.get(0)
+    }
+}
+
 extension PostgresError {
     /// A standby has not replayed what a read needs.
     static let notReplayed = PostgresError(

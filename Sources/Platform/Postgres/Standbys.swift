@@ -70,11 +70,9 @@ package final class Standbys: Sendable {
 
     /// Notes where the primary is, and how far the standby is behind it; called every second.
     package func follow(_ primary: Postgres) async throws(PostgresError) {
-        positions.note(try await primary.currentPosition())
+        positions.note(try await primary.flushedPosition())
         // A connection's own position: with several standbys that of one of them.
-        guard let rows = try? await app.read(Replay.question),
-            let replayed = rows.first.flatMap({ try? $0.get(0, as: WALPosition.self) })
-        else { return }
+        guard let replayed = try? await app.replayed() else { return }
         let lag = positions.lag(of: replayed)
         measures.lagBytes.set(lag.bytes)
         measures.lagSeconds.set(lag.seconds)

@@ -72,6 +72,7 @@ struct Checks: Sendable {
             let checks = DatabaseChecks(
                 app: url.text, platform: platform, migrations: directory,
                 secrets: try? settings.secrets(), connections: ConnectionCheck(settings),
+                standby: ReadConfiguration(settings).map(StandbyCheck.init),
                 secondFactorDays: settings.secondFactorDays,
                 publicURL: settings.publicURL ?? "http://\(settings.listen.text)")
             if let finding = checks.unreachable() { return [finding] }

@@ -14,6 +14,8 @@ struct DatabaseChecks: Sendable {
     var secrets: SecretKeys?
     /// nil: not checked, as before a start.
     var connections: ConnectionCheck?
+    /// nil: no standby is set.
+    var standby: StandbyCheck?
     var secondFactorDays: Int?
     /// nil: whom the passkeys are good for is not checked.
     var publicURL: String?
@@ -42,7 +44,10 @@ struct DatabaseChecks: Sendable {
     func run(on loop: EventLoop) async throws -> [Finding] {
         let app = client(app, loop)
         let platform = client(platform, loop)
-        let findings = await look(app, platform)
+        var findings = await look(app, platform)
+        if let standby, findings.allSatisfy({ $0.result != .failed }) {
+            findings.append(await finding("standby") { try await standby.look(app, on: loop) })
+        }
         await app.close()
         await platform.close()
         return findings
