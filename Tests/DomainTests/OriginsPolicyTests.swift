@@ -91,7 +91,8 @@ import Text
         #expect(
             decision.header("access-control-expose-headers")
                 == "x-request-id, x-immich-cid, retry-after, etag, location, link, "
-                + "www-authenticate, ratelimit-limit, ratelimit-remaining, ratelimit-reset")
+                + "www-authenticate, ratelimit-limit, ratelimit-remaining, ratelimit-reset, "
+                + "x-gatehouse-position")
     }
 
     @Test func `upper case and a trailing slash in a request do not match`() throws {
@@ -150,7 +151,8 @@ import Text
         #expect(
             decision.header("access-control-allow-headers")
                 == "authorization, content-type, accept, x-requested-with, idempotency-key, "
-                + "if-match, if-none-match, x-request-id, traceparent, tracestate, last-event-id")
+                + "if-match, if-none-match, x-request-id, traceparent, tracestate, last-event-id, "
+                + "x-gatehouse-position")
         #expect(decision.header("access-control-max-age") == "600")
         #expect(
             decision.header("vary")

@@ -43,11 +43,12 @@ package struct TestStandby: Sendable {
     /// As the service has them, once their connections are open.
     package func standbys(
         app: String = "gatehouse_app", platform: String = "gatehouse_platform",
-        positions: PrimaryPositions = PrimaryPositions(limit: 10)
+        positions: PrimaryPositions = PrimaryPositions(limit: 10), by proxy: SilentProxy? = nil
     ) async throws -> Standbys {
+        let words = [app, platform].map { proxy?.passing(conninfo($0)) ?? conninfo($0) }
         let standbys = Standbys(
-            app: PostgresConfiguration(conninfo: conninfo(app)),
-            platform: PostgresConfiguration(conninfo: conninfo(platform)), loops: Loops.shared,
+            app: PostgresConfiguration(conninfo: words[0]),
+            platform: PostgresConfiguration(conninfo: words[1]), loops: Loops.shared,
             positions: positions, measures: measures)
         CleanUp.atEnd { await standbys.close() }
         positions.note(.start)
@@ -60,6 +61,7 @@ package struct TestStandby: Sendable {
         for role in [Standbys.Role.app, .platform] {
             while await standbys.read("SELECT 1", by: role, from: .start) == nil {
                 try Task.checkCancellation()
+                await standbys.look()
             }
         }
     }

@@ -29,7 +29,7 @@ extension Pool {
         }
         // The server ends a statement at its timeout; silence beyond it means that the server is
         // gone.
-        let patience = Int64(configuration.statementTimeout + 1000) * 1_000_000
+        let patience = Int64(configuration.statementTimeout + configuration.silence) * 1_000_000
         if configuration.statementTimeout > 0 {
             for connection in readers + writers
             where !connection.isIdle && now - connection.lastProgress > patience {

@@ -18,6 +18,8 @@ package struct PostgresConfiguration: Sendable {
     package var idleTimeout = 30_000
     /// The server's `statement_timeout`, set when a connection opens.
     package var statementTimeout = 2500
+    /// A server that is silent for so much longer than that is gone.
+    package var silence = 1000
     /// The server's `lock_timeout`, set when a connection opens.
     package var lockTimeout = 2000
     /// A transaction left idle this long is ended by the server.

@@ -26,6 +26,8 @@ extension PostgresError {
     /// A standby has not replayed what a read needs.
     static let notReplayed = PostgresError(
         .unavailable, "not replayed yet", "postgres.not_replayed")
+    /// No connection to a standby is open, or none has room.
+    static let noStandby = PostgresError(.unavailable, "no connection", "postgres.no_standby")
 }
 
 extension PostgresConnection {
@@ -69,7 +71,7 @@ extension Pool {
     func readReplayed(_ statement: Statement, _ needed: WALPosition) {
         statement.retried = true
         guard !closed, let reader = leastLoaded() else {
-            return statement.complete(.failure(unavailable))
+            return statement.complete(.failure(.noStandby))
         }
         if reader.inFlight >= growsAt { growReaders() }
         reader.submit(statement, replayed: needed)

@@ -1,6 +1,7 @@
 import Deadlines
 import Networking
 import Observability
+import Synchronization
 import Text
 
 /// Standbys of the database, behind one address, as the app's role and the platform's read them.
@@ -11,6 +12,9 @@ package final class Standbys: Sendable {
     private let app: Postgres
     private let platform: Postgres
     private let measures: StandbyMeasures
+    /// A read was lost there. Until `look` has an answer none is sent, or each could wait for a server
+    /// that is silent.
+    private let isAway = Atomic<Bool>(false)
     /// Sampled by `follow`; before the first sample no standby is read.
     package let positions: PrimaryPositions
 
@@ -36,6 +40,8 @@ package final class Standbys: Sendable {
         configuration.readsAtRest = 1
         configuration.transactionsPerLoop = 0
         configuration.statementTimeout = 1000
+        configuration.silence = 250
+        configuration.acquireTimeout = 1000
         return configuration
     }
 
@@ -50,6 +56,7 @@ package final class Standbys: Sendable {
             measures.primary.increment()
             return nil
         }
+        if isAway.load(ordering: .relaxed) { return fallBack(.unavailable) }
         let pool = (role == .app ? app : platform).pool(forReads: true)
         let answer: Answer = await withUnsafeContinuation { continuation in
             let statement = Statement(sql, .read, tenant: tenant) {
@@ -62,17 +69,32 @@ package final class Standbys: Sendable {
             measures.standby.increment()
             return rows
         case .failure(let error):
-            measures.primary.increment()
-            measures.fallbacks[StandbyFallback(error)]?.increment()
-            return nil
+            let cause = StandbyFallback(error)
+            if cause == .unavailable, error != .noStandby {
+                isAway.store(true, ordering: .relaxed)
+            }
+            return fallBack(cause)
         }
+    }
+
+    private func fallBack(_ cause: StandbyFallback) -> Rows? {
+        measures.primary.increment()
+        measures.fallbacks[cause]?.increment()
+        return nil
+    }
+
+    /// What the standby has replayed, by one of its connections; nil if it does not answer.
+    @discardableResult
+    package func look() async -> WALPosition? {
+        let replayed = try? await app.replayed()
+        isAway.store(replayed == nil, ordering: .relaxed)
+        return replayed
     }
 
     /// Notes where the primary is, and how far the standby is behind it; called every second.
     package func follow(_ primary: Postgres) async throws(PostgresError) {
         positions.note(try await primary.flushedPosition())
-        // A connection's own position: with several standbys that of one of them.
-        guard let replayed = try? await app.replayed() else { return }
+        guard let replayed = await look() else { return }
         let lag = positions.lag(of: replayed)
         measures.lagBytes.set(lag.bytes)
         measures.lagSeconds.set(lag.seconds)
@@ -102,6 +124,7 @@ package enum StandbyFallback: String, CaseIterable, Sendable {
             case _ where error == .notReplayed: .lag
             case _ where error.isRetryable: .conflict
             case .timeout: .timeout
+            case _ where error.fault?.description == "postgres.read_only": .refused
             case .unavailable: .unavailable
             default: .refused
             }
