@@ -180,6 +180,28 @@ import Testing
         #expect(mistyped.code == 1 && mistyped.text.contains("was GATEHOUSE_LISTEN meant?"))
     }
 
+    @Test func `check says whether the standby answers and is this database's`() async throws {
+        let rig = try await TestStandby.start(isMigrated: true)
+        func standby(_ conninfo: String) throws -> Outcome {
+            try gatehouse(
+                ["check"],
+                settings(rig.database) + ["GATEHOUSE_READ_DATABASE_URL=" + url(conninfo)])
+        }
+        let good = try standby(rig.conninfo("gatehouse_app"))
+        #expect(good.code == 0 && good.text.contains("it follows the primary"), "\(good.text)")
+        let primary = try standby(rig.database.app)
+        #expect(primary.code == 0 && primary.text.contains("it is no standby"))
+        let other = try standby(try await TestDatabase.make().app)
+        #expect(other.code == 1 && other.text.contains("another system"), "\(other.text)")
+        try rig.crash()
+        let away = try standby(rig.conninfo("gatehouse_app"))
+        #expect(away.code == 0 && away.text.contains("so the primary answers"), "\(away.text)")
+        let alone = try gatehouse(
+            ["check"],
+            settings(rig.database) + ["GATEHOUSE_READ_PLATFORM_DATABASE_URL=postgresql://x@/y"])
+        #expect(alone.code != 0 && alone.text.contains("GATEHOUSE_READ_DATABASE_URL: is needed"))
+    }
+
     @Test func `check says how many passkeys another public name costs`() async throws {
         let database = try await TestDatabase.make()
         let administrator = database.client(as: database.administrator)

@@ -107,8 +107,8 @@ extension PostgresConnection {
         case .read:
             let collateral = statement.failure.map { $0.isCollateral || $0.isUnavailable } ?? true
             if collateral, !statement.retried { return again(statement) }
-            statement.abandon("batch aborted")
-        case .inTransaction: statement.abandon("batch aborted")
+            statement.abandon(PostgresError.batchAborted.detail)
+        case .inTransaction: statement.abandon(PostgresError.batchAborted.detail)
         case .write: break
         }
     }
@@ -125,7 +125,7 @@ extension PostgresConnection {
         } else if let rows = statement.rows {
             statement.complete(.success(rows))
         } else {
-            statement.abandon("batch aborted")
+            statement.abandon(PostgresError.batchAborted.detail)
         }
     }
 

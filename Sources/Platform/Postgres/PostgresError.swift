@@ -72,6 +72,9 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
+    /// Another statement of its batch failed.
+    static let batchAborted = PostgresError(.unavailable, "batch aborted")
+
     /// A failed result. Without an SQLSTATE it is libpq's own: the connection is lost.
     init(result: OpaquePointer) {
         func field(_ code: Int32) -> String? {

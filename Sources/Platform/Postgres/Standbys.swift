@@ -115,13 +115,14 @@ package enum StandbyFallback: String, CaseIterable, Sendable {
     /// Replay had to change what the statement was reading.
     case conflict
     case timeout
-    /// The standby refused the statement: the primary may do so too.
+    /// The standby refused the statement, or another of its batch: the primary may do so too.
     case refused
 
     init(_ error: PostgresError) {
         self =
             switch error.kind {
             case _ where error == .notReplayed: .lag
+            case _ where error == .batchAborted: .refused
             case _ where error.isRetryable: .conflict
             case .timeout: .timeout
             case _ where error.fault?.description == "postgres.read_only": .refused
