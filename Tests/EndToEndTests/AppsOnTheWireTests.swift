@@ -137,7 +137,7 @@ import Text
                 "HTTP/1.1 204 No Content",
                 "access-control-allow-headers: authorization, content-type, accept, "
                     + "x-requested-with, idempotency-key, if-match, if-none-match, x-request-id, "
-                    + "traceparent, tracestate, last-event-id",
+                    + "traceparent, tracestate, last-event-id, x-gatehouse-position",
                 "access-control-allow-methods: POST, OPTIONS",
                 "access-control-allow-origin: capacitor://localhost",
                 "access-control-max-age: 600", "vary: \(vary)", "x-content-type-options: nosniff",
@@ -158,7 +158,7 @@ import Text
                 "HTTP/1.1 400 Bad Request", "access-control-allow-origin: capacitor://localhost",
                 "access-control-expose-headers: x-request-id, x-immich-cid, retry-after, etag, "
                     + "location, link, www-authenticate, ratelimit-limit, ratelimit-remaining, "
-                    + "ratelimit-reset",
+                    + "ratelimit-reset, x-gatehouse-position",
                 "content-type: application/json", "vary: Origin", "x-content-type-options: nosniff",
             ])
         #expect(answer.body == #"{"error":"Missing id_token or device_id"}"#)

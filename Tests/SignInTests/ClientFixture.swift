@@ -42,7 +42,8 @@ extension ClientFixture {
     ) async throws {
         let base =
             "authorization, content-type, accept, x-requested-with, idempotency-key, if-match, "
-            + "if-none-match, x-request-id, traceparent, tracestate, last-event-id"
+            + "if-none-match, x-request-id, traceparent, tracestate, last-event-id, "
+            + "x-gatehouse-position"
         for (method, path) in calls {
             func ask(_ origin: String) async throws -> TestAnswer {
                 try await service.send(
@@ -95,7 +96,8 @@ func expectReadable(
         #expect(
             answer.first("access-control-expose-headers")
                 == "x-request-id, x-immich-cid, retry-after, etag, location, link, "
-                + "www-authenticate, ratelimit-limit, ratelimit-remaining, ratelimit-reset",
+                + "www-authenticate, ratelimit-limit, ratelimit-remaining, ratelimit-reset, "
+                + "x-gatehouse-position",
             comment, sourceLocation: sourceLocation)
     }
     #expect(
