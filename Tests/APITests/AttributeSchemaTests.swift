@@ -253,7 +253,7 @@ import Text
                 """)
             try await change.query(
                 """
-                SELECT user_search_put(id, email_key || ' ', created_at) FROM users
+                SELECT user_search_put(tenant_id, id, email_key || ' ', created_at) FROM users
                 WHERE tenant_id = \(tenant)
                 """)
         }

@@ -126,7 +126,7 @@ import Text
         for redaction: SQL in [
             "SELECT person_redact(\(fixture.base.tenant.id), \(UUID.random()), '{}', '{}')",
             "SELECT decisions_redact(\(fixture.base.tenant.id), \(UUID.random()), \(none))",
-            "SELECT audit_redact_tenant(\(fixture.base.tenant.id), 1)",
+            "SELECT audit_redact_tenant(\(fixture.base.tenant.id), \(none), 1)",
         ] {
             await #expect(throws: (any Error).self) {
                 try await storage.scope(other.id).change(by: .system) {

@@ -244,7 +244,7 @@ import Text
             as: fixture.service.database.administrator)
         _ = try await administrator.read("UPDATE tenants SET status = 'deleted' RETURNING 1")
         _ = try await fixture.service.storage.scope(fixture.tenant.id).write(
-            "SELECT tenant_rows_remove(\(fixture.tenant.id), 1000)")
+            "SELECT tenant_table_remove(\(fixture.tenant.id), 'users', 1000)")
         let left = try await administrator.read("SELECT count(*) FROM users")
         #expect(try left.first?.get(0) == 0)
     }

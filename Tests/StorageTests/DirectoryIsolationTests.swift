@@ -28,7 +28,7 @@ import Text
             "SELECT directory_claim('domain', 'ex.com')",
             "SELECT directory_claim_host('mail.ex.com', 'relate', true)",
             "SELECT directory_add_person(\(key))",
-            "SELECT user_search_put('\(raw: user)', 'ann@ex.com ann', now())",
+            "SELECT user_search_put(\(mine.id), '\(raw: user)', 'ann@ex.com ann', now())",
             "SELECT directory_put_logo(\(hash), 'image/png', '\\x01')",
         ] { _ = try await ask(sql, mine.id) }
         return (mine, other, ask)
@@ -76,10 +76,11 @@ import Text
             "directory_release_host", "directory_add_person", "directory_remove_person",
             "directory_bound_hosts", "user_search_put", "user_search_put_all", "user_search_drop",
             "search_matches", "search_fetch", "directory_logo", "directory_put_logo",
-            "directory_drop_logo",
+            "directory_drop_logo", "directory_claim_external_id",
         ]
         let elsewhere: Set = [
-            "origin_rows", "decisions_remove", "tenant_rows_remove", "directory_add_people",
+            "origin_rows", "decisions_remove", "tenant_rows_remove", "tenant_table_remove",
+            "directory_add_people",
             "directory_keep_people", "directory_people_under", "directory_people_elsewhere",
             "person_redact", "decisions_redact", "audit_redact_tenant",
             "policies_redact", "policies_redact_author",
@@ -184,6 +185,19 @@ import Text
         for sql in releases {
             _ = try await ask(sql, other.id)
             _ = try await ask(sql, nil)
+        }
+        let refused: [SQL] = [
+            "SELECT user_search_drop(\(mine.id), '\(raw: Self.user)')",
+            "SELECT user_search_put(\(mine.id), '\(raw: Self.user)', 'taken', now())",
+            """
+            SELECT user_search_put_all(\(mine.id), ARRAY['\(raw: Self.user)']::uuid[],
+                ARRAY['taken'], ARRAY[now()])
+            """,
+        ]
+        for sql in refused {
+            for asker in [other.id, nil] {
+                await #expect(throws: PostgresError.self) { try await ask(sql, asker) }
+            }
         }
         #expect(try await held() == before)
         #expect(

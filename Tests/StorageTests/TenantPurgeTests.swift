@@ -148,9 +148,21 @@ import Text
         let app = fixture.storage.app
         for (asker, tenant) in [(fixture.mine, fixture.mine), (fixture.other, fixture.mine)] {
             if asker == fixture.other { try await fixture.delete(daysAgo: 40) }
+            for removal: SQL in [
+                "SELECT tenant_rows_remove(\(tenant), \(10))",
+                "SELECT tenant_table_remove(\(tenant), 'users', \(10))",
+                "SELECT audit_redact_tenant(\(tenant), '{}', \(10))",
+            ] {
+                await #expect(throws: PostgresError.self) {
+                    try await app.tenantTransaction(asker) { try await $0.query(removal) }
+                }
+            }
+        }
+        for table in ["audit_events", "directory_slugs", "operators; DROP TABLE users"] {
             await #expect(throws: PostgresError.self) {
-                try await app.tenantTransaction(asker) {
-                    try await $0.query("SELECT tenant_rows_remove(\(tenant), \(10))")
+                try await app.tenantTransaction(fixture.mine) {
+                    try await $0.query(
+                        "SELECT tenant_table_remove(\(fixture.mine), \(table), \(10))")
                 }
             }
         }

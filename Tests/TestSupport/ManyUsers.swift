@@ -13,9 +13,12 @@ extension Database {
                     """
                     INSERT INTO users (tenant_id, id, email, email_key, role, status, source,
                         created_at, updated_at)
-                    SELECT \(change.tenant), gen_random_uuid(), n || '@acme.example',
-                        n || '@acme.example', 'member', 'active', 'import', now(), now()
-                    FROM generate_series(\(first)::bigint, \(last)::bigint) AS n
+                    SELECT anchor.id, md5(\(change.tenant.description) || n::text)::uuid,
+                        n || '@acme.example', n || '@acme.example', 'member', 'active', 'import',
+                        \(change.now), \(change.now)
+                    FROM \(SQL.anchor(of: change.tenant)),
+                        generate_series(\(first)::bigint, \(last)::bigint) AS n
+                    WHERE anchor.id = \(change.tenant)
                     """)
             }
         }

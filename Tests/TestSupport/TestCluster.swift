@@ -6,6 +6,14 @@ package struct TestCluster: Sendable {
     /// Conninfo of a superuser.
     package let conninfo: String
     private let directory: String?
+    /// The coordinator of a database of several servers.
+    package let isDistributed: Bool
+
+    private init(conninfo: String, directory: String?, isDistributed: Bool = false) {
+        self.conninfo = conninfo
+        self.directory = directory
+        self.isDistributed = isDistributed
+    }
 
     /// The repository this was built from.
     package static let root = {
@@ -14,11 +22,15 @@ package struct TestCluster: Sendable {
         return parts.joined(separator: "/")
     }()
 
-    /// The run's cluster: the one named by GATEHOUSE_TEST_DATABASE, or one started for this
-    /// process and stopped with it.
+    /// The run's cluster: the Citus whose coordinator GATEHOUSE_TEST_CITUS names, the PostgreSQL of
+    /// GATEHOUSE_TEST_DATABASE, or one started for this process and stopped with it.
     package static let shared = Result { try obtain() }
 
     private static func obtain() throws -> TestCluster {
+        if let given = getenv("GATEHOUSE_TEST_CITUS") {
+            return TestCluster(
+                conninfo: String(cString: given), directory: nil, isDistributed: true)
+        }
         if let given = getenv("GATEHOUSE_TEST_DATABASE") {
             return TestCluster(conninfo: String(cString: given), directory: nil)
         }

@@ -6,7 +6,7 @@ import Synchronization
 /// A fresh database of a test or a suite, with every migration applied.
 package final class TestDatabase: Sendable {
     package let name: String
-    private let server: String
+    private let cluster: TestCluster
     private let superuser: Postgres
 
     /// Conninfos of the three roles of the product, and of a superuser.
@@ -15,9 +15,9 @@ package final class TestDatabase: Sendable {
     package var platform: String { conninfo("gatehouse_platform") }
     package var administrator: String { conninfo("postgres") }
 
-    private init(name: String, server: String, superuser: Postgres) {
+    private init(name: String, cluster: TestCluster, superuser: Postgres) {
         self.name = name
-        self.server = server
+        self.cluster = cluster
         self.superuser = superuser
     }
 
@@ -39,9 +39,13 @@ package final class TestDatabase: Sendable {
     {
         let superuser = administration(of: cluster)
         let name = "gh_test_\(getpid())_\(UInt64.random(in: 0...UInt64.max))"
-        _ = try await superuser.query(
-            SQL(raw: "CREATE DATABASE \(name) TEMPLATE \(template) OWNER gatehouse_owner"))
-        let database = TestDatabase(name: name, server: cluster.conninfo, superuser: superuser)
+        if cluster.isDistributed, template != "template1" {
+            try CitusCluster.clone(cluster.conninfo, template, to: name)
+        } else {
+            _ = try await superuser.query(
+                SQL(raw: "CREATE DATABASE \(name) TEMPLATE \(template) OWNER gatehouse_owner"))
+        }
+        let database = TestDatabase(name: name, cluster: cluster, superuser: superuser)
         CleanUp.atEnd { await database.drop() }
         return database
     }
@@ -70,13 +74,18 @@ package final class TestDatabase: Sendable {
 
     /// Ends what is still connected and drops the database.
     private func drop() async {
-        _ = try? await superuser.query(SQL(raw: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)"))
+        if cluster.isDistributed {
+            try? CitusCluster.drop(cluster.conninfo, name)
+        } else {
+            _ = try? await superuser.query(
+                SQL(raw: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)"))
+        }
         await superuser.close()
     }
 
     /// This database as another role.
     package func conninfo(_ role: String) -> String {
-        Self.conninfo(server, role: role, database: name)
+        Self.conninfo(cluster.conninfo, role: role, database: name)
     }
 
     /// In a conninfo string the last of equal keywords wins.
@@ -100,13 +109,19 @@ private actor Template {
     private static func make(in cluster: TestCluster) async throws -> String {
         let postgres = TestDatabase.administration(of: cluster)
         let sums = try Shell.run([
-            "sh", "-c", "cat '\(TestCluster.root)/Migrations/'*.sql | sha256sum",
+            "sh", "-c",
+            "cat $(find '\(TestCluster.root)/Migrations' -name '*.sql' | sort) | sha256sum",
         ])
         let name = "gh_template_\(sums.prefix(16))"
         try await postgres.lockedByTests {
             let found = try await postgres.query(
                 "SELECT 1 FROM pg_database WHERE datname = \(name)")
             if found.count > 0 { return }
+            if cluster.isDistributed {
+                let owner = TestDatabase.conninfo(
+                    cluster.conninfo, role: "gatehouse_owner", database: name)
+                return try CitusCluster.makeTemplate(cluster.conninfo, name, owner: owner)
+            }
             let draft = "\(name)_draft"
             _ = try await postgres.query(SQL(raw: "DROP DATABASE IF EXISTS \(draft) WITH (FORCE)"))
             _ = try await postgres.query(

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
-"""Computes how far one PostgreSQL carries Gatehouse, and checks which tables could be spread over machines.
+"""Computes how far one PostgreSQL carries Gatehouse.
 
     deploy/experiments/scaling.py [FIGURES]            the model, from costs that deploy/balance measured
-    deploy/experiments/scaling.py schema [CONNINFO]    lists the tables by their keys; fails if one fits no kind;
-                                                       without CONNINFO on a private PostgreSQL
 """
-import heapq, math, os, random, subprocess, sys
+import heapq, math, os, random, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE) + "/lib")
@@ -21,73 +19,6 @@ MIXES = {
 BUSY = 0.7
 # What a process of 4 loops opens at most, unless GATEHOUSE_DATABASE_CONNECTIONS says otherwise.
 CONNECTIONS = 4 * 4 + 4
-
-# What happens to a table that does not have the tenant first in every key, if the others are spread over
-# machines by tenant.
-ELSEWHERE = {
-    "by its own key": {
-        # Queries from before the tenant is known: the key of the query names the machine.
-        "directory_domains": "domain", "directory_hosts": "host", "directory_locators": "locator",
-        "directory_slugs": "slug", "directory_people": "key", "pending_choices": "identity",
-        "reservations": "subject",
-        # Locks, counts and retries of one person or caller.
-        "provisioning_locks": "key", "provisioning_retries": "digest",
-        "provisioning_attempts": "decision_id", "minute_counts": "key", "sign_in_failures": "key",
-        "operator_places": "account",
-    },
-    "a copy on each": {
-        "operators": "", "operator_links": "", "operator_sessions": "", "providers": "",
-        "hook_credentials": "", "signing_keys": "", "setup": "", "schema_migrations": "",
-        "secret_keys": "", "shown_upstreams": "",
-    },
-    "on one machine": {
-        # LISTEN and NOTIFY do not go from machine to machine.
-        "replicas": "", "revocations": "",
-        # A row for each running replica, as in `replicas`.
-        "secret_key_holders": "",
-    },
-    # Written in the transaction of a tenant's change.
-    "wants the tenant in its key": {
-        "idempotency": "principal", "mail": "id", "client_secrets": "id", "reset_asks": "id",
-    },
-}
-KEYS = """
-SELECT c.relname, count(i.*),
-    coalesce(bool_and(a.attname = CASE c.relname WHEN 'tenants' THEN 'id' ELSE 'tenant_id' END), false),
-    NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f'
-        AND (SELECT attname FROM pg_attribute b WHERE b.attrelid = c.oid AND b.attnum = f.conkey[1])
-            <> 'tenant_id')
-FROM pg_class c LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisunique
-    LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
-WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
-GROUP BY c.oid, c.relname ORDER BY c.relname
-"""
-
-
-def schema(conninfo):
-    found = subprocess.run(["psql", "-X", "-q", "-A", "-t", "-d", conninfo, "-c", KEYS], check=True,
-                           stdout=subprocess.PIPE, text=True).stdout.split()
-    kinds = {name: (kind, column) for kind, names in ELSEWHERE.items()
-              for name, column in names.items()}
-    rows, wrong = {}, []
-    for line in found:
-        name, keys, first, inside = line.split("|")
-        if first == "t":
-            rows.setdefault("by tenant: first in every key", []).append(name)
-            if inside == "f":
-                wrong.append(f"{name} refers to another tenant's rows")
-        elif name in kinds:
-            kind, column = kinds.pop(name)
-            rows.setdefault(kind, []).append(f"{name} ({column})" if column else name)
-        else:
-            wrong.append(f"{name} has {keys} keys, not all with the tenant first")
-    wrong += [f"{name} is not there, or has the tenant first by now" for name in kinds]
-    print("| tables | how many | which |\n|---|---|---|")
-    for kind, names in rows.items():
-        print(f"| {kind} | {len(names)} | {', '.join(names)} |")
-    if wrong:
-        raise SystemExit("\n".join(wrong))
-
 
 def figures(path):
     """Microseconds of a request: of the replicas, of haproxy, of PostgreSQL; and its bytes of WAL.
@@ -210,17 +141,5 @@ def model(path):
         print(f"| {n} | {ours:,.0f} | {database:,.0f} |")
 
 
-def own_schema():
-    from rig import Rig
-    rig = Rig()
-    try:
-        schema(f"host={rig.home} user=postgres dbname=gatehouse")
-    finally:
-        rig.close()
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["schema"]:
-        schema(sys.argv[2]) if len(sys.argv) > 2 else own_schema()
-    else:
-        model(sys.argv[1] if len(sys.argv) > 1 else HERE + "/scaling.figures")
+    model(sys.argv[1] if len(sys.argv) > 1 else HERE + "/scaling.figures")

@@ -231,7 +231,11 @@ def spent_by(pid):
 def spent_by_cluster(cluster):
     """Microseconds of processor that PostgreSQL with all its children has used."""
     with open(cluster + "/data/postmaster.pid") as file:
-        postmaster = file.readline().strip()
+        return spent_by_postmaster(file.readline().strip())
+
+
+def spent_by_postmaster(postmaster):
+    """The same of the postmaster with this pid, as text."""
     database = ticks(postmaster, 11, 15)[0]
     for pid in os.listdir("/proc"):
         if pid.isdigit():

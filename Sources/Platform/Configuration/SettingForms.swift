@@ -10,6 +10,19 @@ extension SettingsReader {
         }
     }
 
+    /// The same with a place for the server.
+    mutating func workerURL(_ name: String) -> Secret? {
+        let words = "must be a URL such as postgresql://user:password@{host}:{port}/name"
+        return checked(name, words) { text in
+            let schemes = ["postgresql://", "postgres://"]
+            return schemes.contains { text.utf8.starts(with: $0.utf8) }
+                && ["{host}", "{port}"].allSatisfy {
+                    text.split(separator: $0, omittingEmptySubsequences: false).count == 2
+                }
+                ? Secret(Array(text.utf8)) : nil
+        }
+    }
+
     mutating func smtpURL(_ name: String) -> Secret? {
         checked(name, "must be a URL such as smtps://user:password@host:465") { text in
             let schemes = ["smtp://", "smtps://"]

@@ -25,6 +25,9 @@ package struct Settings: Sendable {
     package var readPlatformDatabaseURL: Secret?
     /// Seconds that a standby may lag and still answer.
     package var readLag: Int
+    /// `GATEHOUSE_WORKER_DATABASE_URL`: the app's role at each worker of a distributed database, with
+    /// `{host}` and `{port}` in their places; nil: the coordinator is asked for every read.
+    package var workerDatabaseURL: Secret?
     /// At least 32 bytes; sealing keys and the pepper are derived from it.
     package var secretKey: Secret?
     /// The previous key during a rotation; at least 32 bytes.
@@ -82,6 +85,7 @@ package struct Settings: Sendable {
         readDatabaseURL = reader.databaseURL("GATEHOUSE_READ_DATABASE_URL")
         readPlatformDatabaseURL = reader.databaseURL("GATEHOUSE_READ_PLATFORM_DATABASE_URL")
         readLag = reader.integer("GATEHOUSE_READ_LAG", 1...3600) ?? 10
+        workerDatabaseURL = reader.workerURL("GATEHOUSE_WORKER_DATABASE_URL")
         secretKey = reader.secret("GATEHOUSE_SECRET_KEY", atLeast: 32)
         previousSecretKey = reader.secret("GATEHOUSE_SECRET_KEY_PREVIOUS", atLeast: 32)
         signingKey = reader.secret("GATEHOUSE_SIGNING_KEY", prefix: "-----BEGIN ")

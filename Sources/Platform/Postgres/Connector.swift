@@ -43,8 +43,13 @@ struct ConnectFailure: Error, Sendable {
 /// `@unchecked Sendable`: handed from the thread that opened it to the thread that takes it.
 final class Established: @unchecked Sendable {
     private var handle: OpaquePointer?
+    /// The database spreads tenants over several servers.
+    let isDistributed: Bool
 
-    init(_ handle: OpaquePointer) { self.handle = handle }
+    init(_ handle: OpaquePointer, isDistributed: Bool) {
+        self.handle = handle
+        self.isDistributed = isDistributed
+    }
 
     func take() -> OpaquePointer? {
         defer { handle = nil }
@@ -74,10 +79,21 @@ private final class Attempt: Sendable {
         let done = done
         let result: Result<Established, ConnectFailure>
         switch Conninfo.connect(connector.configuration.conninfo, defaults: parameters) {
-        case .success(let handle): result = .success(Established(handle))
+        case .success(let handle):
+            let isDistributed = connector.configuration.isDistributed ?? Self.isDistributed(handle)
+            result = .success(Established(handle, isDistributed: isDistributed))
         case .failure(let failure): result = .failure(failure)
         }
         loop.perform { done(result) }
+    }
+
+    /// Whether the database has Citus. A failure says no: the connection is then
+    /// lost, or its next statement says why.
+    private static func isDistributed(_ handle: OpaquePointer) -> Bool {
+        let answer = PQexec(
+            handle, "SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus'")
+        defer { PQclear(answer) }
+        return PQntuples(answer) > 0
     }
 
     private var parameters: [(String, String)] {
@@ -96,6 +112,9 @@ private final class Attempt: Sendable {
                     + " -c lock_timeout=\(configuration.lockTimeout)"
                     + " -c idle_in_transaction_session_timeout="
                     + "\(configuration.idleInTransactionTimeout) -c TimeZone=UTC"
+                    // Citus hands SET LOCAL app.tenant on to the tenant's server; elsewhere it is a
+                    // setting that nothing reads.
+                    + " -c citus.propagate_set_commands=local"
             ),
         ]
     }

@@ -1,4 +1,5 @@
 import Networking
+import Synchronization
 import Text
 
 /// Finds rows by tenant and hash for many callers: the look-ups of one loop cycle become one
@@ -14,6 +15,8 @@ package final class HashLookUp: Sendable {
 
     private let postgres: Postgres
     private let text: String
+    /// The same for one tenant, which a database of several servers wants: it answers there.
+    private let textOfTenant: String
     /// One for each pool, in their order.
     private let batches: [Batch]
 
@@ -26,6 +29,10 @@ package final class HashLookUp: Sendable {
             FROM unnest($1::uuid[], $2::bytea[]) WITH ORDINALITY AS asked (tenant, hash, position)
             CROSS JOIN LATERAL (SELECT \(columns) FROM \(table)
                 WHERE tenant_id = asked.tenant AND \(hash) = asked.hash LIMIT 1) AS found
+            """
+        textOfTenant = """
+            SELECT \(columns), array_positions($2::bytea[], \(hash))::bigint[] FROM \(table)
+            WHERE tenant_id = $1 AND \(hash) = ANY ($2)
             """
         batches = postgres.pools.map { _ in Batch() }
     }
@@ -52,28 +59,67 @@ package final class HashLookUp: Sendable {
     private func add(
         _ tenant: UUID, _ hash: UnsafeRawBufferPointer, _ finish: @escaping Finish, at index: Int
     ) {
+        let pool = postgres.pools[index]
         let batch = batches[index]
-        batch.tenants.append(tenant)
-        batch.hashes.append(hash)
-        batch.finishes.append(finish)
-        if batch.finishes.count == Self.limit {
-            send(batch)
-        } else if batch.finishes.count == 1 {
-            postgres.pools[index].beforeSending { [self] in send(batch) }
+        if pool.isPlain.load(ordering: .relaxed) {
+            batch.ofAll.tenants.append(tenant)
+            batch.ofAll.add(hash, finish)
+            if batch.ofAll.finishes.count == Self.limit { return sendAll(batch) }
+        } else {
+            batch.ofTenants[tenant, default: Questions()].add(hash, finish)
+        }
+        if !batch.isAwaited {
+            batch.isAwaited = true
+            pool.beforeSending { [self] in send(batch) }
         }
     }
 
     private func send(_ batch: Batch) {
-        let finishes = batch.finishes
+        batch.isAwaited = false
+        sendAll(batch)
+        guard !batch.ofTenants.isEmpty else { return }
+        let asked = batch.ofTenants
+        batch.ofTenants = [:]
+        for (tenant, questions) in asked {
+            var sql = SQL(raw: textOfTenant)
+            sql.bindUnmarked(tenant)
+            sql.bindUnmarked(questions.hashes)
+            read(sql, questions.finishes, from: postgres.reader(of: tenant)) {
+                row, last throws(PostgresError) in
+                try row.get(last, as: [Int64].self)
+            }
+        }
+    }
+
+    private func sendAll(_ batch: Batch) {
+        let finishes = batch.ofAll.finishes
         // Sent already, at the limit.
         guard !finishes.isEmpty else { return }
         var sql = SQL(raw: text)
-        sql.bindUnmarked(batch.tenants)
-        sql.bindUnmarked(batch.hashes)
-        batch.clear()
+        sql.bindUnmarked(batch.ofAll.tenants)
+        sql.bindUnmarked(batch.ofAll.hashes)
+        batch.ofAll.clear()
+        read(sql, finishes, from: postgres) { row, last throws(PostgresError) in [try row.get(last)]
+        }
+    }
+
+    /// `numbers` reads from a row's last column which questions it answers, counted from 1.
+    private func read(
+        _ sql: SQL, _ finishes: [Finish], from postgres: Postgres,
+        numbers: @escaping @Sendable (Row, Int) throws(PostgresError) -> [Int64]
+    ) {
         postgres.read(sql) { answer in
             do throws(PostgresError) {
-                let found = try Self.inOrder(try answer.get(), of: finishes.count)
+                // The rows arrive in any order, and missing rows are left out.
+                var found = [Row?](repeating: nil, count: finishes.count)
+                for row in try answer.get() {
+                    for number in try numbers(row, row.columnCount - 1) {
+                        guard found.indices.contains(Int(number) - 1) else {
+                            throw row.undecodable(row.columnCount - 1)
+                        }
+                        found[Int(number) - 1] = row
+                    }
+                }
                 for (finish, row) in zip(finishes, found) { finish(.success(row)) }
             } catch {
                 for finish in finishes { finish(.failure(error)) }
@@ -81,30 +127,29 @@ package final class HashLookUp: Sendable {
         }
     }
 
-    /// The rows arrive in any order, and missing rows are left out.
-    private static func inOrder(_ rows: Rows, of count: Int) throws(PostgresError) -> [Row?] {
-        var found = [Row?](repeating: nil, count: count)
-        for row in rows {
-            let index: Int = try row.get(row.columnCount - 1)
-            guard found.indices.contains(index - 1) else {
-                throw row.undecodable(row.columnCount - 1)
-            }
-            found[index - 1] = row
-        }
-        return found
-    }
-
-    /// `@unchecked Sendable`: touched on its pool's loop only.
-    private final class Batch: @unchecked Sendable {
+    private struct Questions {
         var tenants = BoundArray(of: TypeOID.uuid, in: TypeOID.uuidArray)
         var hashes = BoundArray(of: TypeOID.bytea, in: TypeOID.byteaArray)
         var finishes: [Finish] = []
 
-        func clear() {
+        mutating func add(_ hash: UnsafeRawBufferPointer, _ finish: @escaping Finish) {
+            hashes.append(hash)
+            finishes.append(finish)
+        }
+
+        mutating func clear() {
             tenants.clear()
             hashes.clear()
             finishes.removeAll(keepingCapacity: true)
         }
+    }
+
+    /// `@unchecked Sendable`: touched on its pool's loop only.
+    private final class Batch: @unchecked Sendable {
+        var ofAll = Questions()
+        var ofTenants: [UUID: Questions] = [:]
+        /// It will be sent at the end of this cycle.
+        var isAwaited = false
     }
 
     /// `@unchecked Sendable`: made by the caller, then handed to the loop and touched only there.

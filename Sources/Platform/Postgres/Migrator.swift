@@ -26,13 +26,22 @@ package enum Migrator {
 
     private struct File {
         var version: String
+        /// Of a file in a folder, with the folder.
         var name: String
+
+        var number: Substring { version.suffix(4) }
     }
 
-    /// Returns the names of the files applied now. Calls `log` before each.
+    /// The folder within the folder of migrations, and the first part of the versions, of the files that are
+    /// applied to a distributed database alone.
+    private static let distributed = "distributed/"
+
+    /// Returns the names of the files applied now. Calls `log` before each. `distributes`: the database
+    /// becomes a distributed one; afterwards it is one without it.
     @discardableResult
     package static func migrate(
-        conninfo: String, directory: String, log: (_ name: String) -> Void = { _ in }
+        conninfo: String, directory: String, distributes: Bool = false,
+        log: (_ name: String) -> Void = { _ in }
     ) throws(MigrationError) -> [String] {
         let session = try Session(conninfo: conninfo)
         defer { session.close() }
@@ -44,8 +53,10 @@ package enum Migrator {
                 version text PRIMARY KEY, name text NOT NULL, checksum text NOT NULL,
                 applied_at timestamptz NOT NULL DEFAULT now())
             """, "schema_migrations")
-        let files = try list(directory)
         let applied = try read(session)
+        let isDistributed =
+            distributes || applied.keys.contains { $0.hasPrefix(distributed) }
+        let files = try files(directory, isDistributed: isDistributed)
         for version in applied.keys.sorted() where !files.contains(where: { $0.version == version })
         {
             throw MigrationError(
@@ -77,9 +88,23 @@ package enum Migrator {
         return done
     }
 
-    /// The files of a folder that `migrate` would apply to an empty database, in order.
-    package static func names(in directory: String) throws(MigrationError) -> [String] {
-        try list(directory).map(\.name)
+    /// The files of a folder that `migrate` would apply to an empty database, in order; `applied`: with
+    /// those for a distributed database if one of them is among these.
+    package static func names(
+        in directory: String, applied: [String] = []
+    ) throws(MigrationError) -> [String] {
+        try files(directory, isDistributed: applied.contains { $0.hasPrefix(distributed) })
+            .map(\.name)
+    }
+
+    /// Those for a distributed database are each behind the file with its number.
+    private static func files(
+        _ directory: String, isDistributed: Bool
+    ) throws(MigrationError) -> [File] {
+        let files = try list(directory)
+        guard isDistributed else { return files }
+        return (files + (try list(directory, distributed)))
+            .sorted { ($0.number, $0.version) < ($1.number, $1.version) }
     }
 
     private static func read(_ session: Session) throws(MigrationError) -> [String: Applied] {
@@ -90,8 +115,10 @@ package enum Migrator {
         return applied
     }
 
-    private static func list(_ directory: String) throws(MigrationError) -> [File] {
-        guard let handle = opendir(directory) else {
+    private static func list(
+        _ directory: String, _ folder: String = ""
+    ) throws(MigrationError) -> [File] {
+        guard let handle = opendir("\(directory)/\(folder)") else {
             throw MigrationError(name: directory, reason: "cannot be opened")
         }
         defer { closedir(handle) }
@@ -105,7 +132,7 @@ package enum Migrator {
             guard bytes.count > 9, bytes[4] == UInt8(ascii: "_"),
                 bytes[0..<4].allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
             else { throw MigrationError(name: name, reason: "is not named NNNN_name.sql") }
-            files.append(File(version: String(name.prefix(4)), name: name))
+            files.append(File(version: folder + name.prefix(4), name: folder + name))
         }
         files.sort { $0.name < $1.name }
         for (file, next) in zip(files, files.dropFirst()) where file.version == next.version {

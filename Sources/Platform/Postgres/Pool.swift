@@ -34,6 +34,8 @@ final class Pool: @unchecked Sendable {
     /// Read by other loops to find a pool that can serve them.
     let openReaders = Atomic<Int>(0)
     let openWriters = Atomic<Int>(0)
+    /// The last connection was to a database that is not distributed; false before the first.
+    let isPlain = Atomic<Bool>(false)
     /// Whether the last attempt to connect failed.
     let isRefused = Atomic<Bool>(false)
 

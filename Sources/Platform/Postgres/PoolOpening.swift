@@ -84,9 +84,11 @@ extension Pool {
         case .success(let established):
             if let handle = established.take(),
                 let connection = PostgresConnection(
-                    handle: handle, loop: loop, statementLimit: configuration.statementLimit)
+                    handle: handle, loop: loop, statementLimit: configuration.statementLimit,
+                    isDistributed: established.isDistributed)
             {
                 backoff.reset()
+                isPlain.store(!established.isDistributed, ordering: .relaxed)
                 isRefused.store(false, ordering: .relaxed)
                 adopt(connection, reader: reader)
                 return openMissing()

@@ -1,5 +1,6 @@
 import Deadlines
 import Networking
+import Synchronization
 import Text
 
 /// The database as one login role sees it: for each event loop a few pipelined connections for
@@ -10,14 +11,20 @@ package final class Postgres: Sendable {
     package let configuration: PostgresConfiguration
     let pools: [Pool]
     private let loops: [EventLoop]
+    /// Where tenants lie, if this is the coordinator of a distributed database.
+    private let servers: TenantServers?
     /// The pool that serves each loop.
     private let homes: [Int]
 
     /// Connects at once, and again whenever the database comes back; `loops` must not be empty.
     /// `reserved`: each loop's connections of the budget; a loop with none uses another's. Without
-    /// a budget each loop has its own.
-    package init(configuration: PostgresConfiguration, loops: [EventLoop], reserved: [Int]? = nil) {
+    /// a budget each loop has its own. `servers`: answer the reads of one tenant.
+    package init(
+        configuration: PostgresConfiguration, loops: [EventLoop], reserved: [Int]? = nil,
+        servers: TenantServers? = nil
+    ) {
         precondition(!loops.isEmpty, "no event loop")
+        self.servers = servers
         self.configuration = configuration
         self.loops = loops
         var served = loops.indices.filter { (reserved?[$0] ?? 1) > 0 }
@@ -29,7 +36,13 @@ package final class Postgres: Sendable {
         for pool in pools { pool.loop.perform { pool.start() } }
     }
 
+    /// Whether the database spreads tenants over several servers; true also before the first connection.
+    package var isDistributed: Bool { !pools[0].isPlain.load(ordering: .relaxed) }
+
     var firstPool: Pool { pools[0] }
+
+    /// Who reads rows of this tenant.
+    func reader(of tenant: UUID) -> Postgres { servers?.postgres(of: tenant) ?? self }
 
     /// The index of the pool that serves the calling loop: its own, or another with connections
     /// while its own can get none.
@@ -63,9 +76,15 @@ package final class Postgres: Sendable {
         pool.loop.perform { pool.read(statement) }
     }
 
+    /// The same of one tenant's rows, which the statement names: without `app.tenant`, for a role that
+    /// reads across tenants.
+    package func read(
+        of tenant: UUID, _ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void
+    ) { reader(of: tenant).read(sql, then: finish) }
+
     /// A read with `app.tenant` set, in one round trip, under the rules of `read`.
     package func tenantRead(_ tenant: UUID, _ sql: SQL) async throws(PostgresError) -> Rows {
-        try await send(sql, .read, tenant: tenant)
+        try await reader(of: tenant).send(sql, .read, tenant: tenant)
     }
 
     /// A statement in a transaction of its own, for writes. `.commitUnknown` if the connection was

@@ -32,6 +32,8 @@ package struct PostgresConfiguration: Sendable {
     package var pipelineLimit = 256
     /// Prepared statements kept on one connection.
     package var statementLimit = 256
+    /// Whether the database spreads tenants over several servers; nil: asked as a connection opens.
+    package var isDistributed: Bool?
     /// Called when a connection is opened, lost or refused, with an event's name and its cause.
     package var log: @Sendable (_ event: StaticString, _ detail: String) -> Void = { _, _ in }
 

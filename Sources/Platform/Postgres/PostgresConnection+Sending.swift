@@ -6,6 +6,7 @@ extension PostgresConnection {
     /// Sets `app.tenant` for the rest of this batch. The statements between two syncs are one
     /// implicit transaction, at whose end the server resets a local setting.
     func enter(_ statement: Statement) {
+        if isDistributed { return enterTransaction(statement) }
         if !knowsTenants { learnTenants() }
         guard let handle else { return }
         let sent = (statement.tenant?.description ?? "").withCString { text in
@@ -16,6 +17,16 @@ extension PostgresConnection {
         guard sent == 1 else { return close("send refused") }
         tenant = statement.tenant
         expected.append(.control(statement))
+    }
+
+    /// The same where only an explicit transaction reaches the tenant's server: each tenant's reads
+    /// are a batch of their own. SET LOCAL is a message of its own: the whole text is handed on.
+    private func enterTransaction(_ statement: Statement) {
+        seal()
+        guard let tenant = statement.tenant else { return }
+        control("BEGIN", statement)
+        control(Postgres.setLocal("app.tenant", tenant.description), statement)
+        self.tenant = tenant
     }
 
     /// Sends a read in its own batch, so that no other statement's failure affects it.

@@ -19,6 +19,12 @@ final class PostgresConnection: @unchecked Sendable {
     static let tenantStatement = "tenant"
 
     let loop: EventLoop
+    /// The database spreads tenants over several servers: only SET LOCAL in an explicit transaction
+    /// reaches the tenant's.
+    let isDistributed: Bool
+    /// How many warnings the server sent.
+    private let warnings = UnsafeMutablePointer<Int>.zero
+    var warningCount: Int { warnings.pointee }
     var handle: OpaquePointer?
     let descriptor: Int32
     var expected: [Expected] = []
@@ -52,13 +58,23 @@ final class PostgresConnection: @unchecked Sendable {
     var onNotify: ((_ channel: String, _ payload: String) -> Void)?
 
     /// Takes over an established, idle connection.
-    init?(handle: OpaquePointer, loop: EventLoop, statementLimit: Int) {
+    init?(handle: OpaquePointer, loop: EventLoop, statementLimit: Int, isDistributed: Bool) {
         guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
             PQfinish(handle)
             return nil
         }
         // Notices (a ROLLBACK with nothing open) would go to standard error.
-        PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        PQsetNoticeReceiver(
+            handle,
+            { context, result in
+                guard let context, let result,
+                    let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V")))
+                else { return }
+                if String(cString: severity) == "WARNING" {
+                    context.assumingMemoryBound(to: Int.self).pointee += 1
+                }
+            }, warnings)
+        self.isDistributed = isDistributed
         self.handle = handle
         self.loop = loop
         descriptor = PQsocket(handle)
@@ -71,6 +87,7 @@ final class PostgresConnection: @unchecked Sendable {
 
     deinit {
         if let handle { PQfinish(handle) }
+        warnings.deallocate()
     }
 
     var isOpen: Bool { handle != nil }
@@ -92,10 +109,17 @@ final class PostgresConnection: @unchecked Sendable {
         guard let handle, needsSync else { return }
         needsSync = false
         batch += 1
+        let isExplicit = tenant != nil && isDistributed
         tenant = nil
         guard PQpipelineSync(handle) == 1 else { return close("sync refused") }
         expected.append(.sync(statement))
         needsFlush = true
+        // Behind the sync, so that it ends a failed transaction too.
+        if isExplicit {
+            control("COMMIT", nil)
+            needsSync = true
+            seal()
+        }
     }
 
     /// Sends a statement in its own batch. `flushing` false: with what follows.
@@ -154,5 +178,13 @@ final class PostgresConnection: @unchecked Sendable {
             statement.complete(.failure(PostgresError(.commitUnknown, "connection lost")))
         default: statement.abandon("connection lost")
         }
+    }
+}
+
+extension UnsafeMutablePointer<Int> {
+    fileprivate static var zero: UnsafeMutablePointer<Int> {
+        let made = allocate(capacity: 1)
+        made.initialize(to: 0)
+        return made
     }
 }

@@ -95,8 +95,19 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
             self.init(
                 .server(
                     sqlstate: state, message: message,
-                    constraint: field(Int32(UInt8(ascii: "n")))), message)
+                    constraint: field(Int32(UInt8(ascii: "n"))).map(Self.withoutShard)), message)
         }
+    }
+
+    /// On a database of several servers each shard's constraint has the shard's number behind its name,
+    /// at least six digits; no constraint of a schema ends so.
+    private static func withoutShard(_ name: String) -> String {
+        guard let mark = name.lastIndex(of: "_") else { return name }
+        let digits = name[name.index(after: mark)...]
+        guard digits.utf8.count >= 6, digits.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
+            return name
+        }
+        return String(name[..<mark])
     }
 
     /// The prepared statement is missing or no longer fits its table.

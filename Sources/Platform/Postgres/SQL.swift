@@ -120,6 +120,16 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             Slot(type: array.arrayType, offset: offset, length: values.count - offset, mark: 0))
     }
 
+    /// The same for a value that is no array.
+    mutating func bindUnmarked<T: PostgresEncodable>(_ value: T) {
+        let offset = values.count
+        let present = value.encode(into: &values)
+        slots.append(
+            Slot(
+                type: T.postgresType, offset: offset,
+                length: present ? values.count - offset : -1, mark: 0))
+    }
+
     @inline(__always)
     private mutating func bind<T: PostgresEncodable>(_ value: T) {
         let offset = values.count

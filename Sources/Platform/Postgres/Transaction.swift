@@ -18,6 +18,12 @@ package struct Transaction: Sendable {
     /// its failure is theirs.
     package func queryLater(_ sql: SQL) { session.sendLater(sql) }
 
+    /// A setting until the end of the transaction, from the next statement on. As a command, not a call of
+    /// `set_config`: only so a database of several servers hands it on.
+    package func setLater(_ name: StaticString, _ value: String) {
+        session.sendLater(command: Postgres.setLocal(name, value))
+    }
+
     /// One statement whose answer is awaited later: it travels with the next one, in order, so that
     /// statements which do not depend on each other share a round trip.
     package func ask(_ sql: SQL) -> AskedRows { AskedRows(session: session, sql) }
@@ -87,7 +93,7 @@ extension Postgres {
             guard !value.utf8.contains(0) else {
                 throw PostgresError(.decoding, "a setting with a NUL")
             }
-            prelude.append("SET LOCAL \(name) = '\(Self.escaped(value))'")
+            prelude.append(Self.setLocal(name, value))
         }
         let pool = pool(forReads: false)
         let lines = prelude
@@ -111,6 +117,11 @@ extension Postgres {
         _ tenant: UUID, _ body: (Transaction) async throws -> T
     ) async throws -> T {
         try await transaction(settings: [("app.tenant", tenant.description)], body)
+    }
+
+    /// `value` holds no NUL.
+    static func setLocal(_ name: StaticString, _ value: String) -> String {
+        "SET LOCAL \(name) = '\(escaped(value))'"
     }
 
     /// `standard_conforming_strings` is on, so that only the quote is special.

@@ -20,6 +20,13 @@ final class AwaitedAnswer: @unchecked Sendable {
     }
 }
 
+/// What a transaction sends with its next statement.
+private enum Waiting {
+    case statement(SQL, AwaitedAnswer?)
+    /// Its failure is the next statement's.
+    case command(String)
+}
+
 /// `@unchecked Sendable`: its state is touched on the pool's loop only.
 final class TransactionSession: @unchecked Sendable {
     private let pool: Pool
@@ -28,12 +35,14 @@ final class TransactionSession: @unchecked Sendable {
     private var prelude: [String]
     /// Statements whose answers are not awaited: sent ahead of the next, in the same round trip, or
     /// as soon as they are many bytes, so that the server works on them meanwhile.
-    private let waiting = Mutex<(statements: [(SQL, AwaitedAnswer?)], bytes: Int)>(([], 0))
+    private let waiting = Mutex<(statements: [Waiting], bytes: Int)>(([], 0))
     private static let bytesThatWait = 32 * 1024
     /// The first of those that failed since the last awaited one, whose answer it becomes.
     private var failure: PostgresError?
     private static let over = PostgresError(.unavailable, "the transaction has ended")
     private var begun = false
+    /// Those of the connection before COMMIT was sent.
+    private var warnings = 0
     private var ended = false
 
     init(pool: Pool, connection: PostgresConnection, prelude: [String]) {
@@ -45,12 +54,17 @@ final class TransactionSession: @unchecked Sendable {
     /// `answer`: where its answer goes; nil if only its failure counts.
     func sendLater(_ sql: SQL, _ answer: AwaitedAnswer? = nil) {
         let bytes = waiting.withLock { waiting in
-            waiting.statements.append((sql, answer))
+            waiting.statements.append(.statement(sql, answer))
             waiting.bytes += sql.values.count
             return waiting.bytes
         }
         guard bytes > Self.bytesThatWait else { return }
         pool.loop.run { [self] in if !ended { submitWaiting() } }
+    }
+
+    /// A command without parameters or answer, such as SET LOCAL. Dropped if no statement follows.
+    func sendLater(command: String) {
+        waiting.withLock { $0.statements.append(.command(command)) }
     }
 
     /// The failure of a statement that went ahead is the answer.
@@ -93,7 +107,11 @@ final class TransactionSession: @unchecked Sendable {
             defer { waiting = ([], 0) }
             return waiting.statements
         }
-        for (sql, awaited) in ahead {
+        for each in ahead {
+            guard case .statement(let sql, let awaited) = each else {
+                if case .command(let text) = each { prelude.append(text) }
+                continue
+            }
             awaited?.isSent = true
             submit(
                 Statement(sql, .inTransaction) { [self] answer in
@@ -112,9 +130,13 @@ final class TransactionSession: @unchecked Sendable {
 
     /// COMMIT; nil if the server confirmed it.
     func commit() async -> PostgresError? {
-        await finish("COMMIT", noting: CommitPosition.current) { answer, earlier in
+        await finish("COMMIT", noting: CommitPosition.current) { [self] answer, earlier in
             switch answer {
             case .success(let rows):
+                // With several servers the coordinator commits, and warns if one of them did not follow yet.
+                if connection.isDistributed, connection.warningCount > warnings {
+                    return PostgresError(.commitUnknown, "a server did not confirm")
+                }
                 // After a failed statement the server answers COMMIT with ROLLBACK, and without an
                 // error.
                 if rows.command == "COMMIT" { return nil }
@@ -154,6 +176,7 @@ final class TransactionSession: @unchecked Sendable {
                 }
                 statement.position = position
                 submitWaiting()
+                warnings = connection.warningCount
                 submit(statement)
             }
         }

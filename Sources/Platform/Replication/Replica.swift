@@ -231,6 +231,33 @@ package final class Replica: Sendable {
         return PublishedInvalidation(number: number, tags: tags)
     }
 
+    /// Whether the announcement in a change's own transaction is not enough: with several servers it may
+    /// be out before all of them show the change, or lost while one of them does.
+    package var announcesAgain: Bool { postgres.isDistributed }
+
+    /// Announces by itself what a commit changed. Throws `.commitUnknown`: the change is there, and replicas
+    /// may not know.
+    package func announceAgain(
+        _ published: PublishedInvalidation
+    ) async throws(PostgresError) -> PublishedInvalidation {
+        cancel(published)
+        var again: PublishedInvalidation?
+        do {
+            let open = try await postgres.begin()
+            do {
+                again = try await publish(published.tags, in: open.transaction)
+            } catch {
+                await open.rollback()
+                throw error
+            }
+            try await open.commit()
+        } catch {
+            if let again { cancel(again) }
+            throw PostgresError(.commitUnknown, "not announced: \(error)")
+        }
+        return again ?? published
+    }
+
     /// The change was not committed, or its outcome is unknown.
     package func cancel(_ published: PublishedInvalidation) {
         freshness.invalidate(Array(published.tags))

@@ -67,7 +67,7 @@ extension Change {
     func switching(to tenant: UUID) async throws(PostgresError) -> Change {
         writeGatheredEvents()
         if decision?.enter(tenant) ?? true {
-            queryLater("SELECT set_config('app.tenant', \(tenant.description), true)")
+            transaction.setLater("app.tenant", tenant.description)
         }
         return Change(
             tenant: tenant, actor: actor, now: now, transaction: transaction,

@@ -22,6 +22,16 @@ package struct TenantScope: Sendable {
         ) { try await $0.query(sql) }
     }
 
+    /// The same of several, which are sent together.
+    func write(_ statements: SQL...) async throws {
+        try await database.app.transaction(
+            settings: [("app.tenant", tenant.description)]
+        ) { transaction in
+            for sql in statements.dropLast() { transaction.queryLater(sql) }
+            if let last = statements.last { try await transaction.query(last) }
+        }
+    }
+
     /// A transaction whose audit rows name the actor. Rolled back if `body` throws. When it
     /// returns, no replica answers from a cache of before the change. Within a `HeldChange` the
     /// holder commits it. `setsTenant` false: no tenant's rows are visible until the body switches to one.

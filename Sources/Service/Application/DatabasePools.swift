@@ -10,6 +10,8 @@ struct DatabasePools: Sendable {
     let lookups: Postgres
     /// nil: none are set.
     let standbys: Standbys?
+    /// The workers of a distributed database, by role; empty without their address.
+    private let servers: [TenantServers]
 
     init(
         _ configuration: ServiceConfiguration, _ loops: [EventLoop], _ metrics: ServiceMetrics,
@@ -43,12 +45,47 @@ struct DatabasePools: Sendable {
                 app: app, platform: platform, loops: loops,
                 positions: PrimaryPositions(limit: reads.lag), measures: metrics.standbys())
         }
-        self.app = Postgres(configuration: app, loops: loops, reserved: plan.app)
-        self.lookups = Postgres(configuration: lookups, loops: loops, reserved: plan.lookups)
+        let workers = configuration.workerConninfo.map { url in
+            [url, ServeCommand.switchingRole(url)].map { url in
+                TenantServers { server in
+                    Self.worker(server, url, loops, configuration, metrics, logger)
+                }
+            }
+        }
+        servers = workers ?? []
+        self.app = Postgres(
+            configuration: app, loops: loops, reserved: plan.app, servers: servers.first)
+        self.lookups = Postgres(
+            configuration: lookups, loops: loops, reserved: plan.lookups, servers: servers.last)
         self.platform = Postgres(configuration: platform, loops: loops, reserved: plan.platform)
     }
 
+    /// Reads alone; half of what the process may open, for each of two roles.
+    private static func worker(
+        _ server: TenantServers.Server, _ url: String, _ loops: [EventLoop],
+        _ configuration: ServiceConfiguration, _ metrics: ServiceMetrics, _ logger: Logger
+    ) -> Postgres {
+        var worker = PostgresConfiguration(conninfo: server.conninfo(url))
+        worker.log = { event, detail in
+            logger.log(
+                .warning, event, [("server", .text(server.description)), ("detail", .text(detail))])
+        }
+        worker.measures.connections = metrics.workerConnections()
+        worker.readsPerLoop = max(1, configuration.databaseConnections / 2 / loops.count)
+        worker.readsAtRest = 0
+        worker.isDistributed = true
+        worker.transactionsPerLoop = 0
+        return Postgres(configuration: worker, loops: loops)
+    }
+
+    /// Learns which worker has which tenants; nil: none are set.
+    var followingWorkers: (@Sendable () async throws -> Void)? {
+        if servers.isEmpty { return nil }
+        return { for each in servers { try await each.refresh(from: app) } }
+    }
+
     func close() async {
+        for each in servers { await each.close() }
         await app.close()
         await platform.close()
         await lookups.close()

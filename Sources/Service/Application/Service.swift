@@ -53,6 +53,8 @@ package final class Service: Sendable {
         try await composition.database.markUsablePasskeys()
         // Without it the primary answers until the next round.
         try? await pools.standbys?.follow(pools.app)
+        // Without it the coordinator answers until the next round.
+        try? await pools.followingWorkers?()
         try await prepare(composition)
         server = try Self.server(configuration, loops, composition, drainState)
         drain = configuration.drain
@@ -74,7 +76,14 @@ package final class Service: Sendable {
             metricsServer = nil
         }
         port = try await server.start(address: configuration.listen, tls: context)
-        periodicTasks = Self.periodicTasks(configuration, composition, loops, logger)
+        var tasks = Self.periodicTasks(configuration, composition, loops, logger)
+        if let follow = pools.followingWorkers {
+            tasks.append(
+                PeriodicTask(
+                    "following the workers failed", every: 5, first: nil, on: loops[0],
+                    logger: logger, follow))
+        }
+        periodicTasks = tasks
         for one in periodicTasks { one.start() }
     }
 

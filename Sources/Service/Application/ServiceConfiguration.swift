@@ -10,6 +10,9 @@ package struct ServiceConfiguration: Sendable {
     package var platformConninfo: String
     /// Where what may lag is read; nil: from the primary.
     package var reads: ReadConfiguration?
+    /// Of the workers of a distributed database, with `{host}` and `{port}` in their places; nil: the
+    /// coordinator is asked for every read.
+    package var workerConninfo: String?
     /// Directory keys, pepper and sealing keys are derived from them.
     package var secrets: SecretKeys
     package var listen: String
@@ -116,6 +119,7 @@ extension ServiceConfiguration {
             metricsListen: settings.metricsListen?.text, retention: settings.retention,
             trustedProxies: settings.trustedProxies,
             databaseConnections: settings.databaseConnections, drain: settings.drain ?? drain)
+        workerConninfo = settings.workerDatabaseURL?.text
         jobsGiveWay = settings.jobsGiveWay
         reads = ReadConfiguration(settings)
         secondFactorDays = settings.secondFactorDays

@@ -157,12 +157,12 @@ extension Change {
     /// in different tenants. Row-level security applies there as well.
     func at<Result>(_ other: UUID, _ body: (Change) async throws -> Result) async throws -> Result {
         if other == tenant { return try await body(self) }
-        try await query("SELECT set_config('app.tenant', \(other.description), true)")
+        transaction.setLater("app.tenant", other.description)
         let result = try await body(
             Change(
                 tenant: other, actor: actor, now: now, transaction: transaction,
                 invalidations: invalidations))
-        try await query("SELECT set_config('app.tenant', \(tenant.description), true)")
+        transaction.setLater("app.tenant", tenant.description)
         return result
     }
 }

@@ -70,20 +70,27 @@ final class KeyLookUp {
             return current()
         }
         let token = caches.token
-        read("SELECT directory_tenant_by_locator(\(locator))") { [self] row throws(PostgresError) in
-            guard let tenant = try row?.get(0, as: UUID?.self) else { return finish(.success(nil)) }
-            read("SELECT status FROM tenants WHERE id = \(tenant)") {
-                [self] row throws(PostgresError) in
-                holder = try KeyHolder(tenant, row)
-                caches.store(holder, locator, since: token)
-                current()
-            }
-        }
+        lookups.read(
+            "SELECT directory_tenant_by_locator(\(locator))",
+            then: answered { [self] row throws(PostgresError) in
+                guard let tenant = try row?.get(0, as: UUID?.self) else {
+                    return finish(.success(nil))
+                }
+                lookups.read(
+                    of: tenant, "SELECT status FROM tenants WHERE id = \(tenant)",
+                    then: answered { [self] row throws(PostgresError) in
+                        holder = try KeyHolder(tenant, row)
+                        caches.store(holder, locator, since: token)
+                        current()
+                    })
+            })
     }
 
     /// Any fault is the answer to the look-up.
-    private func read(_ sql: SQL, _ then: @escaping (Row?) throws(PostgresError) -> Void) {
-        lookups.read(sql) { [self] in
+    private func answered(
+        _ then: @escaping (Row?) throws(PostgresError) -> Void
+    ) -> (Result<Rows, PostgresError>) -> Void {
+        { [self] in
             do throws(PostgresError) {
                 try then(try $0.get().first)
             } catch {
@@ -133,6 +140,7 @@ final class KeyLookUp {
 
     private func addOwner(_ owner: UUID, to row: Row, isPrevious: Bool) {
         lookups.read(
+            of: holder.tenant,
             """
             SELECT status, role, public_attributes FROM users
             WHERE tenant_id = \(holder.tenant) AND id = \(owner)

@@ -48,24 +48,26 @@ extension Database {
                 """)
             try await transaction.query(
                 """
-                INSERT INTO api_key_uses (tenant_id, key_id, day, uses)
-                SELECT \(tenant), given.key, given.day, given.uses
-                FROM unnest(\(days.map(\.0))::uuid[],
+                INSERT INTO api_key_uses AS u (tenant_id, key_id, day, uses)
+                SELECT anchor.id, given.key, given.day, given.uses
+                FROM \(SQL.anchor(of: tenant)), unnest(\(days.map(\.0))::uuid[],
                     \(days.map { Timestamp(microseconds: $0.1) })::timestamptz[],
                     \(days.map { Int64($0.2) })::bigint[]) AS given (key, day, uses)
+                WHERE anchor.id = \(tenant)
                 ON CONFLICT (tenant_id, key_id, day)
-                    DO UPDATE SET uses = api_key_uses.uses + EXCLUDED.uses
+                    DO UPDATE SET uses = u.uses + EXCLUDED.uses
                 """)
             try await transaction.query(
                 """
-                INSERT INTO verification_counts (tenant_id, hour, good, uses)
-                SELECT \(tenant), given.hour, given.good, given.uses
-                FROM unnest(\(hours.map { Timestamp(microseconds: $0.start) })::timestamptz[],
+                INSERT INTO verification_counts AS c (tenant_id, hour, good, uses)
+                SELECT anchor.id, given.hour, given.good, given.uses
+                FROM \(SQL.anchor(of: tenant)), unnest(\(hours.map { Timestamp(microseconds: $0.start) })::timestamptz[],
                     \(hours.map { Int64($0.verified) })::bigint[],
                     \(hours.map { Int64($0.uses) })::bigint[]) AS given (hour, good, uses)
+                WHERE anchor.id = \(tenant)
                 ON CONFLICT (tenant_id, hour)
-                    DO UPDATE SET good = verification_counts.good + EXCLUDED.good,
-                        uses = verification_counts.uses + EXCLUDED.uses
+                    DO UPDATE SET good = c.good + EXCLUDED.good,
+                        uses = c.uses + EXCLUDED.uses
                 """)
         }
     }

@@ -14,12 +14,13 @@ extension Database {
             let scopes = ManagementScope.allCases.map(\.rawValue)
             let rows = try await change.query(
                 """
-                INSERT INTO api_keys (tenant_id, id, name, environment, hash, prefix, last4,
+                INSERT INTO api_keys AS made (tenant_id, id, name, environment, hash, prefix, last4,
                     scopes, owner_type, created_by_type, created_by_id, created_at, updated_at)
-                SELECT \(change.tenant), \(id), 'Setup key', \(secret.environment.rawValue),
+                SELECT anchor.id, \(id), 'Setup key', \(secret.environment.rawValue),
                     \(stored.hash), \(stored.prefix), \(stored.last4), \(scopes), 'platform',
                     \(change.actor.type), \(change.actor.id), \(change.now), \(change.now)
-                WHERE NOT EXISTS (SELECT 1 FROM operators)
+                FROM \(SQL.anchor(of: change.tenant))
+                WHERE anchor.id = \(change.tenant) AND NOT EXISTS (SELECT 1 FROM operators)
                     AND NOT EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = \(change.tenant))
                 ON CONFLICT (tenant_id, hash) DO NOTHING RETURNING id
                 """)

@@ -109,12 +109,13 @@ extension Change {
         let targets = events.map(\.target)
         return """
             \(columns)
-            SELECT \(tenant), event.id, \(now), \(cause), event.action, event.type, event.target,
+            SELECT anchor.id, event.id, \(now), \(cause), event.action, event.type, event.target,
                 event.name, event.changes::jsonb
-            FROM unnest(\(events.map { _ in UUID.ordered(at: now) })::uuid[],
+            FROM \(SQL.anchor(of: tenant)), unnest(\(events.map { _ in UUID.ordered(at: now) })::uuid[],
                 \(events.map(\.action.rawValue))::text[], \(targets.map(\.type))::text[],
                 \(targets.map(\.id))::text[], \(targets.map(\.name))::text[],
                 \(events.map(\.changes.text))::text[]) AS event (id, action, type, target, name, changes)
+            WHERE anchor.id = \(tenant)
             """
     }
 

@@ -48,10 +48,19 @@ package final class Invalidations: Sendable {
         state.withLock { $0.published = published }
     }
 
-    func awaitAcknowledgements() async {
-        if let published = state.withLock({ $0.published }) {
-            await replica.awaitAcknowledgements(published)
-        }
+    /// Throws `.commitUnknown` if replicas may not know of the commit.
+    func awaitAcknowledgements() async throws(PostgresError) {
+        guard var published = state.withLock({ $0.published }) else { return }
+        if replica.announcesAgain { published = try await replica.announceAgain(published) }
+        await replica.awaitAcknowledgements(published)
+    }
+
+    /// Of a change that found nothing to do. Where the commit that did it may be unknown to replicas,
+    /// everything of the tenant is announced again.
+    func repeatEarlier(of tenant: UUID) {
+        guard replica.announcesAgain else { return add(.nothing, of: tenant) }
+        add(CacheTag(tenant), of: tenant)
+        add(.anyTenant, of: tenant)
     }
 
     func cancel() {
@@ -69,13 +78,15 @@ extension Change {
     /// No-op: already in the requested state, possibly by a concurrent request. Still waits for
     /// outstanding invalidations: they come in commit order, so acknowledging one acknowledges all
     /// before it.
-    package func alreadyApplied() { invalidations.add(.nothing, of: tenant) }
+    package func alreadyApplied() { invalidations.repeatEarlier(of: tenant) }
 }
 
 extension Database {
     /// Returns when no replica answers from before the latest commit.
     package func awaitEarlierInvalidations() async throws {
-        try await platformScope.change(by: .system) { $0.alreadyApplied() }
+        try await platformScope.change(by: .system) { change in
+            change.invalidations.add(.nothing, of: .platform)
+        }
     }
 }
 

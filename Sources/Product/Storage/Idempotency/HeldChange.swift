@@ -48,13 +48,13 @@ struct OpenChange: Sendable {
             // If it was committed after all, a retry finds nothing left to do and answers at once;
             // so the acknowledgements are awaited here.
             if error.kind == .commitUnknown {
-                await invalidations.awaitAcknowledgements()
+                try? await invalidations.awaitAcknowledgements()
             } else {
                 invalidations.cancel()
             }
             throw error
         }
-        await invalidations.awaitAcknowledgements()
+        try await invalidations.awaitAcknowledgements()
     }
 
     func rollback() async {

@@ -60,7 +60,7 @@ extension Database {
                 claim, created_at)
             VALUES (\(row.tenant), \(row.principal), \(row.method), \(row.path),
                 \(row.keyHash), \(row.bodyHash), \(row.claim), \(now))
-            ON CONFLICT (principal, method, path, key_hash) DO UPDATE
+            ON CONFLICT ON CONSTRAINT idempotency_pkey DO UPDATE
                 SET body_hash = excluded.body_hash, claim = excluded.claim, answer = NULL,
                     created_at = excluded.created_at
                 WHERE held.created_at <= \(now.adding(seconds: -retention.answers))

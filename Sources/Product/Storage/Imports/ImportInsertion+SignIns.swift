@@ -14,17 +14,18 @@ extension Change {
             """
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
                 created_at, tenants_word, linked_by_type, linked_by_id)
-            SELECT \(tenant), i.id, i.user_id, i.provider, i.issuer, i.subject,
+            SELECT anchor.id, i.id, i.user_id, i.provider, i.issuer, i.subject,
                 nullif(i.email, ''), \(now), \(rules.isAssertedByTenant) OR i.verified = '',
                 CASE WHEN i.verified <> '' THEN \(actor.type) END,
                 CASE WHEN i.verified <> '' THEN \(actor.id) END
-            FROM unnest(\(ids)::uuid[],
+            FROM \(SQL.anchor(of: tenant)), unnest(\(ids)::uuid[],
                 \(identities.map(\.user))::uuid[], \(identities.map(\.identity.provider))::text[],
                 \(identities.map(\.identity.issuer))::text[],
                 \(identities.map(\.identity.subject))::text[],
                 \(identities.map { $0.identity.email ?? "" })::text[],
                 \(identities.map { $0.isVerified ? "yes" : "" })::text[])
                 AS i (id, user_id, provider, issuer, subject, email, verified)
+            WHERE anchor.id = \(tenant)
             """)
         let keys = identities.map(\.identity).map {
             database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
@@ -50,10 +51,11 @@ extension Change {
         queryLater(
             """
             INSERT INTO user_attributes (tenant_id, user_id, name, value, created_at)
-            SELECT \(tenant), w.user_id, w.name, w.value, w.created_at
-            FROM unnest(\(words.map(\.user))::uuid[], \(words.map(\.name))::text[],
+            SELECT anchor.id, w.user_id, w.name, w.value, w.created_at
+            FROM \(SQL.anchor(of: tenant)), unnest(\(words.map(\.user))::uuid[], \(words.map(\.name))::text[],
                 \(words.map(\.word))::text[], \(words.map(\.createdAt))::timestamptz[])
                 AS w (user_id, name, value, created_at)
+            WHERE anchor.id = \(tenant)
             """)
     }
 }

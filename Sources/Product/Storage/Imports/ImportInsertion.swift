@@ -66,12 +66,12 @@ extension Change {
                 email_verified_at, password_hash, password_changed_at, external_id,
                 public_attributes, private_attributes, status_before, created_at, updated_at,
                 resumed_at, password_awaited)
-            SELECT \(tenant), u.id, u.email, u.email_key, nullif(u.name, ''), u.role, u.status,
+            SELECT anchor.id, u.id, u.email, u.email_key, nullif(u.name, ''), u.role, u.status,
                 'import', nullif(u.verified_at, \(never)), nullif(u.password, ''),
                 CASE WHEN u.password <> '' THEN \(now)::timestamptz END, nullif(u.external_id, ''),
                 u.shown, u.kept, CASE WHEN u.status = 'suspended' THEN u.before END, u.created_at,
                 \(now), \(now), u.awaited <> ''
-            FROM unnest(\(new.map(\.id))::uuid[], \(new.map(\.email))::text[],
+            FROM \(SQL.anchor(of: tenant)), unnest(\(new.map(\.id))::uuid[], \(new.map(\.email))::text[],
                 \(new.map(\.emailKey))::text[], \(new.map { $0.name ?? "" })::text[],
                 \(new.map(\.role.rawValue))::text[], \(new.map(\.status.rawValue))::text[],
                 \(new.map { $0.emailVerifiedAt ?? never })::timestamptz[],
@@ -84,13 +84,14 @@ extension Change {
                 \(imported.map(\.begins.rawValue))::text[])
                 AS u (id, email, email_key, name, role, status, verified_at, password, external_id,
                     shown, kept, created_at, awaited, before)
+            WHERE anchor.id = \(tenant)
             """)
     }
 
     private func putInSearch(_ users: [(new: NewUser, createdAt: Timestamp)]) {
         queryLater(
             """
-            SELECT user_search_put_all(\(users.map(\.new.id)),
+            SELECT user_search_put_all(\(tenant), \(users.map(\.new.id)),
                 \(users.map { Self.searchText($0.new.emailKey, $0.new.name) }),
                 \(users.map(\.createdAt)))
             """)

@@ -34,22 +34,26 @@ extension TenantScope {
         let faults = rows.map { row in
             if case .failure(let fault) = row.content { fault } else { ImportFault("", "") }
         }
-        _ = try await write(
+        try await write(
             """
-            WITH touched AS (UPDATE imports
-                SET expires_at = \(database.clock().adding(seconds: Self.idleSeconds))
-                WHERE tenant_id = \(tenant) AND id = \(id) RETURNING id),
-            staged AS (INSERT INTO import_rows (tenant_id, import_id, row, email_key, document,
-                    code, detail)
-                SELECT \(tenant), touched.id, r.row, nullif(r.email_key, ''),
+            UPDATE imports SET expires_at = \(database.clock().adding(seconds: Self.idleSeconds))
+            WHERE tenant_id = \(tenant) AND id = \(id)
+            """,
+            """
+            INSERT INTO import_rows (tenant_id, import_id, row, email_key, document, code, detail)
+                SELECT i.tenant_id, i.id, r.row, nullif(r.email_key, ''),
                     nullif(r.document, ''), nullif(r.code, ''), nullif(r.detail, '')
-                FROM touched, unnest(\(rows.map { Int64($0.row) })::bigint[],
+                FROM imports i, unnest(\(rows.map { Int64($0.row) })::bigint[],
                     \(rows.map { (try? $0.content.get())?.email.key ?? "" })::text[],
                     \(documents)::text[], \(faults.map(\.code))::text[],
-                    \(faults.map(\.detail))::text[]) AS r (row, email_key, document, code, detail))
+                    \(faults.map(\.detail))::text[]) AS r (row, email_key, document, code, detail)
+                WHERE i.tenant_id = \(tenant) AND i.id = \(id)
+            """,
+            """
             INSERT INTO import_keys (tenant_id, import_id, key, row)
-            SELECT \(tenant), touched.id, k.key, k.row FROM touched,
+            SELECT i.tenant_id, i.id, k.key, k.row FROM imports i,
                 unnest(\(keys.map(\.key))::bigint[], \(keys.map(\.row))::bigint[]) AS k (key, row)
+            WHERE i.tenant_id = \(tenant) AND i.id = \(id)
             """)
     }
 

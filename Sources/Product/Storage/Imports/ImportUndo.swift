@@ -72,7 +72,7 @@ extension Change {
 
     private func removeImported(_ user: UserRow, _ database: Database) async throws {
         for identity in user.identities { try await invalidate(identity, database) }
-        try await query("SELECT user_search_drop(\(user.id))")
+        try await query("SELECT user_search_drop(\(tenant), \(user.id))")
         try await query("DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(user.id)")
         let others = try await query(
             """

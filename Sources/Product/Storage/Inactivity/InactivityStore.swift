@@ -134,7 +134,8 @@ extension Change {
         try await query(
             """
             INSERT INTO user_uses AS u (tenant_id, user_id, used_at)
-            SELECT \(tenant), w.id, \(now) FROM unnest(\(users)::uuid[]) AS w (id) ORDER BY w.id
+            SELECT anchor.id, w.id, \(now) FROM \(SQL.anchor(of: tenant)), unnest(\(users)::uuid[]) AS w (id)
+            WHERE anchor.id = \(tenant) ORDER BY w.id
             ON CONFLICT (tenant_id, user_id)
                 DO UPDATE SET used_at = greatest(u.used_at, excluded.used_at)
             """)

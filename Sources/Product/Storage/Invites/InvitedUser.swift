@@ -81,7 +81,7 @@ extension Change {
             """)
         guard let row = rows.first else { return }
         let id: UUID = try row.get(0)
-        try await query("SELECT user_search_drop(\(id))")
+        try await query("SELECT user_search_drop(\(tenant), \(id))")
         try await removeFromDirectory(emailKey, database)
         try await audit(.userRemoved, AuditTarget("user", id, try row.get(1)))
     }

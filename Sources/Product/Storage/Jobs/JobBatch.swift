@@ -139,16 +139,17 @@ extension Change {
             """
             INSERT INTO job_rows AS o (tenant_id, job_id, row, status, code, detail, target_type,
                 target_id, effect, external_id)
-            SELECT \(tenant), \(job.id), r.row, r.status, nullif(r.code, ''),
+            SELECT anchor.id, \(job.id), r.row, r.status, nullif(r.code, ''),
                 nullif(r.detail, ''), nullif(r.type, ''), nullif(r.target, \(UUID.platform)),
                 nullif(r.effect, '')::jsonb, nullif(r.external_id, '')
-            FROM unnest(\(results.map { Int64($0.row) })::bigint[],
+            FROM \(SQL.anchor(of: tenant)), unnest(\(results.map { Int64($0.row) })::bigint[],
                 \(results.map(\.status.rawValue))::text[], \(results.map { $0.code ?? "" })::text[],
                 \(results.map { $0.detail ?? "" })::text[],
                 \(results.map { $0.targetType ?? "" })::text[],
                 \(results.map { $0.targetID ?? .platform })::uuid[], \(effects)::text[],
                 \(externalIDs)::text[])
                 AS r (row, status, code, detail, type, target, effect, external_id)
+            WHERE anchor.id = \(tenant)
             ON CONFLICT (tenant_id, job_id, row) DO UPDATE SET status = excluded.status,
                 code = excluded.code, detail = excluded.detail,
                 target_type = coalesce(excluded.target_type, o.target_type),

@@ -123,8 +123,9 @@ extension Change {
         try await query(
             """
             INSERT INTO job_rows (tenant_id, job_id, row, status, target_type, target_id)
-            SELECT \(tenant), \(job), \(last) + t.at, 'waiting', \(type), t.id
-            FROM unnest(\(targets)::uuid[]) WITH ORDINALITY AS t (id, at)
+            SELECT anchor.id, \(job), \(last) + t.at, 'waiting', \(type), t.id
+            FROM \(SQL.anchor(of: tenant)), unnest(\(targets)::uuid[]) WITH ORDINALITY AS t (id, at)
+            WHERE anchor.id = \(tenant)
             """)
     }
 
@@ -136,9 +137,10 @@ extension Change {
         try await query(
             """
             INSERT INTO job_rows (tenant_id, job_id, row, status, input, email_key)
-            SELECT \(tenant), \(job), t.at, 'waiting', t.input::jsonb, nullif(t.person, '')
-            FROM unnest(\(inputs.map { Int64($0.row) })::bigint[], \(texts)::text[],
+            SELECT anchor.id, \(job), t.at, 'waiting', t.input::jsonb, nullif(t.person, '')
+            FROM \(SQL.anchor(of: tenant)), unnest(\(inputs.map { Int64($0.row) })::bigint[], \(texts)::text[],
                 \(inputs.map(\.emailKey))::text[]) AS t (at, input, person)
+            WHERE anchor.id = \(tenant)
             """)
     }
 

@@ -22,7 +22,7 @@ extension Change {
         guard let found = rows.first else { return nil }
         let row = try JoinLinkRow(found)
         let mayInvite =
-            switch try Self.inviter(found, from: JoinLinkRow.end) {
+            switch try await inviter(found, from: JoinLinkRow.end) {
             case .key: true
             case .person(let widest): widest != nil
             }

@@ -33,11 +33,12 @@ extension Change {
             """
             INSERT INTO mail (tenant_id, id, kind, about, letter, recipient, urgent, turn, next_at,
                 created_at, return_token, people)
-            VALUES (\(tenant), \(id), \(mail.kind.rawValue), \(thing), \(sealed),
+            SELECT anchor.id, \(id), \(mail.kind.rawValue), \(thing), \(sealed),
                 \(database.recipient(mail.to)), \(isUrgent), greatest(\(now), (
                     SELECT max(turn) FROM mail WHERE tenant_id = \(tenant) AND urgent = \(isUrgent)
                         AND next_at IS NOT NULL) + \(step) * interval '1 second'), \(now), \(now), \(token),
-                nullif(\(people)::uuid[], '{}'))
+                nullif(\(people)::uuid[], '{}')
+            FROM \(SQL.anchor(of: tenant)) WHERE anchor.id = \(tenant)
             """)
     }
 

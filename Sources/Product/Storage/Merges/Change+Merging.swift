@@ -101,12 +101,12 @@ extension Change {
         let keyDocument = JSONB(JSONValue.array(moved.keys.map(\.document)))
         let rows = try await query(
             """
-            INSERT INTO user_merges (tenant_id, id, winner_id, loser_id, created_at,
+            INSERT INTO user_merges AS made (tenant_id, id, winner_id, loser_id, created_at,
                 created_by_type, created_by_id, created_by_name, winner_status,
                 winner_signed_in_at, winner_kept, loser_status, identities, keys, accepted_invites,
                 revoked_invites, addresses, carried, left_identities, left_aliases,
                 winner_email_key, winner_had_password)
-            VALUES (\(tenant), \(UUID.ordered(at: now)), \(winner.id), \(loser.id), \(now),
+            SELECT anchor.id, \(UUID.ordered(at: now)), \(winner.id), \(loser.id), \(now),
                 \(actor.type), \(actor.id), \(actor.name), \(winner.status),
                 \(winner.lastSignInAt), \(winner.isKept), \(loser.status), \(moved.identities), \(keyDocument),
                 \(moved.invites), ARRAY(SELECT id FROM invites WHERE tenant_id = \(tenant)
@@ -119,7 +119,8 @@ extension Change {
                         ON i.tenant_id = \(tenant) AND i.id = a.identity_id
                     WHERE a.tenant_id = \(tenant) AND i.user_id = \(loser.id)),
                 \(winner.emailKey), (SELECT w.password_hash IS NOT NULL FROM users w
-                    WHERE w.tenant_id = \(tenant) AND w.id = \(winner.id)))
+                    WHERE w.tenant_id = \(tenant) AND w.id = \(winner.id))
+            FROM \(SQL.anchor(of: tenant)) WHERE anchor.id = \(tenant)
             RETURNING \(MergeRow.columns)
             """)
         return try rows.only(MergeRow.init)
@@ -213,7 +214,7 @@ extension Change {
     }
 
     private func hide(_ loser: UserRow, behind winner: UUID) async throws {
-        try await query("SELECT user_search_drop(\(loser.id))")
+        try await query("SELECT user_search_drop(\(tenant), \(loser.id))")
         try await seeingMerged {
             try await query(
                 """

@@ -216,10 +216,10 @@ extension Change {
     private func giveBackLeft(_ merge: MergeRow, _ database: Database) async throws {
         let rows = try await query(
             """
-            INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
+            INSERT INTO identities AS made (tenant_id, id, user_id, provider, issuer, subject, email,
                 email_verified, created_at, last_used_at, tenants_word, alias_count,
                 linked_by_type, linked_by_id, email_vouched)
-            SELECT \(tenant), i.id, i.user_id, i.provider, i.issuer, i.subject, i.email,
+            SELECT m.tenant_id, i.id, i.user_id, i.provider, i.issuer, i.subject, i.email,
                 i.email_verified, i.created_at, i.last_used_at, i.tenants_word, i.alias_count,
                 i.linked_by_type, i.linked_by_id, i.email_vouched
             FROM user_merges m,
@@ -235,7 +235,7 @@ extension Change {
         try await query(
             """
             INSERT INTO identity_aliases (tenant_id, pool, alias, identity_id, created_at)
-            SELECT \(tenant), a.pool, a.alias, a.identity_id, a.created_at FROM user_merges m,
+            SELECT m.tenant_id, a.pool, a.alias, a.identity_id, a.created_at FROM user_merges m,
                 jsonb_populate_recordset(NULL::identity_aliases, m.left_aliases) AS a
             WHERE m.tenant_id = \(tenant) AND m.id = \(merge.id) AND EXISTS (
                 SELECT 1 FROM identities i WHERE i.tenant_id = \(tenant) AND i.id = a.identity_id)

@@ -45,13 +45,14 @@ extension Database {
         """
         INSERT INTO refused_origins AS r (tenant_id, hour, origin, count, first_seen, last_seen,
             paths)
-        SELECT \(tenant), o.hour, o.origin, o.count, o.first_seen, o.last_seen,
+        SELECT anchor.id, o.hour, o.origin, o.count, o.first_seen, o.last_seen,
             string_to_array(o.paths, ' ')
-        FROM unnest(\(found.map(\.hour))::timestamptz[], \(found.map(\.origin))::text[],
+        FROM \(SQL.anchor(of: tenant)), unnest(\(found.map(\.hour))::timestamptz[], \(found.map(\.origin))::text[],
             \(found.map { Int64($0.seen.count) })::bigint[],
             \(found.map(\.seen.first))::timestamptz[], \(found.map(\.seen.last))::timestamptz[],
             \(found.map { $0.seen.paths.joined(separator: " ") })::text[])
             AS o (hour, origin, count, first_seen, last_seen, paths)
+        WHERE anchor.id = \(tenant)
         ON CONFLICT (tenant_id, hour, origin) DO UPDATE SET count = r.count + excluded.count,
             first_seen = least(r.first_seen, excluded.first_seen),
             last_seen = greatest(r.last_seen, excluded.last_seen),

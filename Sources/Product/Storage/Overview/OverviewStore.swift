@@ -87,25 +87,39 @@ extension Database {
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
         let most = tenant == nil ? ListTotal.most : Self.overviewCap
         await writeKeyUses(of: tenant)
-        let counts = try await readLagging(
+        // Each by itself, since its rows may lie on several servers.
+        let users = try await number(
             """
-            SELECT (SELECT count(*) FROM (SELECT 1 FROM users WHERE \(own)
-                    AND status <> 'deleted' LIMIT \(most + 1)) AS capped),
-                (SELECT reltuples::bigint FROM pg_class
-                    WHERE oid = to_regclass('users_live_email')),
-                (SELECT count(*) FROM (SELECT 1 FROM tenants
-                    WHERE status <> 'deleted' LIMIT \(Self.overviewCap)) AS capped),
-                coalesce(sum(good), 0)::bigint, coalesce(sum(uses), 0)::bigint
+            SELECT count(*) FROM (SELECT 1 FROM users WHERE \(own)
+                AND status <> 'deleted' LIMIT \(most + 1)) AS capped
+            """)
+        let uses = try await readLagging(
+            """
+            SELECT coalesce(sum(good), 0)::bigint, coalesce(sum(uses), 0)::bigint
             FROM verification_counts WHERE \(own) AND hour >= \(first) AND hour < \(until)
-            """, in: nil)
-        let users: Int = try counts.first?.get(0) ?? 0
-        let about: Int = tenant == nil ? try counts.first?.get(1) ?? 0 : 0
+            """, in: nil
+        ).first
+        var (about, tenants) = (0, 1)
+        if tenant == nil {
+            about = try await number(
+                "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass('users_live_email')"
+            )
+            tenants = try await number(
+                """
+                SELECT count(*) FROM (SELECT 1 FROM tenants
+                    WHERE status <> 'deleted' LIMIT \(Self.overviewCap)) AS capped
+                """)
+        }
         return Overview(
             users: users > most
                 ? ListTotal(max(most, about), exact: false) : ListTotal(users, exact: true),
-            tenants: tenant == nil ? try counts.first?.get(2) ?? 0 : 1, since: first, until: until,
+            tenants: tenants, since: first, until: until,
             signUps: try await signUps(in: own, from: starts, until: until),
-            verifications: try counts.first?.get(3) ?? 0, keyUses: try counts.first?.get(4) ?? 0)
+            verifications: try uses?.get(0) ?? 0, keyUses: try uses?.get(1) ?? 0)
+    }
+
+    private func number(_ sql: SQL) async throws(PostgresError) -> Int {
+        try await readLagging(sql, in: nil).first?.get(0) ?? 0
     }
 
     private func overviewStarts(

@@ -31,13 +31,14 @@ extension Change {
         let unbound: SQL =
             key.isNativeName
             ? """
-             WHERE NOT EXISTS (SELECT 1 FROM identity_aliases
+             AND NOT EXISTS (SELECT 1 FROM identity_aliases
                 WHERE tenant_id = \(tenant) AND identity_id = \(identity))
             """ : ""
         let made = try await query(
             """
             INSERT INTO identity_aliases (tenant_id, pool, alias, identity_id, created_at)
-            SELECT \(tenant), \(alias.pool)::text, \(alias.sub)::text, \(identity), \(now)\(unbound)
+            SELECT anchor.id, \(alias.pool)::text, \(alias.sub)::text, \(identity), \(now)
+            FROM \(SQL.anchor(of: tenant)) WHERE anchor.id = \(tenant)\(unbound)
             ON CONFLICT DO NOTHING
             """)
         guard made.affected == 1 else { return }

@@ -141,7 +141,7 @@ struct EffectWriting: Sendable {
     private func remove(_ user: UUID) async throws {
         try await change.query(
             "DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(user) AND status = 'pending'")
-        try await change.query("SELECT user_search_drop(\(user))")
+        try await change.query("SELECT user_search_drop(\(change.tenant), \(user))")
         try await audit(.userRemoved, "user", user, attempt.email?.key ?? "")
     }
 

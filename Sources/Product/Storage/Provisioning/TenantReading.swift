@@ -202,7 +202,7 @@ extension Change {
     }
 
     /// From `askInvite`; nil if there is none. `user`: the user at the invited address.
-    func invite(_ rows: Rows, row user: UserFacts?) throws(PostgresError) -> InviteFacts? {
+    func invite(_ rows: Rows, row user: UserFacts?) async throws(PostgresError) -> InviteFacts? {
         guard let row = rows.first else { return nil }
         let key: String = try row.get(2)
         let domain = key.split(separator: "@").last.map(String.init) ?? ""
@@ -215,12 +215,12 @@ extension Change {
             acceptedAt: try row.get(7, as: Timestamp?.self),
             acceptedUserID: try row.get(8, as: UUID?.self))
         return InviteFacts(
-            invite: invite, inviter: try Self.inviter(row, from: 11), row: user,
+            invite: invite, inviter: try await inviter(row, from: 11), row: user,
             sentAt: try row.get(10))
     }
 
-    /// Columns that `inviter` reads: whether a person invites, and that person's role now. `type` and
-    /// `id`: those of the actor. A person's own key acts as that person.
+    /// Columns that `inviter` reads: whether a person invites, and that user's role now, or the operator's
+    /// id. `type` and `id`: those of the actor. A person's own key acts as that person.
     func inviterColumns(_ type: SQL, _ id: SQL) -> SQL {
         let isID: SQL = "\(id) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'"
         let key: SQL =
@@ -240,19 +240,18 @@ extension Change {
                 WHEN 'operator' THEN 'operator' WHEN 'user' THEN 'user'
                 WHEN 'key' THEN CASE WHEN \(key) IS NOT NULL THEN 'user' END END END,
             CASE WHEN \(isID) THEN CASE \(type)
-                WHEN 'operator' THEN (SELECT o.role FROM operators o WHERE o.id = (\(id))::uuid
-                    AND o.status = 'active' AND (o.tenant_id IS NULL OR o.tenant_id = \(tenant)))
+                WHEN 'operator' THEN \(id)
                 WHEN 'user' THEN \(role(of: "(\(id))::uuid"))
                 WHEN 'key' THEN CASE WHEN \(key) IS NOT NULL THEN \(role(of: key)) END END END
             """
     }
 
     /// The widest role that an inviter may give now, from `inviterColumns`.
-    static func inviter(_ row: Row, from at: Int) throws(PostgresError) -> InviteFacts.Inviter {
+    func inviter(_ row: Row, from at: Int) async throws(PostgresError) -> InviteFacts.Inviter {
         let role = try row.get(at + 1, as: String?.self)
         switch try row.get(at, as: String?.self) {
         case "operator":
-            switch role {
+            switch try await operatorRole(role.flatMap(UUID.init)) {
             case "owner", "admin": return .person(mayGive: .admin)
             case "support": return .person(mayGive: .member)
             default: return .person(mayGive: nil)
@@ -262,6 +261,16 @@ extension Change {
             return .person(mayGive: widest.flatMap { $0 > .member ? $0 : nil })
         default: return .key
         }
+    }
+
+    /// Of an operator who may act for the tenant; operators do not lie with it.
+    private func operatorRole(_ id: UUID?) async throws(PostgresError) -> String? {
+        try await query(
+            """
+            SELECT role FROM operators WHERE id = \(id) AND status = 'active'
+                AND (tenant_id IS NULL OR tenant_id = \(tenant))
+            """
+        ).first?.get(0)
     }
 
     /// The user who accepted an invite.

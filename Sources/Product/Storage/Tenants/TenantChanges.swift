@@ -43,6 +43,7 @@ extension Change {
                 WHERE id = \(tenant) RETURNING \(TenantRow.columns)
                 """)
         }
+        if new.externalID != row.externalID { try await claim(externalID: new.externalID) }
         try await audit(.tenantUpdated, AuditTarget("tenant", tenant, new.name), changes)
         return try rows.only(TenantRow.init)
     }

@@ -13,6 +13,16 @@ extension Database {
     }
 }
 
+extension Change {
+    /// Claims the id for this tenant, which gives up another one; nil: it has none.
+    func claim(externalID: String?) async throws {
+        let rows = try await query("SELECT directory_claim_external_id(\(externalID))")
+        guard try rows.only({ row throws(PostgresError) in try row.get(0) }) else {
+            throw TenantRow.externalIDTaken(by: nil)
+        }
+    }
+}
+
 extension TenantRow {
     /// The same for an id that another transaction took since it was found free.
     static func refusingTakenID(_ write: () async throws -> Rows) async throws -> Rows {

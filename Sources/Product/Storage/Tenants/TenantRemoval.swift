@@ -48,11 +48,7 @@ extension Database {
                     AND deleted_at <= \(end) FOR UPDATE
                 """)
             guard let name: String = try found.first?.get(0) else { return .notDue }
-            for step in ["tenant_rows_remove", "audit_redact_tenant"] as [SQL] {
-                let rows = try await change.query("SELECT \(step)(\(tenant), \(Self.tenantBatch))")
-                let count: Int = try rows.only { row throws(PostgresError) in try row.get(0) }
-                if count >= Self.tenantBatch { return .more }
-            }
+            guard try await change.purgeRows() else { return .more }
             try await change.query("DELETE FROM tenants WHERE id = \(tenant)")
             try await change.audit(.tenantPurged, AuditTarget("tenant", tenant, name))
             return .done
@@ -61,6 +57,26 @@ extension Database {
 }
 
 extension Change {
+    /// Removes and redacts rows of the tenant, up to the limit; whether none is left.
+    fileprivate func purgeRows() async throws -> Bool {
+        var left = Database.tenantBatch
+        let tables = try await query("SELECT relation, by_tenant FROM tenant_tables()")
+        for row in tables {
+            let (table, isByTenant): (String, Bool) = try row.columns()
+            let function: SQL = isByTenant ? "tenant_table_remove" : "coordinator_table_remove"
+            left -= try await query("SELECT \(function)(\(tenant), \(table), \(left))")
+                .only { row throws(PostgresError) in try row.get(0) }
+            if left <= 0 { return false }
+        }
+        let platform = try await query("SELECT id::text FROM operators WHERE tenant_id IS NULL")
+        let names = try platform.map { row throws(PostgresError) in try row.get(0, as: String.self)
+        }
+        let redacted: Int = try await query(
+            "SELECT audit_redact_tenant(\(tenant), \(names), \(Database.tenantBatch))"
+        ).only { row throws(PostgresError) in try row.get(0) }
+        return redacted < Database.tenantBatch
+    }
+
     /// From now on the tenant cannot be restored, and the sweep completes the purge: its days count
     /// as over, plus an hour, since clocks differ. The audit keeps the time of its deletion.
     package func beginPurge(_ row: TenantRow) async throws {

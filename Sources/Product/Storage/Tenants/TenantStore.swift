@@ -46,7 +46,7 @@ extension Database {
             SELECT t.id, (SELECT count(*) FROM (
                 SELECT 1 FROM users u WHERE u.tenant_id = t.id AND u.status <> 'deleted'
                 LIMIT \(raw: "\(most + 1)")) AS capped)
-            FROM unnest(\(tenants)::uuid[]) AS t (id)
+            FROM tenants t WHERE t.id = ANY (\(tenants))
             """, in: nil)
         var counts: [UUID: ListTotal] = [:]
         for row in rows {
@@ -88,6 +88,7 @@ extension Database {
                     RETURNING \(TenantRow.columns)
                     """)
             }
+            if externalID != nil { try await change.claim(externalID: externalID) }
             var changes = AuditChanges()
             changes.add("external_id", nil, externalID)
             changes.add(AttributePair(), attributes)

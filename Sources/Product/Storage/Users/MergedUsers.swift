@@ -73,9 +73,9 @@ extension Change {
 
     /// Runs statements that see the rows of merged users.
     func seeingMerged<Result>(_ body: () async throws -> Result) async throws -> Result {
-        queryLater("SELECT set_config('app.merged', 'on', true)")
+        transaction.setLater("app.merged", "on")
         let result = try await body()
-        queryLater("SELECT set_config('app.merged', 'off', true)")
+        transaction.setLater("app.merged", "off")
         return result
     }
 

@@ -54,7 +54,8 @@ extension Change {
         _ user: UUID, emailKey: String, name: String?, createdAt: Timestamp
     ) async throws(PostgresError) {
         queryLater(
-            "SELECT user_search_put(\(user), \(Self.searchText(emailKey, name)), \(createdAt))")
+            "SELECT user_search_put(\(tenant), \(user), \(Self.searchText(emailKey, name)), \(createdAt))"
+        )
     }
 
     /// The text that the search reads: the address's key and the name, in lower case.

@@ -174,12 +174,9 @@ extension Change {
 
     /// With the stored responses of retries.
     private func redactDecisions(of user: UUID, _ keys: [String]) async throws(PostgresError) {
-        try await query(
-            """
-            WITH redacted AS MATERIALIZED (
-                SELECT decisions_redact(\(tenant), \(user), \(keys)) AS id)
-            DELETE FROM provisioning_retries r USING redacted WHERE r.decision_id = redacted.id
-            """)
+        let rows = try await query("SELECT decisions_redact(\(tenant), \(user), \(keys))")
+        let redacted = try rows.map { row throws(PostgresError) in try row.get(0, as: UUID.self) }
+        try await query("DELETE FROM provisioning_retries WHERE decision_id = ANY (\(redacted))")
     }
 
     /// Decisions without a tenant, if no other tenant knows the address.

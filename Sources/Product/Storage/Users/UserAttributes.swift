@@ -29,8 +29,10 @@ extension Change {
         queryLater(
             """
             INSERT INTO user_attributes (tenant_id, user_id, name, value, created_at)
-            SELECT \(tenant), \(user), w.name, w.value, \(createdAt)
-            FROM unnest(\(words.map(\.name))::text[], \(words.map(\.word))::text[]) AS w (name, value)
+            SELECT anchor.id, \(user), w.name, w.value, \(createdAt)
+            FROM \(SQL.anchor(of: tenant)), unnest(\(words.map(\.name))::text[],
+                \(words.map(\.word))::text[]) AS w (name, value)
+            WHERE anchor.id = \(tenant)
             """)
     }
 }
@@ -89,10 +91,11 @@ extension Change {
             queryLater(
                 """
                 INSERT INTO user_attributes (tenant_id, user_id, name, value, created_at)
-                SELECT \(tenant), w.user_id, w.name, w.value, w.created_at
-                FROM unnest(\(words.map(\.user))::uuid[], \(words.map(\.name))::text[],
+                SELECT anchor.id, w.user_id, w.name, w.value, w.created_at
+                FROM \(SQL.anchor(of: tenant)), unnest(\(words.map(\.user))::uuid[], \(words.map(\.name))::text[],
                     \(words.map(\.word))::text[], \(words.map(\.createdAt))::timestamptz[])
                     AS w (user_id, name, value, created_at)
+                WHERE anchor.id = \(tenant)
                 """)
         }
         let isDone = ids.count < Database.indexBatch

@@ -63,7 +63,7 @@ extension Change {
             left.count += try await bury(row, withAddress: others.isEmpty, database)
         }
         for identity in row.identities { try await invalidate(identity, database) }
-        try await query("SELECT user_search_drop(\(row.id))")
+        try await query("SELECT user_search_drop(\(tenant), \(row.id))")
         try await query(
             "DELETE FROM invites WHERE tenant_id = \(tenant) AND accepted_user_id = \(row.id)")
         try await query("DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(row.id)")

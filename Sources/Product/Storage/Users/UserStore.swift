@@ -184,7 +184,7 @@ extension Change {
             """)
         for row in rows {
             let id: UUID = try row.get(0)
-            try await query("SELECT user_search_drop(\(id))")
+            try await query("SELECT user_search_drop(\(tenant), \(id))")
             try await audit(.userRemoved, AuditTarget("user", id, row.get(1)))
         }
         return !rows.isEmpty

@@ -27,8 +27,16 @@ extension Command {
             name: "migrate", summary: "Bring the schema up to date.",
             detail: """
                 Applies what is missing of the migrations, as GATEHOUSE_MIGRATION_DATABASE_URL, each in
-                a transaction. Replicas that start together take turns.
-                """, options: [.output], run: migrate),
+                a transaction. Replicas that start together take turns. A distributed database has
+                the coordinator at that address, and stays one.
+                """,
+            options: [
+                .output,
+                OptionDeclaration(
+                    name: "distribute",
+                    summary: "Spread the tenants over Citus's workers; stop every replica first."
+                ),
+            ], run: migrate),
         CommandDeclaration(
             name: "check", summary: "Look at everything that serve needs, and say what is wrong.",
             detail: """
@@ -148,6 +156,7 @@ extension Command {
         }
         let applied = try Migrator.migrate(
             conninfo: url.text, directory: try Installation.find("Migrations"),
+            distributes: call.has("distribute"),
             log: { if !call.isJSON { call.terminal.step("applying \($0)") } })
         if call.isJSON {
             show(.object([.init("applied", .array(applied.map { .string($0) }))]))

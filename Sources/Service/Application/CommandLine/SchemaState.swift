@@ -10,7 +10,6 @@ enum SchemaState: Equatable {
     case current(files: Int, last: String)
 
     init(_ app: Postgres, migrations directory: String) async throws {
-        let known = try Migrator.names(in: directory)
         let tables = try await app.read("SELECT to_regclass('public.tenants') IS NOT NULL")
         guard try tables.first?.get(0, as: Bool.self) ?? false else {
             self = .none
@@ -18,6 +17,7 @@ enum SchemaState: Equatable {
         }
         let rows = try await app.read("SELECT name FROM schema_migrations")
         let applied = try rows.map { row throws(PostgresError) in try row.get(0, as: String.self) }
+        let known = try Migrator.names(in: directory, applied: applied)
         let missing = known.filter { !applied.contains($0) }
         let unknown = applied.filter { !known.contains($0) }
         if !missing.isEmpty {

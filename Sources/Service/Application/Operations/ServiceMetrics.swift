@@ -149,6 +149,12 @@ package final class ServiceMetrics: Sendable {
         registry.gauge("gatehouse_standby_connections", "Open connections to the standby.")
     }
 
+    func workerConnections() -> Gauge {
+        registry.gauge(
+            "gatehouse_worker_connections", "Open connections to workers of a distributed database."
+        )
+    }
+
     func server() -> ServerMeasures {
         var measures = ServerMeasures()
         measures.open = registry.gauge("gatehouse_connections", "Open connections of clients.")

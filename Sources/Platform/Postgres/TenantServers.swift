@@ -1,0 +1,141 @@
+import Networking
+import Synchronization
+import Text
+
+/// The workers of a distributed database: a read of one tenant goes to the server with its rows, which answers at a
+/// part of what it costs through the coordinator. The statement names the distributed tables, so a server that has
+/// the tenant no longer asks the one that has.
+package final class TenantServers: Sendable {
+    /// A server as the coordinator knows it.
+    package struct Server: Sendable, Hashable, CustomStringConvertible {
+        package var host: String
+        package var port: Int
+
+        package var description: String { "\(host):\(port)" }
+
+        /// `template`: with `{host}` and `{port}` in their places.
+        package func conninfo(_ template: String) -> String {
+            func filled(_ text: String, _ mark: String, _ value: String) -> String {
+                text.split(separator: mark, omittingEmptySubsequences: false).joined(
+                    separator: value)
+            }
+            return filled(filled(template, "{host}", host), "{port}", "\(port)")
+        }
+    }
+
+    /// The part of the hashes whose tenants lie on one server.
+    private struct Share {
+        var last: Int32
+        var server: Server
+    }
+
+    private struct State {
+        /// In the order of the hashes, without gaps; empty: ask the coordinator.
+        var shares: [Share] = []
+        var pools: [Server: Postgres] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let open: @Sendable (Server) -> Postgres
+
+    /// `open` makes the connections to a server when a tenant lies there first.
+    package init(open: @escaping @Sendable (Server) -> Postgres) { self.open = open }
+
+    /// The server with the rows of a tenant; nil while that is unknown.
+    func postgres(of tenant: UUID) -> Postgres? {
+        let hash = tenant.placementHash
+        return state.withLock { state in
+            guard let share = state.shares.first(where: { hash <= $0.last }) else { return nil }
+            return state.pools[share.server]
+        }
+    }
+
+    /// Asks the coordinator where tenants lie. On a database of one server nothing is learned. Call it again from
+    /// time to time: tenants move, and a server that is asked for one it no longer has answers more slowly.
+    package func refresh(from coordinator: Postgres) async throws {
+        let known = try await coordinator.read(
+            "SELECT to_regclass('pg_catalog.pg_dist_shard') IS NOT NULL")
+        guard try known.first?.get(0, as: Bool.self) == true else { return }
+        let rows = try await coordinator.read(
+            """
+            SELECT s.shardminvalue::bigint, s.shardmaxvalue::bigint, n.nodename, n.nodeport::bigint
+            FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid
+                JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
+            WHERE s.logicalrelid = to_regclass('public.tenants') ORDER BY s.shardminvalue::bigint
+            """)
+        var shares: [Share] = []
+        var next = Int64(Int32.min)
+        for row in rows {
+            let (first, last, host, port): (Int64, Int64, String, Int64) = try row.columns()
+            guard first == next, let end = Int32(exactly: last) else { return await set([]) }
+            next = last + 1
+            shares.append(Share(last: end, server: Server(host: host, port: Int(port))))
+        }
+        await set(next == Int64(Int32.max) + 1 ? shares : [])
+    }
+
+    private func set(_ shares: [Share]) async {
+        let unused = state.withLock { state in
+            state.shares = shares
+            for share in shares where state.pools[share.server] == nil {
+                state.pools[share.server] = open(share.server)
+            }
+            let servers = Set(shares.map(\.server))
+            let unused = state.pools.filter { !servers.contains($0.key) }
+            for server in unused.keys { state.pools[server] = nil }
+            return unused.values
+        }
+        for postgres in unused { await postgres.close() }
+    }
+
+    /// Closes the connections to all servers.
+    package func close() async {
+        let pools = state.withLock { state in
+            defer { state = State() }
+            return state.pools.values
+        }
+        for postgres in pools { await postgres.close() }
+    }
+}
+
+extension UUID {
+    /// By which Citus places a row: PostgreSQL's hash of a `uuid` (`hash_any` in src/common/hashfn.c).
+    package var placementHash: Int32 {
+        func word(_ half: UInt64, _ shift: UInt64) -> UInt32 {
+            UInt32(truncatingIfNeeded: half >> shift).byteSwapped
+        }
+        var a: UInt32 = 0x9e37_79b9 &+ 16 &+ 3_923_095
+        var b = a
+        var c = a
+        a &+= word(high, 32)
+        b &+= word(high, 0)
+        c &+= word(low, 32)
+        func rotated(_ value: UInt32, _ bits: UInt32) -> UInt32 {
+            value << bits | value >> (32 - bits)
+        }
+        func mix(_ x: inout UInt32, _ y: inout UInt32, _ z: inout UInt32, _ bits: UInt32) {
+            x &-= z
+            x ^= rotated(z, bits)
+            z &+= y
+        }
+        mix(&a, &b, &c, 4)
+        mix(&b, &c, &a, 6)
+        mix(&c, &a, &b, 8)
+        mix(&a, &b, &c, 16)
+        mix(&b, &c, &a, 19)
+        mix(&c, &a, &b, 4)
+        a &+= word(low, 0)
+        func finish(_ x: inout UInt32, _ y: UInt32, _ bits: UInt32) {
+            x ^= y
+            x &-= rotated(y, bits)
+        }
+        finish(&c, b, 14)
+        finish(&a, c, 11)
+        finish(&b, a, 25)
+        finish(&c, b, 16)
+        finish(&a, c, 4)
+        finish(&b, a, 14)
+        finish(&c, b, 24)
+        return Int32(bitPattern: c)
+    }
+}
