@@ -159,10 +159,24 @@ SELECT citus_add_local_table_to_metadata(relation) FROM unnest(ARRAY['directory_
     'directory_domains', 'directory_hosts', 'directory_logos', 'directory_people', 'directory_external_ids',
     'pending_choices', 'provisioning_retries', 'provisioning_attempts', 'reservations']::regclass[]) AS relation;
 
--- Workers do not know what default privileges revoke.
+-- A function that the others call, also where it was made before Citus came.
+SELECT create_distributed_function('audit_without_words(jsonb)');
+
+-- No program without the tenant as an argument runs here.
+DROP FUNCTION user_search_put(uuid, text, timestamptz);
+DROP FUNCTION user_search_put_all(uuid[], text[], timestamptz[]);
+DROP FUNCTION user_search_drop(uuid);
+DROP FUNCTION tenant_rows_remove(uuid, bigint);
+DROP FUNCTION audit_redact_tenant(uuid, bigint);
+
+-- Workers have no default privileges of ours: neither for what is there nor for what comes.
 DO $$
-DECLARE signature regprocedure;
+DECLARE signature regprocedure; fault text;
 BEGIN
+    SELECT string_agg(nodename || ':' || nodeport || ' ' || result, '; ') INTO fault
+    FROM run_command_on_workers('ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC')
+    WHERE NOT success;
+    IF fault IS NOT NULL THEN RAISE EXCEPTION 'default privileges of a worker: %', fault; END IF;
     FOR signature IN SELECT oid FROM pg_proc
         WHERE pronamespace = 'public'::regnamespace AND proowner = current_user::regrole
     LOOP

@@ -86,9 +86,25 @@ import Text
         } throws: {
             ($0 as? PostgresError)?.kind == .commitUnknown
         }
+        await #expect {
+            _ = try await postgres.query("INSERT INTO t VALUES (3)")
+        } throws: {
+            ($0 as? PostgresError)?.kind == .commitUnknown
+        }
+        // What is warned of before COMMIT, or ends in a rollback, is no doubt about it.
+        let early: SQL = "DO $$ BEGIN RAISE WARNING 'early'; END $$"
+        try await postgres.transaction { try await $0.query(early) }
+        await #expect {
+            try await postgres.transaction { transaction in
+                transaction.queryLater("INSERT INTO t VALUES (1)")
+                transaction.queryLater(early)
+            }
+        } throws: {
+            ($0 as? PostgresError)?.isUniqueViolation == true
+        }
         // One server that warns has committed.
         try await administrator.transaction { try await $0.query("INSERT INTO t VALUES (2)") }
-        #expect(try await administrator.one("SELECT count(*) FROM t") == 2)
+        #expect(try await administrator.one("SELECT count(*) FROM t") == 3)
     }
 
     @Test func `a tenant's server is found by PostgreSQL's own hash`() async throws {

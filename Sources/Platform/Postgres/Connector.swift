@@ -80,19 +80,25 @@ private final class Attempt: Sendable {
         let result: Result<Established, ConnectFailure>
         switch Conninfo.connect(connector.configuration.conninfo, defaults: parameters) {
         case .success(let handle):
-            let isDistributed = connector.configuration.isDistributed ?? Self.isDistributed(handle)
-            result = .success(Established(handle, isDistributed: isDistributed))
+            if let known = connector.configuration.isDistributed ?? Self.isDistributed(handle) {
+                result = .success(Established(handle, isDistributed: known))
+            } else {
+                let cause = String(cString: PQerrorMessage(handle))
+                PQfinish(handle)
+                result = .failure(ConnectFailure(cause: cause))
+            }
         case .failure(let failure): result = .failure(failure)
         }
         loop.perform { done(result) }
     }
 
-    /// Whether the database has Citus. A failure says no: the connection is then
-    /// lost, or its next statement says why.
-    private static func isDistributed(_ handle: OpaquePointer) -> Bool {
+    /// Whether the database has Citus; nil if it did not say. Taken for a plain one, it would not hand
+    /// the tenant on to its servers.
+    private static func isDistributed(_ handle: OpaquePointer) -> Bool? {
         let answer = PQexec(
             handle, "SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus'")
         defer { PQclear(answer) }
+        guard PQresultStatus(answer) == PGRES_TUPLES_OK else { return nil }
         return PQntuples(answer) > 0
     }
 

@@ -67,6 +67,9 @@ package final class HashLookUp: Sendable {
             if batch.ofAll.finishes.count == Self.limit { return sendAll(batch) }
         } else {
             batch.ofTenants[tenant, default: Questions()].add(hash, finish)
+            if batch.ofTenants[tenant]?.finishes.count == Self.limit {
+                sendTenant(tenant, of: batch)
+            }
         }
         if !batch.isAwaited {
             batch.isAwaited = true
@@ -77,17 +80,17 @@ package final class HashLookUp: Sendable {
     private func send(_ batch: Batch) {
         batch.isAwaited = false
         sendAll(batch)
-        guard !batch.ofTenants.isEmpty else { return }
-        let asked = batch.ofTenants
-        batch.ofTenants = [:]
-        for (tenant, questions) in asked {
-            var sql = SQL(raw: textOfTenant)
-            sql.bindUnmarked(tenant)
-            sql.bindUnmarked(questions.hashes)
-            read(sql, questions.finishes, from: postgres.reader(of: tenant)) {
-                row, last throws(PostgresError) in
-                try row.get(last, as: [Int64].self)
-            }
+        for tenant in Array(batch.ofTenants.keys) { sendTenant(tenant, of: batch) }
+    }
+
+    private func sendTenant(_ tenant: UUID, of batch: Batch) {
+        guard let questions = batch.ofTenants.removeValue(forKey: tenant) else { return }
+        var sql = SQL(raw: textOfTenant)
+        sql.bindUnmarked(tenant)
+        sql.bindUnmarked(questions.hashes)
+        read(sql, questions.finishes, from: postgres.reader(of: tenant)) {
+            row, last throws(PostgresError) in
+            try row.get(last, as: [Int64].self)
         }
     }
 

@@ -65,6 +65,9 @@ extension PostgresConnection {
             if let error { statement?.failure = statement?.failure ?? error }
             guard status == PGRES_PIPELINE_SYNC else { return }
             head += 1
+            if let statement, isUnconfirmed(statement), statement.failure == nil {
+                statement.failure = .unconfirmed
+            }
             if let statement { finishWrite(statement) }
             return
         }
@@ -84,10 +87,17 @@ extension PostgresConnection {
             if let error { fail(statement, error) }
         case .answer(let statement):
             inFlight -= 1
+            statement.isUnconfirmed = isUnconfirmed(statement)
             if let error { fail(statement, error) }
             answer(statement, result, skipped: status == PGRES_PIPELINE_ABORTED)
         case .sync: break
         }
+    }
+
+    /// With several servers the coordinator commits, and warns if one of them did not follow yet. libpq
+    /// reads ahead for warnings, so that those of neighbours in the pipeline count too.
+    private func isUnconfirmed(_ statement: Statement) -> Bool {
+        isDistributed && warnings.pointee > statement.warningsBefore
     }
 
     private func fail(_ statement: Statement, _ error: PostgresError) {

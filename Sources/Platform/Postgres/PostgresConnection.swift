@@ -23,8 +23,7 @@ final class PostgresConnection: @unchecked Sendable {
     /// reaches the tenant's.
     let isDistributed: Bool
     /// How many warnings the server sent.
-    private let warnings = UnsafeMutablePointer<Int>.zero
-    var warningCount: Int { warnings.pointee }
+    let warnings = UnsafeMutablePointer<Int>.zero
     var handle: OpaquePointer?
     let descriptor: Int32
     var expected: [Expected] = []
@@ -98,6 +97,7 @@ final class PostgresConnection: @unchecked Sendable {
         guard isOpen else { return lost(statement) }
         if isIdle { lastProgress = loop.now }
         inFlight += 1
+        statement.warningsBefore = warnings.pointee
         for text in prelude { control(text, statement) }
         if statement.tenant != tenant { enter(statement) }
         send(statement)

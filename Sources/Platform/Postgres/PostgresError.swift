@@ -99,6 +99,9 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
+    /// A server of several did not confirm a commit: it may show it later.
+    static let unconfirmed = PostgresError(.commitUnknown, "a server did not confirm")
+
     /// On a database of several servers each shard's constraint has the shard's number behind its name,
     /// at least six digits; no constraint of a schema ends so.
     private static func withoutShard(_ name: String) -> String {

@@ -29,6 +29,10 @@ final class Statement: @unchecked Sendable {
     /// The first failure of a message sent for this statement, such as its Parse.
     var failure: PostgresError?
     var rows: Rows?
+    /// How many warnings the connection had when it was sent.
+    var warningsBefore = 0
+    /// The server warned since then, before it answered.
+    var isUnconfirmed = false
     /// Where the position after its commit is noted; nil: it is not asked for.
     var position: CommitPosition?
     /// Numbers the questions for that position, one for each attempt.

@@ -41,8 +41,8 @@ final class TransactionSession: @unchecked Sendable {
     private var failure: PostgresError?
     private static let over = PostgresError(.unavailable, "the transaction has ended")
     private var begun = false
-    /// Those of the connection before COMMIT was sent.
-    private var warnings = 0
+    /// COMMIT or ROLLBACK, until it is answered.
+    private var ending: Statement?
     private var ended = false
 
     init(pool: Pool, connection: PostgresConnection, prelude: [String]) {
@@ -130,16 +130,12 @@ final class TransactionSession: @unchecked Sendable {
 
     /// COMMIT; nil if the server confirmed it.
     func commit() async -> PostgresError? {
-        await finish("COMMIT", noting: CommitPosition.current) { [self] answer, earlier in
+        await finish("COMMIT", noting: CommitPosition.current) { answer, earlier, isUnconfirmed in
             switch answer {
             case .success(let rows):
-                // With several servers the coordinator commits, and warns if one of them did not follow yet.
-                if connection.isDistributed, connection.warningCount > warnings {
-                    return PostgresError(.commitUnknown, "a server did not confirm")
-                }
                 // After a failed statement the server answers COMMIT with ROLLBACK, and without an
                 // error.
-                if rows.command == "COMMIT" { return nil }
+                if rows.command == "COMMIT" { return isUnconfirmed ? .unconfirmed : nil }
                 return earlier
                     ?? PostgresError(
                         .server(
@@ -154,13 +150,14 @@ final class TransactionSession: @unchecked Sendable {
 
     func rollback() async {
         waiting.withLock { $0 = ([], 0) }
-        _ = await finish("ROLLBACK") { _, _ in nil }
+        _ = await finish("ROLLBACK") { _, _, _ in nil }
     }
 
     /// Ends the transaction and returns the connection, or closes it if that failed.
     private func finish(
         _ command: SQL, noting position: CommitPosition? = nil,
-        _ judge: @escaping @Sendable (Answer, PostgresError?) -> PostgresError?
+        _ judge:
+            @escaping @Sendable (Answer, PostgresError?, _ isUnconfirmed: Bool) -> PostgresError?
     ) async -> PostgresError? {
         await withUnsafeContinuation { continuation in
             pool.loop.run { [self] in
@@ -172,11 +169,13 @@ final class TransactionSession: @unchecked Sendable {
                 let statement = Statement(command, .inTransaction) { [self] answer in
                     if case .failure = answer { connection.close("a transaction did not end") }
                     pool.release(connection)
-                    continuation.resume(returning: judge(answer, takeFailure()))
+                    let isUnconfirmed = ending?.isUnconfirmed ?? false
+                    ending = nil
+                    continuation.resume(returning: judge(answer, takeFailure(), isUnconfirmed))
                 }
+                ending = statement
                 statement.position = position
                 submitWaiting()
-                warnings = connection.warningCount
                 submit(statement)
             }
         }

@@ -148,7 +148,9 @@ package struct Composition: Sendable {
             enforceCORS: { try await enforcer.enforce($0, $1) },
             encode: { Contracts.encode($0, $1) ?? LambdaEndpoint.encode($0, $1) },
             idempotency: SealedIdempotencyStore(database: database),
-            awaitEarlierInvalidations: { try await database.awaitEarlierInvalidations() },
+            awaitEarlierInvalidations: { tenant in
+                try await database.awaitEarlierInvalidations(of: tenant ?? .platform)
+            },
             problem: storageProblem, record: record, now: clock)
     }
 

@@ -34,7 +34,7 @@ struct SealedIdempotencyStore: IdempotencyStore {
         case .kept(let bytes):
             // The first response may not have been sent yet, although its change is committed: wait
             // for the acknowledgements here as well.
-            try await database.awaitEarlierInvalidations()
+            try await database.awaitEarlierInvalidations(of: Self.row(claim).tenant)
             let answer = Array(bytes.dropFirst())
             guard bytes.first == Self.sealed else { return .replay(answer) }
             return .replay(try sealer(claim).open(answer, context: Self.context(claim)))

@@ -137,7 +137,7 @@ package struct Dispatcher: Sendable {
             exchange.call.request.method == .delete
         {
             do {
-                try await hooks.awaitEarlierInvalidations()
+                try await hooks.awaitEarlierInvalidations(exchange.call.resolvedTenant?.id)
             } catch {
                 problem = self.problem(for: error, &exchange)
             }

@@ -35,8 +35,9 @@ package struct Hooks: Sendable {
     /// Runs for each problem; nil falls back to `application/problem+json`.
     package var encode: Encode
     package var idempotency: (any IdempotencyStore)?
-    /// Returns when no replica answers from before the latest commit.
-    package var awaitEarlierInvalidations: @Sendable () async throws -> Void
+    /// Returns when no replica answers from before the latest commit; with the tenant of the request, nil if
+    /// it is of none.
+    package var awaitEarlierInvalidations: @Sendable (UUID?) async throws -> Void
     /// Errors from lower layers: storage's unavailable and commit unknown, the domain's refusals.
     package var problem: @Sendable (any Error) -> Problem?
     /// One log line and the metrics of a finished request.
@@ -49,7 +50,7 @@ package struct Hooks: Sendable {
         authorize: @escaping Authorize, enforceCORS: @escaping EnforceCORS,
         encode: @escaping Encode = { _, _ in nil },
         idempotency: (any IdempotencyStore)? = nil,
-        awaitEarlierInvalidations: @escaping @Sendable () async throws -> Void = {},
+        awaitEarlierInvalidations: @escaping @Sendable (UUID?) async throws -> Void = { _ in },
         problem: @escaping @Sendable (any Error) -> Problem? = { _ in nil },
         record: @escaping @Sendable (RequestRecord) -> Void = { _ in },
         now: @escaping @Sendable () -> Timestamp

@@ -67,7 +67,10 @@ extension Dispatcher {
 
     /// Adds the position after what the request committed.
     func addPosition(to response: inout Response, _ exchange: Exchange) async {
-        guard let commits = exchange.commits else { return }
+        let session = SessionCookie.change(by: response)
+        guard let commits = exchange.commits,
+            session != nil || exchange.call.principal.kind != .anonymous
+        else { return }
         var position = commits.newest
         if commits.isUnknown || position == nil && response.answersEarlierWrite(exchange) {
             let now = try? await services.database.currentPosition()
@@ -77,14 +80,12 @@ extension Dispatcher {
         guard let position else { return }
         let call = exchange.call
         let isTLS = call.request.isTLS
-        switch SessionCookie.change(by: response) {
+        switch session {
         case .ends: response.fields.append(PositionCookie.clear(isTLS: isTLS))
         case .begins: response.fields.append(PositionCookie.set(position, isTLS: isTLS))
         case nil where call.principal.isConsoleSession:
             response.fields.append(PositionCookie.set(position, isTLS: isTLS))
-        case nil where call.principal.kind != .anonymous:
-            response.set(PositionField.name, "\(position)")
-        case nil: break
+        case nil: response.set(PositionField.name, "\(position)")
         }
     }
 }

@@ -82,11 +82,10 @@ extension Change {
 }
 
 extension Database {
-    /// Returns when no replica answers from before the latest commit.
-    package func awaitEarlierInvalidations() async throws {
-        try await platformScope.change(by: .system) { change in
-            change.invalidations.add(.nothing, of: .platform)
-        }
+    /// Returns when no replica answers from before the latest commit. `tenant`: of what a repeated request
+    /// found done.
+    package func awaitEarlierInvalidations(of tenant: UUID) async throws {
+        try await platformScope.change(by: .system) { $0.invalidations.repeatEarlier(of: tenant) }
     }
 }
 

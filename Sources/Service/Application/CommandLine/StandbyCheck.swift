@@ -37,6 +37,12 @@ struct StandbyCheck: Sendable {
         _ app: Postgres, standby: Postgres, platform: Postgres
     ) async throws -> (Finding.Result, String) {
         let here = try await State(app.read(Self.state))
+        guard !app.isDistributed else {
+            return (
+                .failed,
+                "the tenants lie on several servers: unset GATEHOUSE_READ_DATABASE_URL"
+            )
+        }
         let position = try await app.flushedPosition()
         let there = try await State(standby.read(Self.state))
         guard there.system == here.system else {
