@@ -522,7 +522,7 @@ def test_decisions_name_the_provider_and_the_tenant(console):
     expect(row).not_to_contain_text(made["id"])
     expect(row.locator("td[data-label=Tenant] a")).to_have_text("Named Works")
     row.locator("a.main").click()
-    expect(page.locator("main").get_by_text("Staff of Acme")).to_be_visible()
+    expect(page.locator("main dl").get_by_text("Staff of Acme")).to_be_visible()
     page = console.go(f"/console/t/{one['slug']}/decisions")
     expect(page.locator("tbody tr").first).to_contain_text("Staff of Acme")
     expect(page.locator("td[data-label=Tenant]")).to_have_count(0)
