@@ -1,6 +1,6 @@
 -- `gatehouse migrate --distribute`: a tenant's rows lie together on one server of Citus, chosen by the tenant's id;
 -- everything that is not a tenant's stays on the coordinator. Files in this folder are applied to a distributed
--- database alone, each behind the file with its number.
+-- database alone, each behind the file with its number, or behind all others: a database may be distributed at any time.
 
 -- What it needs, before anything is changed.
 DO $$
@@ -127,8 +127,7 @@ FROM unnest(ARRAY['user_search_put(uuid, uuid, text, timestamptz)',
     'policies_redact_author(uuid, uuid)', 'audit_redact_tenant(uuid, text[], bigint)',
     'tenant_table_remove(uuid, text, bigint)']::regprocedure[]) AS signature;
 
--- The purge of a tenant removes rows on its server by the function above, and the coordinator's by this one, which
--- reads no table of tenants: the caller has changed rows there.
+-- The purge of a tenant removes rows on its server by the function above, and the coordinator's by this one.
 CREATE OR REPLACE FUNCTION tenant_tables() RETURNS TABLE (relation text, by_tenant boolean)
     LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
     SELECT c.relname::text, EXISTS (SELECT 1 FROM pg_dist_partition d
@@ -142,7 +141,8 @@ CREATE FUNCTION coordinator_table_remove(tenant uuid, place text, most bigint) R
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE removed bigint;
 BEGIN
-    IF tenant IS DISTINCT FROM current_tenant() THEN RAISE EXCEPTION 'another tenant'; END IF;
+    PERFORM 1 FROM tenants WHERE id = tenant AND id = current_tenant() AND status = 'deleted';
+    IF NOT FOUND THEN RAISE EXCEPTION 'only a deleted tenant is purged'; END IF;
     IF place NOT IN (SELECT relation FROM tenant_tables() WHERE NOT by_tenant) THEN
         RAISE EXCEPTION 'no table of the coordinator';
     END IF;
@@ -159,15 +159,55 @@ SELECT citus_add_local_table_to_metadata(relation) FROM unnest(ARRAY['directory_
     'directory_domains', 'directory_hosts', 'directory_logos', 'directory_people', 'directory_external_ids',
     'pending_choices', 'provisioning_retries', 'provisioning_attempts', 'reservations']::regclass[]) AS relation;
 
+-- The estimates lie with the parts of a table: each server adds its own up.
+CREATE OR REPLACE FUNCTION rows_about(place text) RETURNS bigint
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE whole regclass := place; found regclass := whole;
+BEGIN
+    SELECT indrelid INTO found FROM pg_index WHERE indexrelid = whole;
+    RETURN (SELECT coalesce(sum(result::bigint), 0) FROM run_command_on_workers(format($count$
+        SELECT coalesce(sum(c.reltuples), 0)::bigint
+        FROM pg_dist_shard s JOIN pg_class c ON c.oid = to_regclass(%L || '_' || s.shardid)
+        WHERE s.logicalrelid = %L::regclass $count$, whole, coalesce(found, whole))) WHERE success);
+END $$;
+
+-- The key look-ups of a moment at the server of their tenants. Citus plans a statement of one row and one tenant once,
+-- one about several tenants at each run.
+DO $$
+DECLARE hash text;
+BEGIN
+    FOREACH hash IN ARRAY ARRAY['hash', 'previous_hash'] LOOP
+        EXECUTE format($body$
+            CREATE FUNCTION api_keys_by_%1$s(tenants uuid[], hashes bytea[]) RETURNS TABLE (id uuid, environment text,
+                previous_until timestamptz, scopes text[], owner_type text, owner_user_id uuid, rate_limit integer,
+                allowed_ips text[], allowed_origins text[], expires_at timestamptz, revoked_at timestamptz, name text,
+                limit_shared_with uuid, "position" bigint)
+                LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp AS $look$
+            DECLARE tenant uuid; wanted bytea;
+            BEGIN
+                FOR number IN 1..cardinality(tenants) LOOP
+                    tenant := tenants[number];
+                    wanted := hashes[number];
+                    RETURN QUERY SELECT k.id, k.environment, k.previous_until, k.scopes, k.owner_type, k.owner_user_id,
+                        k.rate_limit, k.allowed_ips, k.allowed_origins, k.expires_at, k.revoked_at, k.name,
+                        k.limit_shared_with, number::bigint
+                        FROM api_keys k WHERE k.tenant_id = tenant AND k.%1$s = wanted;
+                END LOOP;
+            END $look$ $body$, hash);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION api_keys_by_%s(uuid[], bytea[]) TO gatehouse_platform', hash);
+        PERFORM create_distributed_function(format('api_keys_by_%s(uuid[], bytea[])', hash)::regprocedure);
+    END LOOP;
+END $$;
+
 -- A function that the others call, also where it was made before Citus came.
 SELECT create_distributed_function('audit_without_words(jsonb)');
 
 -- No program without the tenant as an argument runs here.
-DROP FUNCTION user_search_put(uuid, text, timestamptz);
-DROP FUNCTION user_search_put_all(uuid[], text[], timestamptz[]);
-DROP FUNCTION user_search_drop(uuid);
-DROP FUNCTION tenant_rows_remove(uuid, bigint);
-DROP FUNCTION audit_redact_tenant(uuid, bigint);
+DROP FUNCTION IF EXISTS user_search_put(uuid, text, timestamptz);
+DROP FUNCTION IF EXISTS user_search_put_all(uuid[], text[], timestamptz[]);
+DROP FUNCTION IF EXISTS user_search_drop(uuid);
+DROP FUNCTION IF EXISTS tenant_rows_remove(uuid, bigint);
+DROP FUNCTION IF EXISTS audit_redact_tenant(uuid, bigint);
 
 -- Workers have no default privileges of ours: neither for what is there nor for what comes.
 DO $$

@@ -202,6 +202,15 @@ import Testing
         #expect(alone.code != 0 && alone.text.contains("GATEHOUSE_READ_DATABASE_URL: is needed"))
     }
 
+    @Test func `check refuses the workers of a database on one server`() async throws {
+        let database = try await TestDatabase.make()
+        let workers = "GATEHOUSE_WORKER_DATABASE_URL=postgresql://gatehouse_app@{host}:{port}/x"
+        let found = try gatehouse(["check"], settings(database) + [workers])
+        #expect(
+            found.code == 1 && found.text.contains("failed  workers: the database is on one"),
+            "\(found.text)")
+    }
+
     @Test func `check says how many passkeys another public name costs`() async throws {
         let database = try await TestDatabase.make()
         let administrator = database.client(as: database.administrator)

@@ -171,4 +171,14 @@ import Text
         try write("distributed/0001_a.sql", "INSERT INTO a VALUES (2)")
         #expect(throws: MigrationError.self) { try migrate() }
     }
+
+    @Test func `a worker's address fills the URL, an IPv6 one in brackets`() {
+        let url = "postgresql://app@{host}:{port}/gatehouse?options=-c%20a%3Db"
+        #expect(
+            TenantServers.Server(host: "w1", port: 5433).conninfo(url)
+                == "postgresql://app@w1:5433/gatehouse?options=-c%20a%3Db")
+        #expect(
+            TenantServers.Server(host: "::1", port: 5433).conninfo(url)
+                == "postgresql://app@[::1]:5433/gatehouse?options=-c%20a%3Db")
+    }
 }

@@ -18,7 +18,9 @@ import Text
             INSERT INTO kept SELECT t.id, int4send(n), n
             FROM unnest(\(Self.tenants)) AS t (id), generate_series(0, 999, 2) AS n
             """)
-        return (HashLookUp(postgres, columns: "number", of: "kept", by: "hash"), postgres)
+        let lookUp = HashLookUp(
+            postgres, columns: "number", of: "kept", by: "hash", function: "kept_by_hash")
+        return (lookUp, postgres)
     }
 
     private func hash(_ number: Int) -> [UInt8] {

@@ -1,11 +1,13 @@
 """The servers of a distributed database for the scripts that load release servers: CITUS is the conninfo of its
-coordinator, whose database `gatehouse` has Citus and its workers, and no table of ours."""
+coordinator, whose database `gatehouse` has Citus and its workers, and no table of ours. WORKER_OPTIONS goes to the end
+of the workers' URL, such as `?options=-c%20plan_cache_mode%3Dauto` for a Citus that keeps plans well."""
 import os, subprocess, tempfile, time
 
 import bench
 from rig import BINARY, ROOT, Rig, crash
 
 CITUS = os.environ.get("CITUS", "")
+WORKER = "postgresql://gatehouse_app@{host}:{port}/gatehouse" + os.environ.get("WORKER_OPTIONS", "")
 
 
 def rig(*packages, **more):
@@ -50,7 +52,7 @@ class DistributedRig(Rig):
 
     def serve(self, port, **more):
         if self.workers:
-            more.setdefault("GATEHOUSE_WORKER_DATABASE_URL", "postgresql://gatehouse_app@{host}:{port}/gatehouse")
+            more.setdefault("GATEHOUSE_WORKER_DATABASE_URL", WORKER)
         return super().serve(port, **more)
 
     def postgres(self, command, node=0):

@@ -78,9 +78,11 @@ private final class Attempt: Sendable {
     func run() {
         let done = done
         let result: Result<Established, ConnectFailure>
-        switch Conninfo.connect(connector.configuration.conninfo, defaults: parameters) {
+        let configuration = connector.configuration
+        let defaults = Conninfo.defaults(of: configuration)
+        switch Conninfo.connect(configuration.conninfo, defaults: defaults) {
         case .success(let handle):
-            if let known = connector.configuration.isDistributed ?? Self.isDistributed(handle) {
+            if let known = configuration.isDistributed ?? Self.isDistributed(handle) {
                 result = .success(Established(handle, isDistributed: known))
             } else {
                 let cause = String(cString: PQerrorMessage(handle))
@@ -101,10 +103,12 @@ private final class Attempt: Sendable {
         guard PQresultStatus(answer) == PGRES_TUPLES_OK else { return nil }
         return PQntuples(answer) > 0
     }
+}
 
-    private var parameters: [(String, String)] {
-        let configuration = connector.configuration
-        return [
+extension Conninfo {
+    /// What the conninfo of a configuration may override.
+    static func defaults(of configuration: PostgresConfiguration) -> [(String, String)] {
+        [
             ("application_name", configuration.applicationName),
             ("client_encoding", "UTF8"),
             ("connect_timeout", "2"),
@@ -121,6 +125,7 @@ private final class Attempt: Sendable {
                     // Citus hands SET LOCAL app.tenant on to the tenant's server; elsewhere it is a
                     // setting that nothing reads.
                     + " -c citus.propagate_set_commands=local"
+                    + " -c plan_cache_mode=\(configuration.planCacheMode)"
             ),
         ]
     }

@@ -15,14 +15,20 @@ package final class HashLookUp: Sendable {
 
     private let postgres: Postgres
     private let text: String
-    /// The same for one tenant, which a database of several servers wants: it answers there.
+    /// The same for one tenant, which the coordinator of several servers wants.
     private let textOfTenant: String
+    /// The same for the tenants of one such server.
+    private let textAtServer: String
     /// One for each pool, in their order.
     private let batches: [Batch]
 
     /// Reads `columns` of the one row of `table` with the tenant and the `hash` (a `bytea` column,
-    /// unique within the tenant). All three are trusted as SQL.
-    package init(_ postgres: Postgres, columns: String, of table: String, by hash: String) {
+    /// unique within the tenant). All three are trusted as SQL. `function`: of tenants and hashes,
+    /// gives the columns and a `position` at the servers of a distributed database, which would plan
+    /// a statement about several tenants at each run.
+    package init(
+        _ postgres: Postgres, columns: String, of table: String, by hash: String, function: String
+    ) {
         self.postgres = postgres
         text = """
             SELECT found.*, asked.position
@@ -34,6 +40,7 @@ package final class HashLookUp: Sendable {
             SELECT \(columns), array_positions($2::bytea[], \(hash))::bigint[] FROM \(table)
             WHERE tenant_id = $1 AND \(hash) = ANY ($2)
             """
+        textAtServer = "SELECT \(columns), position FROM \(function)($1::uuid[], $2::bytea[])"
         batches = postgres.pools.map { _ in Batch() }
     }
 
@@ -62,14 +69,16 @@ package final class HashLookUp: Sendable {
         let pool = postgres.pools[index]
         let batch = batches[index]
         if pool.isPlain.load(ordering: .relaxed) {
-            batch.ofAll.tenants.append(tenant)
-            batch.ofAll.add(hash, finish)
-            if batch.ofAll.finishes.count == Self.limit { return sendAll(batch) }
+            batch.ofAll.add(tenant, hash, finish)
+            if batch.ofAll.isFull { return sendAll(batch) }
+        } else if case let server = postgres.reader(of: tenant), server !== postgres {
+            let id = ObjectIdentifier(server)
+            batch.ofServers[id, default: AtServer(server: server)].questions
+                .add(tenant, hash, finish)
+            if batch.ofServers[id]?.questions.isFull == true { sendServer(id, of: batch) }
         } else {
-            batch.ofTenants[tenant, default: Questions()].add(hash, finish)
-            if batch.ofTenants[tenant]?.finishes.count == Self.limit {
-                sendTenant(tenant, of: batch)
-            }
+            batch.ofTenants[tenant, default: Questions()].add(tenant, hash, finish)
+            if batch.ofTenants[tenant]?.isFull == true { sendTenant(tenant, of: batch) }
         }
         if !batch.isAwaited {
             batch.isAwaited = true
@@ -80,7 +89,13 @@ package final class HashLookUp: Sendable {
     private func send(_ batch: Batch) {
         batch.isAwaited = false
         sendAll(batch)
+        for id in Array(batch.ofServers.keys) { sendServer(id, of: batch) }
         for tenant in Array(batch.ofTenants.keys) { sendTenant(tenant, of: batch) }
+    }
+
+    private func sendServer(_ id: ObjectIdentifier, of batch: Batch) {
+        guard let at = batch.ofServers.removeValue(forKey: id) else { return }
+        readAll(textAtServer, at.questions, from: at.server)
     }
 
     private func sendTenant(_ tenant: UUID, of batch: Batch) {
@@ -88,21 +103,26 @@ package final class HashLookUp: Sendable {
         var sql = SQL(raw: textOfTenant)
         sql.bindUnmarked(tenant)
         sql.bindUnmarked(questions.hashes)
-        read(sql, questions.finishes, from: postgres.reader(of: tenant)) {
+        read(sql, questions.finishes, from: postgres) {
             row, last throws(PostgresError) in
             try row.get(last, as: [Int64].self)
         }
     }
 
     private func sendAll(_ batch: Batch) {
-        let finishes = batch.ofAll.finishes
         // Sent already, at the limit.
-        guard !finishes.isEmpty else { return }
-        var sql = SQL(raw: text)
-        sql.bindUnmarked(batch.ofAll.tenants)
-        sql.bindUnmarked(batch.ofAll.hashes)
+        guard !batch.ofAll.finishes.isEmpty else { return }
+        readAll(text, batch.ofAll, from: postgres)
         batch.ofAll.clear()
-        read(sql, finishes, from: postgres) { row, last throws(PostgresError) in [try row.get(last)]
+    }
+
+    private func readAll(_ text: String, _ questions: Questions, from postgres: Postgres) {
+        var sql = SQL(raw: text)
+        sql.bindUnmarked(questions.tenants)
+        sql.bindUnmarked(questions.hashes)
+        read(sql, questions.finishes, from: postgres) {
+            row, last throws(PostgresError) in
+            [try row.get(last)]
         }
     }
 
@@ -135,7 +155,12 @@ package final class HashLookUp: Sendable {
         var hashes = BoundArray(of: TypeOID.bytea, in: TypeOID.byteaArray)
         var finishes: [Finish] = []
 
-        mutating func add(_ hash: UnsafeRawBufferPointer, _ finish: @escaping Finish) {
+        var isFull: Bool { finishes.count >= HashLookUp.limit }
+
+        mutating func add(
+            _ tenant: UUID, _ hash: UnsafeRawBufferPointer, _ finish: @escaping Finish
+        ) {
+            tenants.append(tenant)
             hashes.append(hash)
             finishes.append(finish)
         }
@@ -147,9 +172,15 @@ package final class HashLookUp: Sendable {
         }
     }
 
+    private struct AtServer {
+        let server: Postgres
+        var questions = Questions()
+    }
+
     /// `@unchecked Sendable`: touched on its pool's loop only.
     private final class Batch: @unchecked Sendable {
         var ofAll = Questions()
+        var ofServers: [ObjectIdentifier: AtServer] = [:]
         var ofTenants: [UUID: Questions] = [:]
         /// It will be sent at the end of this cycle.
         var isAwaited = false

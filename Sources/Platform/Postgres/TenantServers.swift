@@ -11,15 +11,21 @@ package final class TenantServers: Sendable {
         package var host: String
         package var port: Int
 
+        package init(host: String, port: Int) {
+            self.host = host
+            self.port = port
+        }
+
         package var description: String { "\(host):\(port)" }
 
-        /// `template`: with `{host}` and `{port}` in their places.
+        /// `template`: a URL with `{host}` and `{port}` in their places.
         package func conninfo(_ template: String) -> String {
             func filled(_ text: String, _ mark: String, _ value: String) -> String {
                 text.split(separator: mark, omittingEmptySubsequences: false).joined(
                     separator: value)
             }
-            return filled(filled(template, "{host}", host), "{port}", "\(port)")
+            let literal = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+            return filled(filled(template, "{host}", literal), "{port}", "\(port)")
         }
     }
 

@@ -39,8 +39,12 @@ struct KeyLookUps: Sendable {
             id, environment, previous_until, scopes, owner_type, owner_user_id, rate_limit,
             allowed_ips, allowed_origins, expires_at, revoked_at, name, limit_shared_with
             """
-        current = HashLookUp(postgres, columns: columns, of: "api_keys", by: "hash")
-        previous = HashLookUp(postgres, columns: columns, of: "api_keys", by: "previous_hash")
+        func lookUp(by hash: String) -> HashLookUp {
+            HashLookUp(
+                postgres, columns: columns, of: "api_keys", by: hash, function: "api_keys_by_\(hash)")
+        }
+        current = lookUp(by: "hash")
+        previous = lookUp(by: "previous_hash")
     }
 }
 

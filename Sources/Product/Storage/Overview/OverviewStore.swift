@@ -101,9 +101,7 @@ extension Database {
         ).first
         var (about, tenants) = (0, 1)
         if tenant == nil {
-            about = try await number(
-                "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass('users_live_email')"
-            )
+            about = try await number("SELECT rows_about('public.users_live_email')")
             tenants = try await number(
                 """
                 SELECT count(*) FROM (SELECT 1 FROM tenants

@@ -73,6 +73,7 @@ struct Checks: Sendable {
                 app: url.text, platform: platform, migrations: directory,
                 secrets: try? settings.secrets(), connections: ConnectionCheck(settings),
                 standby: ReadConfiguration(settings).map(StandbyCheck.init),
+                workers: settings.workerDatabaseURL.map { WorkerCheck(url: $0.text) },
                 secondFactorDays: settings.secondFactorDays,
                 publicURL: settings.publicURL ?? "http://\(settings.listen.text)")
             if let finding = checks.unreachable() { return [finding] }

@@ -16,6 +16,8 @@ struct DatabaseChecks: Sendable {
     var connections: ConnectionCheck?
     /// nil: no standby is set.
     var standby: StandbyCheck?
+    /// nil: no workers are set.
+    var workers: WorkerCheck?
     var secondFactorDays: Int?
     /// nil: whom the passkeys are good for is not checked.
     var publicURL: String?
@@ -45,8 +47,13 @@ struct DatabaseChecks: Sendable {
         let app = client(app, loop)
         let platform = client(platform, loop)
         var findings = await look(app, platform)
-        if let standby, findings.contains(where: { $0.name == "schema" && $0.result != .failed }) {
-            findings.append(await finding("standby") { try await standby.look(app, on: loop) })
+        if findings.contains(where: { $0.name == "schema" && $0.result != .failed }) {
+            if let standby {
+                findings.append(await finding("standby") { try await standby.look(app, on: loop) })
+            }
+            if let workers {
+                findings.append(await finding("workers") { try await workers.look(app, on: loop) })
+            }
         }
         await app.close()
         await platform.close()

@@ -74,8 +74,14 @@ struct ServeCommand {
     /// The same login, which switches to the platform's role when the connection opens.
     static func switchingRole(_ url: String) -> String {
         if url.utf8.starts(with: "postgres".utf8) {
-            return url + (url.contains("?") ? "&" : "?")
-                + "options=-c%20role%3Dgatehouse_platform"
+            let option = "options=-c%20role%3Dgatehouse_platform"
+            for mark in ["?", "&"] {
+                let parts = url.split(
+                    separator: "\(mark)options=", maxSplits: 1, omittingEmptySubsequences: false)
+                // Of two `options` libpq takes the last.
+                if parts.count == 2 { return "\(parts[0])\(mark)\(option)%20\(parts[1])" }
+            }
+            return url + (url.contains("?") ? "&" : "?") + option
         }
         return url + " options='-c role=gatehouse_platform'"
     }

@@ -1,0 +1,96 @@
+import Networking
+import Postgres
+
+/// Whether the workers of a distributed database answer as a replica will ask them.
+struct WorkerCheck: Sendable {
+    /// `GATEHOUSE_WORKER_DATABASE_URL`, with places for the server.
+    var url: String
+
+    /// `app`: the coordinator's.
+    func look(_ app: Postgres, on loop: EventLoop) async throws -> (Finding.Result, String) {
+        guard app.isDistributed else {
+            return (
+                .failed,
+                "the database is on one server: unset GATEHOUSE_WORKER_DATABASE_URL, or run "
+                    + "gatehouse migrate --distribute"
+            )
+        }
+        let rows = try await app.read(
+            """
+            SELECT nodename, nodeport::bigint FROM pg_dist_node
+            WHERE groupid > 0 AND noderole = 'primary' AND isactive ORDER BY nodename, nodeport
+            """)
+        var (forgotten, parts) = (0, 0)
+        for row in rows {
+            let (host, port): (String, Int64) = try row.columns()
+            let server = TenantServers.Server(host: host, port: Int(port))
+            for url in [url, ServeCommand.switchingRole(url)] {
+                if let fault = Conninfo.fault(server.conninfo(url)) {
+                    return (.failed, "\(server): \(fault)")
+                }
+            }
+            var configuration = PostgresConfiguration(worker: server, url: url)
+            configuration.readsPerLoop = 1
+            configuration.acquireTimeout = 3000
+            let worker = Postgres(configuration: configuration, loops: [loop])
+            let found = await Self.look(worker)
+            await worker.close()
+            switch found {
+            case .success(let count): parts += count
+            case .failure(let fault): return (.failed, "\(server): \(fault.text)")
+            }
+            switch try KeptPlans.look(configuration, asConfigured: true) {
+            case .piledUp:
+                return (
+                    .failed,
+                    "\(server): this Citus keeps the plan of each run and its memory grows: take "
+                        + "plan_cache_mode out of the URL's options"
+                )
+            case .forgotten:
+                if try KeptPlans.look(configuration, asConfigured: false) == .kept { forgotten += 1 }
+            case .kept, .unknown: break
+            }
+        }
+        let all = "\(rows.count) workers answer, row-level security forced on \(parts) parts"
+        guard forgotten > 0, forgotten == rows.count else { return (.ok, all) }
+        return (
+            .warning,
+            "\(all); they keep plans well: reads cost a fifth with "
+                + "options=-c%20plan_cache_mode%3Dauto in the URL"
+        )
+    }
+
+    private struct Fault: Error { var text: String }
+
+    /// The number of protected parts at a worker.
+    private static func look(_ worker: Postgres) async -> Result<Int, Fault> {
+        do {
+            let seen = try await worker.read("SELECT 1 FROM audit_events LIMIT 1")
+            guard seen.isEmpty else {
+                return .failure(Fault(text: "rows are seen without a tenant"))
+            }
+            // Citus hides the parts of its tables from who does not ask for them.
+            let rows = try await worker.transaction(
+                settings: [("citus.override_table_visibility", "off")]
+            ) { transaction in
+                try await transaction.query(
+                    """
+                    SELECT count(*), count(*) FILTER (WHERE NOT part.relrowsecurity
+                        OR NOT part.relforcerowsecurity),
+                        (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)
+                    FROM pg_dist_shard s
+                        JOIN pg_class whole ON whole.oid = s.logicalrelid AND whole.relrowsecurity
+                        JOIN pg_class part
+                            ON part.oid = to_regclass(shard_name(s.logicalrelid, s.shardid))
+                    """)
+            }
+            guard let row = rows.first else { return .failure(Fault(text: "it does not say")) }
+            let (parts, open, bypasses): (Int, Int, Bool) = try row.columns()
+            if bypasses { return .failure(Fault(text: "the role bypasses row security")) }
+            if open > 0 { return .failure(Fault(text: "row-level security is off on \(open) parts")) }
+            return .success(parts)
+        } catch {
+            return .failure(Fault(text: "\(error)"))
+        }
+    }
+}
