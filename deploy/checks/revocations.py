@@ -16,7 +16,7 @@ PASSWORD = "correct horse battery"
 REFUSED = {"person": (401, 403), "origin": (403,), "session": (401,)}
 DEPTH = 16  # requests that a client sends at once in the first phase
 # The phases that the clients count by; in all but the first they send one request at a time.
-CALM, ALONE, DARK, CUT = range(4)
+CALM, ALONE, DARK, CUT, MOVE = range(5)
 
 Thing = collections.namedtuple("Thing", "kind check end")
 

@@ -19,9 +19,9 @@ class DistributedRig(Rig):
     """A rig on a coordinator and its workers, which are there before and after it. PostgreSQL's own user is the
     owner of their folders."""
 
-    def __init__(self, *packages, threads=None, distributes=True, workers=True):
+    def __init__(self, *packages, threads=None, distributes=True, workers=True, spare=False):
         """`distributes` False: the tables stay on the coordinator, until `distribute`. `workers` False: the
-        coordinator is asked for every read."""
+        coordinator is asked for every read. `spare`: the last worker is none before `rebalance`."""
         os.chdir(ROOT)
         subprocess.run(["deploy/packages", *packages], check=True, stdout=subprocess.DEVNULL)
         self.threads, self.servers, self.workers = threads, [], workers
@@ -31,6 +31,8 @@ class DistributedRig(Rig):
             "SELECT nodename, nodeport FROM pg_dist_node ORDER BY groupid <> 0, nodeport").splitlines()]
         # While a node is away it cannot be asked for its folder.
         self.folders = [self.at(node, "SHOW data_directory") for node in range(len(self.nodes))]
+        if spare:
+            self.sql(f"SELECT citus_remove_node('{self.nodes[-1][0]}', {self.nodes[-1][1]})")
         self.migrate(*(["--distribute"] if distributes else []))
 
     def migrate(self, *options):
@@ -77,6 +79,14 @@ class DistributedRig(Rig):
 
     def crash(self, node=0):
         crash(self.postmaster(node))
+
+    def rebalance(self):
+        """Adds the spare worker and starts to move tenants to it; returns the process that waits for the end. Logical
+        replication, which would not block their writes meanwhile, writes to no table with row-level security."""
+        host, port = self.nodes[-1]
+        return subprocess.Popen(self.psql() + [
+            "-c", f"SELECT citus_add_node('{host}', {port})", "-c", "SELECT citus_rebalance_start(shard_transfer_mode => 'block_writes')",
+            "-c", "SELECT citus_rebalance_wait()"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def spent(self):
         """Microseconds of processor that the coordinator, and all workers, have used."""
