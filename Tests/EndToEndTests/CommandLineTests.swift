@@ -124,7 +124,8 @@ import Testing
             try gatehouse(["help", "--completions", $0]).text
         }
         for name in [
-            "dev", "serve", "migrate", "check", "setup", "operator reset", "key issue",
+            "dev", "serve", "migrate", "check", "backup drill", "setup", "operator reset",
+            "key issue",
             "healthcheck",
         ] {
             #expect(overview.text.contains("\n  \(name) "))

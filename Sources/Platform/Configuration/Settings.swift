@@ -17,6 +17,12 @@ package struct Settings: Sendable {
     package var databaseURL: Secret?
     /// `GATEHOUSE_MIGRATION_DATABASE_URL`: the role that owns the schema.
     package var migrationDatabaseURL: Secret?
+    /// `GATEHOUSE_BACKUP_DATABASE_URL`: the role that reads every row, for dumps.
+    package var backupDatabaseURL: Secret?
+    /// `GATEHOUSE_DRILL_DATABASE_URL`: a superuser, at the server where a drill restores.
+    package var drillDatabaseURL: Secret?
+    /// `GATEHOUSE_DRILL_API_KEY`: must verify in what a drill restored.
+    package var drillAPIKey: Secret?
     /// `GATEHOUSE_PLATFORM_DATABASE_URL`: the role that reads across tenants.
     package var platformDatabaseURL: Secret?
     /// `GATEHOUSE_READ_DATABASE_URL`: the app's role at a standby; nil: the primary answers everything.
@@ -81,6 +87,9 @@ package struct Settings: Sendable {
         var reader = SettingsReader(environment: environment, readFile: readFile)
         databaseURL = reader.databaseURL("GATEHOUSE_DATABASE_URL")
         migrationDatabaseURL = reader.databaseURL("GATEHOUSE_MIGRATION_DATABASE_URL")
+        backupDatabaseURL = reader.databaseURL("GATEHOUSE_BACKUP_DATABASE_URL")
+        drillDatabaseURL = reader.databaseURL("GATEHOUSE_DRILL_DATABASE_URL")
+        drillAPIKey = reader.apiKey("GATEHOUSE_DRILL_API_KEY")
         platformDatabaseURL = reader.databaseURL("GATEHOUSE_PLATFORM_DATABASE_URL")
         readDatabaseURL = reader.databaseURL("GATEHOUSE_READ_DATABASE_URL")
         readPlatformDatabaseURL = reader.databaseURL("GATEHOUSE_READ_PLATFORM_DATABASE_URL")

@@ -17,6 +17,48 @@ package enum Conninfo {
         }
     }
 
+    /// The conninfo with one more keyword, which takes precedence, but `options` of a URL are joined; `value`
+    /// needs no quotes inside quotes.
+    package static func adding(_ conninfo: String, _ keyword: String, _ value: String) -> String {
+        guard conninfo.utf8.starts(with: "postgres".utf8) else {
+            return conninfo + " \(keyword)='\(value)'"
+        }
+        var escaped = ""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case " ": escaped += "%20"
+            case "=": escaped += "%3D"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        for mark in ["?options=", "&options="] where keyword == "options" {
+            let parts = conninfo.split(
+                separator: mark, maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { return "\(parts[0])\(mark)\(escaped)%20\(parts[1])" }
+        }
+        return conninfo + (conninfo.contains("?") ? "&" : "?") + "\(keyword)=\(escaped)"
+    }
+
+    /// libpq's environment variables for a program that connects in the same way: every user of the machine
+    /// can read a program's arguments, and none but its own its environment.
+    package static func environment(
+        _ conninfo: String
+    ) throws(PostgresError) -> [String: String] {
+        guard let parsed = PQconninfoParse(conninfo, nil) else {
+            throw PostgresError(.unavailable, "the connection string cannot be read")
+        }
+        defer { PQconninfoFree(parsed) }
+        var environment: [String: String] = [:]
+        var option = parsed
+        while option.pointee.keyword != nil {
+            if let name = option.pointee.envvar, let value = option.pointee.val {
+                environment[String(cString: name)] = String(cString: value)
+            }
+            option += 1
+        }
+        return environment
+    }
+
     /// The conninfo's own settings override the defaults, but `options` are joined.
     static func connect(
         _ conninfo: String, defaults: [(String, String)]

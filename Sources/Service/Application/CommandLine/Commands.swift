@@ -45,6 +45,21 @@ extension Command {
                 if anything failed; a warning is none.
                 """, options: [.output], run: check),
         CommandDeclaration(
+            name: "backup drill", summary: "Show that a dump restores: restore and check it apart.",
+            detail: """
+                Dumps the database as GATEHOUSE_BACKUP_DATABASE_URL, restores the dump into the database
+                gatehouse_drill at GATEHOUSE_DRILL_DATABASE_URL, compares every table, runs the checks of
+                `gatehouse check` there, and verifies GATEHOUSE_DRILL_API_KEY if it is set. Needs pg_dump,
+                pg_restore and psql. Prints the time of each step, and drops gatehouse_drill. Exit code
+                1 if anything failed.
+                """,
+            options: [
+                OptionDeclaration(
+                    name: "dump", value: "FILE",
+                    summary: "Restore this dump of pg_dump -Fc; its rows cannot be compared."),
+                OptionDeclaration(name: "keep", summary: "Leave gatehouse_drill there."), .output,
+            ], run: drill),
+        CommandDeclaration(
             name: "setup", summary: "Make the first owner, or a link to the set-up page.",
             detail: """
                 With --email, makes the first owner and prints a one-time sign-in link. Without, prints
@@ -175,6 +190,26 @@ extension Command {
                 Finding(name: "setting", result: .failed, detail: $0.description)
             }
         }
+        if !call.isJSON { for finding in findings { say(finding.line(call.terminal) + "\n") } }
+        return conclude(findings, call)
+    }
+
+    @Sendable private static func drill(_ call: Invocation) throws -> Int32 {
+        var findings: [Finding] = []
+        try BackupDrill(
+            settings: settings(), dump: call.values["dump"], keeps: call.has("keep"),
+            report: { finding in
+                findings.append(finding)
+                if !call.isJSON { say(finding.line(call.terminal) + "\n") }
+            }
+        ).run()
+        let code = conclude(findings, call)
+        if code != 0 { complain("gatehouse: the drill FAILED\n") }
+        return code
+    }
+
+    /// The exit code by the findings, all of which are written as JSON if that was asked for.
+    private static func conclude(_ findings: [Finding], _ call: Invocation) -> Int32 {
         let failed = findings.contains { $0.result == .failed }
         if call.isJSON {
             show(
@@ -182,8 +217,6 @@ extension Command {
                     .init("ok", .bool(!failed)),
                     .init("findings", .array(findings.map(\.json))),
                 ]))
-        } else {
-            for finding in findings { say(finding.line(call.terminal) + "\n") }
         }
         return failed ? 1 : 0
     }

@@ -2,6 +2,7 @@ import Configuration
 import Cryptography
 import Networking
 import Observability
+import Postgres
 
 /// `gatehouse serve`: the service with an external database.
 struct ServeCommand {
@@ -73,17 +74,7 @@ struct ServeCommand {
 
     /// The same login, which switches to the platform's role when the connection opens.
     static func switchingRole(_ url: String) -> String {
-        if url.utf8.starts(with: "postgres".utf8) {
-            let option = "options=-c%20role%3Dgatehouse_platform"
-            for mark in ["?", "&"] {
-                let parts = url.split(
-                    separator: "\(mark)options=", maxSplits: 1, omittingEmptySubsequences: false)
-                // Of two `options` libpq takes the last.
-                if parts.count == 2 { return "\(parts[0])\(mark)\(option)%20\(parts[1])" }
-            }
-            return url + (url.contains("?") ? "&" : "?") + option
-        }
-        return url + " options='-c role=gatehouse_platform'"
+        Conninfo.adding(url, "options", "-c role=gatehouse_platform")
     }
 }
 

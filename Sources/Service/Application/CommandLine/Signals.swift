@@ -24,6 +24,13 @@ enum Signals {
         }
     }
 
+    /// Whether SIGINT or SIGTERM has arrived and waits, since `block` was called.
+    static var isStopAsked: Bool {
+        var signals = sigset_t()
+        sigpending(&signals)
+        return [SIGINT, SIGTERM].contains { sigismember(&signals, $0) == 1 }
+    }
+
     /// Waits for `time`; another signal to stop ends the wait.
     static func pause(_ time: Duration) {
         var signals = all

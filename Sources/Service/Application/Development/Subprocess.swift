@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs a program to its end. For start-up only: it blocks its thread.
+/// Runs a program to its end. For start-up and commands only: it blocks its thread.
 struct Subprocess {
     struct Failure: Error, CustomStringConvertible {
         var command: String
@@ -12,6 +12,8 @@ struct Subprocess {
 
     /// The program and its arguments; the program is searched in PATH unless it contains a slash.
     var arguments: [String]
+    /// Set for the program beside this one's own variables, in whose place they come.
+    var environment: [String: String] = [:]
 
     init(_ arguments: [String]) { self.arguments = arguments }
 
@@ -46,7 +48,9 @@ struct Subprocess {
         var argv = arguments.map { strdup($0) } + [nil]
         defer { for argument in argv { free(argument) } }
         var process = pid_t()
-        let code = posix_spawnp(&process, arguments[0], &actions, &attributes, &argv, environ)
+        var variables = inherited.map { strdup($0) } + [nil]
+        defer { for variable in variables { free(variable) } }
+        let code = posix_spawnp(&process, arguments[0], &actions, &attributes, &argv, &variables)
         close(ends[1])
         defer { close(ends[0]) }
         guard code == 0 else { throw failure(code, String(cString: strerror(code))) }
@@ -55,6 +59,18 @@ struct Subprocess {
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
         guard status == 0 else { throw failure(status >> 8 & 0xFF, output) }
         return output
+    }
+
+    private var inherited: [String] {
+        var variables: [String] = []
+        var entry = environ
+        while let text = entry.pointee {
+            let variable = String(cString: text)
+            let name = variable.prefix { $0 != "=" }
+            if environment[String(name)] == nil { variables.append(variable) }
+            entry += 1
+        }
+        return variables + environment.map { "\($0)=\($1)" }
     }
 
     private func drain(_ descriptor: Int32) -> String {
