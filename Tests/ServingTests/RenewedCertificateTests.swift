@@ -1,3 +1,4 @@
+import Glibc
 import Networking
 import Serving
 import TestSupport
@@ -29,6 +30,7 @@ import Testing
         defer { _ = try? Shell.run(["rm", "-rf", folder]) }
         let old = try Self.certificate(of: "first.example", in: folder)
         let new = try Self.certificate(of: "second.example", in: folder)
+        #expect(abs(old.expiresAt - time(nil) - 86_400) < 60)
         let running = try await RunningServer.start()
         let port = try await running.server.start(address: "127.0.0.1:0", tls: old)
         #expect(try Self.shown(at: port).contains("first.example"))

@@ -24,6 +24,15 @@ package enum TLSError: Error, Sendable, Equatable, CustomStringConvertible {
 package final class TLSContext: @unchecked Sendable {
     fileprivate let context: OpaquePointer
 
+    /// The end of the server's own certificate, in seconds since 1970; 0 if it has none that can be read.
+    package var expiresAt: Int {
+        var end = tm()
+        guard let certificate = SSL_CTX_get0_certificate(context),
+            ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1
+        else { return 0 }
+        return timegm(&end)
+    }
+
     /// Reads a PEM chain, leaf first, and its PEM private key.
     package init(certificateChain: String, privateKey: String) throws(TLSError) {
         guard let made = SSL_CTX_new(TLS_server_method()) else { throw .noContext }

@@ -61,7 +61,9 @@ package final class Service: Sendable {
         var context: TLSContext?
         var files: (chain: String, key: String)?
         if let chain = configuration.tlsCertificate, let key = configuration.tlsKey {
-            context = try TLSContext(certificateChain: chain, privateKey: key)
+            let made = try TLSContext(certificateChain: chain, privateKey: key)
+            metrics.certificateExpires.set(made.expiresAt)
+            context = made
             files = (chain: chain, key: key)
         }
         tls = files
@@ -188,7 +190,9 @@ package final class Service: Sendable {
     /// Throws `TLSError` and keeps the current ones.
     package func reloadTLS() throws -> Bool {
         guard let tls else { return false }
-        server.replaceTLS(try TLSContext(certificateChain: tls.chain, privateKey: tls.key))
+        let renewed = try TLSContext(certificateChain: tls.chain, privateKey: tls.key)
+        server.replaceTLS(renewed)
+        composition.metrics.certificateExpires.set(renewed.expiresAt)
         return true
     }
 

@@ -51,9 +51,16 @@ struct Checks: Sendable {
 
     private func tls() -> Finding {
         do {
-            _ = try TLSContext(
-                certificateChain: settings.tlsCertificate ?? "", privateKey: settings.tlsKey ?? "")
-            return Finding(name: "tls", result: .ok, detail: settings.tlsCertificate ?? "")
+            let path = settings.tlsCertificate ?? ""
+            let made = try TLSContext(certificateChain: path, privateKey: settings.tlsKey ?? "")
+            let left = made.expiresAt - time(nil)
+            guard left > 0 else {
+                return Finding(name: "tls", result: .failed, detail: "\(path) has expired")
+            }
+            let days = left / 86_400
+            return Finding(
+                name: "tls", result: days < 14 ? .warning : .ok,
+                detail: "\(path) is valid for \(days) days more")
         } catch {
             return Finding(name: "tls", result: .failed, detail: "\(error)")
         }

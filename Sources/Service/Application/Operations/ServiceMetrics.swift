@@ -28,6 +28,8 @@ package final class ServiceMetrics: Sendable {
     private let mail: Gauge
     /// How long revocations waited for the acknowledgements of other replicas.
     let revocationWaits: Histogram
+    /// In seconds since 1970.
+    let certificateExpires: Gauge
     private let rounds: Counter
     private let memory: ProcessMeasures
     private let total = Atomic<Int>(0)
@@ -77,6 +79,9 @@ package final class ServiceMetrics: Sendable {
             "gatehouse_build_info", "The version that runs; always 1.",
             labels: [("version", Version.current)]
         ).set(1)
+        certificateExpires = registry.gauge(
+            "gatehouse_certificate_expiry_timestamp_seconds",
+            "When the certificate in use ends; 0 without one.")
         memory = ProcessMeasures(registry)
     }
 
