@@ -110,11 +110,13 @@ def call(port, method, target, body=None, fields=()):
 class Rig:
     """A private PostgreSQL, migrated, and the servers that were started on it."""
 
-    def __init__(self, *packages, threads=None, settings=(), home=None):
-        """`home`: an empty folder for all its files, whose name is also the beginning of others'."""
+    def __init__(self, *packages, threads=None, settings=(), home=None, program=BINARY):
+        """`home`: an empty folder for all its files, whose name is also the beginning of others'.
+        `program`: whose migrations the database gets, and which serves."""
         os.chdir(ROOT)
         subprocess.run(["deploy/packages", *packages], check=True, stdout=subprocess.DEVNULL)
-        if not os.path.exists(BINARY):
+        self.program = program
+        if program == BINARY and not os.path.exists(BINARY):
             subprocess.run(["swift", "build", "-c", "release", "--product", "gatehouse"], check=True)
         self.threads, self.servers = threads, []
         self.home = home or tempfile.mkdtemp(prefix="gh.", dir="/tmp")
@@ -129,12 +131,15 @@ class Rig:
                 self.postgres("stop")
                 self.postgres("start")
             self.sql("CREATE DATABASE gatehouse OWNER gatehouse_owner", "postgres")
-            subprocess.run(
-                [BINARY, "migrate"], check=True, stdout=subprocess.DEVNULL,
-                env={**os.environ, "GATEHOUSE_MIGRATION_DATABASE_URL": self.url("gatehouse_owner")})
+            self.migrate()
         except BaseException:
             self.close()
             raise
+
+    def migrate(self):
+        subprocess.run(
+            [self.program, "migrate"], check=True, stdout=subprocess.DEVNULL,
+            env={**os.environ, "GATEHOUSE_MIGRATION_DATABASE_URL": self.url("gatehouse_owner")})
 
     def url(self, role):
         hosts = self.cluster
@@ -190,8 +195,8 @@ class Rig:
         with open(self.cluster + "/data/postmaster.pid") as file:
             return int(file.readline())
 
-    def serve(self, port, **more):
-        """Starts a server and waits until it is ready; `more` are settings for its environment."""
+    def settings(self, port, **more):
+        """The environment of a server, or of another command for it."""
         settings = {
             "GATEHOUSE_DATABASE_URL": self.url("gatehouse_app"),
             "GATEHOUSE_PLATFORM_DATABASE_URL": self.url("gatehouse_platform"),
@@ -204,9 +209,18 @@ class Rig:
         }
         if self.threads:
             settings["GATEHOUSE_THREADS"] = str(self.threads)
-        server = subprocess.Popen(
-            [BINARY, "serve"], env={**os.environ, **settings}, stdout=self.log, stderr=self.log)
+        return {**os.environ, **settings}
+
+    def launch(self, port, **more):
+        """Starts a server, and does not wait."""
+        server = subprocess.Popen([self.program, "serve"], env=self.settings(port, **more), stdout=self.log,
+                                  stderr=self.log)
         self.servers.append(server)
+        return server
+
+    def serve(self, port, **more):
+        """Starts a server and waits until it is ready; `more` are settings for its environment."""
+        server = self.launch(port, **more)
         for _ in range(200):
             if server.poll() is not None:
                 raise SystemExit(f"a server ended at its start: {self.tail()}")
