@@ -21,6 +21,9 @@ import Testing
         }
     }
 
+    private static let validIndexes: SQL =
+        "SELECT count(*) FROM pg_index WHERE indisvalid AND indrelid = 't'::regclass"
+
     @Test func `files are applied once, in order`() async throws {
         let (postgres, database) = try await makeDatabase()
         let folder = Folder()
@@ -55,6 +58,61 @@ import Testing
         #expect(applied == 2)
         #expect(try await postgres.one("SELECT count(*) FROM t") == 1)
         _ = folder
+    }
+
+    @Test func `an index is made beside writers, also while another replica waits for its turn`()
+        async throws
+    {
+        let (postgres, database) = try await makeDatabase()
+        let folder = Folder()
+        folder.write("0001_table.sql", "CREATE TABLE t (a int); INSERT INTO t VALUES (1), (2);")
+        folder.write(
+            "0002_index.sql",
+            """
+            -- outside a transaction
+            DROP INDEX CONCURRENTLY IF EXISTS t_by_a
+            -- then
+            SELECT pg_sleep(0.2)
+            -- then
+            -- Unique, so that it fails as long as a value is there twice.
+            CREATE UNIQUE INDEX CONCURRENTLY t_by_a ON t (a)
+            """)
+        let (path, conninfo) = (folder.path, database.administrator)
+        let applied = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    try Migrator.migrate(conninfo: conninfo, directory: path).count
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(applied == 2)
+        #expect(try await postgres.one(Self.validIndexes) == 1)
+        _ = folder
+    }
+
+    @Test func `what failed outside a transaction is begun again`() async throws {
+        let (postgres, database) = try await makeDatabase()
+        let folder = Folder()
+        folder.write("0001_table.sql", "CREATE TABLE t (a int); INSERT INTO t VALUES (1), (1);")
+        folder.write(
+            "0002_index.sql",
+            """
+            -- outside a transaction
+            DROP INDEX CONCURRENTLY IF EXISTS t_by_a
+            -- then
+            CREATE UNIQUE INDEX CONCURRENTLY t_by_a ON t (a)
+            """)
+        #expect {
+            try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
+        } throws: {
+            ($0 as? MigrationError)?.name == "0002_index.sql"
+        }
+        _ = try await postgres.query("DELETE FROM t")
+        let second = try Migrator.migrate(
+            conninfo: database.administrator, directory: folder.path)
+        #expect(second == ["0002_index.sql"])
+        #expect(try await postgres.one(Self.validIndexes) == 1)
     }
 
     @Test func `a changed and a missing file stop with their name`() async throws {

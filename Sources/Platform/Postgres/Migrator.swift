@@ -15,9 +15,16 @@ package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertib
 /// Applies `NNNN_name.sql` files in order, each once, each in its own transaction. Records each
 /// file's SHA-256; stops if an applied file was changed or is missing. Synchronous: not for an
 /// event loop.
+///
+/// A file whose first line is `-- outside a transaction` is applied a statement at a time, each in its own
+/// transaction or, as CREATE INDEX CONCURRENTLY, in none: what takes long on a large table must not keep its
+/// locks. Lines `-- then` separate the statements. If one fails, the next call begins with the first again, so
+/// each must be one that can be repeated.
 package enum Migrator {
     /// A session advisory lock: replicas that start together take turns.
     private static let lock = 4_725_921_866_352_441_345
+    private static let outside = "-- outside a transaction\n"
+    private static let separator = "\n-- then\n"
 
     private struct Applied {
         var name: String
@@ -46,7 +53,7 @@ package enum Migrator {
         let session = try Session(conninfo: conninfo)
         defer { session.close() }
         try session.run("SET client_min_messages = warning; SET statement_timeout = 0", "set-up")
-        try session.run("SELECT pg_advisory_lock(\(lock))", "lock")
+        try take(lock, session)
         try session.run(
             """
             CREATE TABLE IF NOT EXISTS public.schema_migrations (
@@ -75,17 +82,37 @@ package enum Migrator {
                 continue
             }
             log(file.name)
-            try session.run("BEGIN", file.name)
-            try session.run(text, file.name)
-            _ = try session.value(
-                """
-                INSERT INTO public.schema_migrations (version, name, checksum)
-                VALUES ($1, $2, $3) RETURNING version
-                """, [file.version, file.name, checksum], file.name)
-            try session.run("COMMIT", file.name)
+            try apply(text, file, checksum, session)
             done.append(file.name)
         }
         return done
+    }
+
+    private static func apply(
+        _ text: String, _ file: File, _ checksum: String, _ session: Session
+    ) throws(MigrationError) {
+        let isOutside = text.hasPrefix(outside)
+        if isOutside {
+            for statement in text.split(separator: separator) {
+                try session.run(String(statement), file.name)
+            }
+        } else {
+            try session.run("BEGIN", file.name)
+            try session.run(text, file.name)
+        }
+        _ = try session.value(
+            """
+            INSERT INTO public.schema_migrations (version, name, checksum)
+            VALUES ($1, $2, $3) RETURNING version
+            """, [file.version, file.name, checksum], file.name)
+        if !isOutside { try session.run("COMMIT", file.name) }
+    }
+
+    /// Asks until it has it. A statement that waits for it would hold up CREATE INDEX CONCURRENTLY of the one
+    /// who has it, which waits for every statement.
+    private static func take(_ lock: Int, _ session: Session) throws(MigrationError) {
+        let text = "SELECT pg_try_advisory_lock($1::bigint)::text"
+        while try session.value(text, ["\(lock)"], "lock") != "true" { usleep(50_000) }
     }
 
     /// The files of a folder that `migrate` would apply to an empty database, in order; `applied`: with
