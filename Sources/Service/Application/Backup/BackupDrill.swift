@@ -91,7 +91,18 @@ struct BackupDrill {
             contents = try take(to: path, on: loop)
         }
         try scratch.create()
-        defer { if !keeps { drop(scratch) } }
+        do {
+            try restore(path, scratch)
+            try body(contents)
+        } catch {
+            // What went wrong first is what counts; the next drill names a database that is left.
+            if !keeps { try? scratch.drop() }
+            throw error
+        }
+        if !keeps { try scratch.drop() }
+    }
+
+    private func restore(_ path: String, _ scratch: ScratchDatabase) throws {
         let jobs = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
         try step("restore") {
             try scratch.restore(path, jobs: jobs)
@@ -101,7 +112,6 @@ struct BackupDrill {
             try scratch.analyze()
             return "figures for the planner"
         }
-        try body(contents)
     }
 
     /// Dumps the database to a file; returns what was dumped.
@@ -128,12 +138,6 @@ struct BackupDrill {
             return Self.sum(contents)
         }
         return contents
-    }
-
-    private func drop(_ scratch: ScratchDatabase) {
-        do { try scratch.drop() } catch {
-            report(Finding(name: "drop", result: .failed, detail: "\(error)"))
-        }
     }
 
     // MARK: what is looked at
