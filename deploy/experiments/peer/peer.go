@@ -50,7 +50,15 @@ type user struct {
 	CreatedAt       time.Time  `json:"created_at"`
 	UpdatedAt       time.Time  `json:"updated_at"`
 	LastSignInAt    *time.Time `json:"last_sign_in_at"`
+	ExternalID      *string    `json:"external_id"`
+	Public          attributes `json:"public_attributes"`
+	Private         attributes `json:"private_attributes"`
+	Via             *linker    `json:"joined_by"`
+	Keep            bool       `json:"keep"`
+	MergedIDs       []string   `json:"merged_ids"`
 }
+
+type attributes = json.RawMessage
 
 type page struct {
 	Items []user `json:"items"`
@@ -139,16 +147,28 @@ func answer(w http.ResponseWriter, rows pgx.Rows, err error, tenant string) {
 		var made *time.Time
 		var vouched *bool
 		var aliases *int
-		var linkerType, linkerID *string
+		var linkerType, linkerID, merged *string
+		var public, private string
+		var link pgtype.UUID
 		err := rows.Scan(&id, &one.Email, &key, &one.EmailVerifiedAt, &one.Name, &one.Role,
 			&one.Status, &one.Source, &one.CreatedAt, &one.UpdatedAt, &one.LastSignInAt,
-			&signID, &provider, &issuer, &subject, &sign.Email, &made,
-			&sign.LastUsedAt, &vouched, &aliases, &linkerType, &linkerID, &found.Total)
+			&one.ExternalID, &public, &private, &signID, &provider, &issuer, &subject, &sign.Email, &made,
+			&sign.LastUsedAt, &vouched, &aliases, &linkerType, &linkerID,
+			&merged, &link, &one.Keep, &found.Total)
 		if err != nil {
 			http.Error(w, err.Error(), 500)
 			return
 		}
 		one.ID, one.TenantID = text(id), tenant
+		one.Public, one.Private = attributes(public), attributes(private)
+		one.MergedIDs = []string{}
+		if merged != nil {
+			one.MergedIDs = strings.Split(*merged, ",")
+		}
+		if link.Status == pgtype.Present {
+			id := text(link)
+			one.Via = &linker{"join_link", &id}
+		}
 		if provider != nil {
 			sign.ID, sign.Provider, sign.Issuer = text(signID), *provider, *issuer
 			sign.Subject, sign.CreatedAt = *subject, *made
