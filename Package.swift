@@ -102,7 +102,7 @@ let package = Package(
                 "Text",
                 "Cryptography",
             ]),
-        room("Product", "Console", ["HTTP", "CBrotli", "CZlib"]),
+        room("Product", "Console", ["HTTP", "Workers", "CBrotli", "CZlib"]),
 
         room("Service", "Application", ["CBuild"] + platform + product),
         .executableTarget(

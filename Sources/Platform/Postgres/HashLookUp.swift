@@ -73,7 +73,7 @@ package final class HashLookUp: Sendable {
             if batch.ofAll.isFull { return sendAll(batch) }
         } else if case let server = postgres.reader(of: tenant), server !== postgres {
             let id = ObjectIdentifier(server)
-            batch.ofServers[id, default: AtServer(server: server)].questions
+            batch.ofServers[id, default: (server, Questions())].questions
                 .add(tenant, hash, finish)
             if batch.ofServers[id]?.questions.isFull == true { sendServer(id, of: batch) }
         } else {
@@ -172,15 +172,10 @@ package final class HashLookUp: Sendable {
         }
     }
 
-    private struct AtServer {
-        let server: Postgres
-        var questions = Questions()
-    }
-
     /// `@unchecked Sendable`: touched on its pool's loop only.
     private final class Batch: @unchecked Sendable {
         var ofAll = Questions()
-        var ofServers: [ObjectIdentifier: AtServer] = [:]
+        var ofServers: [ObjectIdentifier: (server: Postgres, questions: Questions)] = [:]
         var ofTenants: [UUID: Questions] = [:]
         /// It will be sent at the end of this cycle.
         var isAwaited = false

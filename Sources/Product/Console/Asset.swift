@@ -1,22 +1,17 @@
 import HTTP
+import Synchronization
 
 /// One file in memory, compressed once by each coding that makes it smaller.
 struct Asset: Sendable {
     let type: String
     let bytes: [UInt8]
-    private let compressed: [ContentCoding: [UInt8]]
+    private let compressed: CompressedBytes
     private let digest: String
 
     init(_ bytes: [UInt8], type: String) {
         self.type = type
         self.bytes = bytes
-        var compressed: [ContentCoding: [UInt8]] = [:]
-        for coding in ContentCoding.allCases {
-            if let short = coding.compress(bytes), short.count < bytes.count {
-                compressed[coding] = short
-            }
-        }
-        self.compressed = compressed
+        compressed = CompressedBytes(of: bytes)
         var hash = ContentHash()
         hash.add(bytes)
         digest = hash.hexadecimal
@@ -28,9 +23,17 @@ struct Asset: Sendable {
     }
 
     func response(for request: Request, cacheControl: String) -> Response {
-        let coding = AcceptEncoding.best(
-            of: ContentCoding.allCases.filter { compressed[$0] != nil },
-            request.all("accept-encoding"))
+        let accepted = request.all("accept-encoding")
+        var codings = ContentCoding.allCases
+        var (coding, short): (ContentCoding?, [UInt8]?) = (nil, nil)
+        while let best = AcceptEncoding.best(of: codings, accepted) {
+            short = compressed.bytes(by: best)
+            if short != nil {
+                coding = best
+                break
+            }
+            codings.removeAll { $0 == best }
+        }
         let tag = etag(coding)
         var response = Response(200)
         response.fields = [
@@ -49,8 +52,13 @@ struct Asset: Sendable {
         }
         response.set("content-type", type)
         if let coding { response.set("content-encoding", coding.rawValue) }
-        response.body = .bytes(coding.flatMap { compressed[$0] } ?? bytes)
+        response.body = .bytes(short ?? bytes)
         return SecurityHeaders.added(to: response)
+    }
+
+    /// Compresses by every coding, ahead of the first request.
+    func compress() {
+        for coding in ContentCoding.allCases { _ = compressed.bytes(by: coding) }
     }
 
     /// `If-Match`, by strong comparison (RFC 9110 §13.1.1).
@@ -72,5 +80,24 @@ struct Asset: Sendable {
             }
         }
         return false
+    }
+}
+
+/// A file in its codings, each made when it is first asked for: all files together take longer than the rest of a
+/// start.
+private final class CompressedBytes: Sendable {
+    private let plain: [UInt8]
+    /// nil: the coding makes it no smaller.
+    private let known = Mutex<[ContentCoding: [UInt8]?]>([:])
+
+    init(of plain: [UInt8]) { self.plain = plain }
+
+    func bytes(by coding: ContentCoding) -> [UInt8]? {
+        known.withLock { known in
+            if let found = known[coding] { return found }
+            let short = coding.compress(plain).flatMap { $0.count < plain.count ? $0 : nil }
+            known.updateValue(short, forKey: coding)
+            return short
+        }
     }
 }

@@ -1,4 +1,5 @@
 import HTTP
+import Workers
 
 /// Serves the console's files from a table made at start: only files in the table are reachable, so
 /// no path can leave the folder.
@@ -14,6 +15,8 @@ package struct ConsoleFiles: Sendable {
     private let icon: Asset
     /// The hash of the tree: 16 hexadecimal digits.
     package let version: String
+    /// Compresses the files while the first requests are answered.
+    private let worker = WorkerPool(threads: 1, queueLimit: 1)
 
     /// Reads every file below `directory`, which must hold `index.html` and `favicon.svg`, and joins
     /// those that are served as one.
@@ -47,6 +50,9 @@ package struct ConsoleFiles: Sendable {
         self.assets = assets
         self.shell = shell
         self.icon = icon
+        // A file that is asked for before its turn is compressed by the one who asks.
+        let all = [shell, icon] + assets.values
+        _ = worker.submit { for asset in all { asset.compress() } }
     }
 
     /// The response for `/`, `/console`, `/console/…`, `/invite`, `/join`, `/reset`, `/email` and

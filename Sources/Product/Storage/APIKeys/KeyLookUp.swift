@@ -41,7 +41,8 @@ struct KeyLookUps: Sendable {
             """
         func lookUp(by hash: String) -> HashLookUp {
             HashLookUp(
-                postgres, columns: columns, of: "api_keys", by: hash, function: "api_keys_by_\(hash)")
+                postgres, columns: columns, of: "api_keys", by: hash,
+                function: "api_keys_by_\(hash)")
         }
         current = lookUp(by: "hash")
         previous = lookUp(by: "previous_hash")

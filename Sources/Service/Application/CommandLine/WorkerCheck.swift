@@ -47,7 +47,8 @@ struct WorkerCheck: Sendable {
                         + "plan_cache_mode out of the URL's options"
                 )
             case .forgotten:
-                if try KeptPlans.look(configuration, asConfigured: false) == .kept { forgotten += 1 }
+                let other = try KeptPlans.look(configuration, asConfigured: false)
+                if other == .kept { forgotten += 1 }
             case .kept, .unknown: break
             }
         }
@@ -87,7 +88,9 @@ struct WorkerCheck: Sendable {
             guard let row = rows.first else { return .failure(Fault(text: "it does not say")) }
             let (parts, open, bypasses): (Int, Int, Bool) = try row.columns()
             if bypasses { return .failure(Fault(text: "the role bypasses row security")) }
-            if open > 0 { return .failure(Fault(text: "row-level security is off on \(open) parts")) }
+            guard open == 0 else {
+                return .failure(Fault(text: "row-level security is off on \(open) parts"))
+            }
             return .success(parts)
         } catch {
             return .failure(Fault(text: "\(error)"))
