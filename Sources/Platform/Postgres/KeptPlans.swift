@@ -34,7 +34,7 @@ package enum KeptPlans {
         let made = UnsafeMutablePointer<Int>.allocate(capacity: 1)
         made.initialize(to: 0)
         defer { made.deallocate() }
-        // Citus tells at this level of each plan that it makes to keep it.
+        // Citus reports at this level each plan that it makes to keep it.
         PQsetNoticeProcessor(
             handle,
             { count, text in

@@ -43,7 +43,7 @@ struct BackupDrill {
             try reach(server.text, "GATEHOUSE_DRILL_DATABASE_URL")
             try waitFor(on: loop) { try await scratch.requireRoom(on: loop) }
             try restored(into: scratch, on: loop) { contents in
-                isGood = try judge(scratch, contents, on: loop)
+                isGood = try compare(scratch, contents, on: loop)
             }
         } catch {
             report(Finding(name: "drill", result: .failed, detail: "\(error)"))
@@ -142,7 +142,7 @@ struct BackupDrill {
 
     // MARK: what is looked at
 
-    private func judge(
+    private func compare(
         _ scratch: ScratchDatabase, _ dumped: [String: TableContents]?, on loop: EventLoop
     ) throws -> Bool {
         var findings: [Finding] = []
