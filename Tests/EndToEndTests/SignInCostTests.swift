@@ -33,7 +33,7 @@ import Testing
             try post("/v1/providers", #"{"kind":"google","name":"Google","client_id":"web"}"#)
                 .status
                 == 201)
-        let invites = (0..<8).map {
+        let invites = (0..<16).map {
             #"{"email":"p\#($0)@corp.example","role":"member","delivery":"link"}"#
         }.joined(separator: ",")
         #expect(
@@ -44,18 +44,24 @@ import Testing
         }
         // Every connection has prepared the statements, and each answer comes late enough that what
         // travels together is seen as one.
-        for n in 0..<7 { try signIn("p\(n)") }
+        for n in 0..<8 { try signIn("p\(n)") }
         proxy.delay(milliseconds: 20)
-        let before = proxy.carried
-        try signIn("p7")
-        let costs = proxy.carried.map { connection, traffic in
-            (
-                statements: traffic.statements - (before[connection]?.statements ?? 0),
-                roundTrips: traffic.roundTrips - (before[connection]?.roundTrips ?? 0)
-            )
+        var roundTrips: [Int] = []
+        for n in 8..<16 where roundTrips.last != 4 {
+            let before = proxy.carried
+            try signIn("p\(n)")
+            let costs = proxy.carried.map { connection, traffic in
+                (
+                    statements: traffic.statements - (before[connection]?.statements ?? 0),
+                    roundTrips: traffic.roundTrips - (before[connection]?.roundTrips ?? 0)
+                )
+            }
+            let most = try #require(costs.max { $0.statements < $1.statements })
+            #expect(most.statements == 14)
+            roundTrips.append(most.roundTrips)
         }
-        let most = try #require(costs.max { $0.statements < $1.statements })
-        #expect(most.statements == 14)
-        #expect(most.roundTrips == 4)
+        // A machine that stands still for longer than the delay divides what was sent together, so
+        // that more are counted, never fewer.
+        #expect(roundTrips.min() == 4, "\(roundTrips)")
     }
 }
