@@ -55,8 +55,8 @@ import Text
         _ = try await service.storage.scope(tenant).change(by: .system) { change in
             try await change.query(
                 """
-                UPDATE domains SET status = 'verified', verified_at = now(), method = 'dns',
-                    lost_at = CASE WHEN domain = 'two.example' THEN now() END
+                UPDATE domains SET status = 'verified', verified_at = \(change.now), method = 'dns',
+                    lost_at = CASE WHEN domain = 'two.example' THEN \(change.now)::timestamptz END
                 WHERE tenant_id = \(tenant) AND domain <> 'one.example'
                 """)
             try await change.query(
@@ -136,8 +136,10 @@ import Text
                 try await change.query(
                     """
                     INSERT INTO domains (tenant_id, id, domain, display, token, created_at)
-                    SELECT \(tenant.id), gen_random_uuid(), 'd' || n || '.example', 'd',
-                        repeat('0', 32), now() FROM generate_series(1, \(number)::int) AS n
+                    SELECT anchor.id, md5(n::text)::uuid, 'd' || n || '.example', 'd',
+                        repeat('0', 32), \(change.now)
+                    FROM \(SQL.anchor(of: tenant.id)), generate_series(1, \(number)::int) AS n
+                    WHERE anchor.id = \(tenant.id)
                     """)
             }
         }

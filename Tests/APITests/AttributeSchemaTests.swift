@@ -251,11 +251,7 @@ import Text
                 """
                 UPDATE users SET public_attributes = '{"plan":"team"}' WHERE tenant_id = \(tenant)
                 """)
-            try await change.query(
-                """
-                SELECT user_search_put(tenant_id, id, email_key || ' ', created_at) FROM users
-                WHERE tenant_id = \(tenant)
-                """)
+            try await change.putInSearch("email_key || ' '", where: "true")
         }
         let put = try await put(#""plan":{"indexed":true}"#, fixture)
         #expect(put.json["indexing"] == .array([.string("plan")]))

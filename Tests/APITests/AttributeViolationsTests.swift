@@ -64,15 +64,7 @@ import Text
     @Test func `the count ends at a limit and says so`() async throws {
         let fixture = try await UserFixture.make()
         try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) { change in
-            try await change.query(
-                """
-                INSERT INTO users (tenant_id, id, email, email_key, role, status, source,
-                    created_at, updated_at)
-                SELECT \(change.tenant), gen_random_uuid(), 'w' || n || '@ex.com',
-                    'w' || n || '@ex.com', 'member', 'pending', 'operator', \(change.now),
-                    \(change.now)
-                FROM generate_series(1, \(AttributeViolations.readLimit + 1)) AS n
-                """)
+            try await change.addUsers(1...AttributeViolations.readLimit + 1)
         }
         let found = try await put(#""plan":{"required":true}"#, fixture)
         #expect(found["count"]?.int == AttributeViolations.readLimit)

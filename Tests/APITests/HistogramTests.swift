@@ -29,17 +29,18 @@ import Text
                     """
                     INSERT INTO decisions (tenant_id, id, created_at, outcome, reference, provider,
                         issuer, subject, trace, duration_ms)
-                    SELECT \(tenant), gen_random_uuid(), at, CASE WHEN n % 2 = 0 THEN 'refused'
-                        ELSE 'created' END, 'abcdef', 'google', 'i', 's', '[]', 1
-                    FROM generate_series(0, \(count - 1)::int) AS n, LATERAL (SELECT
-                        \(start)::text::timestamptz + n * \(seconds)::int * interval '1 second' AS at)
-                        AS times
+                    SELECT anchor.id, md5(\(start) || n)::uuid,
+                        \(start)::text::timestamptz + n * \(seconds)::int * interval '1 second',
+                        CASE WHEN n % 2 = 0 THEN 'refused' ELSE 'created' END,
+                        'abcdef', 'google', 'i', 's', '[]', 1
+                    FROM \(SQL.anchor(of: tenant)), generate_series(0, \(count - 1)::int) AS n
+                    WHERE anchor.id = \(tenant)
                     """)
                 try await change.query(
                     """
                     INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
                         actor_name, action, target_type, target_id, target_name, request_id)
-                    SELECT \(tenant), gen_random_uuid(), created_at, 'system', 'x', 'x',
+                    SELECT tenant_id, id, created_at, 'system', 'x', 'x',
                         CASE outcome WHEN 'refused' THEN 'user.created' ELSE 'user.updated' END,
                         'user', 'u', 'u', '' FROM decisions WHERE tenant_id = \(tenant)
                     """)

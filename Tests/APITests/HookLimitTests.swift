@@ -28,7 +28,7 @@ import Text
         try await storage.scope(fixture.victim.id).change(by: .system) { change in
             // Everything of the person is held, as a real run would.
             for table in ["tenants", "users", "invites"] {
-                try await change.query("/* test */ SELECT 1 FROM \(raw: table) FOR UPDATE")
+                try await change.lockRows(of: table)
             }
             let key = [0x65] + storage.personKey(emailKey: Self.ann)
             try await change.query(
@@ -52,21 +52,14 @@ import Text
             // It is in the line, and waits for the row there.
             async let first = fixture.hook(
                 PoolFixture.event("PreSignUp_ExternalProvider", "X_2", Self.ann, verified: true))
-            while try await Self.waitsForLock(fixture) == false { await Task.yield() }
+            while try await !fixture.service.database.waitsForLock() { await Task.yield() }
             let answer = try await Self.evaluate(fixture, 1)
             #expect(answer.outcome == "linked", "\(answer.text)")
-            #expect(try await Self.waitsForLock(fixture), "the dry run was answered too late")
+            #expect(
+                try await fixture.service.database.waitsForLock(),
+                "the dry run was answered too late")
             _ = try await first
         }
-    }
-
-    private static func waitsForLock(_ fixture: PoolFixture) async throws -> Bool {
-        let rows = try await fixture.service.storage.app.read(
-            """
-            SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock'
-            """)
-        return try rows.first?.get(0, as: Int.self) ?? 0 > 0
     }
 
     @Test func `a caller has 60 dry runs a minute, another has their own`() async throws {
@@ -90,7 +83,7 @@ import Text
         let storage = fixture.service.storage
         _ = try await Self.evaluate(fixture, 0, as: .tenantAdmin(fixture.evil))
         try await storage.scope(fixture.victim.id).change(by: .system) { change in
-            try await change.query("/* test */ SELECT 1 FROM tenants FOR UPDATE")
+            try await change.lockRows(of: "tenants")
             let answer = try await fixture.service.send(
                 .post, "/v1/hooks/pre-signup",
                 json: #"{"provider":"cognito","subject":"1","email":"\#(Self.ann)","#
@@ -109,7 +102,7 @@ import Text
         _ = try await fixture.service.session(role: .owner, tenant: nil)
         let storage = fixture.service.storage
         try await storage.scope(fixture.victim.id).change(by: .system) { change in
-            try await change.query("/* test */ SELECT 1 FROM tenants FOR UPDATE")
+            try await change.lockRows(of: "tenants")
             let answer = try await fixture.service.send(
                 .post, "/v1/hooks/pre-signup",
                 json: #"{"provider":"cognito","issuer":"\#(PoolFixture.pool)/x","subject":"1","#
@@ -228,7 +221,7 @@ import Text
         let storage = fixture.service.storage
         try await storage.scope(fixture.victim.id).change(by: .system) { change in
             for table in ["users", "invites"] {
-                try await change.query("/* test */ SELECT 1 FROM \(raw: table) FOR UPDATE")
+                try await change.lockRows(of: table)
             }
             let key = [0x65] + storage.personKey(emailKey: Self.ann)
             try await change.query(

@@ -39,9 +39,10 @@ import Text
                 """
                 INSERT INTO idempotency (tenant_id, principal, method, path, key_hash, body_hash,
                     answer, created_at)
-                SELECT \(UUID.platform), \("key \(key.id)"), 'POST', \("/\(part)"), convert_to(n::text, 'UTF8'),
-                    '\\x00'::bytea, \(raw: String(parts[1])), \(clock.now)
-                FROM generate_series(1, \(raw: String(parts[0]))) AS n
+                SELECT anchor.id, \("key \(key.id)"), 'POST', \("/\(part)"),
+                    convert_to(n::text, 'UTF8'), '\\x00'::bytea, \(raw: String(parts[1])), \(clock.now)
+                FROM \(SQL.anchor(of: .platform)), generate_series(1, \(raw: String(parts[0]))) AS n
+                WHERE anchor.id = \(UUID.platform)
                 """)
         }
         clock.advance(seconds: 61)

@@ -75,15 +75,6 @@ struct InactivityFixture {
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    func waitsForLock() async throws -> Bool {
-        let rows = try await service.storage.app.read(
-            """
-            SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock'
-            """)
-        return try rows.first?.get(0, as: Int.self) ?? 0 > 0
-    }
-
     @discardableResult
     func look(_ rule: String, more: String = "") async throws -> TestAnswer {
         let dry = try await put(rule, query: "?dry_run=true", more: more)

@@ -35,8 +35,11 @@ import Text
         try await fixture.write(
             """
             INSERT INTO mail (id, tenant_id, kind, about, created_at)
-            SELECT gen_random_uuid(), \(fixture.tenant), 'inactivity_warning', gen_random_uuid(),
-                \(fixture.clock.now) FROM generate_series(1, \(MailLimit.ofTenant - 1)::bigint)
+            SELECT md5(n::text)::uuid, anchor.id, 'inactivity_warning', md5(n::text)::uuid,
+                \(fixture.clock.now)
+            FROM \(SQL.anchor(of: fixture.tenant)),
+                generate_series(1, \(MailLimit.ofTenant - 1)::bigint) AS n
+            WHERE anchor.id = \(fixture.tenant)
             """)
         try await fixture.run()
         let job = try #require(try await fixture.jobs().first)

@@ -196,7 +196,7 @@ import Text
                     tokenHash: [1], client: "relate", method: .oauth, seconds: 3600)
                 _ = try await change.startSession(session, of: user)
                 group.addTask { try await fixture.service.composition.jobs.round() }
-                while try await !fixture.waitsForLock() { await Task.yield() }
+                while try await !fixture.service.database.waitsForLock() { await Task.yield() }
             }
             try await group.waitForAll()
         }

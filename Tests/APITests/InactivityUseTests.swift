@@ -139,7 +139,7 @@ import Text
                         _ = try await change.purgeUser(change.lockUser(user), database: database)
                     }
                 }
-                while try await !fixture.waitsForLock() { await Task.yield() }
+                while try await !fixture.service.database.waitsForLock() { await Task.yield() }
             }
             try await group.waitForAll()
         }

@@ -1,4 +1,5 @@
 import Application
+import Domain
 import HTTP
 import JSON
 import Mail
@@ -82,15 +83,7 @@ struct JoinFixture {
     /// People who wait, written at once.
     func fill(_ count: Int) async throws {
         try await service.storage.scope(base.tenant.id).change(by: .system) { change in
-            try await change.query(
-                """
-                INSERT INTO users (tenant_id, id, email, email_key, role, status, source,
-                    created_at, updated_at)
-                SELECT \(change.tenant), gen_random_uuid(), 'w' || n || '@ex.com',
-                    'w' || n || '@ex.com', 'member', 'pending', 'approval', \(change.now),
-                    \(change.now)
-                FROM generate_series(1, \(count)) AS n
-                """)
+            try await change.addUsers(1...count, .pending, source: "approval")
         }
     }
 }

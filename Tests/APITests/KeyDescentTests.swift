@@ -106,7 +106,7 @@ import Text
             .post, Self.path, json: #"{"name":"k","scopes":["smtp"]}"#, as: key.credential)
         try await scope.change(by: .system) { change in
             let row = try await change.lockAPIKey(id)
-            while try await service.waitsForLock() == false {
+            while try await !service.database.waitsForLock() {
                 if try await Self.isThere(service) { break }
             }
             _ = try await change.revokeWithMade(
@@ -138,17 +138,5 @@ import Text
         let refused = try await revoke(service, root, as: root.credential)
         #expect(refused.status == 403, "\(refused.text)")
         for key in [root, heir] { #expect(try await service.verdict(key.secret) == "valid") }
-    }
-}
-
-extension TestService {
-    /// Whether a session of this database waits for another's lock.
-    fileprivate func waitsForLock() async throws -> Bool {
-        let rows = try await storage.app.read(
-            """
-            SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock'
-            """)
-        return try rows.first?.get(0, as: Int.self) ?? 0 > 0
     }
 }

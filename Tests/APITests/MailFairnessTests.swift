@@ -242,8 +242,9 @@ import Text
         _ = try await service.storage.app.query(
             """
             INSERT INTO mail (id, tenant_id, kind, about, created_at)
-            SELECT gen_random_uuid(), \(acme.id), 'invite', gen_random_uuid(), now()
-            FROM generate_series(1, \(MailLimit.ofTenant - 1))
+            SELECT md5(n::text)::uuid, anchor.id, 'invite', md5(n::text)::uuid, now()
+            FROM \(SQL.anchor(of: acme.id)), generate_series(1, \(MailLimit.ofTenant - 1)::bigint) AS n
+            WHERE anchor.id = \(acme.id)
             """)
         let list = try await Self.invite(service, "acme", ["a@example.com", "b@example.com"])
         let results = list.json["results"]?.array?.compactMap { $0["result"]?.string }

@@ -118,7 +118,7 @@ import Text
         #expect(try await fixture.service.send(.get, path, as: other).status == 200)
         try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) { change in
             for table in ["tenants", "users"] {
-                try await change.query("/* test */ SELECT 1 FROM \(raw: table) FOR UPDATE")
+                try await change.lockRows(of: table)
             }
             let answer = try await Self.asked(fixture, refused)
             #expect(Self.changes(answer) == ["resume_user"], "\(answer)")

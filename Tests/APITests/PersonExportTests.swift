@@ -134,8 +134,10 @@ import Text
                 """
                 INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
                     actor_name, action, target_type, target_id, target_name, request_id)
-                SELECT \(change.tenant), gen_random_uuid(), \(change.now), 'system', '', '',
-                    'user.updated', 'user', \(ada), '', '' FROM generate_series(1, 1203)
+                SELECT anchor.id, md5(n::text)::uuid, \(change.now), 'system', '', '',
+                    'user.updated', 'user', \(ada), '', ''
+                FROM \(SQL.anchor(of: change.tenant)), generate_series(1, 1203) AS n
+                WHERE anchor.id = \(change.tenant)
                 """)
         }
         let answer = try await fixture.act("export", [("acme", ada)])

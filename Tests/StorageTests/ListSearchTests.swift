@@ -23,11 +23,7 @@ import Text
                 UPDATE users SET name = 'ÅSA Öberg'
                 WHERE tenant_id = \(change.tenant) AND role = 'manager'
                 """)
-            try await change.query(
-                """
-                SELECT user_search_put(tenant_id, id, email_key || ' åsa öberg', created_at) FROM users
-                WHERE tenant_id = \(change.tenant) AND role = 'manager'
-                """)
+            try await change.putInSearch("email_key || ' åsa öberg'", where: "role = 'manager'")
         }
         let expected: [Expected] = [
             ("5999@", 1, true), ("ÖBERG", 20, false), ("nobody at all", 0, true),

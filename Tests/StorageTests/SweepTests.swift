@@ -214,7 +214,7 @@ import Text
             VALUES (\(tenant), \(id), \(storage.clock()), \(storage.clock()))
             """)
         try await fixture.administrator.transaction { other in
-            try await other.query("SELECT 1 FROM imports FOR UPDATE")
+            try await other.query("SELECT 1 FROM imports WHERE tenant_id = \(tenant) FOR UPDATE")
             #expect(try await storage.removeImports() == 0)
         }
         #expect(try await storage.removeImports() == 1)

@@ -11,25 +11,19 @@ import Text
         let service = try await TestService.make()
         let scope = service.storage.scope(try await service.makeTenant("acme").id)
         let plan = try await scope.change(by: .system) { change in
-            try await change.query(
-                """
-                INSERT INTO users (tenant_id, id, email, email_key, role, status, source,
-                    created_at, updated_at)
-                SELECT \(scope.tenant), gen_random_uuid(), n || '@a.example', n || '@a.example',
-                    'member', 'active', 'import', now(), now() FROM generate_series(1, 20000) AS n
-                """)
+            try await change.addUsers(1...20000)
             try await change.query(
                 """
                 INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject,
                     created_at)
-                SELECT \(scope.tenant), gen_random_uuid(), id, 'oidc', 'https://idp.example',
+                SELECT tenant_id, id, id, 'oidc', 'https://idp.example',
                     email, now() FROM users WHERE tenant_id = \(scope.tenant)
                 """)
             return try await change.query(
                 """
                 EXPLAIN SELECT user_id FROM identities WHERE tenant_id = \(scope.tenant)
                     AND provider = \("oidc") AND issuer = \("https://idp.example")
-                    AND subject = \("7@a.example")
+                    AND subject = \("7@acme.example")
                 """
             ).all { (row) throws(PostgresError) in try row.get(0, as: String.self) }
         }

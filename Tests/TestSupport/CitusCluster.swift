@@ -43,6 +43,16 @@ enum CitusCluster {
         try everywhere(coordinator, "DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
     }
 
+    /// On any of the servers.
+    static func waitsForLock(_ administrator: String, _ name: String) throws -> Bool {
+        let counts = try run(
+            administrator,
+            """
+            SELECT result FROM run_command_on_all_nodes($$\(TestDatabase.lockWaits(of: name))$$)
+            """)
+        return counts.split(separator: "\n").contains { $0 != "0" }
+    }
+
     private struct Node {
         var host: String
         var port: String

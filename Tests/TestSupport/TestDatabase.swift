@@ -72,6 +72,20 @@ package final class TestDatabase: Sendable {
         return client
     }
 
+    /// Whether a session of this database waits for another's lock.
+    package func waitsForLock() async throws -> Bool {
+        if cluster.isDistributed { return try CitusCluster.waitsForLock(administrator, name) }
+        let rows = try await superuser.read(SQL(raw: Self.lockWaits(of: name)))
+        return try rows.first?.get(0, as: Int.self) ?? 0 > 0
+    }
+
+    static func lockWaits(of name: String) -> String {
+        """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE datname = '\(name)' AND wait_event_type = 'Lock'
+        """
+    }
+
     /// Ends what is still connected and drops the database.
     private func drop() async {
         if cluster.isDistributed {
