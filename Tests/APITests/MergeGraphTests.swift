@@ -116,16 +116,19 @@ import Text
             let role =
                 ["member", "member", "manager", "admin"].randomElement(using: &numbers) ?? ""
             let isProved = Bool.random(using: &numbers)
+            let now = fixture.service.storage.clock()
+            let signedInAt = now.adding(
+                seconds: -Int64.random(in: 0..<9 * 86_400, using: &numbers))
             _ = try await administrator.read(
                 """
                 UPDATE users SET status = \(status), role = \(role),
-                    email_verified_at = CASE WHEN \(isProved) THEN now() END,
+                    email_verified_at = CASE WHEN \(isProved) THEN \(now)::timestamptz END,
                     password_hash = CASE WHEN \(isProved && Bool.random(using: &numbers))
                         THEN 'hash of ' || email END,
                     pin_hash = CASE WHEN \(Bool.random(using: &numbers))
                         THEN 'pin of ' || email END,
                     last_sign_in_at = CASE WHEN \(Bool.random(using: &numbers))
-                        THEN now() - random() * interval '9 days' END,
+                        THEN \(signedInAt)::timestamptz END,
                     external_id = CASE WHEN \(Bool.random(using: &numbers)) THEN \(email) END
                 WHERE id = \(id) RETURNING 1
                 """)
@@ -192,7 +195,8 @@ import Text
             _ = try await administrator.read(
                 """
                 UPDATE invites SET status = CASE WHEN \(isAccepted) THEN 'accepted' ELSE status END,
-                    accepted_at = CASE WHEN \(isAccepted) THEN now() END,
+                    accepted_at = CASE WHEN \(isAccepted)
+                        THEN \(fixture.service.storage.clock())::timestamptz END,
                     accepted_user_id = CASE WHEN \(isAccepted) THEN \(user)::uuid END
                 WHERE email_key = \(email) RETURNING 1
                 """)
