@@ -113,37 +113,3 @@ import Testing
         #expect(again.status == 304)
     }
 }
-
-@Suite(.serialized, .cleansUp) struct TracingTests {
-    @Test func `the log names the caller's trace and request, and no malformed ones`() async throws
-    {
-        var template = Array("/tmp/gh-log.XXXXXX".utf8CString)
-        let file = mkstemp(&template)
-        defer {
-            close(file)
-            unlink(template)
-        }
-        let running = try await RunningService {
-            $0.logger = Logger(level: .info, format: .json, descriptor: file)
-        }
-        let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
-        let good = try running.send(
-            "GET", "/v1/tenants",
-            fields: ["X-Request-Id: call-7", "traceparent: 00-\(trace)-00f067aa0ba902b7-01"])
-        #expect(good.first("x-request-id") == "call-7")
-        for bad in [
-            "00-\(trace)-00f067aa0ba902b7", "ff-\(trace)-00f067aa0ba902b7-01",
-            "00-00000000000000000000000000000000-00f067aa0ba902b7-01", "00-\"-x-01",
-        ] {
-            _ = try running.send(
-                "GET", "/v1/tenants", fields: ["X-Request-Id: bad id", "traceparent: \(bad)"])
-        }
-        await running.service.stop()  // writes the log
-        let log = try Shell.run(["cat", String(cString: template)])
-        let lines = log.split(separator: "\n").filter { $0.contains("/v1/tenants") }
-        #expect(lines.count == 5)
-        #expect(lines.filter { $0.contains(#""trace_id":"\#(trace)""#) }.count == 1)
-        #expect(lines.filter { $0.contains(#""request_id":"call-7""#) }.count == 1)
-        #expect(!log.contains("bad id"))
-    }
-}

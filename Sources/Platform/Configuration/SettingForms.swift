@@ -105,6 +105,26 @@ extension SettingsReader {
         }
     }
 
+    /// A whole URL without a user; libcurl parses it in full at its use.
+    mutating func httpURL(_ name: String) -> String? {
+        checked(name, "must be a URL such as http://collector:4318/v1/traces, without a user") {
+            text in
+            let bytes = Array(text.utf8)
+            let scheme = ["https://", "http://"].first { bytes.starts(with: $0.utf8) }
+            guard let scheme, bytes.count > scheme.utf8.count,
+                !bytes.contains(where: { $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "@") })
+            else { return nil }
+            return text
+        }
+    }
+
+    /// A decimal fraction.
+    mutating func ratio(_ name: String) -> Double? {
+        checked(name, "must be a number from 0 to 1, such as 0.01") { text in
+            Double(text).flatMap { (0...1).contains($0) ? $0 : nil }
+        }
+    }
+
     /// Rejects only certain mistakes: the address is parsed in full at its use.
     mutating func email(_ name: String) -> String? {
         checked(name, "must be one address such as owner@example.com") { text in

@@ -70,6 +70,10 @@ package struct Settings: Sendable {
     package var mailFrom: String?
     package var metricsListen: Address?
     package var log: Log
+    /// `GATEHOUSE_TRACES_URL`: where a collector takes OTLP with JSON; nil: no traces.
+    package var tracesURL: String?
+    /// `GATEHOUSE_TRACES_RATIO`: of requests without a caller's trace, how many are recorded, from 0 to 1.
+    package var tracesRatio: Double
     /// Days in which owners and admins have to set up a second factor; nil: they need none.
     package var secondFactorDays: Int?
     /// How long decisions are kept.
@@ -116,6 +120,9 @@ package struct Settings: Sendable {
         mailFrom = reader.email("GATEHOUSE_MAIL_FROM")
         metricsListen = reader.address("GATEHOUSE_METRICS_LISTEN")
         log = reader.log("GATEHOUSE_LOG") ?? .json
+        tracesURL = reader.httpURL("GATEHOUSE_TRACES_URL")
+        let ratio = reader.ratio("GATEHOUSE_TRACES_RATIO")
+        tracesRatio = ratio ?? 0.01
         secondFactorDays = reader.integer("GATEHOUSE_SECOND_FACTOR_DAYS", 0...365)
         decisionDays = reader.integer("GATEHOUSE_DECISION_DAYS", 2...3650) ?? 90
         idempotencyHours = reader.integer("GATEHOUSE_IDEMPOTENCY_HOURS", 1...168) ?? 24
@@ -124,6 +131,7 @@ package struct Settings: Sendable {
             reader.requireBoth(
                 "GATEHOUSE_READ_PLATFORM_DATABASE_URL", "GATEHOUSE_READ_DATABASE_URL")
         }
+        if ratio != nil { reader.requireBoth("GATEHOUSE_TRACES_RATIO", "GATEHOUSE_TRACES_URL") }
         reader.requireBoth("GATEHOUSE_TLS_CERT", "GATEHOUSE_TLS_KEY")
         reader.requireBoth("GATEHOUSE_SETUP_OWNER_EMAIL", "GATEHOUSE_SETUP_OWNER_PASSWORD")
         try reader.finish()

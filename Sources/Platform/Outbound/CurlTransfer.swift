@@ -51,7 +51,7 @@ final class CurlTransfer {
         defer { curl_free(text) }
         switch String(cString: text) {
         case "https": isPlain = false
-        case "http" where policy.allowsLoopback: isPlain = true
+        case "http" where policy.allowsLoopback || policy.allowsAnyAddress: isPlain = true
         default: throw .invalidRequest
         }
     }

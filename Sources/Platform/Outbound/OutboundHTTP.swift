@@ -2,7 +2,7 @@ import Deadlines
 import Text
 import Workers
 
-/// An HTTP client for servers that tenants configure: identity providers, webhooks. Follows no
+/// An HTTP client for servers that tenants or operators configure: identity providers, collectors. Follows no
 /// redirects, uses no proxy from the environment, keeps no cookies and no connections.
 ///
 /// Each owner has few transfers at once and fewer to one host, and a host that times out is skipped
@@ -20,9 +20,12 @@ package final class OutboundHTTP: Sendable {
     private let targets = FairSlots<Target>(waitingLimit: OutboundPolicy.waitingLimit)
     private let breaker = CircuitBreaker<Target>()
 
-    package init(policy: OutboundPolicy = OutboundPolicy()) {
+    /// `threads`: how many transfers there can be at once.
+    package init(
+        policy: OutboundPolicy = OutboundPolicy(), threads: Int = OutboundPolicy.threads
+    ) {
         self.policy = policy
-        workers = WorkerPool(threads: OutboundPolicy.threads, queueLimit: OutboundPolicy.queueLimit)
+        workers = WorkerPool(threads: threads, queueLimit: OutboundPolicy.queueLimit)
     }
 
     /// `owner`: the tenant that configured the host; nil: the platform. `end`: an earlier end than

@@ -3,7 +3,8 @@ import HTTP
 /// A request to an external server.
 package struct OutboundRequest: Sendable {
     package var method: Method
-    /// Absolute, `https`; a user, a password and any other scheme are refused.
+    /// Absolute, `https`, or `http` where the policy permits it; a user, a password and any other scheme are
+    /// refused.
     package var url: String
     package var fields: [Field]
     package var body: [UInt8]

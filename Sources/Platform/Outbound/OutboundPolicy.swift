@@ -28,6 +28,9 @@ package struct OutboundPolicy: Sendable {
     /// Allows 127.0.0.0/8 and ::1, there also over plain http: for a provider on this machine
     /// during development.
     package var allowsLoopback: Bool
+    /// Allows any address, also over plain http: for a host that the operator configured, who reaches
+    /// the inner network anyway.
+    package var allowsAnyAddress = false
     /// PEM of the authorities to trust; nil: the system's.
     package var authorities: String?
 
@@ -36,9 +39,17 @@ package struct OutboundPolicy: Sendable {
         self.authorities = authorities
     }
 
+    /// For hosts that the operator configured.
+    package static var ofOperator: OutboundPolicy {
+        var policy = OutboundPolicy()
+        policy.allowsAnyAddress = true
+        return policy
+    }
+
     /// Whether a connection to this address is allowed. Checked for each address at connection
     /// time, so that a name that changes between look-up and use gains nothing.
     func permits(_ address: IPAddress, isPlain: Bool) -> Bool {
+        if allowsAnyAddress { return true }
         if address.isLoopback { return allowsLoopback }
         return !isPlain && address.isGlobal
     }

@@ -1,5 +1,6 @@
 import Deadlines
 import Networking
+import Observability
 import Synchronization
 import Text
 
@@ -123,6 +124,7 @@ package final class Postgres: Sendable {
             }
             statement.latest = latest
             statement.position = position
+            statement.follow(Trace.current)
             pool.loop.run {
                 if role == .read { pool.read(statement) } else { pool.sendAlone(statement) }
             }

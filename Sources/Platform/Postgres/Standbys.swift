@@ -62,6 +62,7 @@ package final class Standbys: Sendable {
             let statement = Statement(sql, .read, tenant: tenant) {
                 continuation.resume(returning: $0)
             }
+            statement.follow(Trace.current)
             pool.loop.run { pool.readReplayed(statement, max(position, least)) }
         }
         switch answer {

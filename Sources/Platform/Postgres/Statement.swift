@@ -1,3 +1,4 @@
+import Observability
 import Text
 
 typealias Answer = Result<Rows, PostgresError>
@@ -38,6 +39,9 @@ final class Statement: @unchecked Sendable {
     /// Numbers the questions for that position, one for each attempt.
     var lastQuestion = 0
     var awaitsPosition = false
+    private var trace: Trace?
+    /// Nanoseconds since 1970, if it is traced.
+    private var start: Int64 = 0
     private var held: Answer?
     private var finish: ((Answer) -> Void)?
 
@@ -48,10 +52,21 @@ final class Statement: @unchecked Sendable {
         self.finish = finish
     }
 
+    /// Records its span from now until it completes; nil: records none.
+    func follow(_ trace: Trace?) {
+        guard let trace else { return }
+        self.trace = trace
+        start = Span.now
+    }
+
     func complete(_ answer: Answer) {
         if awaitsPosition {
             held = answer
             return
+        }
+        if let trace {
+            self.trace = nil
+            addSpan(to: trace, since: start, answer)
         }
         let finish = finish
         self.finish = nil

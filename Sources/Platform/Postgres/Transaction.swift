@@ -1,5 +1,6 @@
 import Deadlines
 import Networking
+import Observability
 import Text
 
 /// An open transaction, valid within the body of `Postgres.transaction` only.
@@ -98,12 +99,14 @@ extension Postgres {
         let pool = pool(forReads: false)
         let lines = prelude
         let latest = deadline?.endOfWaits ?? .max
+        let trace = Trace.current
         let held: TransactionSession? = await withUnsafeContinuation { continuation in
             pool.loop.run {
                 pool.acquire(until: latest) { connection in
                     continuation.resume(
                         returning: connection.map {
-                            TransactionSession(pool: pool, connection: $0, prelude: lines)
+                            TransactionSession(
+                                pool: pool, connection: $0, prelude: lines, trace: trace)
                         })
                 }
             }

@@ -1,4 +1,5 @@
 import Networking
+import Observability
 import Synchronization
 
 /// The answer to one statement of a transaction, which arrives before or after it is read.
@@ -31,6 +32,8 @@ private enum Waiting {
 final class TransactionSession: @unchecked Sendable {
     private let pool: Pool
     private let connection: PostgresConnection
+    /// Of the request that began it.
+    private let trace: Trace?
     /// Sent ahead of the first statement, in the same round trip.
     private var prelude: [String]
     /// Statements whose answers are not awaited: sent ahead of the next, in the same round trip, or
@@ -45,10 +48,11 @@ final class TransactionSession: @unchecked Sendable {
     private var ending: Statement?
     private var ended = false
 
-    init(pool: Pool, connection: PostgresConnection, prelude: [String]) {
+    init(pool: Pool, connection: PostgresConnection, prelude: [String], trace: Trace?) {
         self.pool = pool
         self.connection = connection
         self.prelude = prelude
+        self.trace = trace
     }
 
     /// `answer`: where its answer goes; nil if only its failure counts.
@@ -125,6 +129,7 @@ final class TransactionSession: @unchecked Sendable {
         let before = prelude
         prelude = []
         begun = true
+        statement.follow(trace)
         connection.submitCommitting(statement, before: before)
     }
 

@@ -48,7 +48,7 @@ package struct Composition: Sendable {
         externalServices: ExternalServices = ExternalServices(),
         personLock: PersonLock = PersonLock(), metrics: ServiceMetrics = ServiceMetrics(),
         retention: Retention = Retention(), secondFactorDays: Int? = nil,
-        principal: CallerPrincipal? = nil, jobsGiveWay: Bool = true,
+        principal: CallerPrincipal? = nil, jobsGiveWay: Bool = true, tracer: Tracer? = nil,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         var storage = Database(
@@ -74,6 +74,7 @@ package struct Composition: Sendable {
         record = {
             metrics.record($0)
             Self.log($0, logger)
+            Tracer.end($0)
         }
         let http = OutboundHTTP(policy: externalServices.providers)
         let core = SignInCore(
@@ -86,11 +87,13 @@ package struct Composition: Sendable {
         domainChecks = DomainChecks(database: storage, services: services)
         inactivity = InactivityRounds(database: storage)
         jobs = JobRunner(database: storage, services: services)
+        var hooks = Self.hooks(authenticator, enforcer, principal, record, clock)
+        if let tracer { hooks.trace = { tracer.begin($0) } }
         dispatcher = try Dispatcher(
             endpoints: Routes.all + Contracts.endpoints(core) + HostedSignIn.endpoints(core)
                 + [KeySetEndpoint.endpoint(tokens)],
             services: services,
-            hooks: Self.hooks(authenticator, enforcer, principal, record, clock))
+            hooks: hooks)
     }
 
     private static func mailSender(
@@ -202,8 +205,8 @@ package struct Composition: Sendable {
             let id = record.principal.id.map { " \($0)" } ?? ""
             fields.append(("by", .text(record.principal.kind.rawValue + id)))
         }
-        if let parent = TraceParent.trace(of: record.traceparent) {
-            fields.append(("trace_id", .text(parent)))
+        if let trace = Trace.current?.id ?? TraceParent(record.traceparent)?.trace {
+            fields.append(("trace_id", .text(trace)))
         }
         if let fault = record.fault { fields.append(("fault", .text(fault))) }
         // Log the reason for a refusal if the response does not say it (it may be a redirect): `dev`
@@ -217,7 +220,7 @@ extension Composition {
     /// As the running service has it.
     init(
         _ pools: DatabasePools, _ configuration: ServiceConfiguration, _ metrics: ServiceMetrics,
-        _ logger: Logger
+        _ logger: Logger, _ tracer: Tracer?
     ) throws {
         try self.init(
             app: pools.app, platform: pools.platform, lookups: pools.lookups,
@@ -227,6 +230,6 @@ extension Composition {
             externalServices: configuration.externalServices, metrics: metrics,
             retention: configuration.retention,
             secondFactorDays: configuration.secondFactorDays,
-            jobsGiveWay: configuration.jobsGiveWay, clock: Timestamp.systemClock)
+            jobsGiveWay: configuration.jobsGiveWay, tracer: tracer, clock: Timestamp.systemClock)
     }
 }

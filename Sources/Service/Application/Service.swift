@@ -20,9 +20,13 @@ package final class Service: Sendable {
     private let metricsServer: Server?
     private let log: LoopLog
     private let periodicTasks: [PeriodicTask]
+    /// nil: no traces are recorded.
+    private let traces: TraceExport?
     private let drainState = DrainState()
     private let drain: Duration
     private let tls: (chain: String, key: String)?
+    /// How long a stop waits for the collector.
+    private static let lastTracesTime: Duration = .seconds(2)
     package let composition: Composition
     package let port: Int
     /// The port of `/metrics` if it has a listener of its own.
@@ -47,7 +51,10 @@ package final class Service: Sendable {
         let logger = configuration.logger.writing(to: log)
         let metrics = ServiceMetrics()
         pools = DatabasePools(configuration, loops, metrics, logger)
-        composition = try Composition(pools, configuration, metrics, logger)
+        traces = configuration.traces.map {
+            TraceExport($0, counters: metrics.spans(), logger: logger)
+        }
+        composition = try Composition(pools, configuration, metrics, logger, traces?.tracer)
         composition.database.replica.start()
         try await composition.database.admitSecrets(replica: composition.database.replica.id)
         try await composition.database.markUsablePasskeys()
@@ -85,6 +92,7 @@ package final class Service: Sendable {
                     "following the workers failed", every: 5, first: nil, on: loops[0],
                     logger: logger, follow))
         }
+        if let traces { tasks.append(traces.task(on: loops[loops.count - 1])) }
         periodicTasks = tasks
         for one in periodicTasks { one.start() }
     }
@@ -210,6 +218,7 @@ package final class Service: Sendable {
         await composition.database.writeSignIns()
         await composition.database.leaveSecrets(replica: composition.database.replica.id)
         await composition.database.replica.stop()
+        await traces?.round(until: .now + Self.lastTracesTime)
         await pools.close()
         await log.flush()
     }

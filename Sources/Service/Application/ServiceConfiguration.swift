@@ -38,6 +38,8 @@ package struct ServiceConfiguration: Sendable {
     package var trustedProxies: [String] = []
     /// Whether jobs leave nearly all of the time to requests while these come.
     package var jobsGiveWay = true
+    /// Where traces are sent; nil: none are recorded.
+    package var traces: TraceConfiguration?
     /// Days in which owners and admins need a second factor; nil: they need none.
     package var secondFactorDays: Int?
 
@@ -122,6 +124,9 @@ extension ServiceConfiguration {
         workerConninfo = settings.workerDatabaseURL?.text
         jobsGiveWay = settings.jobsGiveWay
         reads = ReadConfiguration(settings)
+        traces = settings.tracesURL.map {
+            TraceConfiguration(url: $0, ratio: settings.tracesRatio)
+        }
         secondFactorDays = settings.secondFactorDays
     }
 

@@ -1,5 +1,6 @@
 import Deadlines
 import HTTP
+import Observability
 import Routing
 import Text
 
@@ -51,7 +52,12 @@ package struct Dispatcher: Sendable {
 
     /// Never throws: every error on the way becomes a problem document.
     package func respond(to request: Request) async -> Response {
-        await respond(to: request, by: Self.steps)
+        guard let trace = hooks.trace?(request) else {
+            return await respond(to: request, by: Self.steps)
+        }
+        return await Trace.$current.withValue(trace) {
+            await respond(to: request, by: Self.steps)
+        }
     }
 
     /// The response to a request that is not served, its body too large or truncated: with CORS

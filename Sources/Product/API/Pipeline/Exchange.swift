@@ -53,6 +53,7 @@ struct Exchange {
             remoteAddress: call.request.remoteAddress,
             traceparent: call.request.first("traceparent"), fault: fault,
             outage: outage)
+        record.isTLS = call.request.isTLS
         if match == nil { record.beginning = Self.beginning(of: call.request.path) }
         return record
     }

@@ -1,4 +1,5 @@
 import HTTP
+import Observability
 import Routing
 import Text
 
@@ -43,6 +44,8 @@ package struct Hooks: Sendable {
     /// One log line and the metrics of a finished request.
     package var record: @Sendable (RequestRecord) -> Void
     package var now: @Sendable () -> Timestamp
+    /// The trace of a request that is recorded, until `record` was called; nil: none ever is.
+    package var trace: (@Sendable (Request) -> Trace?)?
 
     package init(
         authenticate: @escaping Authenticate, recheck: Authenticate? = nil,
@@ -118,6 +121,8 @@ package struct RequestRecord: Sendable {
     package var fault: String?
     /// The cause of a 503.
     package var outage: Outage?
+    /// Whether the client's connection is encrypted.
+    package var isTLS = false
 
     /// Defaults describe a request without fault.
     package init(

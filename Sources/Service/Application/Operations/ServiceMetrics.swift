@@ -160,6 +160,12 @@ package final class ServiceMetrics: Sendable {
         )
     }
 
+    func spans() -> [TraceExport.Result: Counter] {
+        Self.counters(
+            registry, "gatehouse_spans_total", "Spans of traces, by what became of them.", "result",
+            TraceExport.Result.allCases.map { ($0, $0.rawValue) })
+    }
+
     func server() -> ServerMeasures {
         var measures = ServerMeasures()
         measures.open = registry.gauge("gatehouse_connections", "Open connections of clients.")

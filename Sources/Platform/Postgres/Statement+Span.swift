@@ -1,0 +1,41 @@
+import Observability
+
+/// The span of a statement, by OpenTelemetry's conventions for database clients.
+extension Statement {
+    /// PostgreSQL's words before the name of a table.
+    private static let beforeTables: Set<Substring> = ["FROM", "INTO", "UPDATE"]
+
+    func addSpan(to trace: Trace, since start: Int64, _ answer: Answer) {
+        let (operation, summary) = Self.summary(of: sql.text)
+        var attributes: [(name: StaticString, value: LogValue)] = [
+            ("db.system.name", "postgresql"), ("db.operation.name", .text(operation)),
+            ("db.query.summary", .text(summary)),
+            // Values are bound, so the text has none.
+            ("db.query.text", .text(sql.text)),
+        ]
+        guard case .failure(let error) = answer else {
+            return trace.add(summary, since: start, isFailed: false, attributes)
+        }
+        if let sqlstate = error.sqlstate {
+            attributes.append(("db.response.status_code", .text(sqlstate)))
+        }
+        attributes.append(("error.type", .text(error.sqlstate ?? "\(error.kind)")))
+        trace.add(summary, since: start, isFailed: true, attributes)
+    }
+
+    /// The first word, and the same with the first table that is named.
+    static func summary(of text: String) -> (operation: String, summary: String) {
+        let words = text.split(whereSeparator: \.isWhitespace)
+        let operation = words.first.map(String.init) ?? ""
+        for (word, next) in zip(words, words.dropFirst()) where Self.beforeTables.contains(word) {
+            let name = next.utf8.prefix {
+                (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
+            }
+            // Not a function, an alias, or a query in parentheses.
+            guard !name.isEmpty, name.endIndex == next.endIndex || next.utf8[name.endIndex] != 0x28
+            else { continue }
+            return (operation, "\(operation) \(String(decoding: name, as: UTF8.self))")
+        }
+        return (operation, operation)
+    }
+}

@@ -1,0 +1,207 @@
+import HTTP
+import JSON
+import Networking
+import Observability
+import Outbound
+import Synchronization
+import Text
+
+/// Sends spans to the operator's collector, by OTLP over HTTP with JSON. While the collector is away they
+/// wait in their queue, and no request waits for it.
+final class TraceExport: Sendable {
+    /// What became of spans.
+    enum Result: String, CaseIterable {
+        case sent
+        /// Not sent: the queue was full, or the request had too many.
+        case dropped
+        /// The collector does not take them.
+        case refused
+    }
+
+    /// Spans of one call: as many as are encoded within about 0.2 ms.
+    static let batch = 128
+    /// Statements are cut off there, in bytes.
+    static let textLimit = 4096
+
+    /// Records requests into the queue.
+    let tracer: Tracer
+    private let url: String
+    /// Names this process among its replicas.
+    private let instance = UUID.random().description
+    private let queue: SpanQueue
+    private let counters: [Result: Counter]
+    private let http: OutboundHTTP
+    private let logger: Logger
+    private let isFailing = Atomic<Bool>(false)
+
+    init(
+        _ configuration: TraceConfiguration, counters: [Result: Counter], logger: Logger
+    ) {
+        queue = SpanQueue(dropped: counters[.dropped] ?? Counter())
+        tracer = Tracer(queue: queue, ratio: configuration.ratio)
+        url = configuration.url
+        self.counters = counters
+        self.logger = logger
+        // The last call before a stop does not wait for another one.
+        http = OutboundHTTP(policy: .ofOperator, threads: 2)
+    }
+
+    /// Sends each second.
+    func task(on loop: EventLoop) -> PeriodicTask {
+        PeriodicTask("sending of traces failed", every: 1, on: loop, logger: logger) {
+            [self] in await round()
+        }
+    }
+
+    /// Sends what waits, until all is sent, the collector fails, or the time is over.
+    func round(until end: ContinuousClock.Instant? = nil) async {
+        while true {
+            let spans = queue.take(Self.batch)
+            guard !spans.isEmpty else { return }
+            guard await send(spans, until: end) else { return }
+        }
+    }
+
+    /// False if the collector is to be tried later.
+    private func send(_ spans: [Span], until end: ContinuousClock.Instant?) async -> Bool {
+        let request = OutboundRequest(
+            .post, url, fields: [Field("content-type", "application/json")],
+            body: Self.encoded(spans, instance))
+        var fault: String
+        do throws(OutboundFailure) {
+            let status = try await http.send(request, for: nil, until: end).status
+            if (200...299).contains(status) {
+                counters[.sent]?.increment(by: spans.count)
+                tell(nil)
+                return true
+            }
+            fault = "\(status)"
+            // By OTLP's specification the others are final.
+            if ![429, 502, 503, 504].contains(status) {
+                counters[.refused]?.increment(by: spans.count)
+                tell(fault)
+                return true
+            }
+        } catch {
+            fault = error.rawValue
+        }
+        queue.putBack(spans)
+        tell(fault)
+        return false
+    }
+
+    /// A line when it begins to fail, and when it works again.
+    private func tell(_ fault: String?) {
+        let before = isFailing.exchange(fault != nil, ordering: .relaxed)
+        if let fault, !before {
+            logger.log(.warning, "traces cannot be sent", [("fault", .text(fault))])
+        } else if fault == nil, before {
+            logger.log(.info, "traces are sent again")
+        }
+    }
+
+    /// One `ExportTraceServiceRequest`.
+    static func encoded(_ spans: [Span], _ instance: String) -> [UInt8] {
+        JSONWriter.bytes(reserving: 1024 * (spans.count + 1)) { json in
+            json.beginObject()
+            json.name("resourceSpans")
+            json.beginArray()
+            json.beginObject()
+            json.name("resource")
+            json.beginObject()
+            write(
+                [
+                    ("service.name", "gatehouse"), ("service.version", .text(Version.current)),
+                    ("service.instance.id", .text(instance)),
+                ], to: &json)
+            json.endObject()
+            json.name("scopeSpans")
+            json.beginArray()
+            json.beginObject()
+            json.name("scope")
+            json.beginObject()
+            json.name("name")
+            json.string("gatehouse")
+            json.endObject()
+            json.name("spans")
+            json.beginArray()
+            for span in spans { write(span, to: &json) }
+            json.endArray()
+            json.endObject()
+            json.endArray()
+            json.endObject()
+            json.endArray()
+            json.endObject()
+        }
+    }
+
+    private static func write(_ span: Span, to json: inout JSONWriter) {
+        json.beginObject()
+        json.name("traceId")
+        json.string(span.trace)
+        json.name("spanId")
+        json.string(text(span.id))
+        if let parent = span.parent {
+            json.name("parentSpanId")
+            json.string(text(parent))
+        }
+        json.name("name")
+        json.string(span.name)
+        json.name("kind")
+        json.int(span.kind.rawValue)
+        // 64-bit numbers are texts in Protobuf's JSON.
+        json.name("startTimeUnixNano")
+        json.string("\(span.start)")
+        json.name("endTimeUnixNano")
+        json.string("\(span.end)")
+        write(span.attributes, to: &json)
+        if span.isFailed {
+            json.name("status")
+            json.beginObject()
+            json.name("code")
+            json.int(2)
+            json.endObject()
+        }
+        json.endObject()
+    }
+
+    private static func write(
+        _ attributes: [(name: StaticString, value: LogValue)], to json: inout JSONWriter
+    ) {
+        json.name("attributes")
+        json.beginArray()
+        for (name, value) in attributes {
+            json.beginObject()
+            json.name("key")
+            json.string(name.description)
+            json.name("value")
+            json.beginObject()
+            switch value {
+            case .text(let text):
+                json.name("stringValue")
+                json.string(cut(text))
+            case .int(let number):
+                json.name("intValue")
+                json.string("\(number)")
+            case .bool(let truth):
+                json.name("boolValue")
+                json.bool(truth)
+            case .double(let number):
+                json.name("doubleValue")
+                json.number("\(number)")
+            }
+            json.endObject()
+            json.endObject()
+        }
+        json.endArray()
+    }
+
+    private static func cut(_ text: String) -> String {
+        text.utf8.count <= textLimit
+            ? text : String(decoding: text.utf8.prefix(textLimit), as: UTF8.self)
+    }
+
+    private static func text(_ id: UInt64) -> String {
+        withUnsafeBytes(of: id.bigEndian) { Hex.encode($0) }
+    }
+}
