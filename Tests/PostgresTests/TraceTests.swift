@@ -18,13 +18,16 @@ import Testing
                 transaction.queryLater("UPDATE notes SET a = \("another secret")")
                 _ = try await transaction.query("DELETE FROM notes")
             }
+            _ = try await postgres.read(
+                "SELECT extract(epoch FROM now()) IS DISTINCT FROM 1 FROM notes")
             _ = try? await postgres.query("SELECT 1 / \(0)")
         }
         _ = try await postgres.query("DELETE FROM notes")
         let spans = queue.take(100)
         #expect(
             spans.map(\.name) == [
-                "INSERT notes", "SELECT notes", "UPDATE notes", "DELETE notes", "COMMIT", "SELECT",
+                "INSERT notes", "SELECT notes", "UPDATE notes", "DELETE notes", "COMMIT",
+                "SELECT notes", "SELECT",
             ])
         #expect(spans.allSatisfy { $0.trace == trace.id && $0.start <= $0.end })
         #expect(!"\(spans)".contains("secret"))

@@ -23,19 +23,33 @@ extension Statement {
         trace.add(summary, since: start, isFailed: true, attributes)
     }
 
-    /// The first word, and the same with the first table that is named.
+    /// The first word, and the same with the first table that is named outside of parentheses: inside,
+    /// `FROM` is also a word of functions.
     static func summary(of text: String) -> (operation: String, summary: String) {
         let words = text.split(whereSeparator: \.isWhitespace)
         let operation = words.first.map(String.init) ?? ""
-        for (word, next) in zip(words, words.dropFirst()) where Self.beforeTables.contains(word) {
-            let name = next.utf8.prefix {
-                (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
+        var depth = 0
+        var before: Substring = ""
+        for word in words {
+            if depth == 0, beforeTables.contains(before), let table = Self.table(word) {
+                return (operation, "\(operation) \(table)")
             }
-            // Not a function, an alias, or a query in parentheses.
-            guard !name.isEmpty, name.endIndex == next.endIndex || next.utf8[name.endIndex] != 0x28
-            else { continue }
-            return (operation, "\(operation) \(String(decoding: name, as: UTF8.self))")
+            for byte in word.utf8 {
+                if byte == UInt8(ascii: "(") { depth += 1 }
+                if byte == UInt8(ascii: ")") { depth -= 1 }
+            }
+            // IS DISTINCT FROM compares.
+            before = before == "DISTINCT" ? "" : word
         }
         return (operation, operation)
+    }
+
+    /// The name that the word begins with; nil for a function, a query in parentheses, another keyword.
+    private static func table(_ word: Substring) -> String? {
+        let name = word.utf8.prefix {
+            (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
+        }
+        let isCalled = name.endIndex < word.endIndex && word.utf8[name.endIndex] == 0x28
+        return name.isEmpty || isCalled ? nil : String(decoding: name, as: UTF8.self)
     }
 }
