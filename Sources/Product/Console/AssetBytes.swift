@@ -1,7 +1,31 @@
-/// Operations on bytes, since text must not be compared by canonical equivalence.
+/// Operations on bytes: text must not be compared by canonical equivalence, and to divide it into characters
+/// takes longer than the rest of a start.
 enum AssetBytes {
+    static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    /// Each line without its end; the last one may be empty.
+    static func forEachLine(
+        of text: ArraySlice<UInt8>, _ body: (_ line: ArraySlice<UInt8>, _ isLast: Bool) -> Void
+    ) {
+        var rest = text
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            body(rest[..<end], false)
+            rest = rest[(end + 1)...]
+        }
+        body(rest, true)
+    }
+
+    /// The first place of `wanted`.
+    static func range(of wanted: String, in bytes: ArraySlice<UInt8>) -> Range<Int>? {
+        var rest = bytes
+        while let first = wanted.utf8.first, let at = rest.firstIndex(of: first) {
+            if rest[at...].starts(with: wanted.utf8) { return at..<(at + wanted.utf8.count) }
+            rest = rest[(at + 1)...]
+        }
+        return nil
+    }
+
     static func trim(_ bytes: [UInt8]) -> [UInt8] {
-        let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
         guard let first = bytes.firstIndex(where: { !isBlank($0) }),
             let last = bytes.lastIndex(where: { !isBlank($0) })
         else { return [] }

@@ -4,35 +4,32 @@
 ///
 /// The lines of a text in backquotes would be changed too; a test refuses texts of several lines.
 enum CommentLines {
-    static func removed(from text: String) -> String {
+    static func removed(from text: [UInt8]) -> [UInt8] {
         var isInside = false
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            let code = line.drop { $0 == "\t" || $0 == " " }
-            if isInside {
-                guard let end = code.firstEnd else { return "" as Substring }
-                isInside = false
-                return code[end...]
-            }
-            if code.hasPrefix("//") { return "" }
-            guard code.hasPrefix("/*") else { return code }
-            guard let end = code.dropFirst(2).firstEnd else {
-                isInside = true
-                return ""
-            }
-            return end == code.endIndex ? "" : code
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count)
+        AssetBytes.forEachLine(of: text[...]) { line, isLast in
+            result += code(of: line, &isInside)
+            if !isLast { result.append(UInt8(ascii: "\n")) }
         }
-        return lines.joined(separator: "\n")
+        return result
     }
-}
 
-extension Substring {
-    /// Behind the first end of a comment.
-    fileprivate var firstEnd: Index? {
-        var at = startIndex
-        while at < endIndex {
-            if self[at...].hasPrefix("*/") { return index(at, offsetBy: 2) }
-            formIndex(after: &at)
+    private static func code(
+        of line: ArraySlice<UInt8>, _ isInside: inout Bool
+    ) -> ArraySlice<UInt8> {
+        let code = line.drop(while: AssetBytes.isBlank)
+        if isInside {
+            guard let end = AssetBytes.range(of: "*/", in: code) else { return [] }
+            isInside = false
+            return code[end.upperBound...]
         }
-        return nil
+        if code.starts(with: "//".utf8) { return [] }
+        guard code.starts(with: "/*".utf8) else { return code }
+        guard let end = AssetBytes.range(of: "*/", in: code.dropFirst(2)) else {
+            isInside = true
+            return []
+        }
+        return end.upperBound == code.endIndex ? [] : code
     }
 }

@@ -7,10 +7,9 @@ enum JoinedFiles {
     /// The files as they are served: without comments and indentation, and each with its parts inside, which are no
     /// files any more.
     static func join(_ files: [FileTree.File]) throws(ConsoleFilesError) -> [FileTree.File] {
-        var texts: [String: String] = [:]
+        var texts: [String: [UInt8]] = [:]
         for file in files where file.path.hasSuffix(".js") || file.path.hasSuffix(".css") {
-            texts[file.path] = CommentLines.removed(
-                from: String(decoding: file.bytes, as: UTF8.self))
+            texts[file.path] = CommentLines.removed(from: file.bytes)
         }
         var parts: Set<String> = []
         var joined: [FileTree.File] = []
@@ -20,27 +19,33 @@ enum JoinedFiles {
                 continue
             }
             let folder = String(file.path[..<dot]) + "/"
+            let marks = PartMarks(lastName(of: folder))
             var script = JoinedScript(name: lastName(of: folder))
-            var result = ""
+            var result: [UInt8] = []
+            var missing: String?
             var hasParts = false
-            for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-                guard let name = part(named: line, of: lastName(of: folder)) else {
-                    result += line + "\n"
-                    continue
+            AssetBytes.forEachLine(of: text[...]) { line, isLast in
+                guard let name = marks.part(named: line) else {
+                    result += line
+                    if !isLast { result.append(UInt8(ascii: "\n")) }
+                    return
                 }
                 guard let inner = texts[folder + name] else {
-                    throw ConsoleFilesError("\(file.path): \(folder)\(name) is not there")
+                    missing = missing ?? name
+                    return
                 }
                 parts.insert(folder + name)
                 hasParts = true
                 if file.path.hasSuffix(".js") { script.add(part: inner) } else { result += inner }
             }
+            if let missing {
+                throw ConsoleFilesError("\(file.path): \(folder)\(missing) is not there")
+            }
             if script.isEmpty {
-                let text = hasParts ? String(result.dropLast()) : text
-                joined.append(FileTree.File(path: file.path, bytes: Array(text.utf8)))
+                joined.append(FileTree.File(path: file.path, bytes: hasParts ? result : text))
             } else {
                 script.add(index: result)
-                joined.append(FileTree.File(path: file.path, bytes: Array(script.text.utf8)))
+                joined.append(FileTree.File(path: file.path, bytes: script.bytes))
             }
         }
         return joined.filter { !parts.contains($0.path) }
@@ -49,12 +54,21 @@ enum JoinedFiles {
     private static func lastName(of folder: String) -> String {
         String(folder.split(separator: "/").last ?? "")
     }
+}
+
+/// How a file names its parts.
+private struct PartMarks {
+    private let starts: [String]
+
+    init(_ folder: String) {
+        starts = ["export * from \"./\(folder)/", "@import \"\(folder)/"]
+    }
 
     /// The name of the part that a line stands for.
-    private static func part(named line: Substring, of folder: String) -> String? {
-        for start in ["export * from \"./\(folder)/", "@import \"\(folder)/"]
-        where line.hasPrefix(start) {
-            return String(line.dropFirst(start.count).prefix { $0 != "\"" })
+    func part(named line: ArraySlice<UInt8>) -> String? {
+        for start in starts where line.starts(with: start.utf8) {
+            let name = line.dropFirst(start.utf8.count).prefix { $0 != UInt8(ascii: "\"") }
+            return String(decoding: name, as: UTF8.self)
         }
         return nil
     }
@@ -65,25 +79,25 @@ private struct JoinedScript {
     let name: String
     private var imports: [String: Set<String>] = [:]
     private var order: [String] = []
-    private var body = ""
+    private var body: [UInt8] = []
 
     init(name: String) { self.name = name }
 
     var isEmpty: Bool { body.isEmpty }
 
-    var text: String {
-        order.map {
+    var bytes: [UInt8] {
+        let lines = order.map {
             "import { \((imports[$0] ?? []).sorted().joined(separator: ", ")) } from \"\($0)\"\n"
         }
-        .joined() + body
+        return Array(lines.joined().utf8) + body
     }
 
     /// A part stands one folder deeper than the file that it becomes a piece of.
-    mutating func add(part: String) {
+    mutating func add(part: [UInt8]) {
         add(part, isSibling: { $0.hasPrefix("./") }, moved: { Self.raised($0) })
     }
 
-    mutating func add(index: String) {
+    mutating func add(index: [UInt8]) {
         let own = "./\(name)/"
         add(index, isSibling: { $0.hasPrefix(own) }, moved: { $0 })
     }
@@ -93,24 +107,27 @@ private struct JoinedScript {
     }
 
     private mutating func add(
-        _ text: String, isSibling: (String) -> Bool, moved: (String) -> String
+        _ text: [UInt8], isSibling: (String) -> Bool, moved: (String) -> String
     ) {
-        var statement = ""
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            guard !statement.isEmpty || line.hasPrefix("import {") else {
-                body += Self.withImportsMoved(String(line), moved) + "\n"
-                continue
+        var statement: [UInt8] = []
+        AssetBytes.forEachLine(of: text[...]) { line, _ in
+            guard !statement.isEmpty || line.starts(with: "import {".utf8) else {
+                body += Self.withImportsMoved(line, moved)
+                body.append(UInt8(ascii: "\n"))
+                return
             }
             statement += line
-            guard let end = statement.range(ofLiteral: "} from \"") else { continue }
-            let path = String(statement[end.upperBound...].prefix { $0 != "\"" })
-            let names = statement[..<end.lowerBound].dropFirst("import {".count)
-            statement = ""
-            if isSibling(path) { continue }
+            guard let end = AssetBytes.range(of: "} from \"", in: statement[...]) else { return }
+            let path = String(
+                decoding: statement[end.upperBound...].prefix { $0 != UInt8(ascii: "\"") },
+                as: UTF8.self)
+            let names = statement[..<end.lowerBound].dropFirst("import {".utf8.count)
+            defer { statement = [] }
+            if isSibling(path) { return }
             let target = moved(path)
             if imports[target] == nil { order.append(target) }
-            for name in names.split(separator: ",") {
-                let trimmed = AssetBytes.trim(Array(name.utf8).filter { $0 != 0x0A && $0 != 0x09 })
+            for name in names.split(separator: UInt8(ascii: ",")) {
+                let trimmed = AssetBytes.trim(name.filter { $0 != 0x0A && $0 != 0x09 })
                 if !trimmed.isEmpty {
                     imports[target, default: []].insert(String(decoding: trimmed, as: UTF8.self))
                 }
@@ -119,25 +136,17 @@ private struct JoinedScript {
     }
 
     /// A line with what it imports when it runs, `import("../…")`, as seen from the joined file.
-    private static func withImportsMoved(_ line: String, _ moved: (String) -> String) -> String {
-        for quote in ["\"", "`"] {
-            guard let start = line.range(ofLiteral: "import(\(quote)../") else { continue }
-            let at = line.index(start.upperBound, offsetBy: -3)
-            let path = String(line[at...].prefix { $0 != Character(quote) })
-            return String(line[..<at]) + moved(path) + line[at...].dropFirst(path.count)
+    private static func withImportsMoved(
+        _ line: ArraySlice<UInt8>, _ moved: (String) -> String
+    ) -> ArraySlice<UInt8> {
+        for (quote, start) in [
+            (UInt8(ascii: "\""), "import(\"../"), (UInt8(ascii: "`"), "import(`../"),
+        ] {
+            guard let found = AssetBytes.range(of: start, in: line) else { continue }
+            let path = line[(found.upperBound - 3)...].prefix { $0 != quote }
+            return line[..<path.startIndex]
+                + Array(moved(String(decoding: path, as: UTF8.self)).utf8) + line[path.endIndex...]
         }
         return line
-    }
-}
-
-extension String {
-    /// The first place of a text, byte by byte.
-    fileprivate func range(ofLiteral wanted: String) -> Range<String.Index>? {
-        var at = startIndex
-        while at < endIndex {
-            if self[at...].hasPrefix(wanted) { return at..<index(at, offsetBy: wanted.count) }
-            formIndex(after: &at)
-        }
-        return nil
     }
 }
