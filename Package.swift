@@ -120,7 +120,8 @@ let package = Package(
         tests("CryptographyTests", ["Cryptography", "Text"]),
         tests("WebAuthnTests", ["WebAuthn", "Cryptography", "JSON", "Text", "TestSupport"]),
         tests(
-            "OutboundTests", ["Outbound", "Serving", "Networking", "HTTP", "Text", "TestSupport"]),
+            "OutboundTests",
+            ["Outbound", "Serving", "Networking", "HTTP", "Text", "TestSupport", "Workers"]),
         tests(
             "ServingTests",
             ["Serving", "Deadlines", "Networking", "Observability", "HTTP", "TestSupport"]),

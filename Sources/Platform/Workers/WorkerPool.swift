@@ -1,10 +1,11 @@
 import Glibc
 
-/// A fixed number of threads for work that occupies a core or blocks in a C library, so that it
-/// stalls neither the event loop nor the concurrency pool. The queue is bounded.
+/// Threads for work that occupies a core or blocks in a C library, so that it stalls neither the event
+/// loop nor the concurrency pool. A thread starts when a job finds none free, up to a fixed number, and
+/// stays. The queue is bounded.
 ///
-/// `@unchecked`: `jobs` and `stopping` are touched only with `mutex` held, and the two pthread
-/// objects have fixed addresses until the last thread and the pool have ended.
+/// `@unchecked`: the variables are touched only with `mutex` held, and the two pthread objects have fixed
+/// addresses until the last thread and the pool have ended.
 package final class WorkerPool: @unchecked Sendable {
     package typealias Job = @Sendable () -> Void
 
@@ -13,6 +14,8 @@ package final class WorkerPool: @unchecked Sendable {
         let wake = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
         var jobs: [Job] = []
         var stopping = false
+        /// How many threads have started, and how many of them wait for a job.
+        var (threads, waiting) = (0, 0)
 
         init() {
             pthread_mutex_init(mutex, nil)
@@ -29,7 +32,9 @@ package final class WorkerPool: @unchecked Sendable {
         func work() {
             while true {
                 pthread_mutex_lock(mutex)
+                waiting += 1
                 while jobs.isEmpty, !stopping { pthread_cond_wait(wake, mutex) }
+                waiting -= 1
                 guard !jobs.isEmpty else {
                     pthread_mutex_unlock(mutex)
                     return
@@ -39,24 +44,35 @@ package final class WorkerPool: @unchecked Sendable {
                 job()
             }
         }
-    }
 
-    private let shared = Shared()
-    private let queueLimit: Int
-
-    package init(threads: Int, queueLimit: Int) {
-        self.queueLimit = queueLimit
-        for _ in 0..<max(1, threads) {
+        /// Call with `mutex` held; false if the system has no thread.
+        func startThread() -> Bool {
             var thread = pthread_t()
-            let context = Unmanaged.passRetained(shared)
+            let context = Unmanaged.passRetained(self)
             let status = pthread_create(
                 &thread, nil,
                 { raw in
                     if let raw { Unmanaged<Shared>.fromOpaque(raw).takeRetainedValue().work() }
                     return nil
                 }, context.toOpaque())
-            if status == 0 { pthread_detach(thread) } else { context.release() }
+            guard status == 0 else {
+                context.release()
+                return false
+            }
+            pthread_detach(thread)
+            threads += 1
+            return true
         }
+    }
+
+    private let shared = Shared()
+    private let threadLimit: Int
+    private let queueLimit: Int
+
+    /// `threads`: the most that run at the same time; `queueLimit`: the most jobs that wait for one.
+    package init(threads: Int, queueLimit: Int) {
+        threadLimit = max(1, threads)
+        self.queueLimit = queueLimit
     }
 
     deinit {
@@ -66,11 +82,14 @@ package final class WorkerPool: @unchecked Sendable {
         pthread_mutex_unlock(shared.mutex)
     }
 
-    /// False if the queue is full; the job then never runs.
+    /// False if the queue is full, or the system has no thread for the first job; the job then never runs.
     package func submit(_ job: @escaping Job) -> Bool {
         pthread_mutex_lock(shared.mutex)
         defer { pthread_mutex_unlock(shared.mutex) }
         guard shared.jobs.count < queueLimit else { return false }
+        if shared.waiting <= shared.jobs.count, shared.threads < threadLimit {
+            guard shared.startThread() || shared.threads > 0 else { return false }
+        }
         shared.jobs.append(job)
         pthread_cond_signal(shared.wake)
         return true
