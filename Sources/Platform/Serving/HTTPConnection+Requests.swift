@@ -116,18 +116,16 @@ extension HTTPConnection {
     }
 
     private func ingestBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-        guard incoming != nil else { return 0 }
+        guard let incoming else { return 0 }
         var consumed = 0
-        let outcome = incoming?.take(bytes, consumed: &consumed) ?? .incomplete
-        switch outcome {
+        switch incoming.take(bytes, consumed: &consumed) {
         case .incomplete: break
         case .failed(let error):
             refuseBody(error)
             return 0
         case .complete:
-            guard let request = incoming?.request else { return 0 }
-            incoming = nil
-            handle(request)
+            self.incoming = nil
+            handle(incoming.request)
         }
         return consumed
     }

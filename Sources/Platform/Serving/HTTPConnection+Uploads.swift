@@ -40,7 +40,7 @@ extension HTTPConnection {
                 let upload = connection.upload
             else { throw BodyLost() }
             if let failure = upload.failure { throw failure }
-            if let piece = connection.upload?.takePiece() { return piece }
+            if let piece = upload.takePiece() { return piece }
             if upload.isComplete { return nil }
             await withUnsafeContinuation { connection.wantPiece($0) }
         }

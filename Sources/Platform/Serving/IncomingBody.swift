@@ -1,7 +1,7 @@
 import HTTP
 
-/// A request whose body is still arriving.
-struct IncomingBody {
+/// A request whose body is still arriving. A class, so that an idle connection keeps no room for it.
+final class IncomingBody {
     private(set) var request: Request
     private var remaining: Int
     private var decoder: ChunkedDecoder?
@@ -19,7 +19,7 @@ struct IncomingBody {
         }
     }
 
-    mutating func take(
+    func take(
         _ bytes: UnsafeRawBufferPointer, consumed: inout Int
     ) -> ChunkedDecoder.Outcome {
         if decoder != nil {

@@ -1,8 +1,9 @@
 import Deadlines
 import HTTP
 
-/// The state of a body that a handler receives in pieces.
-struct Upload {
+/// The state of a body that a handler receives in pieces. A class, so that an idle connection keeps no
+/// room for it.
+final class Upload {
     private(set) var isComplete = false
     /// Why the rest of the body is not read.
     private(set) var failure: HTTPError?
@@ -31,7 +32,7 @@ struct Upload {
 
     var isWanted: Bool { waiter != nil }
 
-    mutating func want(
+    func want(
         _ waiter: UnsafeContinuation<Void, Never>, at now: Int64, _ deadline: Deadline?
     ) {
         self.waiter = waiter
@@ -40,13 +41,13 @@ struct Upload {
         deadline?.pause()
     }
 
-    mutating func takePiece() -> [UInt8]? {
+    func takePiece() -> [UInt8]? {
         defer { piece = nil }
         return piece
     }
 
     /// How many of `bytes` belong to the body; none while the handler is busy.
-    mutating func take(_ bytes: UnsafeRawBufferPointer, at now: Int64) -> Int {
+    func take(_ bytes: UnsafeRawBufferPointer, at now: Int64) -> Int {
         guard isWanted else { return 0 }
         var consumed = 0
         var content: [UInt8] = []
@@ -72,12 +73,12 @@ struct Upload {
         return consumed
     }
 
-    mutating func fail(_ error: HTTPError, at now: Int64) {
+    func fail(_ error: HTTPError, at now: Int64) {
         failure = error
         resume(at: now)
     }
 
-    private mutating func resume(at now: Int64) {
+    private func resume(at now: Int64) {
         guard let waiting = waiter else { return }
         waiter = nil
         waited += now - waitsSince
