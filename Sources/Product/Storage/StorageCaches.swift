@@ -18,7 +18,9 @@ package final class StorageCaches: Sendable {
 
     init(of replica: Replica) {
         self.replica = replica
-        keys = LeasedCache(of: replica, capacity: 100_000)
+        // 6,144 in each of 16 dictionaries fill 8,192 places to three quarters; with a few more each would
+        // take 16,384.
+        keys = LeasedCache(of: replica, capacity: 98_304)
         tenants = LeasedCache(of: replica, capacity: 10_000)
         locators = LeasedCache(of: replica, capacity: 10_000)
         origins = LeasedCache(of: replica, capacity: 10_000)
@@ -129,7 +131,7 @@ extension PresentedKey {
     fileprivate var tags: CacheTags? {
         guard revokedAt == nil, tenant == .platform || tenantStatus == .active else { return nil }
         if ownerUser != nil, userStatus != .active { return nil }
-        // A hundred thousand keys stay in memory: one with more is looked up each time.
+        // About a hundred thousand keys stay in memory: one with more is looked up each time.
         if let attributes, attributes.text.utf8.count > Self.cachedAttributes { return nil }
         return CacheTags(CacheTag(id), CacheTag(tenant), ownerUser.map(CacheTag.init))
     }
