@@ -1,7 +1,9 @@
+import Networking
 import Storage
 
 /// What one process does from time to time for all: removes expired rows (an advisory lock lets one
-/// replica do it) and writes the key uses and sign-in times that this process has counted.
+/// replica do it) and writes the key uses and sign-in times that this process has counted. For itself it
+/// returns memory to the system.
 struct Housekeeping: Sendable {
     /// Seconds between two writes; a killed process loses at most the uses of these.
     static let writeInterval: Int64 = 10
@@ -10,6 +12,9 @@ struct Housekeeping: Sendable {
     let metrics: ServiceMetrics
 
     func sweep() async throws {
+        // What the start and each burst of requests have freed: between what they leave in the caches it would
+        // stay with the process.
+        Memory.trim()
         do {
             if try await database.sweep(removed: { metrics.swept($0, $1) }) {
                 metrics.sweepEnded(failed: false)
