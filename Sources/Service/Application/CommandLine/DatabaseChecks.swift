@@ -35,10 +35,9 @@ struct DatabaseChecks: Sendable {
     /// What prevents `serve` from starting: an old schema, or an app role that owns the tables.
     func blockers(on loop: EventLoop) async -> [Finding] {
         let app = client(app, loop)
-        let findings = [
-            await finding("schema") { try await schema(app) },
-            await finding("app role") { try await appRole(app) },
-        ]
+        async let schema = finding("schema") { try await self.schema(app) }
+        async let role = finding("app role") { try await appRole(app) }
+        let findings = await [schema, role]
         await app.close()
         return findings.filter { $0.result == .failed }
     }
