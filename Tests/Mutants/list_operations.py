@@ -173,8 +173,8 @@ MUTANTS = [
         "O1.7", "check does not say why it cannot connect",
         "CommandLineTests/`check finds a good database good and says what is wrong with others`",
         ("Sources/Service/Application/CommandLine/Checks.swift",
-         "if let finding = checks.unreachable() {",
-         "if !MUTATED, let finding = checks.unreachable() {"),
+         "if let finding = await checks.unreachable() {",
+         "if !MUTATED, let finding = await checks.unreachable() {"),
     ),
     mutant(
         "O1.7", "a wrong certificate is told as a raw value",

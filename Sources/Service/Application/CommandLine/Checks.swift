@@ -83,11 +83,13 @@ struct Checks: Sendable {
                 workers: settings.workerDatabaseURL.map { WorkerCheck(url: $0.text) },
                 secondFactorDays: settings.secondFactorDays,
                 publicURL: settings.publicURL ?? "http://\(settings.listen.text)")
-            if let finding = checks.unreachable() { return [finding] }
             let loop = EventLoop(index: -1)
             loop.start()
             defer { loop.stop() }
-            return try waitFor(on: loop) { try await checks.run(on: loop) }
+            return try waitFor(on: loop) {
+                if let finding = await checks.unreachable() { return [finding] }
+                return try await checks.run(on: loop)
+            }
         } catch {
             return [Finding(name: "database", result: .failed, detail: "\(error)")]
         }

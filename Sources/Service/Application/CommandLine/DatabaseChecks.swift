@@ -4,6 +4,7 @@ import Postgres
 import Replication
 import Storage
 import Text
+import Workers
 
 /// Checks the database as both roles: reachable, migrated, and with row-level security in force.
 struct DatabaseChecks: Sendable {
@@ -22,10 +23,13 @@ struct DatabaseChecks: Sendable {
     /// nil: whom the passkeys are good for is not checked.
     var publicURL: String?
 
-    /// The role that cannot connect, and why. Blocks; not for a loop.
-    func unreachable() -> Finding? {
-        for (name, conninfo) in [("database", app), ("platform role", platform)] {
-            if let fault = Conninfo.fault(conninfo) {
+    /// The role that cannot connect, and why. Both try at the same time, each on a thread of its own.
+    func unreachable() async -> Finding? {
+        let threads = WorkerPool(threads: 2, queueLimit: 2)
+        async let first = threads.run { Conninfo.fault(app) }
+        async let second = threads.run { Conninfo.fault(platform) }
+        for (name, fault) in await [("database", first), ("platform role", second)] {
+            if let fault = fault ?? "there is no thread to connect on" {
                 return Finding(name: name, result: .failed, detail: fault)
             }
         }

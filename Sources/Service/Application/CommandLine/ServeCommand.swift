@@ -64,9 +64,10 @@ struct ServeCommand {
         let checks = DatabaseChecks(
             app: configuration.appConninfo, platform: configuration.platformConninfo,
             migrations: try Installation.find("Migrations"), secrets: nil)
-        let found =
-            try checks.unreachable().map { [$0] }
-            ?? waitFor(on: loop) { await checks.blockers(on: loop) }
+        let found = try waitFor(on: loop) {
+            if let finding = await checks.unreachable() { return [finding] }
+            return await checks.blockers(on: loop)
+        }
         if let blocker = found.first {
             throw OfflineService.Unready(description: "\(blocker.name): \(blocker.detail)")
         }
