@@ -148,8 +148,8 @@ package final class Service: Sendable {
             task("removal of expired rows failed", every: 600, first: 30) {
                 try await housekeeping.sweep()
             },
-            task("writing of key uses failed", every: Housekeeping.writeInterval) {
-                await housekeeping.write()
+            task("writing of what was counted failed", every: Housekeeping.writeInterval) {
+                try await housekeeping.write()
             },
             task("indexing of attributes failed", every: 5) { try await housekeeping.index() },
             task("domain check failed", every: 600) { try await composition.domainChecks.round() },

@@ -5,8 +5,11 @@ import Text
 
 extension Database {
     /// Writes the uses of one tenant's keys, or of all: every few seconds, before they are shown,
-    /// and when the service stops. What fails is retried the next time.
-    package func writeKeyUses(of tenant: UUID? = nil) async {
+    /// and when the service stops. What fails is retried the next time. Returns the first fault that is
+    /// no outage.
+    @discardableResult
+    package func writeKeyUses(of tenant: UUID? = nil) async -> (any Error)? {
+        var fault: (any Error)?
         var isAway = false
         for (tenant, batch) in keyUses.take(tenant) {
             do {
@@ -16,9 +19,11 @@ extension Database {
                 try await write(batch, of: tenant)
             } catch {
                 isAway = (error as? PostgresError)?.isUnavailable ?? false
+                if !isAway { fault = fault ?? error }
                 keyUses.restore(batch, of: tenant)
             }
         }
+        return fault
     }
 
     private func write(_ batch: KeyUses.Batch, of tenant: UUID) async throws {

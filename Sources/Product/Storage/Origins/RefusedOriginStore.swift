@@ -13,16 +13,21 @@ package struct RefusedOriginRow: Sendable {
 }
 
 extension Database {
-    /// Writes what was counted; what cannot be written is lost, as it decides nothing.
-    package func writeRefusedOrigins() async {
+    /// Writes what was counted; what cannot be written is lost, as it decides nothing. Returns the first
+    /// fault that is no outage.
+    @discardableResult
+    package func writeRefusedOrigins() async -> (any Error)? {
+        var fault: (any Error)?
         for (tenant, batch) in refusedOrigins.take() {
             do {
                 try await write(batch, of: tenant)
             } catch {
                 // The database is away for the others, too.
-                if (error as? PostgresError)?.isUnavailable ?? false { return }
+                if (error as? PostgresError)?.isUnavailable ?? false { return fault }
+                fault = fault ?? error
             }
         }
+        return fault
     }
 
     private func write(_ batch: RefusedOrigins.Batch, of tenant: UUID) async throws {

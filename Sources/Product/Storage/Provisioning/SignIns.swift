@@ -78,8 +78,11 @@ extension Database {
     }
 
     /// Writes the sign-ins of one tenant, or of all: every few seconds, before a single user is
-    /// shown, and when the service stops. What fails is retried the next time.
-    package func writeSignIns(of tenant: UUID? = nil) async {
+    /// shown, and when the service stops. What fails is retried the next time. Returns the first fault
+    /// that is no outage.
+    @discardableResult
+    package func writeSignIns(of tenant: UUID? = nil) async -> (any Error)? {
+        var fault: (any Error)?
         var isAway = false
         for (tenant, batch) in signIns.take(tenant) {
             do {
@@ -94,15 +97,20 @@ extension Database {
                 }
             } catch {
                 isAway = (error as? PostgresError)?.isUnavailable ?? false
+                if !isAway { fault = fault ?? error }
                 for (identity, signIn) in batch { signIns.note(identity, signIn, of: tenant) }
             }
         }
+        return fault
     }
 
     private func write(
         _ rows: [(key: UUID, value: SignIns.Pending)], of tenant: UUID
     ) async throws {
         let (users, times) = (rows.map(\.value.user), rows.map(\.value.at))
+        // Once a minute. Not as an interval in the statements: a distributed database updates nothing by
+        // what depends on a column and on the session's time zone.
+        let before = times.map { $0.adding(seconds: -60) }
         try await app.tenantTransaction(tenant) { transaction in
             try await transaction.query(
                 """
@@ -112,10 +120,12 @@ extension Database {
             try await transaction.query(
                 """
                 UPDATE users u SET last_sign_in_at = seen.at
-                FROM (SELECT id, max(at) AS at FROM unnest(\(users)::uuid[], \(times)::timestamptz[]) AS given (id, at)
+                FROM (SELECT id, max(at) AS at, max(before) AS before
+                    FROM unnest(\(users)::uuid[], \(times)::timestamptz[], \(before)::timestamptz[])
+                        AS given (id, at, before)
                     GROUP BY id) AS seen
-                WHERE u.tenant_id = \(tenant) AND u.id = seen.id AND (u.last_sign_in_at IS NULL
-                    OR u.last_sign_in_at < seen.at - interval '1 minute')
+                WHERE u.tenant_id = \(tenant) AND u.id = seen.id
+                    AND (u.last_sign_in_at IS NULL OR u.last_sign_in_at < seen.before)
                 """)
             try await transaction.query(
                 """
@@ -123,12 +133,12 @@ extension Database {
                     email = coalesce(nullif(seen.email, ''), i.email),
                     email_vouched = CASE WHEN seen.email = '' THEN i.email_vouched
                         ELSE seen.proved = 1 END
-                FROM (SELECT * FROM unnest(\(rows.map(\.key))::uuid[], \(times)::timestamptz[],
+                FROM (SELECT * FROM unnest(\(rows.map(\.key))::uuid[], \(times)::timestamptz[], \(before)::timestamptz[],
                     \(rows.map { $0.value.email ?? "" })::text[],
                     \(rows.map { $0.value.isTrustedAddress ? Int64(1) : 0 })::bigint[])
-                    AS given (id, at, email, proved)) AS seen
+                    AS given (id, at, before, email, proved)) AS seen
                 WHERE i.tenant_id = \(tenant) AND i.id = seen.id
-                    AND (i.last_used_at IS NULL OR i.last_used_at < seen.at - interval '1 minute'
+                    AND (i.last_used_at IS NULL OR i.last_used_at < seen.before
                         OR seen.email <> '' AND (i.email IS DISTINCT FROM seen.email
                             OR i.email_vouched <> (seen.proved = 1)))
                 """)
