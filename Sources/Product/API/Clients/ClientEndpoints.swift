@@ -47,12 +47,12 @@ enum ClientEndpoints {
                 try call.input.checkRepeated(
                     against: current.json(try await change.boundHosts(), hasSecret: had))
                 try await binding.check(next.hosts, besides: current.hosts, in: change)
-                let row = try await change.putClient(
-                    current, as: next, isAssertedByPlatform: binding.isPlatform)
+                let bound = try await change.bindHosts(
+                    of: current, as: next, isAssertedByPlatform: binding.isPlatform)
+                let row = try await change.putClient(current, as: next)
                 let hasSecret = try await change.changeClientSecret(
                     of: row, input.secret, for: audience, in: database)
-                return .ok(
-                    row.json(try await change.boundHosts(), hasSecret: hasSecret), etag: row.etag)
+                return .ok(row.json(bound, hasSecret: hasSecret), etag: row.etag)
             }
         })
 

@@ -49,12 +49,14 @@ extension Change {
         }
     }
 
-    /// Sets a client. Throws a conflict naming the host if another client holds it.
-    /// `isAssertedByPlatform`: new hosts stay bound whatever domains the tenant has; without it the
-    /// caller has checked that they are below a verified one.
-    package func putClient(
-        _ row: ClientRow, as next: ClientRow, isAssertedByPlatform: Bool
-    ) async throws -> ClientRow {
+    /// Binds a client's hosts before it is set: a distributed database lets no function of the directory
+    /// read a tenant's domains once its rows have changed. Throws a conflict naming the host if another
+    /// client holds it. `isAssertedByPlatform`: new hosts stay bound whatever domains the tenant has;
+    /// without it the caller has checked that they are below a verified one. Returns the hosts of all the
+    /// tenant's clients.
+    package func bindHosts(
+        of row: ClientRow, as next: ClientRow, isAssertedByPlatform: Bool
+    ) async throws -> [BoundClientHost] {
         for host in row.hosts where !next.hosts.contains(where: { sameBytes($0, host) }) {
             try await query("SELECT directory_release_host(\(host), \(next.name))")
         }
@@ -63,6 +65,11 @@ extension Change {
             try await bind(
                 host, to: next.name, isAssertedByPlatform: isAssertedByPlatform, isNew: isNew)
         }
+        return try await boundHosts()
+    }
+
+    /// Sets a client whose hosts are bound.
+    package func putClient(_ row: ClientRow, as next: ClientRow) async throws -> ClientRow {
         let rows = try await query(
             """
             INSERT INTO clients AS c (tenant_id, name, enabled, hosts, redirect_uris, settings,

@@ -34,7 +34,7 @@ extension Change {
         var next = row
         next.settings = .object(
             (row.settings.members ?? []).filter { !sameBytes($0.name, "admin_sign_up") })
-        _ = try await putClient(row, as: next, isAssertedByPlatform: false)
+        _ = try await putClient(row, as: next)
         return try await lockUser(new.id)
     }
 }
