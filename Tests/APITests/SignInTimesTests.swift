@@ -66,7 +66,8 @@ import Text
         #expect(written == 1)
     }
 
-    @Test func `while the database is away one tenant's are tried, and all are written later`()
+    @Test(.onOneServer)
+    func `while the database is away one tenant's are tried, and all are written later`()
         async throws
     {
         let clock = TestClock()

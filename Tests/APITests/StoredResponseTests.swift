@@ -65,19 +65,19 @@ import Text
         #expect(try await storage.claimIdempotency(row) == .fresh)
         #expect(try await storage.claimIdempotency(row) == .inProgress)
         _ = try await storage.app.query(
-            "UPDATE idempotency SET created_at = created_at - interval '11 seconds'")
+            "UPDATE idempotency SET created_at = now() - interval '11 seconds'")
         #expect(try await storage.claimIdempotency(row) == .fresh)
         try await storage.storeResponse([9], of: row)
         #expect(try await storage.claimIdempotency(row) == .kept([9]))
         _ = try await storage.app.query(
-            "UPDATE idempotency SET created_at = created_at - interval '24 hours'")
+            "UPDATE idempotency SET created_at = now() - interval '24 hours'")
         #expect(try await storage.claimIdempotency(row) == .fresh)
         try await storage.dropClaim(row)
         #expect(try await storage.claimIdempotency(row) == .fresh)
     }
 
-    @Test func `an answer is kept in the transaction of the change that it tells of`() async throws
-    {
+    @Test(.onOneServer)
+    func `an answer is kept in the transaction of the change that it tells of`() async throws {
         let service = try await TestService.make()
         try await service.makeTenant("acme")
         let made = try await service.send(
@@ -99,7 +99,7 @@ import Text
             bodyHash: [2], claim: .random())
         #expect(try await storage.claimIdempotency(late) == .fresh)
         _ = try await storage.app.query(
-            "UPDATE idempotency SET created_at = created_at - interval '11 seconds'")
+            "UPDATE idempotency SET created_at = now() - interval '11 seconds'")
         let change = HeldChange()
         try await HeldChange.$current.withValue(change) {
             try await storage.scope(tenant.id).change(by: .system) { change in
@@ -121,7 +121,8 @@ import Text
     }
 
     /// As the program of before 0018 asks, which serves on while replicas are restarted.
-    @Test func `an older program claims and stores beside the tenant's column`() async throws {
+    @Test(.onOneServer)
+    func `an older program claims and stores beside the tenant's column`() async throws {
         let service = try await TestService.make()
         let claim: SQL = """
             /* test */ INSERT INTO idempotency AS held

@@ -97,7 +97,7 @@ import Text
         try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) { change in
             _ = try await change.query(
                 """
-                UPDATE sessions SET created_at = created_at - interval '5 minutes'
+                UPDATE sessions SET created_at = \(change.now.adding(seconds: -300))
                 WHERE tenant_id = \(fixture.tenant.id)
                 """)
         }
