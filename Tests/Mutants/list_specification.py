@@ -617,8 +617,8 @@ MUTANTS = [
         "P13", "each sign-in is a write of the user",
         "SignInTimesTests/`a later sign-in moves the times and the identity's address, a refused one neither`",
         ("Sources/Product/Storage/Provisioning/SignIns.swift",
-         "OR u.last_sign_in_at < seen.at - interval '1 minute')",
-         "OR u.last_sign_in_at < seen.at \\(raw: MUTATED ? \"\" : \"- interval '1 minute'\"))"),
+         "AND (u.last_sign_in_at IS NULL OR u.last_sign_in_at < seen.before)",
+         "AND (u.last_sign_in_at IS NULL OR u.last_sign_in_at < seen.\\(raw: MUTATED ? \"at\" : \"before\"))"),
     ),
     mutant(
         "P13", "a dry run is a sign-in",
