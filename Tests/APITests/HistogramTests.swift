@@ -41,7 +41,7 @@ import Text
                     INSERT INTO audit_events (tenant_id, id, occurred_at, actor_type, actor_id,
                         actor_name, action, target_type, target_id, target_name, request_id)
                     SELECT tenant_id, id, created_at, 'system', 'x', 'x',
-                        CASE outcome WHEN 'refused' THEN 'user.created' ELSE 'user.updated' END,
+                        CASE WHEN outcome = 'refused' THEN 'user.created' ELSE 'user.updated' END,
                         'user', 'u', 'u', '' FROM decisions WHERE tenant_id = \(tenant)
                     """)
             }
