@@ -132,8 +132,12 @@ import Testing
         let page = try running.send("GET", "/metrics").body
         #expect(page.contains("gatehouse_spans_total{result=\"sent\"} 0\n"))
         #expect(page.contains("gatehouse_spans_total{result=\"dropped\"} 0\n"))
+        while !log.lines.contains(where: { $0.contains("traces cannot be sent") }) {
+            await Task.yield()
+        }
         collector.answer(200)
         await running.service.stop()
+        #expect(log.lines.contains { $0.contains("traces are sent again") })
         #expect(try collector.spans().filter { $0.kind == 2 }.count == 20)
     }
 

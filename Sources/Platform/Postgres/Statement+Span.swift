@@ -3,7 +3,7 @@ import Observability
 /// The span of a statement, by OpenTelemetry's conventions for database clients.
 extension Statement {
     /// PostgreSQL's words before the name of a table.
-    private static let beforeTables: Set<Substring> = ["FROM", "INTO", "UPDATE"]
+    private static let beforeTables = ["FROM", "INTO", "UPDATE"]
 
     func addSpan(to trace: Trace, since start: Int64, _ answer: Answer) {
         let (operation, summary) = Self.summary(of: sql.text)
@@ -24,32 +24,44 @@ extension Statement {
     }
 
     /// The first word, and the same with the first table that is named outside of parentheses: inside,
-    /// `FROM` is also a word of functions.
+    /// `FROM` is also a word of functions. Reads bytes, and only as far as that.
     static func summary(of text: String) -> (operation: String, summary: String) {
-        let words = text.split(whereSeparator: \.isWhitespace)
-        let operation = words.first.map(String.init) ?? ""
+        var rest = text.utf8[...]
+        let first = nextWord(of: &rest)
+        let operation = String(decoding: first, as: UTF8.self)
         var depth = 0
-        var before: Substring = ""
-        for word in words {
-            if depth == 0, beforeTables.contains(before), let table = Self.table(word) {
+        var (word, before) = (first, text.utf8.prefix(0))
+        while !word.isEmpty {
+            if depth == 0, beforeTables.contains(where: { before.elementsEqual($0.utf8) }),
+                let table = table(word)
+            {
                 return (operation, "\(operation) \(table)")
             }
-            for byte in word.utf8 {
+            for byte in word {
                 if byte == UInt8(ascii: "(") { depth += 1 }
                 if byte == UInt8(ascii: ")") { depth -= 1 }
             }
             // IS DISTINCT FROM compares.
-            before = before == "DISTINCT" ? "" : word
+            before = before.elementsEqual("DISTINCT".utf8) ? word.prefix(0) : word
+            word = nextWord(of: &rest)
         }
         return (operation, operation)
     }
 
+    private static func nextWord(of text: inout Substring.UTF8View) -> Substring.UTF8View {
+        let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
+        text = text.drop(while: isBlank)
+        let word = text.prefix { !isBlank($0) }
+        text = text[word.endIndex...]
+        return word
+    }
+
     /// The name that the word begins with; nil for a function, a query in parentheses, another keyword.
-    private static func table(_ word: Substring) -> String? {
-        let name = word.utf8.prefix {
+    private static func table(_ word: Substring.UTF8View) -> String? {
+        let name = word.prefix {
             (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
         }
-        let isCalled = name.endIndex < word.endIndex && word.utf8[name.endIndex] == 0x28
+        let isCalled = name.endIndex < word.endIndex && word[name.endIndex] == 0x28
         return name.isEmpty || isCalled ? nil : String(decoding: name, as: UTF8.self)
     }
 }

@@ -53,12 +53,13 @@ final class TraceExport: Sendable {
         }
     }
 
-    /// Sends what waits, until all is sent, the collector fails, or the time is over.
+    /// Sends what waits, until all is sent, the collector fails, or the time is over. A batch that is not full
+    /// is the last: each call opens a connection.
     func round(until end: ContinuousClock.Instant? = nil) async {
         while true {
             let spans = queue.take(Self.batch)
             guard !spans.isEmpty else { return }
-            guard await send(spans, until: end) else { return }
+            guard await send(spans, until: end), spans.count == Self.batch else { return }
         }
     }
 
@@ -84,6 +85,12 @@ final class TraceExport: Sendable {
             }
         } catch {
             fault = error.rawValue
+            // It has answered, so it may have them.
+            if error == .tooLarge || error == .malformed {
+                counters[.refused]?.increment(by: spans.count)
+                tell(fault)
+                return true
+            }
         }
         queue.putBack(spans)
         tell(fault)
