@@ -32,6 +32,26 @@ package struct ListHistogram: Sendable {
             ORDER BY bar.at
             """
     }
+
+    /// The same of one bar.
+    static func counting(
+        from start: Timestamp, until end: Timestamp, of column: SQL, _ source: (SQL) -> SQL
+    ) -> SQL {
+        let within = source(" AND \(column) >= \(start) AND \(column) < \(end)")
+        return """
+            SELECT \(start)::timestamptz, count(*) FROM (SELECT 1 FROM \(within)
+                LIMIT \(raw: "\(most + 1)")) AS capped
+            """
+    }
+}
+
+extension ListHistogram.Bar {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        let count: Int = try row.get(1)
+        at = try row.get(0)
+        self.count = min(count, ListHistogram.most)
+        exact = count <= ListHistogram.most
+    }
 }
 
 /// A histogram that is asked for with a list.
@@ -111,13 +131,19 @@ extension Database {
         } catch  where error.sqlstate == "22023" {
             return nil
         }
-        let most = ListHistogram.most
-        let bars = try await readLagging(
-            ListHistogram.counting(starts, until: until, of: column, source), in: tenant
-        ).all { row throws(PostgresError) in
-            let count: Int = try row.get(1)
-            return ListHistogram.Bar(
-                at: try row.get(0), count: min(count, most), exact: count <= most)
+        var bars: [ListHistogram.Bar] = []
+        do {
+            bars = try await readLagging(
+                ListHistogram.counting(starts, until: until, of: column, source), in: tenant
+            ).all { row throws(PostgresError) in try ListHistogram.Bar(row) }
+        } catch  where error.sqlstate == "0A000" {
+            // A distributed database counts all tenants' rows of one bar to a statement.
+            for (start, end) in zip(starts, Array(starts.dropFirst()) + [until]) {
+                let counted = ListHistogram.counting(
+                    from: start, until: end, of: column, source)
+                bars += try await readLagging(counted, in: tenant)
+                    .all { row throws(PostgresError) in try ListHistogram.Bar(row) }
+            }
         }
         return ListHistogram(since: since, until: until, bars: bars)
     }
