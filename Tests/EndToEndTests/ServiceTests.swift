@@ -2,9 +2,11 @@ import Application
 import Cryptography
 import Domain
 import JSON
+import Postgres
 import Storage
 import TestSupport
 import Testing
+import Text
 
 @Suite(.cleansUp) struct ServiceTests {
     @Test func `health, the document and the console answer over a socket`() async throws {
@@ -64,5 +66,34 @@ import Testing
         #expect(try running.send("POST", "/v1/tenants", body: made, fields: own).status == 201)
         #expect(try running.send("DELETE", "/v1/session", fields: own).status == 204)
         #expect(try running.send("GET", "/v1/tenants", fields: [cookie]).status == 401)
+    }
+
+    /// Counts an origin that is refused; then the service stops.
+    private func stopAfterRefusing(_ origin: String, at running: RunningService) async throws {
+        let refused = try running.send(
+            "GET", "/v1/tenants/acme/users", fields: ["Origin: \(origin)"])
+        #expect(refused.status == 403)
+        await running.service.stop()
+    }
+
+    @Test func `a stop writes the origins that were refused, and says what it cannot write`()
+        async throws
+    {
+        let log = CapturedLog()
+        let first = try await RunningService { $0.logger = log.logger }
+        let tenant = try await first.service.composition.database.createTenant(
+            slug: "acme", name: "Acme", policy: .object([]), by: .system)
+        let since = first.service.composition.database.clock().adding(seconds: -60)
+        try await stopAfterRefusing("https://evil.example", at: first)
+        #expect(!log.text.contains("writing of what was counted failed"))
+
+        let second = try await RunningService(replacing: first) { $0.logger = log.logger }
+        let rows = try await second.service.composition.database.scope(tenant.id)
+            .refusedOrigins(since: since, limit: 9)
+        #expect(rows.map(\.origin) == ["https://evil.example"])
+        let owner = first.database.client(as: first.database.owner)
+        _ = try await owner.query("DROP TABLE refused_origins")
+        try await stopAfterRefusing("https://other.example", at: second)
+        #expect(log.text.contains("writing of what was counted failed"))
     }
 }

@@ -110,6 +110,8 @@ def call(port, method, target, body=None, fields=()):
 class Rig:
     """A private PostgreSQL, migrated, and the servers that were started on it."""
 
+    program = BINARY
+
     def __init__(self, *packages, threads=None, settings=(), home=None, program=BINARY):
         """`home`: an empty folder for all its files, whose name is also the beginning of others'.
         `program`: whose migrations the database gets, and which serves."""

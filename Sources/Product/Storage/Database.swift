@@ -73,6 +73,13 @@ package struct Database: Sendable {
         self.clock = clock
     }
 
+    /// Writes what this process has counted: uses of keys, sign-ins, refused origins. Returns the first
+    /// fault that is no outage.
+    package func writeCounted() async -> (any Error)? {
+        let faults = [await writeKeyUses(), await writeSignIns(), await writeRefusedOrigins()]
+        return faults.lazy.compactMap { $0 }.first
+    }
+
     /// The rows of one tenant; does not check that the tenant exists.
     package func scope(_ tenant: UUID) -> TenantScope {
         TenantScope(tenant: tenant, database: self)

@@ -19,12 +19,14 @@ package final class Service: Sendable {
     private let server: Server
     private let metricsServer: Server?
     private let log: LoopLog
+    private let logger: Logger
     private let periodicTasks: [PeriodicTask]
     /// nil: no traces are recorded.
     private let traces: TraceExport?
     private let drainState = DrainState()
     private let drain: Duration
     private let tls: (chain: String, key: String)?
+    private static let countsFailed: StaticString = "writing of what was counted failed"
     /// How long a stop waits for the collector.
     private static let lastTracesTime: Duration = .seconds(2)
     package let composition: Composition
@@ -49,6 +51,7 @@ package final class Service: Sendable {
         self.loops = loops
         log = LoopLog(loops, descriptor: configuration.logger.descriptor)
         let logger = configuration.logger.writing(to: log)
+        self.logger = logger
         let metrics = ServiceMetrics()
         pools = DatabasePools(configuration, loops, metrics, logger)
         traces = configuration.traces.map {
@@ -148,7 +151,7 @@ package final class Service: Sendable {
             task("removal of expired rows failed", every: 600, first: 30) {
                 try await housekeeping.sweep()
             },
-            task("writing of what was counted failed", every: Housekeeping.writeInterval) {
+            task(countsFailed, every: Housekeeping.writeInterval) {
                 try await housekeeping.write()
             },
             task("indexing of attributes failed", every: 5) { try await housekeeping.index() },
@@ -214,8 +217,9 @@ package final class Service: Sendable {
         await server.drain(
             deadline: .seconds(10), grace: drain > .zero ? .milliseconds(200) : .zero)
         await metricsServer?.drain(deadline: .seconds(1))
-        await composition.database.writeKeyUses()
-        await composition.database.writeSignIns()
+        if let fault = await composition.database.writeCounted() {
+            logger.log(.warning, Self.countsFailed, [("fault", .text("\(fault)"))])
+        }
         await composition.database.leaveSecrets(replica: composition.database.replica.id)
         await composition.database.replica.stop()
         await traces?.round(until: .now + Self.lastTracesTime)

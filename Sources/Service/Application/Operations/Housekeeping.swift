@@ -28,14 +28,12 @@ struct Housekeeping: Sendable {
     /// Users of before an attribute was indexed.
     func index() async throws { try await database.indexAttributes() }
 
-    /// Throws the first fault that is no outage, after all else was written.
+    /// Writes what was counted, and measures what waits. Throws the first fault that is no outage, after
+    /// all else was written.
     func write() async throws {
-        let faults = [
-            await database.writeKeyUses(), await database.writeSignIns(),
-            await database.writeRefusedOrigins(),
-        ]
+        let fault = await database.writeCounted()
         // If the count fails, the metric keeps its last value.
         if let mails = try? await database.waitingMail() { metrics.mailWaits(mails) }
-        for case let fault? in faults { throw fault }
+        if let fault { throw fault }
     }
 }
