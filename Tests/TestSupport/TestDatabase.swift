@@ -60,14 +60,31 @@ package final class TestDatabase: Sendable {
         return Postgres(configuration: configuration, loops: [Loops.shared[0]])
     }
 
+    /// Where a cluster of several servers has each tenant, for the role of a conninfo of this database; nil: it
+    /// has one.
+    func tenantServers(as conninfo: String) async throws -> TenantServers? {
+        guard cluster.isDistributed else { return nil }
+        let servers = TenantServers { [self] server in
+            // In a conninfo string the last of equal keywords wins.
+            client(as: "\(conninfo) host=\(server.host) port=\(server.port)") {
+                $0.isDistributed = true
+                $0.forgetsPlans = true
+            }
+        }
+        try await servers.refresh(from: client(as: administrator))
+        return servers
+    }
+
     /// A client of this database as one of its roles.
     package func client(
-        as conninfo: String, _ change: (inout PostgresConfiguration) -> Void = { _ in }
+        as conninfo: String, servers: TenantServers? = nil,
+        _ change: (inout PostgresConfiguration) -> Void = { _ in }
     ) -> Postgres {
         var configuration = PostgresConfiguration(conninfo: conninfo)
         configuration.applicationName = "gatehouse-test"
         change(&configuration)
-        let client = Postgres(configuration: configuration, loops: Loops.shared)
+        let client = Postgres(
+            configuration: configuration, loops: Loops.shared, servers: servers)
         CleanUp.atEnd { await client.close() }
         return client
     }

@@ -27,22 +27,32 @@ package final class TestService: Sendable {
     package let database: TestDatabase
     package let composition: Composition
     private let clock: @Sendable () -> Timestamp
+    private let servers: Servers
     private let sessions = Mutex<[String: String]>([:])
 
+    /// Who answers the reads of one tenant to each role, where the cluster has several servers.
+    private struct Servers {
+        var app: TenantServers?
+        var platform: TenantServers?
+    }
+
     private init(
-        database: TestDatabase, publicURL: String, externalServices: ExternalServices,
+        database: TestDatabase, servers: Servers, publicURL: String,
+        externalServices: ExternalServices,
         logger: Logger?, secondFactorDays: Int?, standbys: Standbys?,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         self.database = database
         self.clock = clock
+        self.servers = servers
         composition = try Self.compose(
-            database, publicURL: publicURL, externalServices: externalServices, logger: logger,
+            database, servers, publicURL: publicURL, externalServices: externalServices,
+            logger: logger,
             secondFactorDays: secondFactorDays, standbys: standbys, clock)
     }
 
     private static func compose(
-        _ database: TestDatabase, publicURL: String = "http://gatehouse.test",
+        _ database: TestDatabase, _ servers: Servers, publicURL: String = "http://gatehouse.test",
         externalServices: ExternalServices = ExternalServices(
             providers: OutboundPolicy(allowsLoopback: true)),
         logger: Logger? = nil,
@@ -50,8 +60,8 @@ package final class TestService: Sendable {
         secondFactorDays: Int? = nil, standbys: Standbys? = nil,
         _ clock: @escaping @Sendable () -> Timestamp
     ) throws -> Composition {
-        let app = database.client(as: database.app)
-        let platform = database.client(as: database.platform)
+        let app = database.client(as: database.app, servers: servers.app)
+        let platform = database.client(as: database.platform, servers: servers.platform)
         // Cheap parameters: what is tested is who gets in, not how long a hash takes.
         let passwords = PasswordHasher(
             secrets: secrets, threads: 2,
@@ -74,8 +84,12 @@ package final class TestService: Sendable {
         clock: @escaping @Sendable () -> Timestamp = Timestamp.systemClock
     ) async throws -> TestService {
         let made = if let database { database } else { try await TestDatabase.make() }
+        let servers = Servers(
+            app: try await made.tenantServers(as: made.app),
+            platform: try await made.tenantServers(as: made.platform))
         return try TestService(
-            database: made, publicURL: publicURL, externalServices: externalServices,
+            database: made, servers: servers, publicURL: publicURL,
+            externalServices: externalServices,
             logger: logger, secondFactorDays: secondFactorDays, standbys: standbys, clock: clock)
     }
 
@@ -92,7 +106,7 @@ package final class TestService: Sendable {
         secrets: SecretKeys = SecretKeys([UInt8](repeating: 7, count: 32)),
         standbys: Standbys? = nil
     ) throws -> Composition {
-        try Self.compose(database, secrets: secrets, standbys: standbys, clock)
+        try Self.compose(database, servers, secrets: secrets, standbys: standbys, clock)
     }
 
     package var storage: Database { composition.database }

@@ -1,13 +1,12 @@
 """The servers of a distributed database for the scripts that load release servers: CITUS is the conninfo of its
-coordinator, whose database `gatehouse` has Citus and its workers, and no table of ours. WORKER_OPTIONS goes to the end
-of the workers' URL, such as `?options=-c%20plan_cache_mode%3Dauto` for a Citus that keeps plans well."""
+coordinator, whose database `gatehouse` has Citus and its workers, and no table of ours."""
 import os, subprocess, tempfile, time
 
 import bench
 from rig import BINARY, ROOT, Rig, crash
 
 CITUS = os.environ.get("CITUS", "")
-WORKER = "postgresql://gatehouse_app@{host}:{port}/gatehouse" + os.environ.get("WORKER_OPTIONS", "")
+WORKER = "postgresql://gatehouse_app@{host}:{port}/gatehouse"
 
 
 def rig(*packages, **more):

@@ -17,15 +17,17 @@ package final class HashLookUp: Sendable {
     private let text: String
     /// The same for one tenant, which the coordinator of several servers wants.
     private let textOfTenant: String
-    /// The same for the tenants of one such server.
-    private let textAtServer: String
+    /// The same for the tenants of one shard, at its server.
+    private let textAtShard: String
+    /// The same for any tenants, at the coordinator.
+    private let textOfAny: String
     /// One for each pool, in their order.
     private let batches: [Batch]
 
     /// Reads `columns` of the one row of `table` with the tenant and the `hash` (a `bytea` column,
     /// unique within the tenant). All three are trusted as SQL. `function`: of tenants and hashes,
-    /// gives the columns and a `position` at the servers of a distributed database, which would plan
-    /// a statement about several tenants at each run.
+    /// gives the columns and a `position` at the coordinator of a distributed database, where no
+    /// statement names the tables of several tenants.
     package init(
         _ postgres: Postgres, columns: String, of table: String, by hash: String, function: String
     ) {
@@ -40,7 +42,8 @@ package final class HashLookUp: Sendable {
             SELECT \(columns), array_positions($2::bytea[], \(hash))::bigint[] FROM \(table)
             WHERE tenant_id = $1 AND \(hash) = ANY ($2)
             """
-        textAtServer = "SELECT \(columns), position FROM \(function)($1::uuid[], $2::bytea[])"
+        textAtShard = "\(text) WHERE \(TenantShards.guardCondition("$3"))"
+        textOfAny = "SELECT \(columns), position FROM \(function)($1::uuid[], $2::bytea[])"
         batches = postgres.pools.map { _ in Batch() }
     }
 
@@ -71,11 +74,10 @@ package final class HashLookUp: Sendable {
         if pool.isPlain.load(ordering: .relaxed) {
             batch.ofAll.add(tenant, hash, finish)
             if batch.ofAll.isFull { return sendAll(batch) }
-        } else if case let server = postgres.reader(of: tenant), server !== postgres {
-            let id = ObjectIdentifier(server)
-            batch.ofServers[id, default: (server, Questions())].questions
-                .add(tenant, hash, finish)
-            if batch.ofServers[id]?.questions.isFull == true { sendServer(id, of: batch) }
+        } else if let place = postgres.place(of: tenant) {
+            let id = place.shards.id
+            batch.ofShards[id, default: (place, Questions())].questions.add(tenant, hash, finish)
+            if batch.ofShards[id]?.questions.isFull == true { sendShard(id, of: batch) }
         } else {
             batch.ofTenants[tenant, default: Questions()].add(tenant, hash, finish)
             if batch.ofTenants[tenant]?.isFull == true { sendTenant(tenant, of: batch) }
@@ -89,13 +91,25 @@ package final class HashLookUp: Sendable {
     private func send(_ batch: Batch) {
         batch.isAwaited = false
         sendAll(batch)
-        for id in Array(batch.ofServers.keys) { sendServer(id, of: batch) }
+        for id in Array(batch.ofShards.keys) { sendShard(id, of: batch) }
         for tenant in Array(batch.ofTenants.keys) { sendTenant(tenant, of: batch) }
     }
 
-    private func sendServer(_ id: ObjectIdentifier, of batch: Batch) {
-        guard let at = batch.ofServers.removeValue(forKey: id) else { return }
-        readAll(textAtServer, at.questions, from: at.server)
+    private func sendShard(_ id: Int64, of batch: Batch) {
+        guard let (place, questions) = batch.ofShards.removeValue(forKey: id) else { return }
+        guard let text = place.shards.text(textAtShard) else {
+            return readAll(textOfAny, questions)
+        }
+        var sql = SQL(raw: text)
+        sql.bindUnmarked(questions.tenants)
+        sql.bindUnmarked(questions.hashes)
+        sql.bindUnmarked(id)
+        place.server.read(sql) { [self] answer in
+            if case .failure(let error) = answer, error.isElsewhere {
+                return readAll(textOfAny, questions)
+            }
+            finish(questions.finishes, answer, numbers: Self.position)
+        }
     }
 
     private func sendTenant(_ tenant: UUID, of batch: Batch) {
@@ -103,50 +117,51 @@ package final class HashLookUp: Sendable {
         var sql = SQL(raw: textOfTenant)
         sql.bindUnmarked(tenant)
         sql.bindUnmarked(questions.hashes)
-        read(sql, questions.finishes, from: postgres) {
-            row, last throws(PostgresError) in
-            try row.get(last, as: [Int64].self)
+        postgres.read(sql) { [self] answer in
+            finish(questions.finishes, answer) { row, last throws(PostgresError) in
+                try row.get(last, as: [Int64].self)
+            }
         }
     }
 
     private func sendAll(_ batch: Batch) {
         // Sent already, at the limit.
         guard !batch.ofAll.finishes.isEmpty else { return }
-        readAll(text, batch.ofAll, from: postgres)
+        readAll(text, batch.ofAll)
         batch.ofAll.clear()
     }
 
-    private func readAll(_ text: String, _ questions: Questions, from postgres: Postgres) {
+    private func readAll(_ text: String, _ questions: Questions) {
         var sql = SQL(raw: text)
         sql.bindUnmarked(questions.tenants)
         sql.bindUnmarked(questions.hashes)
-        read(sql, questions.finishes, from: postgres) {
-            row, last throws(PostgresError) in
-            [try row.get(last)]
-        }
+        let finishes = questions.finishes
+        postgres.read(sql) { [self] in finish(finishes, $0, numbers: Self.position) }
     }
 
+    @Sendable private static func position(
+        _ row: Row, _ last: Int
+    ) throws(PostgresError) -> [Int64] { [try row.get(last)] }
+
     /// `numbers` reads from a row's last column which questions it answers, counted from 1.
-    private func read(
-        _ sql: SQL, _ finishes: [Finish], from postgres: Postgres,
-        numbers: @escaping @Sendable (Row, Int) throws(PostgresError) -> [Int64]
+    private func finish(
+        _ finishes: [Finish], _ answer: Result<Rows, PostgresError>,
+        numbers: (Row, Int) throws(PostgresError) -> [Int64]
     ) {
-        postgres.read(sql) { answer in
-            do throws(PostgresError) {
-                // The rows arrive in any order, and missing rows are left out.
-                var found = [Row?](repeating: nil, count: finishes.count)
-                for row in try answer.get() {
-                    for number in try numbers(row, row.columnCount - 1) {
-                        guard found.indices.contains(Int(number) - 1) else {
-                            throw row.undecodable(row.columnCount - 1)
-                        }
-                        found[Int(number) - 1] = row
+        do throws(PostgresError) {
+            // The rows arrive in any order, and missing rows are left out.
+            var found = [Row?](repeating: nil, count: finishes.count)
+            for row in try answer.get() {
+                for number in try numbers(row, row.columnCount - 1) {
+                    guard found.indices.contains(Int(number) - 1) else {
+                        throw row.undecodable(row.columnCount - 1)
                     }
+                    found[Int(number) - 1] = row
                 }
-                for (finish, row) in zip(finishes, found) { finish(.success(row)) }
-            } catch {
-                for finish in finishes { finish(.failure(error)) }
             }
+            for (finish, row) in zip(finishes, found) { finish(.success(row)) }
+        } catch {
+            for finish in finishes { finish(.failure(error)) }
         }
     }
 
@@ -175,7 +190,7 @@ package final class HashLookUp: Sendable {
     /// `@unchecked Sendable`: touched on its pool's loop only.
     private final class Batch: @unchecked Sendable {
         var ofAll = Questions()
-        var ofServers: [ObjectIdentifier: (server: Postgres, questions: Questions)] = [:]
+        var ofShards: [Int64: (place: TenantServers.Place, questions: Questions)] = [:]
         var ofTenants: [UUID: Questions] = [:]
         /// It will be sent at the end of this cycle.
         var isAwaited = false

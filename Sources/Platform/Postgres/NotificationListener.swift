@@ -69,7 +69,7 @@ package final class NotificationListener: @unchecked Sendable {
             guard !pool.closed else { return }
             guard case .success(let established) = result, let handle = established.take(),
                 let connection = PostgresConnection(
-                    handle: handle, loop: pool.loop, statementLimit: 16,
+                    handle: handle, loop: pool.loop, configuration: pool.configuration,
                     isDistributed: established.isDistributed)
             else { return retry() }
             begin(connection)

@@ -84,7 +84,7 @@ extension Pool {
         case .success(let established):
             if let handle = established.take(),
                 let connection = PostgresConnection(
-                    handle: handle, loop: loop, statementLimit: configuration.statementLimit,
+                    handle: handle, loop: loop, configuration: configuration,
                     isDistributed: established.isDistributed)
             {
                 backoff.reset()

@@ -42,8 +42,8 @@ package final class Postgres: Sendable {
 
     var firstPool: Pool { pools[0] }
 
-    /// Who reads rows of this tenant.
-    func reader(of tenant: UUID) -> Postgres { servers?.postgres(of: tenant) ?? self }
+    /// Where the rows of this tenant are; nil: at this server, or unknown.
+    func place(of tenant: UUID) -> TenantServers.Place? { servers?.place(of: tenant) }
 
     /// The index of the pool that serves the calling loop: its own, or another with connections
     /// while its own can get none.
@@ -59,19 +59,28 @@ package final class Postgres: Sendable {
     /// A read, pipelined with others: one sync for each cycle of the loop. It may be sent twice
     /// (its batch failed, its connection was lost), so it must have no effect.
     package func read(_ sql: SQL) async throws(PostgresError) -> Rows {
-        try await send(sql, .read, tenant: nil)
+        try await send(sql, .read)
     }
 
     /// `read` without a task: `finish` is called on the calling loop, maybe before this returns.
     package func read(_ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void) {
+        read(sql, in: StatementScope(), then: finish)
+    }
+
+    private func read(
+        _ sql: SQL, in scope: StatementScope,
+        then finish: @escaping (Result<Rows, PostgresError>) -> Void
+    ) {
         let pool = pool(forReads: true)
-        if pool.loop.isCurrent { return pool.read(Statement(sql, .read, finish: finish)) }
+        if pool.loop.isCurrent {
+            return pool.read(Statement(sql, .read, in: scope, finish: finish))
+        }
         guard let caller = EventLoop.current else {
-            let statement = Statement(sql, .read, finish: finish)
+            let statement = Statement(sql, .read, in: scope, finish: finish)
             return pool.loop.perform { pool.read(statement) }
         }
         let bound = LoopBound(finish, loop: caller)
-        let statement = Statement(sql, .read) { answer in
+        let statement = Statement(sql, .read, in: scope) { answer in
             caller.perform { bound.value(answer) }
         }
         pool.loop.perform { pool.read(statement) }
@@ -81,11 +90,32 @@ package final class Postgres: Sendable {
     /// reads across tenants.
     package func read(
         of tenant: UUID, _ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void
-    ) { reader(of: tenant).read(sql, then: finish) }
+    ) {
+        guard let place = place(of: tenant), let own = place.shards.statement(sql) else {
+            return read(sql, then: finish)
+        }
+        place.server.read(own, in: StatementScope(shard: place.shards.id)) { [self] answer in
+            if case .failure(let error) = answer, error.isElsewhere {
+                return read(sql, then: finish)
+            }
+            finish(answer)
+        }
+    }
 
     /// A read with `app.tenant` set, in one round trip, under the rules of `read`.
     package func tenantRead(_ tenant: UUID, _ sql: SQL) async throws(PostgresError) -> Rows {
-        try await reader(of: tenant).send(sql, .read, tenant: tenant)
+        let scope = StatementScope(tenant: tenant)
+        guard let place = place(of: tenant) else { return try await send(sql, .read, in: scope) }
+        do {
+            guard let own = place.shards.statement(sql) else {
+                return try await place.server.send(sql, .read, in: scope)
+            }
+            return try await place.server.send(
+                own, .read, in: StatementScope(tenant: tenant, shard: place.shards.id))
+        } catch {
+            guard error.isElsewhere else { throw error }
+            return try await send(sql, .read, in: scope)
+        }
     }
 
     /// A statement in a transaction of its own, for writes. `.commitUnknown` if the connection was
@@ -94,14 +124,14 @@ package final class Postgres: Sendable {
         let deadline = Deadline.current
         deadline?.beginWriting()
         defer { deadline?.endWriting() }
-        return try await send(sql, .write, tenant: nil, noting: CommitPosition.current)
+        return try await send(sql, .write, noting: CommitPosition.current)
     }
 
     /// Like `query`, for writes that no response depends on, such as counters: a lost connection
     /// throws `.unavailable`.
     package func mark(_ sql: SQL) async throws(PostgresError) -> Rows {
         do {
-            return try await send(sql, .write, tenant: nil)
+            return try await send(sql, .write)
         } catch {
             guard error.kind == .commitUnknown else { throw error }
             throw PostgresError(.unavailable, error.detail)
@@ -109,7 +139,8 @@ package final class Postgres: Sendable {
     }
 
     private func send(
-        _ sql: SQL, _ role: Statement.Role, tenant: UUID?, noting position: CommitPosition? = nil
+        _ sql: SQL, _ role: Statement.Role, in scope: StatementScope = StatementScope(),
+        noting position: CommitPosition? = nil
     ) async throws(PostgresError) -> Rows {
         if Task.isCancelled { throw PostgresError(.cancelled) }
         var latest = Int64.max
@@ -119,7 +150,7 @@ package final class Postgres: Sendable {
         }
         let pool = pool(forReads: role == .read)
         let answer: Answer = await withUnsafeContinuation { continuation in
-            let statement = Statement(sql, role, tenant: tenant) {
+            let statement = Statement(sql, role, in: scope) {
                 continuation.resume(returning: $0)
             }
             statement.latest = latest

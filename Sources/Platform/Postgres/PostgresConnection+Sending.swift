@@ -6,39 +6,61 @@ extension PostgresConnection {
     /// Sets `app.tenant` for the rest of this batch. The statements between two syncs are one
     /// implicit transaction, at whose end the server resets a local setting.
     func enter(_ statement: Statement) {
-        if isDistributed { return enterTransaction(statement) }
-        if !knowsTenants { learnTenants() }
+        if let shard = statement.scope.shard {
+            if isInTransaction { seal() }
+            set(statement, "\(shard)", by: "shard", TenantShards.guardText)
+        } else if isDistributed {
+            enterTransaction(statement)
+        } else {
+            set(statement, nil, by: "tenant", "SELECT set_config('app.tenant', $1, true)")
+        }
+    }
+
+    /// `$1` of the text is the tenant, `$2` the shard.
+    private func set(
+        _ statement: Statement, _ shard: String?, by name: String, _ text: String
+    ) {
+        if !prepared.contains(name) { prepare(text, as: name) }
         guard let handle else { return }
-        let sent = (statement.tenant?.description ?? "").withCString { text in
-            withUnsafePointer(to: Optional(text)) {
-                PQsendQueryPrepared(handle, Self.tenantStatement, 1, $0, nil, nil, 1)
+        let sent = (statement.scope.tenant?.description ?? "").withCString { tenant in
+            (shard ?? "").withCString { second in
+                var values: (UnsafePointer<CChar>?, UnsafePointer<CChar>?) = (tenant, second)
+                return withUnsafePointer(to: &values) {
+                    $0.withMemoryRebound(to: UnsafePointer<CChar>?.self, capacity: 2) {
+                        PQsendQueryPrepared(
+                            handle, name, shard == nil ? 1 : 2, $0, nil, nil, 1)
+                    }
+                }
             }
         }
         guard sent == 1 else { return close("send refused") }
-        tenant = statement.tenant
+        scope = statement.scope
         expected.append(.control(statement))
     }
 
     /// The same where only an explicit transaction reaches the tenant's server: each tenant's reads
     /// are a batch of their own. SET LOCAL is a message of its own: the whole text is handed on.
     private func enterTransaction(_ statement: Statement) {
-        seal()
-        guard let tenant = statement.tenant else { return }
+        // A tenant that was set for statements before this one ends with their batch.
+        if scope.tenant != nil || statement.scope.tenant != nil { seal() }
+        scope = statement.scope
+        guard let tenant = scope.tenant else { return }
         control("BEGIN", statement)
         control(Postgres.setLocal("app.tenant", tenant.description), statement)
-        self.tenant = tenant
+        if forgetsPlans {
+            control(Postgres.setLocal("plan_cache_mode", "force_custom_plan"), statement)
+        }
     }
 
     /// Sends a read in its own batch, so that no other statement's failure affects it.
-    private func learnTenants() {
+    private func prepare(_ text: String, as name: String) {
         seal()
         guard let handle else { return }
-        let text = "SELECT set_config('app.tenant', $1, true)"
-        guard PQsendPrepare(handle, Self.tenantStatement, text, 0, nil) == 1 else {
+        guard PQsendPrepare(handle, name, text, 0, nil) == 1 else {
             return close("send refused")
         }
         expected.append(.essential)
-        knowsTenants = true
+        prepared.insert(name)
         needsSync = true
         seal()
     }

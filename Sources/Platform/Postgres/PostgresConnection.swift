@@ -16,12 +16,12 @@ final class PostgresConnection: @unchecked Sendable {
         case sync(Statement?)
     }
 
-    static let tenantStatement = "tenant"
-
     let loop: EventLoop
     /// The database spreads tenants over several servers: only SET LOCAL in an explicit transaction
     /// reaches the tenant's.
     let isDistributed: Bool
+    /// Each transaction of reads makes its plans anew.
+    let forgetsPlans: Bool
     /// How many warnings the server sent.
     let warnings = UnsafeMutablePointer<Int>.zero
     var handle: OpaquePointer?
@@ -36,9 +36,10 @@ final class PostgresConnection: @unchecked Sendable {
     var needsFlush = false
     /// Numbers the batches between two syncs.
     var batch = 0
-    /// The `app.tenant` that the statements of this batch see.
-    var tenant: UUID?
-    var knowsTenants = false
+    /// What the statements of this batch see.
+    var scope = StatementScope()
+    /// The statements that set the scope and are prepared.
+    var prepared: Set<String> = []
     /// When the server last sent something, or had nothing to answer; loop time.
     var lastProgress: Int64
     /// What this connection's server has replayed, if it is a standby.
@@ -57,7 +58,10 @@ final class PostgresConnection: @unchecked Sendable {
     var onNotify: ((_ channel: String, _ payload: String) -> Void)?
 
     /// Takes over an established, idle connection.
-    init?(handle: OpaquePointer, loop: EventLoop, statementLimit: Int, isDistributed: Bool) {
+    init?(
+        handle: OpaquePointer, loop: EventLoop, configuration: PostgresConfiguration,
+        isDistributed: Bool
+    ) {
         guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
             PQfinish(handle)
             return nil
@@ -74,10 +78,11 @@ final class PostgresConnection: @unchecked Sendable {
                 }
             }, warnings)
         self.isDistributed = isDistributed
+        forgetsPlans = configuration.forgetsPlans
         self.handle = handle
         self.loop = loop
         descriptor = PQsocket(handle)
-        statements = StatementCache(limit: statementLimit)
+        statements = StatementCache(limit: configuration.statementLimit)
         lastProgress = loop.now
         loop.watch(descriptor) { [weak self] readable, writable in
             self?.ready(readable, writable)
@@ -91,6 +96,8 @@ final class PostgresConnection: @unchecked Sendable {
 
     var isOpen: Bool { handle != nil }
     var isIdle: Bool { head == expected.count }
+    /// Whether the batch is a transaction that must be ended.
+    var isInTransaction: Bool { isDistributed && scope.tenant != nil && scope.shard == nil }
 
     /// Puts a read into the current batch; `seal` ends the batch with a sync.
     func submit(_ statement: Statement, before prelude: [String] = []) {
@@ -99,7 +106,7 @@ final class PostgresConnection: @unchecked Sendable {
         inFlight += 1
         statement.warningsBefore = warnings.pointee
         for text in prelude { control(text, statement) }
-        if statement.tenant != tenant { enter(statement) }
+        if statement.scope != scope { enter(statement) }
         send(statement)
         needsSync = true
     }
@@ -109,8 +116,8 @@ final class PostgresConnection: @unchecked Sendable {
         guard let handle, needsSync else { return }
         needsSync = false
         batch += 1
-        let isExplicit = tenant != nil && isDistributed
-        tenant = nil
+        let isExplicit = isInTransaction
+        scope = StatementScope()
         guard PQpipelineSync(handle) == 1 else { return close("sync refused") }
         expected.append(.sync(statement))
         needsFlush = true

@@ -47,6 +47,12 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         if case .server(_, _, let constraint) = kind { constraint } else { nil }
     }
 
+    /// A worker of a distributed database has not what the statement names: it has given the shard away
+    /// (`TenantShards`), or never had the table, the function or the right.
+    var isElsewhere: Bool {
+        guard let sqlstate else { return false }
+        return sqlstate == "22012" || sqlstate == "0A000" || sqlstate.hasPrefix("42")
+    }
     package var isUniqueViolation: Bool { sqlstate == "23505" }
     /// SQLSTATE 42501: the role lacks a grant, or row-level security refused the row.
     package var isInsufficientPrivilege: Bool { sqlstate == "42501" }

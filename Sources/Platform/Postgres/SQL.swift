@@ -93,6 +93,13 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         text.append(String(other.text[at...]))
     }
 
+    /// The same values with another text that has the same `$n`; nothing is spliced into it later.
+    func with(text: String) -> SQL {
+        var other = self
+        other.text = text
+        return other
+    }
+
     /// The two statements' texts joined without a separator.
     package static func + (left: SQL, right: SQL) -> SQL {
         var sum = left

@@ -3,6 +3,14 @@ import Text
 
 typealias Answer = Result<Rows, PostgresError>
 
+/// What a statement sees.
+struct StatementScope: Equatable, Sendable {
+    /// The `app.tenant` while the statement runs.
+    var tenant: UUID?
+    /// It names the shards of this id's range, which the server must have.
+    var shard: Int64?
+}
+
 /// A statement in progress, and its completion. Confined to the loop of its pool.
 ///
 /// `@unchecked Sendable`: created by the caller, then handed to that loop and touched only there.
@@ -18,8 +26,7 @@ final class Statement: @unchecked Sendable {
 
     let sql: SQL
     let role: Role
-    /// The `app.tenant` while the read runs.
-    let tenant: UUID?
+    let scope: StatementScope
     /// Loop time in nanoseconds when it began to wait for a connection.
     var began: Int64 = 0
     /// Loop time after which it is not sent any more.
@@ -45,10 +52,13 @@ final class Statement: @unchecked Sendable {
     private var held: Answer?
     private var finish: ((Answer) -> Void)?
 
-    init(_ sql: SQL, _ role: Role, tenant: UUID? = nil, finish: @escaping (Answer) -> Void) {
+    init(
+        _ sql: SQL, _ role: Role, in scope: StatementScope = StatementScope(),
+        finish: @escaping (Answer) -> Void
+    ) {
         self.sql = sql
         self.role = role
-        self.tenant = tenant
+        self.scope = scope
         self.finish = finish
     }
 

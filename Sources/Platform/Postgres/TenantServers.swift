@@ -2,9 +2,9 @@ import Networking
 import Synchronization
 import Text
 
-/// The workers of a distributed database: a read of one tenant goes to the server with its rows, which answers at a
-/// part of what it costs through the coordinator. The statement names the distributed tables, so a server that has
-/// the tenant no longer asks the one that has.
+/// The workers of a distributed database: a read of one tenant goes to the server with its rows, and to the shards
+/// themselves, which costs what it does on one server. What a server cannot answer, such as a read of a tenant that
+/// it has no longer, the coordinator is asked.
 package final class TenantServers: Sendable {
     /// A server as the coordinator knows it.
     package struct Server: Sendable, Hashable, CustomStringConvertible {
@@ -29,10 +29,17 @@ package final class TenantServers: Sendable {
         }
     }
 
-    /// The part of the hashes whose tenants lie on one server.
+    /// The part of the hashes whose tenants lie in one shard.
     private struct Share {
         var last: Int32
         var server: Server
+        var shards: TenantShards
+    }
+
+    /// Where a tenant's rows are.
+    struct Place {
+        let server: Postgres
+        let shards: TenantShards
     }
 
     private struct State {
@@ -47,37 +54,79 @@ package final class TenantServers: Sendable {
     /// `open` makes the connections to a server when a tenant lies there first.
     package init(open: @escaping @Sendable (Server) -> Postgres) { self.open = open }
 
-    /// The server with the rows of a tenant; nil while that is unknown.
-    func postgres(of tenant: UUID) -> Postgres? {
+    /// Where the rows of a tenant are; nil while that is unknown.
+    func place(of tenant: UUID) -> Place? {
         let hash = tenant.placementHash
         return state.withLock { state in
-            guard let share = state.shares.first(where: { hash <= $0.last }) else { return nil }
-            return state.pools[share.server]
+            guard let share = state.shares.first(where: { hash <= $0.last }),
+                let server = state.pools[share.server]
+            else { return nil }
+            return Place(server: server, shards: share.shards)
         }
     }
 
     /// Asks the coordinator where tenants lie. On a database of one server nothing is learned. Call it again from
     /// time to time: tenants move, and a server that is asked for one it no longer has answers more slowly.
     package func refresh(from coordinator: Postgres) async throws {
-        let known = try await coordinator.read(
-            "SELECT to_regclass('pg_catalog.pg_dist_shard') IS NOT NULL")
-        guard try known.first?.get(0, as: Bool.self) == true else { return }
+        let spread = try await coordinator.read(
+            "SELECT to_regclass('pg_dist_shard') IS NOT NULL")
+        guard try spread.first?.get(0, as: Bool.self) == true else { return }
         let rows = try await coordinator.read(
             """
-            SELECT s.shardminvalue::bigint, s.shardmaxvalue::bigint, n.nodename, n.nodeport::bigint
+            SELECT s.shardid, s.shardminvalue::bigint, s.shardmaxvalue::bigint, n.nodename, n.nodeport::bigint
             FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid
                 JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
             WHERE s.logicalrelid = to_regclass('public.tenants') ORDER BY s.shardminvalue::bigint
             """)
+        var known: [Int64: TenantShards] = [:]
+        for share in state.withLock({ $0.shares }) { known[share.shards.id] = share.shards }
+        // A shard keeps its id where it is moved, and has another one where it was divided.
+        let ids = try rows.map { row throws(PostgresError) in try row.get(0, as: Int64.self) }
+        if !ids.allSatisfy({ known[$0] != nil }) { known = try await Self.shards(coordinator) }
         var shares: [Share] = []
         var next = Int64(Int32.min)
         for row in rows {
-            let (first, last, host, port): (Int64, Int64, String, Int64) = try row.columns()
-            guard first == next, let end = Int32(exactly: last) else { return await set([]) }
+            let (id, first, last, host, port): (Int64, Int64, Int64, String, Int64) =
+                try row.columns()
+            guard first == next, let end = Int32(exactly: last), let shards = known[id] else {
+                return await set([])
+            }
             next = last + 1
-            shares.append(Share(last: end, server: Server(host: host, port: Int(port))))
+            let server = Server(host: host, port: Int(port))
+            shares.append(Share(last: end, server: server, shards: shards))
         }
         await set(next == Int64(Int32.max) + 1 ? shares : [])
+    }
+
+    /// The shards of all tables, by the id of the tenants' shard that they lie with.
+    private static func shards(_ coordinator: Postgres) async throws -> [Int64: TenantShards] {
+        let elsewhere = try await coordinator.read(
+            """
+            SELECT c.relname::text FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
+            WHERE p.partmethod <> 'h'
+            UNION ALL
+            SELECT p.proname::text FROM pg_dist_object o JOIN pg_proc p ON p.oid = o.objid
+            WHERE o.classid = 'pg_proc'::regclass AND o.force_delegation
+            """)
+        var common = TenantShards.Names()
+        for row in elsewhere { common.elsewhere.insert(try row.get(0)) }
+        let rows = try await coordinator.read(
+            """
+            SELECT t.shardid, c.relname::text, shard_name(s.logicalrelid, s.shardid)
+            FROM pg_dist_partition anchor
+                JOIN pg_dist_partition p ON p.colocationid = anchor.colocationid AND p.partmethod = 'h'
+                JOIN pg_class c ON c.oid = p.logicalrelid
+                JOIN pg_dist_shard t ON t.logicalrelid = anchor.logicalrelid
+                JOIN pg_dist_shard s
+                    ON s.logicalrelid = p.logicalrelid AND s.shardminvalue = t.shardminvalue
+            WHERE anchor.logicalrelid = to_regclass('public.tenants')
+            """)
+        var names: [Int64: TenantShards.Names] = [:]
+        for row in rows {
+            let (id, table, shard): (Int64, String, String) = try row.columns()
+            names[id, default: common].shards[table] = shard
+        }
+        return names.reduce(into: [:]) { $0[$1.key] = TenantShards($1.key, $1.value) }
     }
 
     private func set(_ shares: [Share]) async {

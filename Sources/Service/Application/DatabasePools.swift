@@ -97,8 +97,6 @@ extension PostgresConfiguration {
     init(worker server: TenantServers.Server, url: String) {
         self.init(conninfo: server.conninfo(url))
         isDistributed = true
-        // A plan that PostgreSQL keeps, Citus 13.2.2 makes again at each run, and never frees it. For a
-        // Citus without that fault the URL's options say `auto`; `gatehouse check` finds out.
-        planCacheMode = "force_custom_plan"
+        forgetsPlans = true
     }
 }

@@ -20,7 +20,7 @@ struct WorkerCheck: Sendable {
             SELECT nodename, nodeport::bigint FROM pg_dist_node
             WHERE groupid > 0 AND noderole = 'primary' AND isactive ORDER BY nodename, nodeport
             """)
-        var (forgotten, parts) = (0, 0)
+        var shards = 0
         for row in rows {
             let (host, port): (String, Int64) = try row.columns()
             let server = TenantServers.Server(host: host, port: Int(port))
@@ -36,41 +36,25 @@ struct WorkerCheck: Sendable {
             let found = await Self.look(worker)
             await worker.close()
             switch found {
-            case .success(let count): parts += count
+            case .success(let count): shards += count
             case .failure(let fault): return (.failed, "\(server): \(fault.text)")
             }
-            switch try KeptPlans.look(configuration, asConfigured: true) {
-            case .piledUp:
-                return (
-                    .failed,
-                    "\(server): this Citus keeps the plan of each run and its memory grows: take "
-                        + "plan_cache_mode out of the URL's options"
-                )
-            case .forgotten:
-                let other = try KeptPlans.look(configuration, asConfigured: false)
-                if other == .kept { forgotten += 1 }
-            case .kept, .unknown: break
-            }
         }
-        let all = "\(rows.count) workers answer, row-level security forced on \(parts) parts"
-        guard forgotten > 0, forgotten == rows.count else { return (.ok, all) }
         return (
-            .warning,
-            "\(all); they keep plans well: reads cost a fifth with "
-                + "options=-c%20plan_cache_mode%3Dauto in the URL"
+            .ok, "\(rows.count) workers answer, row-level security forced on \(shards) shards"
         )
     }
 
     private struct Fault: Error { var text: String }
 
-    /// The number of protected parts at a worker.
+    /// The number of protected shards at a worker.
     private static func look(_ worker: Postgres) async -> Result<Int, Fault> {
         do {
             let seen = try await worker.read("SELECT 1 FROM audit_events LIMIT 1")
             guard seen.isEmpty else {
                 return .failure(Fault(text: "rows are seen without a tenant"))
             }
-            // Citus hides the parts of its tables from who does not ask for them.
+            // Citus hides the shards of its tables from who does not ask for them.
             let rows = try await worker.transaction(
                 settings: [("citus.override_table_visibility", "off")]
             ) { transaction in
@@ -89,7 +73,7 @@ struct WorkerCheck: Sendable {
             let (parts, open, bypasses): (Int, Int, Bool) = try row.columns()
             if bypasses { return .failure(Fault(text: "the role bypasses row security")) }
             guard open == 0 else {
-                return .failure(Fault(text: "row-level security is off on \(open) parts"))
+                return .failure(Fault(text: "row-level security is off on \(open) shards"))
             }
             return .success(parts)
         } catch {

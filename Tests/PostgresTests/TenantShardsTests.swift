@@ -1,0 +1,219 @@
+import Networking
+import Synchronization
+import TestSupport
+import Testing
+import Text
+
+@testable import Postgres
+
+/// Reads of one tenant from its shards. Citus' tables are imitated in two databases of one server: what is tested here is
+/// what is asked of whom. `GATEHOUSE_TEST_CITUS` runs the tests of the API with the workers of a real one.
+@Suite(.cleansUp) struct TenantShardsTests {
+    private static let names = TenantShards.Names(
+        shards: ["users": "users_102", "identities": "identities_103", "mail": "mail_104"],
+        elsewhere: ["directory_people", "search_fetch"])
+
+    private func renamed(_ text: String) -> String? { TenantShards(101, Self.names).text(text) }
+
+    @Test func `the shards stand for the tables, under the names of the tables`() {
+        for (text, expected) in [
+            (
+                "SELECT id FROM users WHERE id = $1",
+                "SELECT id FROM users_102 AS users WHERE id = $1"
+            ),
+            ("SELECT u.id FROM users u", "SELECT u.id FROM users_102 u"),
+            (
+                "SELECT 1 FROM users\n    AS u JOIN identities\n ON true",
+                "SELECT 1 FROM users_102\n    AS u JOIN identities_103 AS identities\n ON true"
+            ),
+            (
+                "SELECT users.mail, (SELECT count(*) FROM mail) AS mail FROM users",
+                "SELECT users.mail, (SELECT count(*) FROM mail_104 AS mail) AS mail FROM users_102 AS users"
+            ),
+            ("SELECT ' FROM users' FROM users u", "SELECT ' FROM users' FROM users_102 u"),
+            (#"SELECT 1 AS "FROM" FROM users u"#, #"SELECT 1 AS "FROM" FROM users_102 u"#),
+            (
+                "SELECT 1 FROM users_of u JOIN (SELECT 1 FROM mail m) ON true",
+                "SELECT 1 FROM users_of u JOIN (SELECT 1 FROM mail_104 m) ON true"
+            ),
+        ] { #expect(renamed(text) == expected) }
+    }
+
+    @Test func `Citus plans what names no table of a tenant, or something elsewhere`() {
+        for text in [
+            "SELECT 1", "SELECT users FROM unnest($1) AS users",
+            "SELECT 1 FROM users u JOIN directory_people p ON true",
+            "SELECT s.id FROM search_fetch($1) s JOIN users u ON true",
+            "SELECT 1 FROM other.users",
+        ] { #expect(renamed(text) == nil, "\(text)") }
+    }
+
+    private static let citus = """
+        CREATE TABLE pg_dist_node (groupid int, noderole text, nodename text, nodeport int);
+        CREATE TABLE pg_dist_local_group (groupid int);
+        CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", colocationid int);
+        CREATE TABLE pg_dist_shard (logicalrelid regclass, shardid bigint, shardminvalue text, shardmaxvalue text);
+        CREATE TABLE pg_dist_placement (shardid bigint, groupid int);
+        CREATE TABLE pg_dist_object (classid oid, objid oid, force_delegation boolean);
+        CREATE FUNCTION shard_name(relation regclass, shard bigint) RETURNS text LANGUAGE sql
+            AS $$ SELECT relation::text || '_' || shard $$;
+        INSERT INTO pg_dist_local_group VALUES (0);
+        INSERT INTO pg_dist_placement VALUES (101, 1), (102, 1);
+        CREATE TABLE tenants (id uuid, name text);
+        CREATE TABLE keys (tenant_id uuid, hash bytea, name text);
+        CREATE FUNCTION keys_by_hash(tenants uuid[], hashes bytea[])
+            RETURNS TABLE (name text, "position" bigint) LANGUAGE sql AS $$
+            SELECT k.name, a.p FROM keys k JOIN unnest(tenants, hashes) WITH ORDINALITY AS a (t, h, p)
+                ON k.tenant_id = a.t AND k.hash = a.h $$;
+        CREATE FUNCTION names_of_all() RETURNS text LANGUAGE sql
+            AS $$ SELECT string_agg(name, ',') FROM tenants $$;
+        """
+
+    private struct Parts {
+        let coordinator: Postgres
+        let worker: Postgres
+        let tenant = UUID.random()
+    }
+
+    private func make() async throws -> Parts {
+        let (first, second) = (
+            try await TestDatabase.makeEmpty(), try await TestDatabase.makeEmpty()
+        )
+        let servers = TenantServers { _ in
+            second.client(as: second.administrator) {
+                $0.isDistributed = true
+                $0.forgetsPlans = true
+            }
+        }
+        let parts = Parts(
+            coordinator: Postgres(
+                configuration: PostgresConfiguration(conninfo: first.administrator),
+                loops: Loops.shared, servers: servers),
+            worker: second.client(as: second.administrator))
+        CleanUp.atEnd { await parts.coordinator.close() }
+        let tenant = parts.tenant
+        func run(_ postgres: Postgres, _ text: String) async throws {
+            for one in text.split(separator: ";\n") {
+                _ = try await postgres.query(SQL(raw: String(one)))
+            }
+        }
+        try await run(parts.coordinator, Self.citus)
+        try await run(
+            parts.coordinator,
+            """
+            INSERT INTO pg_dist_node VALUES (0, 'primary', 'c', 1), (1, 'primary', 'w', 1);
+            INSERT INTO pg_dist_partition VALUES ('tenants', 'h', 1), ('keys', 'h', 1);
+            INSERT INTO pg_dist_shard VALUES ('tenants', 101, '-2147483648', '2147483647'),
+                ('keys', 102, '-2147483648', '2147483647');
+            INSERT INTO pg_dist_object VALUES ('pg_proc'::regclass, 'names_of_all'::regproc, true);
+            INSERT INTO tenants VALUES ('\(tenant)', 'of the coordinator');
+            INSERT INTO keys VALUES ('\(tenant)', '\\x01', 'of the coordinator')
+            """)
+        try await run(parts.worker, Self.citus)
+        try await run(
+            parts.worker,
+            """
+            UPDATE pg_dist_local_group SET groupid = 1;
+            INSERT INTO tenants VALUES ('\(tenant)', 'by the name');
+            CREATE TABLE tenants_101 AS SELECT id, 'of the shard' AS name FROM tenants;
+            CREATE TABLE keys_102 AS SELECT id AS tenant_id, '\\x01'::bytea AS hash, name FROM tenants_101
+            """)
+        try await servers.refresh(from: parts.coordinator)
+        return parts
+    }
+
+    private func name(_ parts: Parts) async throws -> String {
+        try await parts.coordinator.tenantRead(
+            parts.tenant,
+            """
+            SELECT name || ' ' || (current_setting('app.tenant') = id::text) FROM tenants
+            WHERE id = \(parts.tenant)
+            """)[0].get(0)
+    }
+
+    private func nameWithoutTask(_ parts: Parts) async throws -> String {
+        let sql: SQL = """
+            SELECT name || coalesce(current_setting('app.tenant', true), '') FROM tenants
+            WHERE id = \(parts.tenant)
+            """
+        let rows = await withCheckedContinuation { continuation in
+            parts.coordinator.read(of: parts.tenant, sql) { continuation.resume(returning: $0) }
+        }
+        return try rows.get()[0].get(0)
+    }
+
+    private func key(_ parts: Parts, _ lookUp: HashLookUp, _ hash: UInt8) async throws -> String? {
+        let row: Result<Row?, PostgresError> = await withCheckedContinuation { continuation in
+            withUnsafeBytes(of: hash) {
+                lookUp.find(parts.tenant, $0) { continuation.resume(returning: $0) }
+            }
+        }
+        return try row.get()?.get(0)
+    }
+
+    @Test func `the shard answers, with the tenant set, and after a move the coordinator`()
+        async throws
+    {
+        let parts = try await make()
+        // Distributed, for the look-ups: without that they ask for the tenants of one server.
+        parts.coordinator.pools.forEach { $0.isPlain.store(false, ordering: .relaxed) }
+        let lookUp = HashLookUp(
+            parts.coordinator, columns: "name", of: "keys", by: "hash", function: "keys_by_hash")
+        for _ in 0..<3 { #expect(try await name(parts) == "of the shard true") }
+        #expect(try await nameWithoutTask(parts) == "of the shard")
+        #expect(try await key(parts, lookUp, 1) == "of the shard")
+        #expect(try await key(parts, lookUp, 2) == nil)
+        _ = try await parts.worker.query("DELETE FROM pg_dist_placement")
+        for _ in 0..<3 { #expect(try await name(parts) == "of the coordinator true") }
+        #expect(try await nameWithoutTask(parts) == "of the coordinator")
+        #expect(try await key(parts, lookUp, 1) == "of the coordinator")
+        #expect(try await key(parts, lookUp, 2) == nil)
+        // Back again, where connections have seen both.
+        _ = try await parts.worker.query("INSERT INTO pg_dist_placement VALUES (101, 1)")
+        #expect(try await name(parts) == "of the shard true")
+    }
+
+    @Test func `reads of many tenants at once keep each to its own`() async throws {
+        let parts = try await make()
+        _ = try await parts.worker.query("ALTER TABLE tenants_101 ADD seen text")
+        let question: SQL = "SELECT current_setting('app.tenant') FROM tenants LIMIT 1"
+        let byName: SQL = "SELECT names_of_all() || current_setting('app.tenant')"
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<60 {
+                let tenant = UUID.random()
+                group.addTask {
+                    let seen: String = try await parts.coordinator.tenantRead(
+                        tenant, number % 3 == 0 ? byName : question)[0].get(0)
+                    #expect(seen == (number % 3 == 0 ? "by the name" : "") + tenant.description)
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test func `what the worker has not, the coordinator is asked`() async throws {
+        let parts = try await make()
+        _ = try await parts.coordinator.query("CREATE TABLE others (name text)")
+        _ = try await parts.coordinator.query("INSERT INTO others VALUES ('other')")
+        for text in [
+            "SELECT o.name FROM others o JOIN tenants t ON true", "SELECT name FROM others",
+        ] {
+            let sql = SQL(raw: text)
+            #expect(try await parts.coordinator.tenantRead(parts.tenant, sql)[0].get(0) == "other")
+        }
+        await #expect(throws: PostgresError.self) {
+            try await parts.coordinator.tenantRead(parts.tenant, "SELECT no FROM tenants")
+        }
+    }
+
+    @Test func `only a read by the names of tables is planned at each run`() async throws {
+        let parts = try await make()
+        for (sql, mode): (SQL, String) in [
+            ("SELECT current_setting('plan_cache_mode') FROM tenants", "auto"),
+            ("SELECT current_setting('plan_cache_mode'), names_of_all()", "force_custom_plan"),
+            ("SELECT current_setting('plan_cache_mode') FROM keys", "auto"),
+        ] {
+            #expect(try await parts.coordinator.tenantRead(parts.tenant, sql)[0].get(0) == mode)
+        }
+    }
+}
