@@ -9,45 +9,6 @@ import Text
 /// Reads of one tenant from its shards. Citus' tables are imitated in two databases of one server: what is tested here is
 /// what is asked of whom. `GATEHOUSE_TEST_CITUS` runs the tests of the API with the workers of a real one.
 @Suite(.cleansUp) struct TenantShardsTests {
-    private static let names = TenantShards.Names(
-        shards: ["users": "users_102", "identities": "identities_103", "mail": "mail_104"],
-        elsewhere: ["directory_people", "search_fetch"])
-
-    private func renamed(_ text: String) -> String? { TenantShards(101, Self.names).text(text) }
-
-    @Test func `the shards stand for the tables, under the names of the tables`() {
-        for (text, expected) in [
-            (
-                "SELECT id FROM users WHERE id = $1",
-                "SELECT id FROM users_102 AS users WHERE id = $1"
-            ),
-            ("SELECT u.id FROM users u", "SELECT u.id FROM users_102 u"),
-            (
-                "SELECT 1 FROM users\n    AS u JOIN identities\n ON true",
-                "SELECT 1 FROM users_102\n    AS u JOIN identities_103 AS identities\n ON true"
-            ),
-            (
-                "SELECT users.mail, (SELECT count(*) FROM mail) AS mail FROM users",
-                "SELECT users.mail, (SELECT count(*) FROM mail_104 AS mail) AS mail FROM users_102 AS users"
-            ),
-            ("SELECT ' FROM users' FROM users u", "SELECT ' FROM users' FROM users_102 u"),
-            (#"SELECT 1 AS "FROM" FROM users u"#, #"SELECT 1 AS "FROM" FROM users_102 u"#),
-            (
-                "SELECT 1 FROM users_of u JOIN (SELECT 1 FROM mail m) ON true",
-                "SELECT 1 FROM users_of u JOIN (SELECT 1 FROM mail_104 m) ON true"
-            ),
-        ] { #expect(renamed(text) == expected) }
-    }
-
-    @Test func `Citus plans what names no table of a tenant, or something elsewhere`() {
-        for text in [
-            "SELECT 1", "SELECT users FROM unnest($1) AS users",
-            "SELECT 1 FROM users u JOIN directory_people p ON true",
-            "SELECT s.id FROM search_fetch($1) s JOIN users u ON true",
-            "SELECT 1 FROM other.users",
-        ] { #expect(renamed(text) == nil, "\(text)") }
-    }
-
     private static let citus = """
         CREATE TABLE pg_dist_node (groupid int, noderole text, nodename text, nodeport int);
         CREATE TABLE pg_dist_local_group (groupid int);
@@ -156,7 +117,7 @@ import Text
     {
         let parts = try await make()
         // Distributed, for the look-ups: without that they ask for the tenants of one server.
-        parts.coordinator.pools.forEach { $0.isPlain.store(false, ordering: .relaxed) }
+        for pool in parts.coordinator.pools { pool.isPlain.store(false, ordering: .relaxed) }
         let lookUp = HashLookUp(
             parts.coordinator, columns: "name", of: "keys", by: "hash", function: "keys_by_hash")
         for _ in 0..<3 { #expect(try await name(parts) == "of the shard true") }

@@ -125,6 +125,7 @@ extension Conninfo {
                     // Citus hands SET LOCAL app.tenant on to the tenant's server; elsewhere it is a
                     // setting that nothing reads.
                     + " -c citus.propagate_set_commands=local"
+                    + " -c plan_cache_mode=\(configuration.planCacheMode)"
             ),
         ]
     }

@@ -13,7 +13,7 @@ package final class Postgres: Sendable {
     let pools: [Pool]
     private let loops: [EventLoop]
     /// Where tenants lie, if this is the coordinator of a distributed database.
-    private let servers: TenantServers?
+    let servers: TenantServers?
     /// The pool that serves each loop.
     private let homes: [Int]
 
@@ -42,9 +42,6 @@ package final class Postgres: Sendable {
 
     var firstPool: Pool { pools[0] }
 
-    /// Where the rows of this tenant are; nil: at this server, or unknown.
-    func place(of tenant: UUID) -> TenantServers.Place? { servers?.place(of: tenant) }
-
     /// The index of the pool that serves the calling loop: its own, or another with connections
     /// while its own can get none.
     func index(forReads: Bool) -> Int {
@@ -67,7 +64,7 @@ package final class Postgres: Sendable {
         read(sql, in: StatementScope(), then: finish)
     }
 
-    private func read(
+    func read(
         _ sql: SQL, in scope: StatementScope,
         then finish: @escaping (Result<Rows, PostgresError>) -> Void
     ) {
@@ -84,38 +81,6 @@ package final class Postgres: Sendable {
             caller.perform { bound.value(answer) }
         }
         pool.loop.perform { pool.read(statement) }
-    }
-
-    /// The same of one tenant's rows, which the statement names: without `app.tenant`, for a role that
-    /// reads across tenants.
-    package func read(
-        of tenant: UUID, _ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void
-    ) {
-        guard let place = place(of: tenant), let own = place.shards.statement(sql) else {
-            return read(sql, then: finish)
-        }
-        place.server.read(own, in: StatementScope(shard: place.shards.id)) { [self] answer in
-            if case .failure(let error) = answer, error.isElsewhere {
-                return read(sql, then: finish)
-            }
-            finish(answer)
-        }
-    }
-
-    /// A read with `app.tenant` set, in one round trip, under the rules of `read`.
-    package func tenantRead(_ tenant: UUID, _ sql: SQL) async throws(PostgresError) -> Rows {
-        let scope = StatementScope(tenant: tenant)
-        guard let place = place(of: tenant) else { return try await send(sql, .read, in: scope) }
-        do {
-            guard let own = place.shards.statement(sql) else {
-                return try await place.server.send(sql, .read, in: scope)
-            }
-            return try await place.server.send(
-                own, .read, in: StatementScope(tenant: tenant, shard: place.shards.id))
-        } catch {
-            guard error.isElsewhere else { throw error }
-            return try await send(sql, .read, in: scope)
-        }
     }
 
     /// A statement in a transaction of its own, for writes. `.commitUnknown` if the connection was
@@ -138,7 +103,7 @@ package final class Postgres: Sendable {
         }
     }
 
-    private func send(
+    func send(
         _ sql: SQL, _ role: Statement.Role, in scope: StatementScope = StatementScope(),
         noting position: CommitPosition? = nil
     ) async throws(PostgresError) -> Rows {

@@ -34,6 +34,8 @@ package struct PostgresConfiguration: Sendable {
     package var statementLimit = 256
     /// Whether the database spreads tenants over several servers; nil: asked as a connection opens.
     package var isDistributed: Bool?
+    /// PostgreSQL's `plan_cache_mode`, unless the conninfo's own options set it.
+    package var planCacheMode: StaticString = "auto"
     /// Whether a read by the names of distributed tables is planned at each run: a worker of Citus 13.2.2 makes a
     /// plan that PostgreSQL keeps again each time, and never frees it (its pull request 8824).
     package var forgetsPlans = false

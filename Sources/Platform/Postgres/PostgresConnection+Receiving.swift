@@ -154,3 +154,11 @@ extension PostgresConnection {
         }
     }
 }
+
+extension UnsafeMutablePointer<Int> {
+    static var zero: UnsafeMutablePointer<Int> {
+        let made = allocate(capacity: 1)
+        made.initialize(to: 0)
+        return made
+    }
+}

@@ -187,11 +187,3 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 }
-
-extension UnsafeMutablePointer<Int> {
-    fileprivate static var zero: UnsafeMutablePointer<Int> {
-        let made = allocate(capacity: 1)
-        made.initialize(to: 0)
-        return made
-    }
-}

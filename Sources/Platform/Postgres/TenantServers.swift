@@ -82,7 +82,7 @@ package final class TenantServers: Sendable {
         for share in state.withLock({ $0.shares }) { known[share.shards.id] = share.shards }
         // A shard keeps its id where it is moved, and has another one where it was divided.
         let ids = try rows.map { row throws(PostgresError) in try row.get(0, as: Int64.self) }
-        if !ids.allSatisfy({ known[$0] != nil }) { known = try await Self.shards(coordinator) }
+        if !ids.allSatisfy({ known[$0] != nil }) { known = try await TenantShards.all(coordinator) }
         var shares: [Share] = []
         var next = Int64(Int32.min)
         for row in rows {
@@ -96,37 +96,6 @@ package final class TenantServers: Sendable {
             shares.append(Share(last: end, server: server, shards: shards))
         }
         await set(next == Int64(Int32.max) + 1 ? shares : [])
-    }
-
-    /// The shards of all tables, by the id of the tenants' shard that they lie with.
-    private static func shards(_ coordinator: Postgres) async throws -> [Int64: TenantShards] {
-        let elsewhere = try await coordinator.read(
-            """
-            SELECT c.relname::text FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
-            WHERE p.partmethod <> 'h'
-            UNION ALL
-            SELECT p.proname::text FROM pg_dist_object o JOIN pg_proc p ON p.oid = o.objid
-            WHERE o.classid = 'pg_proc'::regclass AND o.force_delegation
-            """)
-        var common = TenantShards.Names()
-        for row in elsewhere { common.elsewhere.insert(try row.get(0)) }
-        let rows = try await coordinator.read(
-            """
-            SELECT t.shardid, c.relname::text, shard_name(s.logicalrelid, s.shardid)
-            FROM pg_dist_partition anchor
-                JOIN pg_dist_partition p ON p.colocationid = anchor.colocationid AND p.partmethod = 'h'
-                JOIN pg_class c ON c.oid = p.logicalrelid
-                JOIN pg_dist_shard t ON t.logicalrelid = anchor.logicalrelid
-                JOIN pg_dist_shard s
-                    ON s.logicalrelid = p.logicalrelid AND s.shardminvalue = t.shardminvalue
-            WHERE anchor.logicalrelid = to_regclass('public.tenants')
-            """)
-        var names: [Int64: TenantShards.Names] = [:]
-        for row in rows {
-            let (id, table, shard): (Int64, String, String) = try row.columns()
-            names[id, default: common].shards[table] = shard
-        }
-        return names.reduce(into: [:]) { $0[$1.key] = TenantShards($1.key, $1.value) }
     }
 
     private func set(_ shares: [Share]) async {

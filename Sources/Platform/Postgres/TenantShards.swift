@@ -1,4 +1,4 @@
-import Synchronization
+import Text
 
 /// The shards of all tables with one range of tenants, which lie on one server of a distributed database. PostgreSQL
 /// plans a statement that names them as on one server, and keeps the plan; by the tables' names Citus takes part in
@@ -7,17 +7,6 @@ import Synchronization
 /// The server must still have them when it answers: each such statement comes with `guardText` or
 /// `guardCondition`, which fail with `division_by_zero` where it has not.
 final class TenantShards: Sendable {
-    /// Texts that are kept.
-    private static let limit = 1024
-
-    /// What the coordinator knows about the tables.
-    struct Names: Sendable {
-        /// The shards' names by their tables'.
-        var shards: [String: String] = [:]
-        /// Tables of the coordinator, and functions that read tables by their names: Citus finds both.
-        var elsewhere: Set<String> = []
-    }
-
     /// Sets `app.tenant` to `$1` until the transaction ends, if this server has the shard `$2`.
     static let guardText = """
         SELECT set_config('app.tenant', $1, (1 / count(*)) = 1) FROM \(placement("$2"))
@@ -38,12 +27,14 @@ final class TenantShards: Sendable {
 
     /// Of the table of tenants; the other tables' shards of the range are moved with it.
     let id: Int64
-    private let names: Names
-    private let texts = Mutex<[String: String?]>([:])
+    /// By their tables' names.
+    private let names: [String: String]
+    private let texts: ShardTexts
 
-    init(_ id: Int64, _ names: Names) {
+    init(_ id: Int64, _ names: [String: String], _ texts: ShardTexts) {
         self.id = id
         self.names = names
+        self.texts = texts
     }
 
     /// A read with the shards for the tables; nil if Citus must plan it.
@@ -51,79 +42,51 @@ final class TenantShards: Sendable {
 
     /// The text of a read with the shards for the tables; nil if Citus must plan it.
     func text(_ text: String) -> String? {
-        texts.withLock { texts in
-            if let known = texts[text] { return known }
-            if texts.count >= Self.limit { texts.removeAll() }
-            var renaming = ShardRenaming(names)
-            let renamed = renaming.renamed(text)
-            texts.updateValue(renamed, forKey: text)
-            return renamed
-        }
-    }
-}
-
-/// Reads the words of a text of SQL as this program writes them: keywords in capitals, names in small letters, no
-/// comments, and each table behind FROM or JOIN.
-private struct ShardRenaming {
-    private let names: TenantShards.Names
-    private var bytes: [UInt8] = []
-    private var result: [UInt8] = []
-    private var isRenamed = false
-
-    init(_ names: TenantShards.Names) { self.names = names }
-
-    mutating func renamed(_ text: String) -> String? {
-        bytes = Array(text.utf8)
-        result.reserveCapacity(bytes.count + 128)
-        var at = 0
-        // Whether the last word was one before a table, and only blanks follow it.
-        var isBeforeTable = false
-        while at < bytes.count {
-            let start = at
-            let byte = bytes[at]
-            if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") {
-                at += 1
-                while at < bytes.count, bytes[at] != byte { at += 1 }
-                at = min(at + 1, bytes.count)
-                isBeforeTable = false
-                result += bytes[start..<at]
-            } else if Self.isInWord(byte) {
-                at = end(ofWordAt: at)
-                let word = String(decoding: bytes[start..<at], as: UTF8.self)
-                if names.elsewhere.contains(word) { return nil }
-                if isBeforeTable, let shard = names.shards[word] {
-                    add(shard, for: word, endingAt: at)
-                } else {
-                    result += bytes[start..<at]
-                }
-                isBeforeTable = word == "FROM" || word == "JOIN"
-            } else {
-                at += 1
-                if !Self.isBlank(byte) { isBeforeTable = false }
-                result.append(byte)
+        guard let pieces = texts.pieces(of: text) else { return nil }
+        var result = ""
+        result.reserveCapacity(text.utf8.count + 16 * pieces.count)
+        for piece in pieces {
+            switch piece {
+            case .text(let text): result += text
+            case .table(let table):
+                guard let name = names[table] else { return nil }
+                result += name
             }
         }
-        return isRenamed ? String(decoding: result, as: UTF8.self) : nil
+        return result
     }
 
-    /// Columns may be named with their table's name, so it stays as another name of the shard.
-    private mutating func add(_ shard: String, for table: String, endingAt end: Int) {
-        isRenamed = true
-        result += shard.utf8
-        let next = bytes[end...].first { !Self.isBlank($0) } ?? 0
-        let rest = bytes[end...].drop { Self.isBlank($0) }
-        let isNamed = Self.isSmall(next) || rest.starts(with: "AS ".utf8)
-        if !isNamed { result += " AS \(table)".utf8 }
-    }
-
-    private func end(ofWordAt start: Int) -> Int {
-        bytes[start...].firstIndex { !Self.isInWord($0) } ?? bytes.count
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A }
-    private static func isSmall(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) }
-    private static func isInWord(_ byte: UInt8) -> Bool {
-        isSmall(byte) || (0x41...0x5A).contains(byte) || (0x30...0x39).contains(byte)
-            || byte == 0x5F
+    /// Those of all ranges by their ids, as the coordinator knows them.
+    static func all(_ coordinator: Postgres) async throws -> [Int64: TenantShards] {
+        let rows = try await coordinator.read(
+            """
+            SELECT t.shardid, c.relname::text, shard_name(s.logicalrelid, s.shardid)
+            FROM pg_dist_partition anchor
+                JOIN pg_dist_partition p ON p.colocationid = anchor.colocationid AND p.partmethod = 'h'
+                JOIN pg_class c ON c.oid = p.logicalrelid
+                JOIN pg_dist_shard t ON t.logicalrelid = anchor.logicalrelid
+                JOIN pg_dist_shard s
+                    ON s.logicalrelid = p.logicalrelid AND s.shardminvalue = t.shardminvalue
+            WHERE anchor.logicalrelid = to_regclass('public.tenants')
+            """)
+        var names: [Int64: [String: String]] = [:]
+        var tables: Set<String> = []
+        for row in rows {
+            let (id, table, shard): (Int64, String, String) = try row.columns()
+            names[id, default: [:]][table] = shard
+            tables.insert(table)
+        }
+        let elsewhere = try await coordinator.read(
+            """
+            SELECT c.relname::text FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
+            WHERE p.partmethod <> 'h'
+            UNION ALL
+            SELECT p.proname::text FROM pg_dist_object o JOIN pg_proc p ON p.oid = o.objid
+            WHERE o.classid = 'pg_proc'::regclass AND o.force_delegation
+            """)
+        let texts = ShardTexts(
+            tables: tables,
+            elsewhere: Set(try elsewhere.map { row throws(PostgresError) in try row.get(0) }))
+        return names.reduce(into: [:]) { $0[$1.key] = TenantShards($1.key, $1.value, texts) }
     }
 }

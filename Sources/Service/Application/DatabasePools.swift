@@ -46,11 +46,22 @@ struct DatabasePools: Sendable {
                 positions: PrimaryPositions(limit: reads.lag), measures: metrics.standbys())
         }
         let workers = configuration.workerConninfo.map { url in
-            [url, ServeCommand.switchingRole(url)].map { url in
-                TenantServers { server in
-                    Self.worker(server, url, loops, configuration, metrics, logger)
-                }
+            let lists = TenantServers { server in
+                var worker = Self.worker(server, url, metrics, logger)
+                // Half of what the process may open.
+                worker.readsPerLoop = max(1, configuration.databaseConnections / 2 / loops.count)
+                return Postgres(configuration: worker, loops: loops)
             }
+            let lookups = TenantServers { server in
+                var worker = Self.worker(server, ServeCommand.switchingRole(url), metrics, logger)
+                // On one connection the look-ups of a moment are answered together.
+                worker.readsPerLoop = 1
+                // Each finds rows by a key. One row is planned at a lower cost than any number of
+                // rows, so that PostgreSQL would plan each look-up of one anew.
+                worker.planCacheMode = "force_generic_plan"
+                return Postgres(configuration: worker, loops: loops)
+            }
+            return [lists, lookups]
         }
         servers = workers ?? []
         self.app = Postgres(
@@ -60,21 +71,19 @@ struct DatabasePools: Sendable {
         self.platform = Postgres(configuration: platform, loops: loops, reserved: plan.platform)
     }
 
-    /// Reads alone; half of what the process may open, for each of two roles.
+    /// Reads alone.
     private static func worker(
-        _ server: TenantServers.Server, _ url: String, _ loops: [EventLoop],
-        _ configuration: ServiceConfiguration, _ metrics: ServiceMetrics, _ logger: Logger
-    ) -> Postgres {
+        _ server: TenantServers.Server, _ url: String, _ metrics: ServiceMetrics, _ logger: Logger
+    ) -> PostgresConfiguration {
         var worker = PostgresConfiguration(worker: server, url: url)
         worker.log = { event, detail in
             logger.log(
                 .warning, event, [("server", .text(server.description)), ("detail", .text(detail))])
         }
         worker.measures.connections = metrics.workerConnections()
-        worker.readsPerLoop = max(1, configuration.databaseConnections / 2 / loops.count)
         worker.readsAtRest = 0
         worker.transactionsPerLoop = 0
-        return Postgres(configuration: worker, loops: loops)
+        return worker
     }
 
     /// Learns which worker has which tenants; nil: none are set.
