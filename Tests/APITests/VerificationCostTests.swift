@@ -25,7 +25,9 @@ import Text
         (answer.json["results"]?.array ?? []).map { $0["code"]?.string ?? "valid" }
     }
 
-    @Test func `a caller without the right and a tenant's caller for foreign keys cost no look-up`()
+    // The lock of a distributed table locks no shard.
+    @Test(.onOneServer)
+    func `a caller without the right and a tenant's caller for foreign keys cost no look-up`()
         async throws
     {
         let (service, tenant) = try await TestService.makeWithTenant()

@@ -39,7 +39,17 @@ import Testing
             "SELECT 1", "SELECT users FROM unnest($1) AS users",
             "SELECT 1 FROM users u JOIN directory_people p ON true",
             "SELECT s.id FROM search_fetch($1) s JOIN users u ON true",
-            "SELECT 1 FROM other.users",
+            "SELECT 1 FROM other.users", "SELECT 1 FROM mail m, users u",
+            "WITH users AS (SELECT 1) SELECT 1 FROM users u JOIN mail ON true",
         ] { #expect(renamed(text) == nil, "\(text)") }
+    }
+
+    @Test func `a text that a server refused goes to Citus from then on`() {
+        let texts = ShardTexts(tables: ["users"], elsewhere: [])
+        let shards = TenantShards(101, ["users": "users_102"], texts)
+        #expect(shards.text("SELECT 1 FROM users u") == "SELECT 1 FROM users_102 u")
+        shards.decline("SELECT 1 FROM users u")
+        #expect(shards.text("SELECT 1 FROM users u") == nil)
+        #expect(shards.text("SELECT 2 FROM users u") == "SELECT 2 FROM users_102 u")
     }
 }

@@ -27,7 +27,7 @@ extension HashLookUp {
     /// `@unchecked Sendable`: touched on its pool's loop only.
     final class Batch: @unchecked Sendable {
         var ofAll = Questions()
-        var ofShards: [Int64: (place: TenantServers.Place, questions: Questions)] = [:]
+        var ofShards: [Int64: (location: TenantServers.Location, questions: Questions)] = [:]
         var ofTenants: [UUID: Questions] = [:]
         /// It will be sent at the end of this cycle.
         var isAwaited = false

@@ -74,9 +74,9 @@ package final class HashLookUp: Sendable {
         if pool.isPlain.load(ordering: .relaxed) {
             batch.ofAll.add(tenant, hash, finish)
             if batch.ofAll.isFull { return sendAll(batch) }
-        } else if let place = postgres.place(of: tenant) {
-            let id = place.shards.id
-            batch.ofShards[id, default: (place, Questions())].questions.add(tenant, hash, finish)
+        } else if let location = postgres.location(of: tenant) {
+            let id = location.shards.id
+            batch.ofShards[id, default: (location, Questions())].questions.add(tenant, hash, finish)
             if batch.ofShards[id]?.questions.isFull == true { sendShard(id, of: batch) }
         } else {
             batch.ofTenants[tenant, default: Questions()].add(tenant, hash, finish)
@@ -96,16 +96,17 @@ package final class HashLookUp: Sendable {
     }
 
     private func sendShard(_ id: Int64, of batch: Batch) {
-        guard let (place, questions) = batch.ofShards.removeValue(forKey: id) else { return }
-        guard let text = place.shards.text(textAtShard) else {
+        guard let (location, questions) = batch.ofShards.removeValue(forKey: id) else { return }
+        guard let text = location.shards.text(textAtShard) else {
             return readAll(textOfAny, questions)
         }
         var sql = SQL(raw: text)
         sql.bindUnmarked(questions.tenants)
         sql.bindUnmarked(questions.hashes)
         sql.bindUnmarked(id)
-        place.server.read(sql) { [self] answer in
+        location.server.read(sql) { [self] answer in
             if case .failure(let error) = answer, error.isElsewhere {
+                location.note(error, of: textAtShard)
                 return readAll(textOfAny, questions)
             }
             finish(questions.finishes, answer, numbers: Self.position)

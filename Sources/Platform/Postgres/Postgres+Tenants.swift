@@ -3,18 +3,19 @@ import Text
 /// Reads of one tenant, wherever its rows are.
 extension Postgres {
     /// Where the rows of this tenant are; nil: at this server, or unknown.
-    func place(of tenant: UUID) -> TenantServers.Place? { servers?.place(of: tenant) }
+    func location(of tenant: UUID) -> TenantServers.Location? { servers?.location(of: tenant) }
 
     /// `read` without a task, of one tenant's rows, which the statement names: without `app.tenant`, for a role that
     /// reads across tenants.
     package func read(
         of tenant: UUID, _ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void
     ) {
-        guard let place = place(of: tenant), let own = place.shards.statement(sql) else {
+        guard let location = location(of: tenant), let own = location.shards.statement(sql) else {
             return read(sql, then: finish)
         }
-        place.server.read(own, in: StatementScope(shard: place.shards.id)) { [self] answer in
+        location.server.read(own, in: StatementScope(shard: location.shards.id)) { [self] answer in
             if case .failure(let error) = answer, error.isElsewhere {
+                location.note(error, of: sql.text)
                 return read(sql, then: finish)
             }
             finish(answer)
@@ -24,15 +25,18 @@ extension Postgres {
     /// A read with `app.tenant` set, in one round trip, under the rules of `read`.
     package func tenantRead(_ tenant: UUID, _ sql: SQL) async throws(PostgresError) -> Rows {
         let scope = StatementScope(tenant: tenant)
-        guard let place = place(of: tenant) else { return try await send(sql, .read, in: scope) }
+        guard let location = location(of: tenant) else {
+            return try await send(sql, .read, in: scope)
+        }
         do {
-            guard let own = place.shards.statement(sql) else {
-                return try await place.server.send(sql, .read, in: scope)
+            guard let own = location.shards.statement(sql) else {
+                return try await location.server.send(sql, .read, in: scope)
             }
-            return try await place.server.send(
-                own, .read, in: StatementScope(tenant: tenant, shard: place.shards.id))
+            return try await location.server.send(
+                own, .read, in: StatementScope(tenant: tenant, shard: location.shards.id))
         } catch {
             guard error.isElsewhere else { throw error }
+            location.note(error, of: sql.text)
             return try await send(sql, .read, in: scope)
         }
     }

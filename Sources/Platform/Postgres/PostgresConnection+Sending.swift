@@ -7,7 +7,7 @@ extension PostgresConnection {
     /// implicit transaction, at whose end the server resets a local setting.
     func enter(_ statement: Statement) {
         if let shard = statement.scope.shard {
-            if isInTransaction { seal() }
+            if mustCommit { seal() }
             set(statement, "\(shard)", by: "shard", TenantShards.guardText)
         } else if isDistributed {
             enterTransaction(statement)

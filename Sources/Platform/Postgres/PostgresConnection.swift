@@ -17,10 +17,10 @@ final class PostgresConnection: @unchecked Sendable {
     }
 
     let loop: EventLoop
-    /// The database spreads tenants over several servers: only SET LOCAL in an explicit transaction
-    /// reaches the tenant's.
+    /// The database spreads tenants over several servers: by the tables' names, only SET LOCAL in an explicit
+    /// transaction reaches the tenant's.
     let isDistributed: Bool
-    /// Each transaction of reads makes its plans anew.
+    /// A read by the names of distributed tables is planned at each run.
     let forgetsPlans: Bool
     /// How many warnings the server sent.
     let warnings = UnsafeMutablePointer<Int>.zero
@@ -96,8 +96,8 @@ final class PostgresConnection: @unchecked Sendable {
 
     var isOpen: Bool { handle != nil }
     var isIdle: Bool { head == expected.count }
-    /// Whether the batch is a transaction that must be ended.
-    var isInTransaction: Bool { isDistributed && scope.tenant != nil && scope.shard == nil }
+    /// Whether the batch of reads is an explicit transaction, which must be ended.
+    var mustCommit: Bool { isDistributed && scope.tenant != nil && scope.shard == nil }
 
     /// Puts a read into the current batch; `seal` ends the batch with a sync.
     func submit(_ statement: Statement, before prelude: [String] = []) {
@@ -116,7 +116,7 @@ final class PostgresConnection: @unchecked Sendable {
         guard let handle, needsSync else { return }
         needsSync = false
         batch += 1
-        let isExplicit = isInTransaction
+        let isExplicit = mustCommit
         scope = StatementScope()
         guard PQpipelineSync(handle) == 1 else { return close("sync refused") }
         expected.append(.sync(statement))

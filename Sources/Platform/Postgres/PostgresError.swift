@@ -47,11 +47,13 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         if case .server(_, _, let constraint) = kind { constraint } else { nil }
     }
 
-    /// A worker of a distributed database has not what the statement names: it has given the shard away
-    /// (`TenantShards`), or never had the table, the function or the right.
+    static let divisionByZero = "22012"
+    /// A worker of a distributed database may not have what the statement names: it has given the shard away
+    /// (`TenantShards`), or never had the table, the function or the right. If it is the statement's own fault, the
+    /// coordinator repeats it.
     var isElsewhere: Bool {
         guard let sqlstate else { return false }
-        return sqlstate == "22012" || sqlstate == "0A000" || sqlstate.hasPrefix("42")
+        return sqlstate == Self.divisionByZero || sqlstate == "0A000" || sqlstate.hasPrefix("42")
     }
     package var isUniqueViolation: Bool { sqlstate == "23505" }
     /// SQLSTATE 42501: the role lacks a grant, or row-level security refused the row.

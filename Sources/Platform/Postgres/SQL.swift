@@ -14,6 +14,8 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
     }
 
     package private(set) var text: String
+    /// The text that stands in the program, if `text` is made of it.
+    private(set) var written: String?
     private(set) var slots: [Slot] = []
     private(set) var values: [UInt8] = []
 
@@ -97,6 +99,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
     func with(text: String) -> SQL {
         var other = self
         other.text = text
+        other.written = self.text
         return other
     }
 

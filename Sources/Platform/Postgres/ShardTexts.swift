@@ -21,6 +21,9 @@ final class ShardTexts: Sendable {
         self.elsewhere = elsewhere
     }
 
+    /// From now on the text has no pieces.
+    func decline(_ text: String) { known.withLock { _ = $0.updateValue(nil, forKey: text) } }
+
     /// The text in its pieces; nil if it names something elsewhere, or no table of tenants.
     func pieces(of text: String) -> [Piece]? {
         known.withLock { known in
@@ -35,7 +38,7 @@ final class ShardTexts: Sendable {
 }
 
 /// Reads the words of a text of SQL as this program writes it: keywords in capitals, names in small letters, no
-/// comments, and each table behind FROM or JOIN.
+/// comments. Only a table behind FROM or JOIN can be replaced; one in another place is left to Citus.
 private struct SQLReader {
     private let bytes: [UInt8]
     private var pieces: [ShardTexts.Piece] = []
@@ -46,22 +49,30 @@ private struct SQLReader {
 
     mutating func pieces(_ tables: Set<String>, _ elsewhere: Set<String>) -> [ShardTexts.Piece]? {
         var at = 0
-        // Whether the last word was one before a table, and only blanks follow it.
-        var isBeforeTable = false
+        // Whether the last word was one before a table, or a comma came last, and only blanks follow it.
+        var (isBeforeTable, isAfterComma) = (false, false)
         while at < bytes.count {
             let byte = bytes[at]
             if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") {
                 at = bytes[(at + 1)...].firstIndex(of: byte).map { $0 + 1 } ?? bytes.count
-                isBeforeTable = false
+                (isBeforeTable, isAfterComma) = (false, false)
             } else if Self.isInWord(byte) {
                 let end = bytes[at...].firstIndex { !Self.isInWord($0) } ?? bytes.count
                 let word = String(decoding: bytes[at..<end], as: UTF8.self)
                 if elsewhere.contains(word) { return nil }
-                if isBeforeTable, tables.contains(word) { add(word, from: at, to: end) }
+                if tables.contains(word) {
+                    let rest = bytes[end...].drop { Self.isBlank($0) }
+                    let isNamed = rest.first.map(Self.isSmall) ?? false
+                    if rest.starts(with: "AS (".utf8) || isAfterComma && isNamed { return nil }
+                    if isBeforeTable { add(word, isNamed, from: at, to: end) }
+                }
                 isBeforeTable = word == "FROM" || word == "JOIN"
+                isAfterComma = false
                 at = end
             } else {
-                if !Self.isBlank(byte) { isBeforeTable = false }
+                if !Self.isBlank(byte) {
+                    (isBeforeTable, isAfterComma) = (false, byte == UInt8(ascii: ","))
+                }
                 at += 1
             }
         }
@@ -76,13 +87,12 @@ private struct SQLReader {
     }
 
     /// Columns may be named with their table's name, so it stays as another name of the shard.
-    private mutating func add(_ table: String, from first: Int, to end: Int) {
+    private mutating func add(_ table: String, _ isNamed: Bool, from first: Int, to end: Int) {
         addText(to: first)
         pieces.append(.table(table))
         start = end
         let rest = bytes[end...].drop { Self.isBlank($0) }
-        let isNamed = rest.first.map(Self.isSmall) ?? false || rest.starts(with: "AS ".utf8)
-        if !isNamed { pieces.append(.text(" AS \(table)")) }
+        if !isNamed, !rest.starts(with: "AS ".utf8) { pieces.append(.text(" AS \(table)")) }
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A }

@@ -6,12 +6,14 @@ extension Statement {
     private static let beforeTables = ["FROM", "INTO", "UPDATE"]
 
     func addSpan(to trace: Trace, since start: Int64, _ answer: Answer) {
-        let (operation, summary) = Self.summary(of: sql.text)
+        // Not with the names of shards: a name of few values.
+        let text = sql.written ?? sql.text
+        let (operation, summary) = Self.summary(of: text)
         var attributes: [(name: StaticString, value: LogValue)] = [
             ("db.system.name", "postgresql"), ("db.operation.name", .text(operation)),
             ("db.query.summary", .text(summary)),
             // Values are bound, so the text has none.
-            ("db.query.text", .text(sql.text)),
+            ("db.query.text", .text(text)),
         ]
         guard case .failure(let error) = answer else {
             return trace.add(summary, since: start, isFailed: false, attributes)

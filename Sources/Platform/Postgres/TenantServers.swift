@@ -3,8 +3,8 @@ import Synchronization
 import Text
 
 /// The workers of a distributed database: a read of one tenant goes to the server with its rows, and to the shards
-/// themselves, which costs what it does on one server. What a server cannot answer, such as a read of a tenant that
-/// it has no longer, the coordinator is asked.
+/// themselves, which costs what it does on one server. The coordinator is asked what a server refuses, such as a read of
+/// a tenant that it has no longer; a server that is away is not replaced.
 package final class TenantServers: Sendable {
     /// A server as the coordinator knows it.
     package struct Server: Sendable, Hashable, CustomStringConvertible {
@@ -37,14 +37,24 @@ package final class TenantServers: Sendable {
     }
 
     /// Where a tenant's rows are.
-    struct Place {
+    struct Location {
         let server: Postgres
         let shards: TenantShards
+
+        /// Logs why the server did not answer a text, and asks it no more by the shards' names; a shard that has
+        /// moved is no reason.
+        func note(_ error: PostgresError, of text: String) {
+            guard error.sqlstate != PostgresError.divisionByZero else { return }
+            shards.decline(text)
+            server.configuration.log("postgres.read_declined", error.sqlstate ?? "")
+        }
     }
 
     private struct State {
         /// In the order of the hashes, without gaps; empty: ask the coordinator.
         var shares: [Share] = []
+        /// The highest id of a shard when they were learned.
+        var newest: Int64 = 0
         var pools: [Server: Postgres] = [:]
     }
 
@@ -55,38 +65,42 @@ package final class TenantServers: Sendable {
     package init(open: @escaping @Sendable (Server) -> Postgres) { self.open = open }
 
     /// Where the rows of a tenant are; nil while that is unknown.
-    func place(of tenant: UUID) -> Place? {
+    func location(of tenant: UUID) -> Location? {
         let hash = tenant.placementHash
         return state.withLock { state in
             guard let share = state.shares.first(where: { hash <= $0.last }),
                 let server = state.pools[share.server]
             else { return nil }
-            return Place(server: server, shards: share.shards)
+            return Location(server: server, shards: share.shards)
         }
     }
 
     /// Asks the coordinator where tenants lie. On a database of one server nothing is learned. Call it again from
-    /// time to time: tenants move, and a server that is asked for one it no longer has answers more slowly.
+    /// time to time: tenants move, and what a server no longer has the coordinator must be asked.
     package func refresh(from coordinator: Postgres) async throws {
         let spread = try await coordinator.read(
             "SELECT to_regclass('pg_dist_shard') IS NOT NULL")
         guard try spread.first?.get(0, as: Bool.self) == true else { return }
         let rows = try await coordinator.read(
             """
-            SELECT s.shardid, s.shardminvalue::bigint, s.shardmaxvalue::bigint, n.nodename, n.nodeport::bigint
+            SELECT s.shardid, s.shardminvalue::bigint, s.shardmaxvalue::bigint, n.nodename,
+                n.nodeport::bigint, (SELECT max(shardid) FROM pg_dist_shard)
             FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid
                 JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
             WHERE s.logicalrelid = to_regclass('public.tenants') ORDER BY s.shardminvalue::bigint
             """)
         var known: [Int64: TenantShards] = [:]
         for share in state.withLock({ $0.shares }) { known[share.shards.id] = share.shards }
-        // A shard keeps its id where it is moved, and has another one where it was divided.
-        let ids = try rows.map { row throws(PostgresError) in try row.get(0, as: Int64.self) }
-        if !ids.allSatisfy({ known[$0] != nil }) { known = try await TenantShards.all(coordinator) }
+        // A shard keeps its id where it is moved. One that was divided, and one of a new table, have new ones.
+        let newest = try rows.first?.get(5, as: Int64.self) ?? 0
+        if newest != state.withLock({ $0.newest }) {
+            known = try await TenantShards.all(coordinator)
+            state.withLock { $0.newest = newest }
+        }
         var shares: [Share] = []
         var next = Int64(Int32.min)
         for row in rows {
-            let (id, first, last, host, port): (Int64, Int64, Int64, String, Int64) =
+            let (id, first, last, host, port, _): (Int64, Int64, Int64, String, Int64, Int64) =
                 try row.columns()
             guard first == next, let end = Int32(exactly: last), let shards = known[id] else {
                 return await set([])

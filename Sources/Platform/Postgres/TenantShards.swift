@@ -5,16 +5,18 @@ import Text
 /// each run, at several times the cost.
 ///
 /// The server must still have them when it answers: each such statement comes with `guardText` or
-/// `guardCondition`, which fail with `division_by_zero` where it has not.
+/// `guardCondition`, which fail with `division_by_zero` where the server's own catalog says that it has not. A
+/// move commits there before writers at the new server go on, unless the coordinator loses the old server in that
+/// moment: then a second later, by Citus' recovery.
 final class TenantShards: Sendable {
     /// Sets `app.tenant` to `$1` until the transaction ends, if this server has the shard `$2`.
     static let guardText = """
-        SELECT set_config('app.tenant', $1, (1 / count(*)) = 1) FROM \(placement("$2"))
+        SELECT set_config('app.tenant', $1, (1 / (count(*) = 1)::int) = 1) FROM \(placement("$2"))
         """
 
     /// True if this server has the shard of `parameter`.
     static func guardCondition(_ parameter: String) -> String {
-        "(SELECT 1 / count(*) FROM \(placement(parameter))) = 1"
+        "(SELECT 1 / (count(*) = 1)::int FROM \(placement(parameter))) = 1"
     }
 
     // Citus changes these rows where a shard was and where it goes, in the transaction that moves it.
@@ -55,6 +57,9 @@ final class TenantShards: Sendable {
         }
         return result
     }
+
+    /// From now on Citus plans this text: the server could not answer it by the shards' names.
+    func decline(_ text: String) { texts.decline(text) }
 
     /// Those of all ranges by their ids, as the coordinator knows them.
     static func all(_ coordinator: Postgres) async throws -> [Int64: TenantShards] {

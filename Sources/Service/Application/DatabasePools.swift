@@ -83,6 +83,8 @@ struct DatabasePools: Sendable {
         worker.measures.connections = metrics.workerConnections()
         worker.readsAtRest = 0
         worker.transactionsPerLoop = 0
+        // Each text once for each shard.
+        worker.statementLimit = 2048
         return worker
     }
 

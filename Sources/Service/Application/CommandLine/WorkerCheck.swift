@@ -1,5 +1,6 @@
 import Networking
 import Postgres
+import Text
 
 /// Whether the workers of a distributed database answer as a replica will ask them.
 struct WorkerCheck: Sendable {
@@ -20,6 +21,9 @@ struct WorkerCheck: Sendable {
             SELECT nodename, nodeport::bigint FROM pg_dist_node
             WHERE groupid > 0 AND noderole = 'primary' AND isactive ORDER BY nodename, nodeport
             """)
+        for id in (0..<8).map({ _ in UUID.random() }) where try await !Self.isKnown(id, app) {
+            return (.failed, "Citus places tenants by another hash than a replica does")
+        }
         var shards = 0
         for row in rows {
             let (host, port): (String, Int64) = try row.columns()
@@ -45,6 +49,18 @@ struct WorkerCheck: Sendable {
         )
     }
 
+    /// Whether the coordinator would look for a tenant in the shard of our hash.
+    private static func isKnown(_ tenant: UUID, _ app: Postgres) async throws -> Bool {
+        let rows = try await app.read(
+            """
+            SELECT \(Int64(tenant.placementHash))::bigint
+                BETWEEN shardminvalue::bigint AND shardmaxvalue::bigint
+            FROM pg_dist_shard
+            WHERE shardid = get_shard_id_for_distribution_column('public.tenants', \(tenant))
+            """)
+        return try rows.first?.get(0, as: Bool.self) ?? false
+    }
+
     private struct Fault: Error { var text: String }
 
     /// The number of protected shards at a worker.
@@ -60,22 +76,22 @@ struct WorkerCheck: Sendable {
             ) { transaction in
                 try await transaction.query(
                     """
-                    SELECT count(*), count(*) FILTER (WHERE NOT part.relrowsecurity
-                        OR NOT part.relforcerowsecurity),
+                    SELECT count(*), count(*) FILTER (WHERE NOT shard.relrowsecurity
+                        OR NOT shard.relforcerowsecurity),
                         (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)
                     FROM pg_dist_shard s
                         JOIN pg_class whole ON whole.oid = s.logicalrelid AND whole.relrowsecurity
-                        JOIN pg_class part
-                            ON part.oid = to_regclass(shard_name(s.logicalrelid, s.shardid))
+                        JOIN pg_class shard
+                            ON shard.oid = to_regclass(shard_name(s.logicalrelid, s.shardid))
                     """)
             }
             guard let row = rows.first else { return .failure(Fault(text: "it does not say")) }
-            let (parts, open, bypasses): (Int, Int, Bool) = try row.columns()
+            let (shards, open, bypasses): (Int, Int, Bool) = try row.columns()
             if bypasses { return .failure(Fault(text: "the role bypasses row security")) }
             guard open == 0 else {
                 return .failure(Fault(text: "row-level security is off on \(open) shards"))
             }
-            return .success(parts)
+            return .success(shards)
         } catch {
             return .failure(Fault(text: "\(error)"))
         }
