@@ -134,6 +134,18 @@ import Text
         #expect(try await name(parts) == "of the shard true")
     }
 
+    @Test func `while a server is unknown the coordinator answers, and the shard after that`()
+        async throws
+    {
+        let parts = try await make()
+        let servers = try #require(parts.coordinator.servers)
+        for (role, answer) in [("away", "of the coordinator"), ("primary", "of the shard")] {
+            _ = try await parts.coordinator.query("UPDATE pg_dist_node SET noderole = \(role)")
+            try await servers.refresh(from: parts.coordinator)
+            #expect(try await name(parts) == "\(answer) true")
+        }
+    }
+
     @Test func `reads of many tenants at once keep each to its own`() async throws {
         let parts = try await make()
         _ = try await parts.worker.query("ALTER TABLE tenants_101 ADD seen text")

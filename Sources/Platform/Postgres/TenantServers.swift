@@ -53,7 +53,9 @@ package final class TenantServers: Sendable {
     private struct State {
         /// In the order of the hashes, without gaps; empty: ask the coordinator.
         var shares: [Share] = []
-        /// The highest id of a shard when they were learned.
+        /// By their ids; they stay while a server of theirs is unknown.
+        var known: [Int64: TenantShards] = [:]
+        /// The highest id of a shard when `known` was learned.
         var newest: Int64 = 0
         var pools: [Server: Postgres] = [:]
     }
@@ -89,20 +91,20 @@ package final class TenantServers: Sendable {
                 JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
             WHERE s.logicalrelid = to_regclass('public.tenants') ORDER BY s.shardminvalue::bigint
             """)
-        var known: [Int64: TenantShards] = [:]
-        for share in state.withLock({ $0.shares }) { known[share.shards.id] = share.shards }
+        var known = state.withLock { (shards: $0.known, newest: $0.newest) }
         // A shard keeps its id where it is moved. One that was divided, and one of a new table, have new ones.
         let newest = try rows.first?.get(5, as: Int64.self) ?? 0
-        if newest != state.withLock({ $0.newest }) {
-            known = try await TenantShards.all(coordinator)
-            state.withLock { $0.newest = newest }
+        if newest != known.newest {
+            known = (try await TenantShards.all(coordinator), newest)
+            state.withLock { ($0.known, $0.newest) = known }
         }
         var shares: [Share] = []
         var next = Int64(Int32.min)
         for row in rows {
             let (id, first, last, host, port, _): (Int64, Int64, Int64, String, Int64, Int64) =
                 try row.columns()
-            guard first == next, let end = Int32(exactly: last), let shards = known[id] else {
+            guard first == next, let end = Int32(exactly: last), let shards = known.shards[id]
+            else {
                 return await set([])
             }
             next = last + 1
