@@ -1,9 +1,15 @@
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 import Text
 
 @Suite(.cleansUp) struct HashLookUpTests {
+    private final class Steps: Sendable {
+        let isLocked = Atomic(false)
+        let isDone = Atomic(false)
+    }
+
     private static let tenants = [UUID.random(), UUID.random()]
 
     private func makeRows() async throws -> (HashLookUp, Postgres) {
@@ -27,9 +33,9 @@ import Text
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
     }
 
-    private func find(
+    private func find<T: PostgresDecodable>(
         _ number: Int, of tenant: UUID, in lookUp: HashLookUp
-    ) async throws -> Int? {
+    ) async throws -> T? {
         let answer = await withUnsafeContinuation { continuation in
             hash(number).withUnsafeBytes { hash in
                 lookUp.find(tenant, hash) { continuation.resume(returning: $0) }
@@ -44,7 +50,7 @@ import Text
             for number in 0..<1_000 {
                 for tenant in Self.tenants {
                     group.addTask {
-                        let found = try await find(number, of: tenant, in: lookUp)
+                        let found: Int? = try await find(number, of: tenant, in: lookUp)
                         return found != (number % 2 == 0 ? number : nil)
                     }
                 }
@@ -58,9 +64,9 @@ import Text
         async throws
     {
         let (lookUp, _) = try await makeRows()
-        async let first = find(4, of: Self.tenants[0], in: lookUp)
-        async let second = find(4, of: Self.tenants[0], in: lookUp)
-        async let strange = find(4, of: UUID.random(), in: lookUp)
+        async let first: Int? = find(4, of: Self.tenants[0], in: lookUp)
+        async let second: Int? = find(4, of: Self.tenants[0], in: lookUp)
+        async let strange: Int? = find(4, of: UUID.random(), in: lookUp)
         let found = try await [first, second, strange]
         #expect(found == [4, 4, nil])
     }
@@ -72,19 +78,54 @@ import Text
         _ = try await postgres.query("ALTER TABLE kept RENAME TO away")
         for _ in 0..<2 {
             await #expect(throws: PostgresError.self) {
-                _ = try await find(4, of: Self.tenants[0], in: lookUp)
+                let _: Int? = try await find(4, of: Self.tenants[0], in: lookUp)
             }
         }
         _ = try await postgres.query("ALTER TABLE away RENAME TO kept")
-        let found = try await find(4, of: Self.tenants[1], in: lookUp)
+        let found: Int? = try await find(4, of: Self.tenants[1], in: lookUp)
         #expect(found == 4)
+    }
+
+    @Test func `what comes while the server works on look-ups is one statement`() async throws {
+        let (postgres, database) = try await makeDatabase()
+        _ = try await postgres.query("CREATE TABLE kept (tenant_id uuid, hash bytea)")
+        let tenant = UUID.random()
+        for number in 0..<6 {
+            _ = try await postgres.query("INSERT INTO kept VALUES (\(tenant), \(hash(number)))")
+        }
+        let lookUp = HashLookUp(
+            postgres, columns: "statement_timestamp()::text", of: "kept", by: "hash",
+            function: "none")
+        let steps = Steps()
+        async let holder: Void = postgres.transaction { transaction in
+            _ = try await transaction.query("LOCK TABLE kept")
+            steps.isLocked.store(true, ordering: .relaxed)
+            while !steps.isDone.load(ordering: .relaxed) {
+                _ = try await transaction.query("SELECT 1")
+            }
+        }
+        while !steps.isLocked.load(ordering: .relaxed) { await Task.yield() }
+        let asked = try await withThrowingTaskGroup(of: (Int, String?).self) { group in
+            for number in 0..<6 {
+                group.addTask { (number, try await find(number, of: tenant, in: lookUp)) }
+                while number == 0, try await !database.waitsForLock() { await Task.yield() }
+                // Each in a cycle of its own.
+                _ = try await postgres.query("SELECT 1")
+            }
+            steps.isDone.store(true, ordering: .relaxed)
+            return try await group.reduce(into: [Int: String?]()) { $0[$1.0] = $1.1 }
+        }
+        try await holder
+        #expect(asked.count == 6)
+        #expect(Set((1..<6).map { asked[$0] }).count == 1)
+        #expect(asked[0] != asked[1])
     }
 
     @Test func `a look-up after the close fails at once`() async throws {
         let (lookUp, postgres) = try await makeRows()
         await postgres.close()
         await #expect(throws: PostgresError.self) {
-            _ = try await find(4, of: Self.tenants[0], in: lookUp)
+            let _: Int? = try await find(4, of: Self.tenants[0], in: lookUp)
         }
     }
 }

@@ -103,10 +103,19 @@ import Text
         return try rows.get()[0].get(0)
     }
 
-    private func key(_ parts: Parts, _ lookUp: HashLookUp, _ hash: UInt8) async throws -> String? {
+    private func lookUp(_ parts: Parts) -> HashLookUp {
+        // Distributed: without that it asks for the tenants of one server.
+        for pool in parts.coordinator.pools { pool.isPlain.store(false, ordering: .relaxed) }
+        return HashLookUp(
+            parts.coordinator, columns: "name", of: "keys", by: "hash", function: "keys_by_hash")
+    }
+
+    private func key(
+        _ tenant: UUID, _ lookUp: HashLookUp, _ hash: UInt8
+    ) async throws -> String? {
         let row: Result<Row?, PostgresError> = await withCheckedContinuation { continuation in
             withUnsafeBytes(of: hash) {
-                lookUp.find(parts.tenant, $0) { continuation.resume(returning: $0) }
+                lookUp.find(tenant, $0) { continuation.resume(returning: $0) }
             }
         }
         return try row.get()?.get(0)
@@ -116,22 +125,63 @@ import Text
         async throws
     {
         let parts = try await make()
-        // Distributed, for the look-ups: without that they ask for the tenants of one server.
-        for pool in parts.coordinator.pools { pool.isPlain.store(false, ordering: .relaxed) }
-        let lookUp = HashLookUp(
-            parts.coordinator, columns: "name", of: "keys", by: "hash", function: "keys_by_hash")
+        let lookUp = lookUp(parts)
         for _ in 0..<3 { #expect(try await name(parts) == "of the shard true") }
         #expect(try await nameWithoutTask(parts) == "of the shard")
-        #expect(try await key(parts, lookUp, 1) == "of the shard")
-        #expect(try await key(parts, lookUp, 2) == nil)
+        #expect(try await key(parts.tenant, lookUp, 1) == "of the shard")
+        #expect(try await key(parts.tenant, lookUp, 2) == nil)
         _ = try await parts.worker.query("DELETE FROM pg_dist_placement")
         for _ in 0..<3 { #expect(try await name(parts) == "of the coordinator true") }
         #expect(try await nameWithoutTask(parts) == "of the coordinator")
-        #expect(try await key(parts, lookUp, 1) == "of the coordinator")
-        #expect(try await key(parts, lookUp, 2) == nil)
+        #expect(try await key(parts.tenant, lookUp, 1) == "of the coordinator")
+        #expect(try await key(parts.tenant, lookUp, 2) == nil)
         // Back again, where connections have seen both.
         _ = try await parts.worker.query("INSERT INTO pg_dist_placement VALUES (101, 1)")
         #expect(try await name(parts) == "of the shard true")
+    }
+
+    @Test func `of two shards asked at once, one that has moved leaves the other its answer`()
+        async throws
+    {
+        let parts = try await make()
+        let lookUp = lookUp(parts)
+        func other(_ isHigh: Bool) -> UUID {
+            while true {
+                let tenant = UUID.random()
+                if (tenant.placementHash >= 0) == isHigh { return tenant }
+            }
+        }
+        let (low, high) = (other(false), other(true))
+        for text in [
+            "UPDATE pg_dist_shard SET shardmaxvalue = '-1'",
+            """
+            INSERT INTO pg_dist_shard VALUES ('tenants', 103, '0', '2147483647'),
+                ('keys', 104, '0', '2147483647')
+            """,
+            "INSERT INTO pg_dist_placement VALUES (103, 1), (104, 1)",
+            "INSERT INTO keys VALUES ('\(low)', '\\x07', 'low'), ('\(high)', '\\x07', 'high')",
+        ] {
+            _ = try await parts.coordinator.query(SQL(raw: text))
+        }
+        for text in [
+            "INSERT INTO pg_dist_placement VALUES (103, 1)",
+            "CREATE TABLE keys_104 (LIKE keys_102)",
+            "INSERT INTO keys_102 VALUES ('\(low)', '\\x07', 'low shard')",
+            "INSERT INTO keys_104 VALUES ('\(high)', '\\x07', 'high shard')",
+        ] {
+            _ = try await parts.worker.query(SQL(raw: text))
+        }
+        try await parts.coordinator.servers?.refresh(from: parts.coordinator)
+        for expected in [["low shard", "high shard"], ["low shard", "high"]] {
+            for _ in 0..<20 {
+                async let first = key(low, lookUp, 7)
+                async let second = key(high, lookUp, 7)
+                async let none = key(high, lookUp, 8)
+                let found = try await [first, second, none]
+                #expect(found == expected + [nil])
+            }
+            _ = try await parts.worker.query("DELETE FROM pg_dist_placement WHERE shardid = 103")
+        }
     }
 
     @Test func `while a server is unknown the coordinator answers, and the shard after that`()

@@ -1,6 +1,6 @@
 import Text
 
-/// The look-ups of one loop cycle, by who is asked.
+/// The look-ups that wait for one server, by whose they are.
 extension HashLookUp {
     struct Questions {
         var tenants = BoundArray(of: TypeOID.uuid, in: TypeOID.uuidArray)
@@ -31,5 +31,26 @@ extension HashLookUp {
         var ofTenants: [UUID: Questions] = [:]
         /// It will be sent at the end of this cycle.
         var isAwaited = false
+        /// Statements that the server has not answered.
+        var inFlight = 0
+
+        var isEmpty: Bool { ofAll.finishes.isEmpty && ofShards.isEmpty && ofTenants.isEmpty }
+    }
+
+    /// Those of one pool. `@unchecked Sendable`: touched on its loop only.
+    final class Batches: @unchecked Sendable {
+        /// For the server of `postgres`.
+        let own = Batch()
+        private var ofServers: [ObjectIdentifier: (server: Postgres, batch: Batch)] = [:]
+
+        /// For a server of shards.
+        func batch(of server: Postgres) -> Batch {
+            if let known = ofServers[ObjectIdentifier(server)] { return known.batch }
+            // Those of servers that are gone end here.
+            ofServers = ofServers.filter { !$0.value.batch.isEmpty || $0.value.batch.inFlight > 0 }
+            let batch = Batch()
+            ofServers[ObjectIdentifier(server)] = (server, batch)
+            return batch
+        }
     }
 }

@@ -22,7 +22,7 @@ package final class HashLookUp: Sendable {
     /// The same for any tenants, at the coordinator.
     private let textOfAny: String
     /// One for each pool, in their order.
-    private let batches: [Batch]
+    private let batches: [Batches]
 
     /// Reads `columns` of the one row of `table` with the tenant and the `hash` (a `bytea` column,
     /// unique within the tenant). All three are trusted as SQL. `function`: of tenants and hashes,
@@ -44,7 +44,7 @@ package final class HashLookUp: Sendable {
             """
         textAtShard = "\(text) WHERE \(TenantShards.guardCondition("$3"))"
         textOfAny = "SELECT \(columns), position FROM \(function)($1::uuid[], $2::bytea[])"
-        batches = postgres.pools.map { _ in Batch() }
+        batches = postgres.pools.map { _ in Batches() }
     }
 
     /// Like `Postgres.read` with a callback: nil if there is no such row. Columns are those of
@@ -70,74 +70,94 @@ package final class HashLookUp: Sendable {
         _ tenant: UUID, _ hash: UnsafeRawBufferPointer, _ finish: @escaping Finish, at index: Int
     ) {
         let pool = postgres.pools[index]
-        let batch = batches[index]
+        var batch = batches[index].own
         if pool.isPlain.load(ordering: .relaxed) {
             batch.ofAll.add(tenant, hash, finish)
-            if batch.ofAll.isFull { return sendAll(batch) }
+            if batch.ofAll.isFull { return sendAll(batch, pool) }
         } else if let location = postgres.location(of: tenant) {
+            batch = batches[index].batch(of: location.server)
             let id = location.shards.id
             batch.ofShards[id, default: (location, Questions())].questions.add(tenant, hash, finish)
-            if batch.ofShards[id]?.questions.isFull == true { sendShard(id, of: batch) }
+            if batch.ofShards[id]?.questions.isFull == true { sendShard(id, of: batch, pool) }
         } else {
             batch.ofTenants[tenant, default: Questions()].add(tenant, hash, finish)
-            if batch.ofTenants[tenant]?.isFull == true { sendTenant(tenant, of: batch) }
+            if batch.ofTenants[tenant]?.isFull == true { sendTenant(tenant, of: batch, pool) }
         }
-        if !batch.isAwaited {
-            batch.isAwaited = true
-            pool.beforeSending { [self] in send(batch) }
-        }
+        schedule(batch, pool)
     }
 
-    private func send(_ batch: Batch) {
+    /// While a server works on a batch, the next one grows: it would only wait there, since each loop asks by one
+    /// connection.
+    private func schedule(_ batch: Batch, _ pool: Pool) {
+        guard !batch.isAwaited, batch.inFlight == 0, !batch.isEmpty else { return }
+        batch.isAwaited = true
+        pool.beforeSending { [self] in send(batch, pool) }
+    }
+
+    private func send(_ batch: Batch, _ pool: Pool) {
         batch.isAwaited = false
-        sendAll(batch)
-        for id in Array(batch.ofShards.keys) { sendShard(id, of: batch) }
-        for tenant in Array(batch.ofTenants.keys) { sendTenant(tenant, of: batch) }
+        sendAll(batch, pool)
+        for id in Array(batch.ofShards.keys) { sendShard(id, of: batch, pool) }
+        for tenant in Array(batch.ofTenants.keys) { sendTenant(tenant, of: batch, pool) }
     }
 
-    private func sendShard(_ id: Int64, of batch: Batch) {
+    private func ask(
+        _ batch: Batch, _ pool: Pool, _ postgres: Postgres, _ sql: SQL,
+        then finish: @escaping (Result<Rows, PostgresError>) -> Void
+    ) {
+        batch.inFlight += 1
+        postgres.read(sql) { [self] answer in
+            batch.inFlight -= 1
+            finish(answer)
+            schedule(batch, pool)
+        }
+    }
+
+    private func sendShard(_ id: Int64, of batch: Batch, _ pool: Pool) {
         guard let (location, questions) = batch.ofShards.removeValue(forKey: id) else { return }
         guard let text = location.shards.text(textAtShard) else {
-            return readAll(textOfAny, questions)
+            return readAll(textOfAny, questions, batch, pool)
         }
         var sql = SQL(raw: text)
         sql.bindUnmarked(questions.tenants)
         sql.bindUnmarked(questions.hashes)
         sql.bindUnmarked(id)
-        location.server.read(sql) { [self] answer in
+        ask(batch, pool, location.server, sql) { [self] answer in
             if case .failure(let error) = answer, error.isElsewhere {
                 location.note(error, of: textAtShard)
-                return readAll(textOfAny, questions)
+                return readAll(textOfAny, questions, batch, pool)
             }
             finish(questions.finishes, answer, numbers: Self.position)
         }
     }
 
-    private func sendTenant(_ tenant: UUID, of batch: Batch) {
+    private func sendTenant(_ tenant: UUID, of batch: Batch, _ pool: Pool) {
         guard let questions = batch.ofTenants.removeValue(forKey: tenant) else { return }
         var sql = SQL(raw: textOfTenant)
         sql.bindUnmarked(tenant)
         sql.bindUnmarked(questions.hashes)
-        postgres.read(sql) { [self] answer in
+        ask(batch, pool, postgres, sql) { [self] answer in
             finish(questions.finishes, answer) { row, last throws(PostgresError) in
                 try row.get(last, as: [Int64].self)
             }
         }
     }
 
-    private func sendAll(_ batch: Batch) {
+    private func sendAll(_ batch: Batch, _ pool: Pool) {
         // Sent already, at the limit.
         guard !batch.ofAll.finishes.isEmpty else { return }
-        readAll(text, batch.ofAll)
+        readAll(text, batch.ofAll, batch, pool)
         batch.ofAll.clear()
     }
 
-    private func readAll(_ text: String, _ questions: Questions) {
+    private func readAll(_ text: String, _ questions: Questions, _ batch: Batch, _ pool: Pool) {
         var sql = SQL(raw: text)
         sql.bindUnmarked(questions.tenants)
         sql.bindUnmarked(questions.hashes)
         let finishes = questions.finishes
-        postgres.read(sql) { [self] in finish(finishes, $0, numbers: Self.position) }
+        ask(batch, pool, postgres, sql) { [self] in
+            finish(finishes, $0, numbers: Self.position)
+        }
     }
 
     @Sendable private static func position(
