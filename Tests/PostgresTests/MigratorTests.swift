@@ -1,5 +1,6 @@
 import Glibc
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -19,6 +20,12 @@ import Testing
             fputs(text, file)
             fclose(file)
         }
+    }
+
+    private final class Steps: Sendable {
+        let isLocked = Atomic(false)
+        let isDone = Atomic(false)
+        let failures = Atomic(0)
     }
 
     private static let validIndexes: SQL =
@@ -113,6 +120,62 @@ import Testing
             conninfo: database.administrator, directory: folder.path)
         #expect(second == ["0002_index.sql"])
         #expect(try await postgres.one(Self.validIndexes) == 1)
+    }
+
+    @Test func `a table that is in use holds up no one behind the migration, which tries again`()
+        async throws
+    {
+        let (postgres, database) = try await makeDatabase()
+        let folder = Folder()
+        folder.write("0001_table.sql", "CREATE TABLE t (a int); CREATE TABLE u (a int);")
+        try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
+        folder.write("0002_column.sql", "ALTER TABLE u ADD b int; ALTER TABLE t ADD b int")
+        let (path, conninfo) = (folder.path, database.administrator)
+        let steps = Steps()
+        async let holder: Void = postgres.transaction { transaction in
+            _ = try await transaction.query("SELECT a FROM t")
+            steps.isLocked.store(true, ordering: .relaxed)
+            while !steps.isDone.load(ordering: .relaxed) {
+                _ = try await transaction.query("SELECT 1")
+            }
+        }
+        while !steps.isLocked.load(ordering: .relaxed) { await Task.yield() }
+        async let applied = OwnThread.run {
+            try Migrator.migrate(
+                conninfo: conninfo, directory: path, lockWait: 100,
+                waits: { _ in steps.failures.add(1, ordering: .relaxed) })
+        }
+        while steps.failures.load(ordering: .relaxed) < 2 {
+            // The migration changes this table first, and would keep its lock.
+            _ = try await postgres.read("SELECT a FROM u")
+        }
+        steps.isDone.store(true, ordering: .relaxed)
+        try await holder
+        #expect(try await applied == ["0002_column.sql"])
+        _ = try await postgres.read("SELECT t.b, u.b FROM t, u")
+    }
+
+    @Test func `a migration that never gets a lock fails, and changes nothing`() async throws {
+        let (postgres, database) = try await makeDatabase()
+        let folder = Folder()
+        folder.write("0001_table.sql", "CREATE TABLE t (a int); CREATE TABLE u (a int);")
+        try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
+        folder.write("0002_column.sql", "ALTER TABLE u ADD b int; ALTER TABLE t ADD b int")
+        let (path, conninfo) = (folder.path, database.administrator)
+        try await postgres.transaction { transaction in
+            _ = try await transaction.query("SELECT a FROM t")
+            await #expect {
+                try await OwnThread.run {
+                    try Migrator.migrate(conninfo: conninfo, directory: path, lockWait: 1)
+                }
+            } throws: {
+                ($0 as? MigrationError)?.reason.contains("lock timeout") == true
+            }
+        }
+        #expect(
+            try await postgres.one(
+                "SELECT count(*) FROM pg_attribute WHERE attrelid = 'u'::regclass AND attname = 'b'"
+            ) == 0)
     }
 
     @Test func `a changed and a missing file stop with their name`() async throws {

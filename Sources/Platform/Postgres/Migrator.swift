@@ -1,4 +1,3 @@
-import CPostgres
 import Glibc
 
 /// Why the schema could not be brought up to date; `name` is the file or the step.
@@ -7,6 +6,8 @@ package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertib
     package let name: String
     /// The server's message or the defect of the file; holds no connection string.
     package let reason: String
+    /// The server's code, if it refused a statement.
+    var sqlstate: String?
 
     /// One line for the log and standard error.
     package var description: String { "migration \(name): \(reason)" }
@@ -15,6 +16,9 @@ package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertib
 /// Applies `NNNN_name.sql` files in order, each once, each in its own transaction. Records each
 /// file's SHA-256; stops if an applied file was changed or is missing. Synchronous: not for an
 /// event loop.
+///
+/// What waits for a lock holds up everyone who comes later. So a transaction that waits longer than the limit is
+/// rolled back and begun again after as long, and after 30 times the migration fails.
 ///
 /// A file whose first line is `-- outside a transaction` is applied a statement at a time, each in its own
 /// transaction or, as CREATE INDEX CONCURRENTLY, in none: what takes long on a large table must not keep its
@@ -25,6 +29,10 @@ package enum Migrator {
     private static let lock = 4_725_921_866_352_441_345
     private static let outside = "-- outside a transaction\n"
     private static let separator = "\n-- then\n"
+    /// How often a file is begun that did not get its locks.
+    private static let tries = 30
+    /// `lock_not_available` and `deadlock_detected`.
+    private static let sqlstatesOfLocks = ["55P03", "40P01"]
 
     private struct Applied {
         var name: String
@@ -43,14 +51,15 @@ package enum Migrator {
     /// applied to a distributed database alone.
     private static let distributed = "distributed/"
 
-    /// Returns the names of the files applied now. Calls `log` before each. `distributes`: the database
-    /// becomes a distributed one; afterwards it is one without it.
+    /// Returns the names of the files applied now. Calls `log` before each, and `waits` each time it did not get
+    /// a lock. `distributes`: the database becomes a distributed one; afterwards it is one without it.
+    /// `lockWait`: the limit for each lock, in milliseconds.
     @discardableResult
     package static func migrate(
-        conninfo: String, directory: String, distributes: Bool = false,
-        log: (_ name: String) -> Void = { _ in }
+        conninfo: String, directory: String, distributes: Bool = false, lockWait: Int = 1000,
+        log: (_ name: String) -> Void = { _ in }, waits: (_ name: String) -> Void = { _ in }
     ) throws(MigrationError) -> [String] {
-        let session = try Session(conninfo: conninfo)
+        let session = try MigrationSession(conninfo: conninfo)
         defer { session.close() }
         try session.run("SET client_min_messages = warning; SET statement_timeout = 0", "set-up")
         try take(lock, session)
@@ -82,14 +91,27 @@ package enum Migrator {
                 continue
             }
             log(file.name)
-            try apply(text, file, checksum, session)
+            for turn in 1...tries {
+                do throws(MigrationError) {
+                    try apply(text, file, checksum, session, lockWait)
+                    break
+                } catch {
+                    guard turn < tries, sqlstatesOfLocks.contains(error.sqlstate ?? "") else {
+                        throw error
+                    }
+                }
+                waits(file.name)
+                try session.run("ROLLBACK", file.name)
+                usleep(UInt32(lockWait) * 1000)
+            }
             done.append(file.name)
         }
         return done
     }
 
     private static func apply(
-        _ text: String, _ file: File, _ checksum: String, _ session: Session
+        _ text: String, _ file: File, _ checksum: String, _ session: MigrationSession,
+        _ lockWait: Int
     ) throws(MigrationError) {
         let isOutside = text.hasPrefix(outside)
         if isOutside {
@@ -97,7 +119,7 @@ package enum Migrator {
                 try session.run(String(statement), file.name)
             }
         } else {
-            try session.run("BEGIN", file.name)
+            try session.run("BEGIN; SET LOCAL lock_timeout = \(lockWait)", file.name)
             try session.run(text, file.name)
         }
         _ = try session.value(
@@ -110,7 +132,7 @@ package enum Migrator {
 
     /// Asks until it has it. A statement that waits for it would hold up CREATE INDEX CONCURRENTLY of the one
     /// who has it, which waits for every statement.
-    private static func take(_ lock: Int, _ session: Session) throws(MigrationError) {
+    private static func take(_ lock: Int, _ session: MigrationSession) throws(MigrationError) {
         let text = "SELECT pg_try_advisory_lock($1::bigint)::text"
         while try session.value(text, ["\(lock)"], "lock") != "true" { usleep(50_000) }
     }
@@ -134,7 +156,9 @@ package enum Migrator {
             .sorted { ($0.number, $0.version) < ($1.number, $1.version) }
     }
 
-    private static func read(_ session: Session) throws(MigrationError) -> [String: Applied] {
+    private static func read(_ session: MigrationSession) throws(MigrationError) -> [String:
+        Applied]
+    {
         let rows = try session.rows(
             "SELECT version, name, checksum FROM public.schema_migrations", "schema_migrations")
         var applied: [String: Applied] = [:]
@@ -184,63 +208,5 @@ package enum Migrator {
             throw MigrationError(name: name, reason: "is not text in UTF-8")
         }
         return text
-    }
-}
-
-/// One blocking connection, for the calling thread alone.
-private struct Session {
-    let handle: OpaquePointer
-
-    init(conninfo: String) throws(MigrationError) {
-        let defaults = [
-            ("application_name", "gatehouse-migrate"), ("client_encoding", "UTF8"),
-            ("connect_timeout", "5"),
-        ]
-        switch Conninfo.connect(conninfo, defaults: defaults) {
-        case .success(let handle): self.handle = handle
-        case .failure(let failure): throw MigrationError(name: "connect", reason: failure.cause)
-        }
-        PQsetNoticeProcessor(handle, { _, _ in }, nil)
-    }
-
-    func close() { PQfinish(handle) }
-
-    func run(_ text: String, _ name: String) throws(MigrationError) {
-        _ = try checked(PQexec(handle, text), name)
-    }
-
-    func value(
-        _ text: String, _ values: [String], _ name: String
-    ) throws(MigrationError) -> String {
-        let copies = values.map { strdup($0) }
-        defer { for copy in copies { free(copy) } }
-        let types = [UInt32](repeating: TypeOID.text, count: values.count)
-        let result = PQexecParams(
-            handle, text, Int32(values.count), types, copies.map { UnsafePointer($0) }, nil, nil, 0)
-        let rows = try checked(result, name)
-        guard let first = rows.first?.first else {
-            throw MigrationError(name: name, reason: "no answer")
-        }
-        return first
-    }
-
-    func rows(_ text: String, _ name: String) throws(MigrationError) -> [[String]] {
-        try checked(PQexec(handle, text), name)
-    }
-
-    private func checked(
-        _ result: OpaquePointer?, _ name: String
-    ) throws(MigrationError) -> [[String]] {
-        defer { PQclear(result) }
-        let status = PQresultStatus(result)
-        guard status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY
-        else {
-            throw MigrationError(name: name, reason: String(cString: PQerrorMessage(handle)))
-        }
-        return (0..<PQntuples(result)).map { row in
-            (0..<PQnfields(result)).map { column in
-                PQgetvalue(result, row, column).map { String(cString: $0) } ?? ""
-            }
-        }
     }
 }

@@ -172,7 +172,11 @@ extension Command {
         let applied = try Migrator.migrate(
             conninfo: url.text, directory: try Installation.find("Migrations"),
             distributes: call.has("distribute"),
-            log: { if !call.isJSON { call.terminal.step("applying \($0)") } })
+            log: { if !call.isJSON { call.terminal.step("applying \($0)") } },
+            waits: { name in
+                guard !call.isJSON else { return }
+                call.terminal.step("\(name) did not get a lock, once more after a second")
+            })
         if call.isJSON {
             show(.object([.init("applied", .array(applied.map { .string($0) }))]))
         } else {
