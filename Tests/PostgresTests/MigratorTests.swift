@@ -22,10 +22,8 @@ import Testing
         }
     }
 
-    private final class Steps: Sendable {
-        let isLocked = Atomic(false)
-        let isDone = Atomic(false)
-        let failures = Atomic(0)
+    private final class Failures: Sendable {
+        let count = Atomic(0)
     }
 
     private static let validIndexes: SQL =
@@ -131,27 +129,23 @@ import Testing
         try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
         folder.write("0002_column.sql", "ALTER TABLE u ADD b int; ALTER TABLE t ADD b int")
         let (path, conninfo) = (folder.path, database.administrator)
-        let steps = Steps()
-        async let holder: Void = postgres.transaction { transaction in
+        let failures = Failures()
+        let migration = try await postgres.transaction { transaction in
             _ = try await transaction.query("SELECT a FROM t")
-            steps.isLocked.store(true, ordering: .relaxed)
-            while !steps.isDone.load(ordering: .relaxed) {
-                _ = try await transaction.query("SELECT 1")
+            let migration = Task {
+                try await OwnThread.run {
+                    try Migrator.migrate(
+                        conninfo: conninfo, directory: path, lockWait: 100,
+                        waits: { _ in failures.count.add(1, ordering: .relaxed) })
+                }
             }
+            while failures.count.load(ordering: .relaxed) < 2 {
+                // The migration changes this table first, and would keep its lock.
+                _ = try await postgres.read("SELECT a FROM u")
+            }
+            return migration
         }
-        while !steps.isLocked.load(ordering: .relaxed) { await Task.yield() }
-        async let applied = OwnThread.run {
-            try Migrator.migrate(
-                conninfo: conninfo, directory: path, lockWait: 100,
-                waits: { _ in steps.failures.add(1, ordering: .relaxed) })
-        }
-        while steps.failures.load(ordering: .relaxed) < 2 {
-            // The migration changes this table first, and would keep its lock.
-            _ = try await postgres.read("SELECT a FROM u")
-        }
-        steps.isDone.store(true, ordering: .relaxed)
-        try await holder
-        #expect(try await applied == ["0002_column.sql"])
+        #expect(try await migration.value == ["0002_column.sql"])
         _ = try await postgres.read("SELECT t.b, u.b FROM t, u")
     }
 
