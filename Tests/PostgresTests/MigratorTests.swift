@@ -135,12 +135,13 @@ import Testing
             let migration = Task {
                 try await OwnThread.run {
                     try Migrator.migrate(
-                        conninfo: conninfo, directory: path, lockWait: 100,
+                        conninfo: conninfo, directory: path, lockWait: 1200,
                         waits: { _ in failures.count.add(1, ordering: .relaxed) })
                 }
             }
             while failures.count.load(ordering: .relaxed) < 2 {
-                // The migration changes this table first, and would keep its lock.
+                // The migration changes this table first. If it kept its lock while it pauses, this would wait for
+                // longer than the 2 s of `lock_timeout`.
                 _ = try await postgres.read("SELECT a FROM u")
             }
             return migration

@@ -16,12 +16,6 @@ extension HashLookUp {
             hashes.append(hash)
             finishes.append(finish)
         }
-
-        mutating func clear() {
-            tenants.clear()
-            hashes.clear()
-            finishes.removeAll(keepingCapacity: true)
-        }
     }
 
     /// `@unchecked Sendable`: touched on its pool's loop only.
@@ -31,25 +25,30 @@ extension HashLookUp {
         var ofTenants: [UUID: Questions] = [:]
         /// It will be sent at the end of this cycle.
         var isAwaited = false
-        /// Statements that the server has not answered.
+        /// Statements that the server has not answered, for which others gather.
         var inFlight = 0
+        let server: Postgres
+
+        init(_ server: Postgres) { self.server = server }
 
         var isEmpty: Bool { ofAll.finishes.isEmpty && ofShards.isEmpty && ofTenants.isEmpty }
     }
 
     /// Those of one pool. `@unchecked Sendable`: touched on its loop only.
     final class Batches: @unchecked Sendable {
-        /// For the server of `postgres`.
-        let own = Batch()
-        private var ofServers: [ObjectIdentifier: (server: Postgres, batch: Batch)] = [:]
+        /// For the server of all, or the coordinator.
+        let own: Batch
+        private var ofServers: [ObjectIdentifier: Batch] = [:]
+
+        init(_ postgres: Postgres) { own = Batch(postgres) }
 
         /// For a server of shards.
         func batch(of server: Postgres) -> Batch {
-            if let known = ofServers[ObjectIdentifier(server)] { return known.batch }
+            if let known = ofServers[ObjectIdentifier(server)] { return known }
             // Those of servers that are gone end here.
-            ofServers = ofServers.filter { !$0.value.batch.isEmpty || $0.value.batch.inFlight > 0 }
-            let batch = Batch()
-            ofServers[ObjectIdentifier(server)] = (server, batch)
+            ofServers = ofServers.filter { !$0.value.isEmpty || $0.value.inFlight > 0 }
+            let batch = Batch(server)
+            ofServers[ObjectIdentifier(server)] = batch
             return batch
         }
     }

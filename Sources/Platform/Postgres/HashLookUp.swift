@@ -44,7 +44,7 @@ package final class HashLookUp: Sendable {
             """
         textAtShard = "\(text) WHERE \(TenantShards.guardCondition("$3"))"
         textOfAny = "SELECT \(columns), position FROM \(function)($1::uuid[], $2::bytea[])"
-        batches = postgres.pools.map { _ in Batches() }
+        batches = postgres.pools.map { _ in Batches(postgres) }
     }
 
     /// Like `Postgres.read` with a callback: nil if there is no such row. Columns are those of
@@ -81,15 +81,19 @@ package final class HashLookUp: Sendable {
             if batch.ofShards[id]?.questions.isFull == true { sendShard(id, of: batch, pool) }
         } else {
             batch.ofTenants[tenant, default: Questions()].add(tenant, hash, finish)
-            if batch.ofTenants[tenant]?.isFull == true { sendTenant(tenant, of: batch, pool) }
+            if batch.ofTenants[tenant]?.isFull == true { sendTenant(tenant, of: batch) }
         }
         schedule(batch, pool)
     }
 
-    /// While a server works on a batch, the next one grows: it would only wait there, since each loop asks by one
-    /// connection.
+    /// While a server works on some, the next ones gather: each loop asks it by one connection, so they would wait
+    /// there, and as one statement they cost it half. The price is a look-up's way to a server that is far away: it
+    /// may begin when another comes back. Nothing gathers for a server that is away.
     private func schedule(_ batch: Batch, _ pool: Pool) {
-        guard !batch.isAwaited, batch.inFlight == 0, !batch.isEmpty else { return }
+        guard !batch.isAwaited, !batch.isEmpty else { return }
+        guard batch.inFlight == 0 || !batch.ofTenants.isEmpty || !batch.server.hasOpenReader else {
+            return
+        }
         batch.isAwaited = true
         pool.beforeSending { [self] in send(batch, pool) }
     }
@@ -98,15 +102,16 @@ package final class HashLookUp: Sendable {
         batch.isAwaited = false
         sendAll(batch, pool)
         for id in Array(batch.ofShards.keys) { sendShard(id, of: batch, pool) }
-        for tenant in Array(batch.ofTenants.keys) { sendTenant(tenant, of: batch, pool) }
+        for tenant in Array(batch.ofTenants.keys) { sendTenant(tenant, of: batch) }
     }
 
+    /// Others gather until the answer.
     private func ask(
-        _ batch: Batch, _ pool: Pool, _ postgres: Postgres, _ sql: SQL,
+        _ batch: Batch, _ pool: Pool, _ sql: SQL,
         then finish: @escaping (Result<Rows, PostgresError>) -> Void
     ) {
         batch.inFlight += 1
-        postgres.read(sql) { [self] answer in
+        batch.server.read(sql) { [self] answer in
             batch.inFlight -= 1
             finish(answer)
             schedule(batch, pool)
@@ -116,27 +121,25 @@ package final class HashLookUp: Sendable {
     private func sendShard(_ id: Int64, of batch: Batch, _ pool: Pool) {
         guard let (location, questions) = batch.ofShards.removeValue(forKey: id) else { return }
         guard let text = location.shards.text(textAtShard) else {
-            return readAll(textOfAny, questions, batch, pool)
+            return readAnywhere(questions)
         }
-        var sql = SQL(raw: text)
-        sql.bindUnmarked(questions.tenants)
-        sql.bindUnmarked(questions.hashes)
+        var sql = statement(text, questions)
         sql.bindUnmarked(id)
-        ask(batch, pool, location.server, sql) { [self] answer in
+        ask(batch, pool, sql) { [self] answer in
             if case .failure(let error) = answer, error.isElsewhere {
                 location.note(error, of: textAtShard)
-                return readAll(textOfAny, questions, batch, pool)
+                return readAnywhere(questions)
             }
             finish(questions.finishes, answer, numbers: Self.position)
         }
     }
 
-    private func sendTenant(_ tenant: UUID, of batch: Batch, _ pool: Pool) {
+    private func sendTenant(_ tenant: UUID, of batch: Batch) {
         guard let questions = batch.ofTenants.removeValue(forKey: tenant) else { return }
         var sql = SQL(raw: textOfTenant)
         sql.bindUnmarked(tenant)
         sql.bindUnmarked(questions.hashes)
-        ask(batch, pool, postgres, sql) { [self] answer in
+        postgres.read(sql) { [self] answer in
             finish(questions.finishes, answer) { row, last throws(PostgresError) in
                 try row.get(last, as: [Int64].self)
             }
@@ -146,18 +149,26 @@ package final class HashLookUp: Sendable {
     private func sendAll(_ batch: Batch, _ pool: Pool) {
         // Sent already, at the limit.
         guard !batch.ofAll.finishes.isEmpty else { return }
-        readAll(text, batch.ofAll, batch, pool)
-        batch.ofAll.clear()
+        // A refusal comes at once, and who is refused may ask again.
+        let questions = batch.ofAll
+        batch.ofAll = Questions()
+        ask(batch, pool, statement(text, questions)) { [self] in
+            finish(questions.finishes, $0, numbers: Self.position)
+        }
     }
 
-    private func readAll(_ text: String, _ questions: Questions, _ batch: Batch, _ pool: Pool) {
+    /// By the coordinator; those of the server that refused go on.
+    private func readAnywhere(_ questions: Questions) {
+        postgres.read(statement(textOfAny, questions)) { [self] in
+            finish(questions.finishes, $0, numbers: Self.position)
+        }
+    }
+
+    private func statement(_ text: String, _ questions: Questions) -> SQL {
         var sql = SQL(raw: text)
         sql.bindUnmarked(questions.tenants)
         sql.bindUnmarked(questions.hashes)
-        let finishes = questions.finishes
-        ask(batch, pool, postgres, sql) { [self] in
-            finish(finishes, $0, numbers: Self.position)
-        }
+        return sql
     }
 
     @Sendable private static func position(

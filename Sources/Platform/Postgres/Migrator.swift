@@ -17,8 +17,8 @@ package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertib
 /// file's SHA-256; stops if an applied file was changed or is missing. Synchronous: not for an
 /// event loop.
 ///
-/// What waits for a lock holds up everyone who comes later. So a transaction that waits longer than the limit is
-/// rolled back and begun again after as long, and after 30 times the migration fails.
+/// What waits for a lock holds up everyone who comes later. So a file's transaction that waits longer than the limit is
+/// rolled back and begun again after as long, up to 30 times; not if it had worked for long, with locks, before.
 ///
 /// A file whose first line is `-- outside a transaction` is applied a statement at a time, each in its own
 /// transaction or, as CREATE INDEX CONCURRENTLY, in none: what takes long on a large table must not keep its
@@ -31,6 +31,8 @@ package enum Migrator {
     private static let separator = "\n-- then\n"
     /// How often a file is begun that did not get its locks.
     private static let tries = 30
+    /// What took more than as many of the limits is not done once more.
+    private static let waitsOfOneTry = 4
     /// `lock_not_available` and `deadlock_detected`.
     private static let sqlstatesOfLocks = ["55P03", "40P01"]
 
@@ -53,15 +55,18 @@ package enum Migrator {
 
     /// Returns the names of the files applied now. Calls `log` before each, and `waits` each time it did not get
     /// a lock. `distributes`: the database becomes a distributed one; afterwards it is one without it.
-    /// `lockWait`: the limit for each lock, in milliseconds.
+    /// `lockWait`: the limit for each lock, in milliseconds. Above PostgreSQL's `deadlock_timeout`, after which it
+    /// ends an autovacuum that has the lock. There is none if the database becomes distributed: nobody is served.
     @discardableResult
     package static func migrate(
-        conninfo: String, directory: String, distributes: Bool = false, lockWait: Int = 1000,
+        conninfo: String, directory: String, distributes: Bool = false, lockWait: Int = 1500,
         log: (_ name: String) -> Void = { _ in }, waits: (_ name: String) -> Void = { _ in }
     ) throws(MigrationError) -> [String] {
         let session = try MigrationSession(conninfo: conninfo)
         defer { session.close() }
         try session.run("SET client_min_messages = warning; SET statement_timeout = 0", "set-up")
+        // SET LOCAL is for the workers of a distributed database, too; without Citus it means nothing.
+        try session.run("SET citus.propagate_set_commands = 'local'", "set-up")
         try take(lock, session)
         try session.run(
             """
@@ -91,19 +96,7 @@ package enum Migrator {
                 continue
             }
             log(file.name)
-            for turn in 1...tries {
-                do throws(MigrationError) {
-                    try apply(text, file, checksum, session, lockWait)
-                    break
-                } catch {
-                    guard turn < tries, sqlstatesOfLocks.contains(error.sqlstate ?? "") else {
-                        throw error
-                    }
-                }
-                waits(file.name)
-                try session.run("ROLLBACK", file.name)
-                usleep(UInt32(lockWait) * 1000)
-            }
+            try apply(text, file, checksum, session, distributes ? 0 : lockWait, waits)
             done.append(file.name)
         }
         return done
@@ -111,23 +104,43 @@ package enum Migrator {
 
     private static func apply(
         _ text: String, _ file: File, _ checksum: String, _ session: MigrationSession,
-        _ lockWait: Int
+        _ lockWait: Int, _ waits: (_ name: String) -> Void
     ) throws(MigrationError) {
-        let isOutside = text.hasPrefix(outside)
-        if isOutside {
+        if text.hasPrefix(outside) {
             for statement in text.split(separator: separator) {
                 try session.run(String(statement), file.name)
             }
-        } else {
-            try session.run("BEGIN; SET LOCAL lock_timeout = \(lockWait)", file.name)
-            try session.run(text, file.name)
+            return try record(file, checksum, session)
         }
+        let limit = Duration.milliseconds(lockWait * waitsOfOneTry)
+        for turn in 1...tries {
+            let began = ContinuousClock.now
+            do throws(MigrationError) {
+                try session.run("BEGIN", file.name)
+                // A message of its own: a coordinator hands on the whole text.
+                try session.run("SET LOCAL lock_timeout = \(lockWait)", file.name)
+                try session.run(text, file.name)
+                try record(file, checksum, session)
+                return try session.run("COMMIT", file.name)
+            } catch {
+                guard turn < tries, sqlstatesOfLocks.contains(error.sqlstate ?? ""),
+                    ContinuousClock.now - began < limit
+                else { throw error }
+            }
+            try session.run("ROLLBACK", file.name)
+            waits(file.name)
+            usleep(UInt32(lockWait) * 1000)
+        }
+    }
+
+    private static func record(
+        _ file: File, _ checksum: String, _ session: MigrationSession
+    ) throws(MigrationError) {
         _ = try session.value(
             """
             INSERT INTO public.schema_migrations (version, name, checksum)
             VALUES ($1, $2, $3) RETURNING version
             """, [file.version, file.name, checksum], file.name)
-        if !isOutside { try session.run("COMMIT", file.name) }
     }
 
     /// Asks until it has it. A statement that waits for it would hold up CREATE INDEX CONCURRENTLY of the one

@@ -51,6 +51,9 @@ package final class Postgres: Sendable {
         return pools.firstIndex { !$0.isStarved(ofReaders: forReads) } ?? home
     }
 
+    /// Whether the pool that serves the calling loop has a connection for reads.
+    var hasOpenReader: Bool { pool(forReads: true).openReaders.load(ordering: .relaxed) > 0 }
+
     func pool(forReads: Bool) -> Pool { pools[index(forReads: forReads)] }
 
     /// A read, pipelined with others: one sync for each cycle of the loop. It may be sent twice

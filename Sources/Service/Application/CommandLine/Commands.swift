@@ -175,7 +175,7 @@ extension Command {
             log: { if !call.isJSON { call.terminal.step("applying \($0)") } },
             waits: { name in
                 guard !call.isJSON else { return }
-                call.terminal.step("\(name) did not get a lock, once more after a second")
+                call.terminal.step("\(name) waited too long for a lock; once more in a moment")
             })
         if call.isJSON {
             show(.object([.init("applied", .array(applied.map { .string($0) }))]))
