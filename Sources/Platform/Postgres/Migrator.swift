@@ -56,7 +56,7 @@ package enum Migrator {
     /// Returns the names of the files applied now. Calls `log` before each, and `waits` each time it did not get
     /// a lock. `distributes`: the database becomes a distributed one; afterwards it is one without it.
     /// `lockWait`: the limit for each lock, in milliseconds. Above PostgreSQL's `deadlock_timeout`, after which it
-    /// ends an autovacuum that has the lock. There is none if the database becomes distributed: nobody is served.
+    /// ends an autovacuum that has the lock. There is none if the database becomes distributed: no replica runs then.
     @discardableResult
     package static func migrate(
         conninfo: String, directory: String, distributes: Bool = false, lockWait: Int = 1500,
