@@ -26,6 +26,15 @@ import Testing
         let count = Atomic(0)
     }
 
+    /// The tables `t` and `u` are made; the next file changes `u`, then `t`.
+    private static func twoTables(_ database: TestDatabase) throws -> Folder {
+        let folder = Folder()
+        folder.write("0001_table.sql", "CREATE TABLE t (a int); CREATE TABLE u (a int);")
+        try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
+        folder.write("0002_column.sql", "ALTER TABLE u ADD b int; ALTER TABLE t ADD b int")
+        return folder
+    }
+
     private static let validIndexes: SQL =
         "SELECT count(*) FROM pg_index WHERE indisvalid AND indrelid = 't'::regclass"
 
@@ -124,10 +133,7 @@ import Testing
         async throws
     {
         let (postgres, database) = try await makeDatabase()
-        let folder = Folder()
-        folder.write("0001_table.sql", "CREATE TABLE t (a int); CREATE TABLE u (a int);")
-        try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
-        folder.write("0002_column.sql", "ALTER TABLE u ADD b int; ALTER TABLE t ADD b int")
+        let folder = try Self.twoTables(database)
         let (path, conninfo) = (folder.path, database.administrator)
         let failures = Failures()
         let migration = try await postgres.transaction { transaction in
@@ -152,10 +158,7 @@ import Testing
 
     @Test func `a migration that never gets a lock fails, and changes nothing`() async throws {
         let (postgres, database) = try await makeDatabase()
-        let folder = Folder()
-        folder.write("0001_table.sql", "CREATE TABLE t (a int); CREATE TABLE u (a int);")
-        try Migrator.migrate(conninfo: database.administrator, directory: folder.path)
-        folder.write("0002_column.sql", "ALTER TABLE u ADD b int; ALTER TABLE t ADD b int")
+        let folder = try Self.twoTables(database)
         let (path, conninfo) = (folder.path, database.administrator)
         try await postgres.transaction { transaction in
             _ = try await transaction.query("SELECT a FROM t")
