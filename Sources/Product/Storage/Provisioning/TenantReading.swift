@@ -226,13 +226,12 @@ extension Change {
         let key: SQL =
             """
             (SELECT k.owner_user_id FROM api_keys k WHERE k.tenant_id = \(tenant)
-                AND k.id = (\(id))::uuid AND k.owner_type = 'user')
+                AND k.id = (SELECT (\(id))::uuid) AND k.owner_type = 'user')
             """
         func role(of user: SQL) -> SQL {
             """
             (SELECT u.role FROM users u WHERE u.tenant_id = \(tenant) AND u.status = 'active'
-                AND u.id = coalesce((SELECT m.user_id FROM merged_users m
-                    WHERE m.tenant_id = \(tenant) AND m.id = \(user)), \(user)))
+                AND u.id = \(MergedUsers.survivor(of: user, in: tenant)))
             """
         }
         return """

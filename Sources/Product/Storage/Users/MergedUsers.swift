@@ -4,11 +4,17 @@ import Text
 
 /// The ids of users who were merged into another: each is read as the other's.
 enum MergedUsers {
-    /// An expression: the user that the id names now, or the id itself.
+    /// An expression: the user that the id names now, or the id itself. Beside row-level security
+    /// PostgreSQL uses no index for a comparison with COALESCE, unless it is in a SELECT of its own.
     static func survivor(of id: UUID, in tenant: UUID) -> SQL {
+        survivor(of: "\(id)::uuid", in: tenant)
+    }
+
+    /// The same; `id`: an expression.
+    static func survivor(of id: SQL, in tenant: UUID) -> SQL {
         """
-        coalesce((SELECT merged.user_id FROM merged_users merged
-            WHERE merged.tenant_id = \(tenant) AND merged.id = \(id)), \(id)::uuid)
+        (SELECT coalesce((SELECT merged.user_id FROM merged_users merged
+            WHERE merged.tenant_id = \(tenant) AND merged.id = \(id)), \(id)))
         """
     }
 
