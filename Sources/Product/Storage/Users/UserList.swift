@@ -78,6 +78,7 @@ extension TenantScope {
     /// document per user costs the database more than all the rest. OFFSET 0 forces a look-up for
     /// each user of the page: the planner takes a join with all of a tenant's identities for cheap
     /// because most tenants are small; with a million it is not. The rows come in the page's order.
+    /// Most tenants have merged no users, which one look tells.
     func userList(_ filter: UserFilter) -> SearchedList {
         let tenant = tenant
         // The database's locale may know only ASCII; letters of every script cost more.
@@ -90,7 +91,9 @@ extension TenantScope {
         ) { page, counting, list in
             """
             SELECT \(ListedUser.columns), \(ListedIdentity.columns),
-                \(MergedUsers.ids(in: tenant)), users.join_link_id, users.keep\(counting)
+                CASE WHEN EXISTS (SELECT FROM merged_users WHERE tenant_id = \(tenant))
+                    THEN \(MergedUsers.ids(in: tenant)) END,
+                users.join_link_id, users.keep\(counting)
             FROM (\(page)) AS users
             LEFT JOIN LATERAL (SELECT * FROM identities WHERE tenant_id = \(tenant)
                 AND user_id = users.id ORDER BY created_at, id OFFSET 0) AS i ON true
