@@ -35,6 +35,7 @@ import Testing
         var configuration = PostgresConfiguration(conninfo: database.administrator)
         configuration.applicationName = name
         configuration.budget = budget
+        configuration.growsAt = PostgresConfiguration.loadedAt
         configuration.idleTimeout = 50
         configuration.acquireTimeout = 20_000
         let postgres = Postgres(

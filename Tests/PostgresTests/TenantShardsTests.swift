@@ -214,6 +214,38 @@ import Text
         }
     }
 
+    @Test func `each shard has a connection of its own, while that is not behind the others`()
+        async throws
+    {
+        let parts = try await make()
+        _ = try await parts.worker.query(
+            "INSERT INTO pg_dist_placement SELECT 2 * n, 1 FROM generate_series(100, 115) n")
+        let (pool, asked) = (parts.worker.pools[0], "SELECT pg_backend_pid()" as SQL)
+        func backend(_ shard: Int64, _ sql: SQL) async throws -> Int {
+            let scope = StatementScope(tenant: parts.tenant, shard: shard)
+            return try await parts.worker.send(sql, .read, in: scope)[0].get(0)
+        }
+        // Busy, until there are two.
+        while pool.openReaders.load(ordering: .relaxed) < 2 {
+            async let first = parts.worker.read(asked)
+            async let second = parts.worker.read(asked)
+            _ = try await (first, second)
+        }
+        var backends: [Int64: Int] = [:]
+        for number in 0..<48 {
+            let shard = Int64(200 + 2 * (number % 16))
+            let found = try await backend(shard, asked)
+            #expect(backends[shard] ?? found == found)
+            backends[shard] = found
+        }
+        #expect(Set(backends.values).count == 2)
+        let busy = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<20 { group.addTask { try await backend(200, asked) } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(busy.count == 2)
+    }
+
     @Test func `what the worker has not, the coordinator is asked`() async throws {
         let parts = try await make()
         _ = try await parts.coordinator.query("CREATE TABLE others (name text)")

@@ -7,6 +7,9 @@ import Synchronization
 /// `@unchecked Sendable`: touched on its loop's thread only, except for the atomics; other threads
 /// use `perform`.
 final class Pool: @unchecked Sendable {
+    /// How many unanswered reads a connection may have more than another and still get those of its shards.
+    private static let mostAhead = 4
+
     let loop: EventLoop
     let configuration: PostgresConfiguration
     let connector: Connector
@@ -80,14 +83,25 @@ final class Pool: @unchecked Sendable {
         }
         // A pool without read connections of its own serves reads from the others.
         if configuration.readsPerLoop == 0 { return sendAlone(statement) }
-        if waitingReads.isEmpty, let reader = leastLoaded() {
-            if reader.inFlight >= growsAt { growReaders() }
+        if waitingReads.isEmpty, let reader = reader(for: statement) {
+            if reader.inFlight >= configuration.growsAt { growReaders() }
             reader.submit(statement)
         } else {
             waitingReads.append(statement)
             startTick()
             if readers.isEmpty { openMissing() }
         }
+    }
+
+    /// The least loaded, but for a shard rather always the same: a connection keeps plans for each shard, and
+    /// those of a few stay in the processor's cache.
+    private func reader(for statement: Statement) -> PostgresConnection? {
+        let least = leastLoaded()
+        guard let least, let shard = statement.scope.shard else { return least }
+        // The ids of a server's shards may all be even, so they are spread by their higher bits.
+        let spread = (UInt64(bitPattern: shard) &* 0x9E37_79B9_7F4A_7C15) >> 32
+        let own = readers[Int(spread % UInt64(readers.count))]
+        return own.isOpen && own.inFlight <= least.inFlight + Self.mostAhead ? own : least
     }
 
     func leastLoaded() -> PostgresConnection? {
@@ -103,7 +117,7 @@ final class Pool: @unchecked Sendable {
 
     private func sendWaitingReads() {
         var sent = 0
-        while sent < waitingReads.count, let reader = leastLoaded() {
+        while sent < waitingReads.count, let reader = reader(for: waitingReads[sent]) {
             let statement = waitingReads[sent]
             configuration.measures.waits.record(nanoseconds: loop.now - statement.began)
             if statement.retried { reader.submitAlone(statement) } else { reader.submit(statement) }

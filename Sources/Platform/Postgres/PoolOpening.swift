@@ -5,13 +5,8 @@ import Synchronization
 /// Opens a pool's connections, and closes those that it does not need.
 extension Pool {
     static let idleCause = "idle"
-    /// Pending reads on every reader above which another one is opened, if connections are
-    /// budgeted.
-    private static let loadedAt = 8
     /// Nanoseconds between two attempts to open a further reader.
     private static let growthPause: Int64 = 100_000_000
-
-    var growsAt: Int { configuration.budget == nil ? 1 : Self.loadedAt }
 
     /// Beyond its first reader and its first writer a pool borrows.
     private var borrowed: Int {

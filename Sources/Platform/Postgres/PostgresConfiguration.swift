@@ -10,6 +10,10 @@ package struct PostgresConfiguration: Sendable {
     package var readsPerLoop = 2
     /// Of those, the ones that are opened at once and kept open while idle.
     package var readsAtRest = 1
+    /// Unanswered reads of a loaded connection: if one is opened only beyond that, fewer answer more at once.
+    package static let loadedAt = 8
+    /// With so many unanswered reads on each connection another one is opened.
+    package var growsAt = 1
     /// Connections for writes and transactions, opened when needed, for each event loop.
     package var transactionsPerLoop = 8
     /// The budget that all pools of the process share; nil: only the two limits above.

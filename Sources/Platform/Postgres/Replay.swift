@@ -73,7 +73,7 @@ extension Pool {
         guard !closed, let reader = leastLoaded() else {
             return statement.complete(.failure(.noStandby))
         }
-        if reader.inFlight >= growsAt { growReaders() }
+        if reader.inFlight >= configuration.growsAt { growReaders() }
         reader.submit(statement, replayed: needed)
     }
 }

@@ -23,6 +23,7 @@ struct DatabasePools: Sendable {
         app.log = { event, detail in logger.log(.warning, event, [("detail", .text(detail))]) }
         app.measures = metrics.database(role: "app")
         app.budget = ConnectionBudget(spare: plan.spare)
+        app.growsAt = PostgresConfiguration.loadedAt
         var platform = app
         platform.measures = metrics.database(role: "platform")
         platform.conninfo = configuration.platformConninfo
@@ -82,6 +83,7 @@ struct DatabasePools: Sendable {
         }
         worker.measures.connections = metrics.workerConnections()
         worker.readsAtRest = 0
+        worker.growsAt = PostgresConfiguration.loadedAt
         worker.transactionsPerLoop = 0
         // Each text once for each shard.
         worker.statementLimit = 2048
