@@ -101,7 +101,8 @@ final class Pool: @unchecked Sendable {
         // The ids of a server's shards may all be even, so they are spread by their higher bits.
         let spread = (UInt64(bitPattern: shard) &* 0x9E37_79B9_7F4A_7C15) >> 32
         let own = readers[Int(spread % UInt64(readers.count))]
-        return own.isOpen && own.inFlight <= least.inFlight + Self.mostAhead ? own : least
+        let most = min(least.inFlight + Self.mostAhead, configuration.pipelineLimit - 1)
+        return own.isOpen && own.inFlight <= most ? own : least
     }
 
     func leastLoaded() -> PostgresConnection? {
