@@ -66,10 +66,11 @@ extension Change {
         while true {
             let found = try await query(
                 """
-                WITH RECURSIVE made (id) AS (
-                    SELECT unnest(\(makers)::uuid[])
-                    UNION SELECT k.id FROM made m JOIN api_keys k ON k.tenant_id = \(tenant)
-                        AND k.created_by_type = 'key' AND k.created_by_id = m.id::text
+                WITH RECURSIVE made (id, name) AS (
+                    SELECT id, id::text FROM unnest(\(makers)::uuid[]) AS id
+                    UNION SELECT k.id, k.id::text FROM made m JOIN api_keys k
+                        ON k.tenant_id = \(tenant) AND k.created_by_type = 'key'
+                        AND k.created_by_id = m.name
                 )
                 SELECT id FROM made
                 """)

@@ -240,7 +240,7 @@ extension Change {
                 WHEN 'key' THEN CASE WHEN \(key) IS NOT NULL THEN 'user' END END END,
             CASE WHEN \(isID) THEN CASE \(type)
                 WHEN 'operator' THEN \(id)
-                WHEN 'user' THEN \(role(of: "(\(id))::uuid"))
+                WHEN 'user' THEN \(role(of: "(SELECT (\(id))::uuid)"))
                 WHEN 'key' THEN CASE WHEN \(key) IS NOT NULL THEN \(role(of: key)) END END END
             """
     }

@@ -10,7 +10,7 @@ enum MergedUsers {
         survivor(of: "\(id)::uuid", in: tenant)
     }
 
-    /// The same; `id`: an expression.
+    /// The same; `id`: an expression, in a SELECT of its own if it has a cast or COALESCE.
     static func survivor(of id: SQL, in tenant: UUID) -> SQL {
         """
         (SELECT coalesce((SELECT merged.user_id FROM merged_users merged

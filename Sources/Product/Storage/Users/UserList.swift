@@ -78,7 +78,7 @@ extension TenantScope {
     /// document per user costs the database more than all the rest. OFFSET 0 forces a look-up for
     /// each user of the page: the planner takes a join with all of a tenant's identities for cheap
     /// because most tenants are small; with a million it is not. The rows come in the page's order.
-    /// Most tenants have merged no users, which one look tells.
+    /// Most tenants have merged no users, which one look shows.
     func userList(_ filter: UserFilter) -> SearchedList {
         let tenant = tenant
         // The database's locale may know only ASCII; letters of every script cost more.
