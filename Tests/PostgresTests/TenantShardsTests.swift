@@ -226,7 +226,7 @@ import Text
             return try await parts.worker.send(sql, .read, in: scope)[0].get(0)
         }
         // Busy, until there are two.
-        while pool.openReaders.load(ordering: .relaxed) < 2 {
+        for _ in 0..<10_000 where pool.openReaders.load(ordering: .relaxed) < 2 {
             async let first = parts.worker.read(asked)
             async let second = parts.worker.read(asked)
             _ = try await (first, second)
@@ -240,7 +240,8 @@ import Text
         }
         #expect(Set(backends.values).count == 2)
         let busy = try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<20 { group.addTask { try await backend(200, asked) } }
+            let slow: SQL = "SELECT pg_backend_pid() FROM pg_sleep(0.05)"
+            for _ in 0..<20 { group.addTask { try await backend(200, slow) } }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
         #expect(busy.count == 2)

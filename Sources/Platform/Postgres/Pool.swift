@@ -9,6 +9,8 @@ import Synchronization
 final class Pool: @unchecked Sendable {
     /// How many unanswered reads a connection may have more than another and still get those of its shards.
     private static let mostAhead = 4
+    /// Nanoseconds without an answer after which others get them: it works on a slow one.
+    private static let longestStall: Int64 = 5_000_000
 
     let loop: EventLoop
     let configuration: PostgresConfiguration
@@ -83,9 +85,9 @@ final class Pool: @unchecked Sendable {
         }
         // A pool without read connections of its own serves reads from the others.
         if configuration.readsPerLoop == 0 { return sendAlone(statement) }
-        if waitingReads.isEmpty, let reader = reader(for: statement) {
-            if reader.inFlight >= configuration.growsAt { growReaders() }
-            reader.submit(statement)
+        if waitingReads.isEmpty, let least = leastLoaded() {
+            if least.inFlight >= configuration.growsAt { growReaders() }
+            reader(for: statement, unlessBehind: least).submit(statement)
         } else {
             waitingReads.append(statement)
             startTick()
@@ -93,16 +95,18 @@ final class Pool: @unchecked Sendable {
         }
     }
 
-    /// The least loaded, but for a shard rather always the same: a connection keeps plans for each shard, and
-    /// those of a few stay in the processor's cache.
-    private func reader(for statement: Statement) -> PostgresConnection? {
-        let least = leastLoaded()
-        guard let least, let shard = statement.scope.shard else { return least }
+    /// `least`, the least loaded, but for a shard rather always the same: a connection keeps plans for each shard,
+    /// and those of a few stay in the processor's cache.
+    private func reader(
+        for statement: Statement, unlessBehind least: PostgresConnection
+    ) -> PostgresConnection {
+        guard let shard = statement.scope.shard else { return least }
         // The ids of a server's shards may all be even, so they are spread by their higher bits.
         let spread = (UInt64(bitPattern: shard) &* 0x9E37_79B9_7F4A_7C15) >> 32
         let own = readers[Int(spread % UInt64(readers.count))]
         let most = min(least.inFlight + Self.mostAhead, configuration.pipelineLimit - 1)
-        return own.isOpen && own.inFlight <= most ? own : least
+        let isStalled = own.inFlight > 0 && loop.now - own.lastProgress > Self.longestStall
+        return own.isOpen && own.inFlight <= most && !isStalled ? own : least
     }
 
     func leastLoaded() -> PostgresConnection? {
@@ -118,8 +122,9 @@ final class Pool: @unchecked Sendable {
 
     private func sendWaitingReads() {
         var sent = 0
-        while sent < waitingReads.count, let reader = reader(for: waitingReads[sent]) {
+        while sent < waitingReads.count, let least = leastLoaded() {
             let statement = waitingReads[sent]
+            let reader = reader(for: statement, unlessBehind: least)
             configuration.measures.waits.record(nanoseconds: loop.now - statement.began)
             if statement.retried { reader.submitAlone(statement) } else { reader.submit(statement) }
             sent += 1

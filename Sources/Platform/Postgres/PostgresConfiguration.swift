@@ -10,7 +10,7 @@ package struct PostgresConfiguration: Sendable {
     package var readsPerLoop = 2
     /// Of those, the ones that are opened at once and kept open while idle.
     package var readsAtRest = 1
-    /// Unanswered reads of a loaded connection: if one is opened only beyond that, fewer answer more at once.
+    /// The `growsAt` of those who open connections only under load: fewer connections answer larger batches.
     package static let loadedAt = 8
     /// With so many unanswered reads on each connection another one is opened.
     package var growsAt = 1
