@@ -6,7 +6,7 @@ import bench
 from rig import BINARY, ROOT, Rig, crash
 
 CITUS = os.environ.get("CITUS", "")
-# Citus sets up TLS with certificates that it makes; what the network between all of them adds is not our cost.
+# Citus sets up TLS with certificates that it makes. Our connections do without; its own do what Citus says.
 TLS = "sslmode=disable"
 WORKER = "postgresql://gatehouse_app@{host}:{port}/gatehouse?" + TLS
 
