@@ -110,7 +110,9 @@ import Text
         for _ in 0..<RefusedOrigins.tenants + 10 {
             refused.note("https://x.example", of: UUID.random(), path: "", at: .systemClock())
         }
-        #expect(refused.take().count == RefusedOrigins.tenants)
-        #expect(refused.take().isEmpty)
+        let unwritten = refused.unwritten
+        #expect(unwritten.count == RefusedOrigins.tenants)
+        #expect(unwritten.allSatisfy { refused.take($0).count == 1 })
+        #expect(refused.unwritten.isEmpty)
     }
 }

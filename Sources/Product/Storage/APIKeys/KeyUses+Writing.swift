@@ -9,24 +9,19 @@ extension Database {
     /// no outage.
     @discardableResult
     package func writeKeyUses(of tenant: UUID? = nil) async -> (any Error)? {
-        var fault: (any Error)?
-        var isAway = false
-        for (tenant, batch) in keyUses.take(tenant) {
+        await keyUses.writing.write(of: tenant, among: keyUses.tenants) { tenant in
+            let batch = keyUses.take(tenant)
             do {
-                // Otherwise each of a thousand tenants would wait for a connection in vain, and so
-                // would the service's stop.
-                if isAway { throw PostgresError(.unavailable) }
                 try await write(batch, of: tenant)
             } catch {
-                isAway = (error as? PostgresError)?.isUnavailable ?? false
-                if !isAway { fault = fault ?? error }
                 keyUses.restore(batch, of: tenant)
+                throw error
             }
         }
-        return fault
     }
 
     private func write(_ batch: KeyUses.Batch, of tenant: UUID) async throws {
+        if batch.isEmpty { return }
         // One order for all writers prevents deadlocks.
         let keys = batch.sorted { $0.key < $1.key }
         let hours = usesByHour(batch).sorted { $0.start < $1.start }

@@ -72,6 +72,7 @@ package final class KeyUses: Sendable {
 
     /// Only keys with a limit are counted; one minute never sees as many.
     private let minute = MinuteCounters<UUID>(keyLimit: 1_000_000)
+    let writing = CountWriting()
     /// By `Lane`.
     private let parts = (0..<Lane.count).map { _ in Part() }
 
@@ -96,20 +97,21 @@ package final class KeyUses: Sendable {
         }
     }
 
-    /// Takes what is to be written: of one tenant, or of all.
-    func take(_ tenant: UUID? = nil) -> [UUID: Batch] {
-        var taken: [UUID: Batch] = [:]
-        for part in parts {
-            let more = part.pending.withLock { pending in
-                guard let tenant else {
-                    defer { pending = [:] }
-                    return pending
-                }
-                return pending.removeValue(forKey: tenant).map { [tenant: $0] } ?? [:]
-            }
-            taken.merge(more) { $0.merging($1) { $0.merged(with: $1) } }
+    /// Those whose keys have unwritten uses.
+    var tenants: Set<UUID> {
+        parts.reduce(into: []) { all, part in
+            all.formUnion(part.pending.withLock { $0.keys })
         }
-        return taken
+    }
+
+    /// Takes what is to be written of one tenant.
+    func take(_ tenant: UUID) -> Batch {
+        parts.reduce(into: [:]) { taken, part in
+            guard let more = part.pending.withLock({ $0.removeValue(forKey: tenant) }) else {
+                return
+            }
+            taken.merge(more) { $0.merged(with: $1) }
+        }
     }
 
     /// Takes back what could not be written.

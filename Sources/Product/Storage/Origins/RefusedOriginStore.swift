@@ -13,24 +13,17 @@ package struct RefusedOriginRow: Sendable {
 }
 
 extension Database {
-    /// Writes what was counted; what cannot be written is lost, as it decides nothing. Returns the first
-    /// fault that is no outage.
+    /// Writes what was counted of one tenant, or of all; what fails is lost, as it decides nothing.
+    /// Returns the first fault that is no outage.
     @discardableResult
-    package func writeRefusedOrigins() async -> (any Error)? {
-        var fault: (any Error)?
-        for (tenant, batch) in refusedOrigins.take() {
-            do {
-                try await write(batch, of: tenant)
-            } catch {
-                // The database is away for the others, too.
-                if (error as? PostgresError)?.isUnavailable ?? false { return fault }
-                fault = fault ?? error
-            }
+    package func writeRefusedOrigins(of tenant: UUID? = nil) async -> (any Error)? {
+        await refusedOrigins.writing.write(of: tenant, among: refusedOrigins.unwritten) { tenant in
+            try await write(refusedOrigins.take(tenant), of: tenant)
         }
-        return fault
     }
 
     private func write(_ batch: RefusedOrigins.Batch, of tenant: UUID) async throws {
+        if batch.isEmpty { return }
         // One order for all writers prevents deadlocks.
         let found = batch.sorted { $0.key < $1.key }.map { RefusedHour($0.key, $0.value) }
         try await app.tenantTransaction(tenant) { transaction in
@@ -93,7 +86,7 @@ extension TenantScope {
     /// Those of the hour of `since` and later, the most frequent first; what this process has counted is
     /// written before.
     package func refusedOrigins(since: Timestamp, limit: Int) async throws -> [RefusedOriginRow] {
-        await database.writeRefusedOrigins()
+        await database.writeRefusedOrigins(of: tenant)
         let from = RefusedOrigins.hour(of: since)
         return try await read(
             """

@@ -26,6 +26,7 @@ package final class RefusedOrigins: Sendable {
 
     typealias Batch = [String: Pending]
 
+    let writing = CountWriting()
     private let pending = Mutex<[UUID: Batch]>([:])
 
     /// `path`: the template of the path that was asked for; empty: it is not known.
@@ -50,11 +51,12 @@ package final class RefusedOrigins: Sendable {
         }
     }
 
-    func take() -> [UUID: Batch] {
-        pending.withLock { all in
-            defer { all = [:] }
-            return all
-        }
+    /// Those with unwritten refusals.
+    var unwritten: Set<UUID> { pending.withLock { Set($0.keys) } }
+
+    /// Takes what is to be written of one tenant.
+    func take(_ tenant: UUID) -> Batch {
+        pending.withLock { $0.removeValue(forKey: tenant) ?? [:] }
     }
 }
 

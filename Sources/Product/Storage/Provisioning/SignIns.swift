@@ -23,6 +23,7 @@ package final class SignIns: Sendable {
     /// Rows of one statement.
     static let batch = 500
 
+    let writing = CountWriting()
     private let pending = Mutex<(count: Int, batches: [UUID: Batch])>((0, [:]))
 
     func note(_ identity: UUID, _ signIn: Pending, of tenant: UUID) {
@@ -38,16 +39,15 @@ package final class SignIns: Sendable {
         }
     }
 
-    /// Takes what is to be written: of one tenant, or of all.
-    func take(_ tenant: UUID?) -> [UUID: Batch] {
+    /// Those with unwritten sign-ins.
+    var tenants: Set<UUID> { pending.withLock { Set($0.batches.keys) } }
+
+    /// Takes what is to be written of one tenant.
+    func take(_ tenant: UUID) -> Batch {
         pending.withLock { state in
-            guard let tenant else {
-                defer { state = (0, [:]) }
-                return state.batches
-            }
-            guard let batch = state.batches.removeValue(forKey: tenant) else { return [:] }
+            let batch = state.batches.removeValue(forKey: tenant) ?? [:]
             state.count -= batch.count
-            return [tenant: batch]
+            return batch
         }
     }
 }
@@ -82,13 +82,9 @@ extension Database {
     /// that is no outage.
     @discardableResult
     package func writeSignIns(of tenant: UUID? = nil) async -> (any Error)? {
-        var fault: (any Error)?
-        var isAway = false
-        for (tenant, batch) in signIns.take(tenant) {
+        await signIns.writing.write(of: tenant, among: signIns.tenants) { tenant in
+            let batch = signIns.take(tenant)
             do {
-                // Otherwise each of a thousand tenants would wait for a connection in vain, and so
-                // would the service's stop.
-                if isAway { throw PostgresError(.unavailable) }
                 // One order for all writers prevents deadlocks.
                 let all = batch.sorted { ($0.value.user, $0.key) < ($1.value.user, $1.key) }
                 for start in stride(from: 0, to: all.count, by: SignIns.batch) {
@@ -96,12 +92,10 @@ extension Database {
                         Array(all[start..<min(start + SignIns.batch, all.count)]), of: tenant)
                 }
             } catch {
-                isAway = (error as? PostgresError)?.isUnavailable ?? false
-                if !isAway { fault = fault ?? error }
                 for (identity, signIn) in batch { signIns.note(identity, signIn, of: tenant) }
+                throw error
             }
         }
-        return fault
     }
 
     private func write(
