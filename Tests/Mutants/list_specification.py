@@ -641,9 +641,16 @@ MUTANTS = [
     mutant(
         "P13", "each tenant waits for a database that is away",
         "SignInTimesTests/`while the database is away one tenant's are tried, and all are written later`",
-        ("Sources/Product/Storage/Provisioning/SignIns.swift",
-         "isAway = (error as? PostgresError)?.isUnavailable ?? false",
-         "isAway = MUTATED ? false : (error as? PostgresError)?.isUnavailable ?? false"),
+        ("Sources/Product/Storage/CountWriting.swift",
+         "if (error as? PostgresError)?.isUnavailable ?? false {",
+         "if !MUTATED, (error as? PostgresError)?.isUnavailable ?? false {"),
+    ),
+    mutant(
+        "P13", "counts that another call is writing are not waited for",
+        "CountWritingTests/`who writes waits for what another took`",
+        ("Sources/Product/Storage/CountWriting.swift",
+         "if isFirst { return true }",
+         "if isFirst || MUTATED { return true }"),
     ),
     mutant(
         "P14", "a token from before lives on",

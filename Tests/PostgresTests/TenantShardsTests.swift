@@ -46,10 +46,12 @@ import Text
                 $0.forgetsPlans = true
             }
         }
+        var configuration = PostgresConfiguration(conninfo: first.administrator)
+        // Otherwise each connection that opens would find one server again.
+        configuration.isDistributed = true
         let parts = Parts(
             coordinator: Postgres(
-                configuration: PostgresConfiguration(conninfo: first.administrator),
-                loops: Loops.shared, servers: servers),
+                configuration: configuration, loops: Loops.shared, servers: servers),
             worker: second.client(as: second.administrator))
         CleanUp.atEnd { await parts.coordinator.close() }
         let tenant = parts.tenant
@@ -104,9 +106,7 @@ import Text
     }
 
     private func lookUp(_ parts: Parts) -> HashLookUp {
-        // Distributed: without that it asks for the tenants of one server.
-        for pool in parts.coordinator.pools { pool.isPlain.store(false, ordering: .relaxed) }
-        return HashLookUp(
+        HashLookUp(
             parts.coordinator, columns: "name", of: "keys", by: "hash", function: "keys_by_hash")
     }
 

@@ -15,6 +15,7 @@ import Text
         let writing = CountWriting()
         let pending = Mutex<[UUID: Int]>([:])
         let written = Mutex<[UUID: Int]>([:])
+        let isEnded = Atomic(false)
 
         func write(
             of tenant: UUID? = nil, _ allow: () async throws -> Void = {}
@@ -31,10 +32,12 @@ import Text
             }
         }
 
-        /// Begins to write all, and ends with `outcome` once `others` wait for it.
-        func writeSlowly(others: Int, _ outcome: Result<Void, any Error> = .success(())) async {
+        /// Begins to write all, and ends with `outcome` once another waits for it, or has ended without.
+        func writeSlowly(_ outcome: Result<Void, any Error> = .success(())) async {
             _ = await write {
-                while writing.waitingCount < others { await Task.yield() }
+                while writing.waitingCount == 0, !isEnded.load(ordering: .relaxed) {
+                    await Task.yield()
+                }
                 try outcome.get()
             }
         }
@@ -49,11 +52,12 @@ import Text
     func `who writes waits for what another took`(ofOne: Bool) async {
         let (counter, tenant) = (Counter(), UUID.random())
         counter.pending.withLock { $0[tenant] = 3 }
-        async let slow: Void = counter.writeSlowly(others: 1)
+        async let slow: Void = counter.writeSlowly()
         await counter.begun(tenant)
         let fault = await counter.write(of: ofOne ? tenant : nil)
         #expect(counter.written.withLock { $0 } == [tenant: 3])
         #expect(fault == nil)
+        counter.isEnded.store(true, ordering: .relaxed)
         await slow
         #expect(counter.writing.waitingCount == 0)
     }
@@ -61,11 +65,12 @@ import Text
     @Test func `those who wait for a writing that fails do not try in turn`() async {
         let (counter, tenant) = (Counter(), UUID.random())
         counter.pending.withLock { $0[tenant] = 3 }
-        async let slow: Void = counter.writeSlowly(others: 1, .failure(Failed()))
+        async let slow: Void = counter.writeSlowly(.failure(Failed()))
         await counter.begun(tenant)
         let fault = await counter.write(of: tenant)
         #expect(fault == nil)
         #expect(counter.written.withLock { $0 } == [:])
+        counter.isEnded.store(true, ordering: .relaxed)
         await slow
         _ = await counter.write(of: tenant)
         #expect(counter.written.withLock { $0 } == [tenant: 3])
