@@ -642,8 +642,8 @@ MUTANTS = [
         "P13", "each tenant waits for a database that is away",
         "SignInTimesTests/`while the database is away one tenant's are tried, and all are written later`",
         ("Sources/Product/Storage/CountWriting.swift",
-         "if (error as? PostgresError)?.isUnavailable ?? false {",
-         "if !MUTATED, (error as? PostgresError)?.isUnavailable ?? false {"),
+         "if isAway { return fault }",
+         "if isAway && !MUTATED { return fault }"),
     ),
     mutant(
         "P13", "counts that another call is writing are not waited for",

@@ -1,10 +1,13 @@
+import Deadlines
 import Postgres
 import Synchronization
 import Text
 
 /// Writes what one kind of counter has gathered in memory, one writing at a time of each tenant: a
-/// caller that reads afterwards also sees what another call took shortly before, since it waited for it.
+/// caller that reads from the primary afterwards also sees what another call took shortly before, since
+/// it waited for it; not so while the database is away.
 package final class CountWriting: Sendable {
+    /// Gets whether there is anything to try.
     private typealias Waiter = CheckedContinuation<Bool, Never>
 
     /// A tenant is present while its counts are being written; the others wait for the end.
@@ -15,54 +18,60 @@ package final class CountWriting: Sendable {
         running.withLock { $0.values.reduce(0) { $0 + $1.count } }
     }
 
-    /// Writes those of one tenant, or of all that have some: `among`, and those being written. `write`
-    /// takes the counts of a tenant, and gives back what it could not write and what is not to be
-    /// lost. Returns the first fault that is no outage.
+    /// Writes those of one tenant, or of all that have some: `pending`, and those being written. `write`
+    /// takes counts of a tenant, at most as many as one transaction writes, and gives back what it could
+    /// not write and what is not to be lost; true if more are left. Returns the first fault that is no
+    /// outage.
     func write(
         of tenant: UUID?, among pending: @autoclosure () -> Set<UUID>,
-        _ write: (UUID) async throws -> Void
+        _ write: (UUID) async throws -> Bool
     ) async -> (any Error)? {
         var fault: (any Error)?
         for tenant in tenant.map({ [$0] }) ?? pending().union(running.withLock { $0.keys }) {
-            // What another call failed to write is written the next time.
-            guard await enter(tenant) else { continue }
-            do {
-                try await write(tenant)
-                leave(tenant, isWritten: true)
-            } catch {
-                leave(tenant, isWritten: false)
-                // Each of a thousand tenants would wait for a connection in vain, and so would the
-                // service's stop.
-                if (error as? PostgresError)?.isUnavailable ?? false { return fault }
-                fault = fault ?? error
+            var (isMore, isAway) = (true, false)
+            // What a late request takes it could not write.
+            while isMore, Deadline.current?.isOver != true, await enter(tenant) {
+                do {
+                    isMore = try await write(tenant)
+                } catch {
+                    isMore = false
+                    isAway = (error as? PostgresError)?.isUnavailable ?? false
+                    if !isAway { fault = fault ?? error }
+                }
+                leave(tenant, isAway: isAway)
             }
+            // Each of a thousand tenants would wait for a connection in vain, and so would the service's
+            // stop.
+            if isAway { return fault }
         }
         return fault
     }
 
-    /// Waits for the tenant's turn; false if another's writing failed meanwhile: then an outage is
-    /// waited for once, and not by each in turn.
+    /// Waits for the tenant's turn; false if another call has written everything from before this one,
+    /// or found the database away: an outage is waited for once, not by each call in turn.
     private func enter(_ tenant: UUID) async -> Bool {
-        while true {
+        // The second writing that is waited for took its counts after this call had begun.
+        for _ in 0..<2 {
             let isFirst = running.withLock { running in
                 if running[tenant] != nil { return false }
                 running[tenant] = []
                 return true
             }
             if isFirst { return true }
-            let isWritten = await withCheckedContinuation { waiter in
+            let isWorthwhile = await withCheckedContinuation { waiter in
                 let isOver = running.withLock { running in
                     running[tenant]?.append(waiter)
                     return running[tenant] == nil
                 }
                 if isOver { waiter.resume(returning: true) }
             }
-            if !isWritten { return false }
+            if !isWorthwhile { return false }
         }
+        return false
     }
 
-    private func leave(_ tenant: UUID, isWritten: Bool) {
+    private func leave(_ tenant: UUID, isAway: Bool) {
         let waiters = running.withLock { $0.removeValue(forKey: tenant) } ?? []
-        for waiter in waiters { waiter.resume(returning: isWritten) }
+        for waiter in waiters { waiter.resume(returning: !isAway) }
     }
 }

@@ -7,7 +7,6 @@ import Text
 extension ClientCall {
     /// The user's active keys, with their uses up to now, the newest first; at most 200.
     package func ownKeys(of user: UserRow) async throws -> [APIKeyRow] {
-        await core.database.writeKeyUses(of: tenant.id)
         let page = try await scope.apiKeys(ListQuery(limit: 200), APIKeyFilter(owner: user.id))
         return page.rows.filter { row in
             row.key.revokedAt == nil && row.key.expiresAt.map { now < $0 } ?? true

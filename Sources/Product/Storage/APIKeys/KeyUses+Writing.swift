@@ -13,8 +13,12 @@ extension Database {
             let batch = keyUses.take(tenant)
             do {
                 try await write(batch, of: tenant)
+                return false
             } catch {
-                keyUses.restore(batch, of: tenant)
+                // Uses that may be there are not counted twice.
+                if (error as? PostgresError)?.kind != .commitUnknown {
+                    keyUses.restore(batch, of: tenant)
+                }
                 throw error
             }
         }

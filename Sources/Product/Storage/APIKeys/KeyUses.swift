@@ -15,6 +15,11 @@ package final class KeyUses: Sendable {
         var uses = 0
         /// Uses that were verifications of the key.
         var verified = 0
+
+        mutating func add(_ other: Hour) {
+            uses += other.uses
+            verified += other.verified
+        }
     }
 
     /// The unwritten uses of one key.
@@ -48,10 +53,18 @@ package final class KeyUses: Sendable {
 
         /// The address is that of the last use.
         func merged(with other: Pending) -> Pending {
-            var last = other.at >= at ? other : self
-            last.others = others + other.others + [other.at >= at ? hour : other.hour]
-            last.previous = previous + other.previous
+            var (last, first) = other.at >= at ? (other, self) : (self, other)
+            for hour in first.hours { last.add(hour) }
+            last.previous += first.previous
             return last
+        }
+
+        private mutating func add(_ more: Hour) {
+            if more.start == hour.start { return hour.add(more) }
+            guard let index = others.firstIndex(where: { $0.start == more.start }) else {
+                return others.append(more)
+            }
+            others[index].add(more)
         }
     }
 

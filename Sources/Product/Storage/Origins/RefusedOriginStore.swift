@@ -19,6 +19,7 @@ extension Database {
     package func writeRefusedOrigins(of tenant: UUID? = nil) async -> (any Error)? {
         await refusedOrigins.writing.write(of: tenant, among: refusedOrigins.unwritten) { tenant in
             try await write(refusedOrigins.take(tenant), of: tenant)
+            return false
         }
     }
 

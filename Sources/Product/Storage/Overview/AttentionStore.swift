@@ -86,7 +86,7 @@ extension Database {
         _ kinds: [Attention.Kind], tenant: UUID?
     ) async throws(PostgresError) -> [Attention] {
         if kinds.isEmpty { return [] }
-        if kinds.contains(.originsRefused) { await writeRefusedOrigins() }
+        if kinds.contains(.originsRefused) { await writeRefusedOrigins(of: tenant) }
         let now = clock()
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
         let counts = kinds.map { $0.counting(own, isAcross: tenant == nil, at: now) }

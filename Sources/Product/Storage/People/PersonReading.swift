@@ -4,6 +4,8 @@ import Text
 extension TenantScope {
     /// Nil if the tenant has no such user, or if it was merged into another.
     package func personRecords(of id: UUID) async throws -> (UserRow, PersonRecords)? {
+        await database.writeSignIns(of: tenant)
+        await database.writeKeyUses(of: tenant)
         guard let row = try await user(id) else { return nil }
         let records = try await seeingMerged { transaction in
             try await PersonRecords(of: row, isOwnOnly: false, transaction)

@@ -42,12 +42,19 @@ package final class SignIns: Sendable {
     /// Those with unwritten sign-ins.
     var tenants: Set<UUID> { pending.withLock { Set($0.batches.keys) } }
 
-    /// Takes what is to be written of one tenant.
+    /// Takes some of what is to be written of one tenant, at most `batch`.
     func take(_ tenant: UUID) -> Batch {
         pending.withLock { state in
-            let batch = state.batches.removeValue(forKey: tenant) ?? [:]
-            state.count -= batch.count
-            return batch
+            var left = state.batches.removeValue(forKey: tenant) ?? [:]
+            guard left.count > Self.batch else {
+                state.count -= left.count
+                return left
+            }
+            let taken = Batch(uniqueKeysWithValues: left.prefix(Self.batch).map { ($0, $1) })
+            for identity in taken.keys { left[identity] = nil }
+            state.batches[tenant] = left
+            state.count -= taken.count
+            return taken
         }
     }
 }
@@ -84,13 +91,12 @@ extension Database {
     package func writeSignIns(of tenant: UUID? = nil) async -> (any Error)? {
         await signIns.writing.write(of: tenant, among: signIns.tenants) { tenant in
             let batch = signIns.take(tenant)
+            if batch.isEmpty { return false }
             do {
                 // One order for all writers prevents deadlocks.
-                let all = batch.sorted { ($0.value.user, $0.key) < ($1.value.user, $1.key) }
-                for start in stride(from: 0, to: all.count, by: SignIns.batch) {
-                    try await write(
-                        Array(all[start..<min(start + SignIns.batch, all.count)]), of: tenant)
-                }
+                try await write(
+                    batch.sorted { ($0.value.user, $0.key) < ($1.value.user, $1.key) }, of: tenant)
+                return batch.count == SignIns.batch
             } catch {
                 for (identity, signIn) in batch { signIns.note(identity, signIn, of: tenant) }
                 throw error
