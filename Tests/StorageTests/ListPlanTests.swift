@@ -20,7 +20,7 @@ import Text
     /// So many rows are ordered sooner than an index is walked.
     private static let few = 500
 
-    @Test(arguments: [2, 7])
+    @Test(.onOneServer, arguments: [2, 7])
     func `every list reads by an index of its tenant and orders no more than a page`(
         tenants: Int
     )

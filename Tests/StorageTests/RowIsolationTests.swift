@@ -75,7 +75,8 @@ import Text
                     "/* test */ UPDATE \(raw: name) SET \(raw: key) = \(mine) WHERE \(raw: key) = \(asker)",
                     app, asker)
             } throws: {
-                isRefusedByRowSecurity($0)
+                try isRefusedByRowSecurity($0)
+                    || ($0 as? PostgresError)?.refusesAnyNewTenant == true
             }
         }
     }
@@ -115,7 +116,9 @@ import Text
         return SQL(
             raw: """
                 DO $$ DECLARE t record; k name; BEGIN
-                    PERFORM set_config('session_replication_role', 'replica', true);
+                    -- Of several servers each has to be told.
+                    SET LOCAL citus.propagate_set_commands = 'local';
+                    SET LOCAL session_replication_role = 'replica';
                     FOR t IN SELECT c.oid, c.relname,
                         string_agg(quote_ident(a.attname), ',') AS names,
                         string_agg(CASE WHEN a.attname = 'tenant_id'

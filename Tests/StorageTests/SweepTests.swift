@@ -143,7 +143,7 @@ import Text
         #expect(try await sweep(storage) == [:])
     }
 
-    @Test func `a table that fails does not keep the others`() async throws {
+    @Test(.onOneServer) func `a table that fails does not keep the others`() async throws {
         let fixture = try await Fixture()
         let storage = fixture.service.storage
         let old = storage.clock().adding(seconds: -400 * 86_400)
@@ -220,7 +220,8 @@ import Text
         #expect(try await storage.removeImports() == 1)
     }
 
-    @Test func `users to purge are found by the time of their deletion`() async throws {
+    @Test(.onOneServer) func `users to purge are found by the time of their deletion`() async throws
+    {
         let fixture = try await Fixture()
         let tenant = try await fixture.service.makeTenant("acme")
         try await fixture.administrator.query(

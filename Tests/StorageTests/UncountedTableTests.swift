@@ -31,7 +31,10 @@ import Text
         #expect(condition.contains("subject"), "\(plan)")
     }
 
-    @Test func `one person is removed without reading all of the tenant's`() async throws {
+    // Counts what one session read on its server.
+    @Test(.onOneServer) func `one person is removed without reading all of the tenant's`()
+        async throws
+    {
         let service = try await TestService.make()
         let (old, new) = (
             try await service.makeTenant("old").id, try await service.makeTenant("new").id
