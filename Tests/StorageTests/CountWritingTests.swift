@@ -96,7 +96,7 @@ import Text
                     counter.pending.withLock { $0[tenant, default: 0] += 1 }
                     let fault = await counter.write(of: tenant)
                     #expect(fault == nil)
-                    #expect(counter.pending.withLock { $0 } == [:])
+                    #expect(counter.written.withLock { $0 } == [tenant: 53])
                 }
             }
         }
@@ -143,6 +143,20 @@ import Text
         #expect(outage == nil)
         #expect(counter.transactions.load(ordering: .relaxed) == 4)
         #expect(counter.pending.withLock { $0.count } == 2)
+    }
+
+    @Test(arguments: [true, false])
+    func `a request waits for two writings, the service's stop for all`(isRequest: Bool) async {
+        let tenant = UUID.random()
+        let counter = counter(of: tenant, 1000)
+        let long = isRequest ? Deadline(since: Deadline.now, lasting: .seconds(3600)) : nil
+        async let slow = counter.writeSlowly()
+        while counter.transactions.load(ordering: .relaxed) == 0 { await Task.yield() }
+        await Deadline.$current.withValue(long) { _ = await counter.write(of: tenant) }
+        let written = counter.written.withLock { $0[tenant] ?? 0 }
+        #expect(isRequest ? written >= 200 : written == 1000)
+        counter.isEnded.store(true, ordering: .relaxed)
+        _ = await slow
     }
 
     @Test func `a late request takes nothing`() async {

@@ -41,7 +41,8 @@ import Text
         for table in try IsolationTests.directoryTables {
             for verb in [
                 "SELECT * FROM \(table)", "SELECT count(*) FROM \(table)",
-                "INSERT INTO \(table) DEFAULT VALUES", "INSERT INTO \(table) TABLE \(table)",
+                "INSERT INTO \(table) (tenant_id) VALUES ('\(mine.id)')",
+                "INSERT INTO \(table) TABLE \(table)",
                 "UPDATE \(table) SET tenant_id = tenant_id",
                 "UPDATE \(table) SET tenant_id = '\(mine.id)'",
                 "DELETE FROM \(table)", "DELETE FROM \(table) WHERE tenant_id = '\(mine.id)'",

@@ -5,10 +5,15 @@ import Text
 
 /// Writes what one kind of counter has gathered in memory, one writing at a time of each tenant: a
 /// caller that reads from the primary afterwards also sees what another call took shortly before, since
-/// it waited for it; not so while the database is away.
+/// it waited for it. While the database is away nothing is seen, and a request does not wait for a long
+/// backlog.
 package final class CountWriting: Sendable {
     /// Gets whether there is anything to try.
     private typealias Waiter = CheckedContinuation<Bool, Never>
+
+    /// The most writings that a request waits for: the second one took its counts after the request had
+    /// begun.
+    private static let waits = 2
 
     /// A tenant is present while its counts are being written; the others wait for the end.
     private let running = Mutex<[UUID: [Waiter]]>([:])
@@ -30,13 +35,15 @@ package final class CountWriting: Sendable {
         for tenant in tenant.map({ [$0] }) ?? pending().union(running.withLock { $0.keys }) {
             var (isMore, isAway) = (true, false)
             // What a late request takes it could not write.
-            while isMore, Deadline.current?.isOver != true, await enter(tenant) {
+            while isMore, !isLate, await enter(tenant) {
                 do {
-                    isMore = try await write(tenant)
+                    isMore = isLate ? false : try await write(tenant)
                 } catch {
                     isMore = false
-                    isAway = (error as? PostgresError)?.isUnavailable ?? false
-                    if !isAway { fault = fault ?? error }
+                    let isUnavailable = (error as? PostgresError)?.isUnavailable ?? false
+                    if !isUnavailable { fault = fault ?? error }
+                    // A late request finds no connection in the time that it has left.
+                    isAway = isUnavailable && !isLate
                 }
                 leave(tenant, isAway: isAway)
             }
@@ -47,11 +54,14 @@ package final class CountWriting: Sendable {
         return fault
     }
 
-    /// Waits for the tenant's turn; false if another call has written everything from before this one,
-    /// or found the database away: an outage is waited for once, not by each call in turn.
+    private var isLate: Bool { Deadline.current?.isOver == true }
+
+    /// Waits for the tenant's turn; false if a request has waited for enough, or if another call found
+    /// the database away: an outage is waited for once, not by each call in turn.
     private func enter(_ tenant: UUID) async -> Bool {
-        // The second writing that is waited for took its counts after this call had begun.
-        for _ in 0..<2 {
+        var waits = 0
+        while waits < Self.waits || Deadline.current == nil {
+            waits += 1
             let isFirst = running.withLock { running in
                 if running[tenant] != nil { return false }
                 running[tenant] = []
