@@ -28,10 +28,12 @@ export function offer(node, items, spec, said = t`${items.length} selected`) {
 }
 
 async function takeAll(node, spec) {
-	replaceContent(node, h("span", "Reading all that match…"))
+	const wait = h("span", "Reading all that match…")
+	replaceContent(node, wait)
 	try {
 		const items = await spec.all(MOST)
-		offer(
+		// Rows may have been chosen anew meanwhile: then the bar is about those.
+		if (wait.isConnected) offer(
 			node, items, { ...spec, isMore: false },
 			t`All ${countWords(items.length, ...spec.noun)} that match are selected`,
 		)

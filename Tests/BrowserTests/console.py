@@ -136,6 +136,13 @@ class Console:
             page.unroute_all(behavior="ignoreErrors")
         self.context.close()
 
+    def seen(self):
+        """What the page says, for a failure's text: a picture stays on the machine that took it."""
+        try:
+            return f"{self.page.url}\n{self.page.locator('body').inner_text(timeout=3000)[:2000]}"
+        except Exception as error:
+            return f"nothing to read: {error}"
+
     def picture(self, name):
         folder = pathlib.Path(".build/browser-failures")
         folder.mkdir(parents=True, exist_ok=True)

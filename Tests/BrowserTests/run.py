@@ -56,7 +56,7 @@ def run(queue):
             except Exception as error:
                 failed += 1
                 text = "".join(traceback.format_exception(error)[-2:])
-                print(f"FAILED  {name}\n{text[:4000]}\n{console.faults[:5]}", flush=True)
+                print(f"FAILED  {name}\n{text[:4000]}\n{console.faults[:5]}\n{console.seen()}", flush=True)
                 console.picture(name)
             finally:
                 console.close()

@@ -4,6 +4,7 @@ import re
 from urllib.parse import unquote
 
 from playwright.sync_api import expect
+from test_focus import SETTLED
 from test_keyboard import press
 
 LISTS = ["/console/tenants", "/console/operators", "/console/providers", "/console/t/{}/users", "/console/t/{}/invites", "/console/t/{}/keys",
@@ -150,6 +151,48 @@ def test_many_that_were_suspended_or_deleted_together_come_back_by_z(console):
     expect(page.locator("tbody").get_by_text("Suspended")).to_have_count(0)
     page.locator(".toast").get_by_role("button", name="Undo").click()
     expect(page.locator("tbody").get_by_text("Suspended")).to_have_count(2)
+
+
+def test_the_bar_never_offers_what_is_for_another_choice(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}/users"
+    for name in "abc":
+        user = console.api("POST", path, {"email": f"{name}@acme.example"})
+        console.api("POST", f"{path}/{user['id']}/suspend")
+    page = console.go(f"/console/t/{one['slug']}/users?sort=email")
+    group = page.get_by_role("group", name="Selected rows")
+    page.get_by_label("Select a@acme.example").check()
+    expect(group).to_contain_text("1 selected")
+    group.get_by_role("button", name="Clear").click()
+    expect(group).to_be_hidden()
+    # All are chosen and resumed in one turn, before anything that waits can come between.
+    said = page.evaluate("""() => {
+        document.querySelector("thead .pick input").click()
+        const bar = document.querySelector(".bar.bulk"), said = bar.innerText
+        for (const one of bar.querySelectorAll("button")) if (one.innerText === "Resume") one.click()
+        return said
+    }""")
+    assert said.startswith("3 selected"), said
+    expect(page.locator("tbody").get_by_text("Suspended")).to_have_count(0)
+
+
+def test_all_that_match_that_come_late_change_no_newer_choice(console):
+    one = console.tenant()
+    path = f"/tenants/{one['id']}/invites"
+    console.api("POST", path, {"invites": [{"email": f"p{number:03}@acme.example", "delivery": "link"} for number in range(70)]})
+    page, held = console.go(f"/console/t/{one['slug']}/invites?q=p"), []
+    group = page.get_by_role("group", name="Selected rows")
+    page.get_by_label("Select all of this page").check()
+    expect(group).to_contain_text("50 selected")
+    page.route(re.compile(r"/v1/.*/invites\?"), lambda route: held.append(route))
+    group.get_by_role("button", name="Select all that match").click()
+    expect(group).to_contain_text("Reading all that match")
+    page.locator("tbody .pick input").first.uncheck()
+    expect(group).to_contain_text("49 selected")
+    with page.expect_response(re.compile(r"/v1/.*/invites\?")):
+        held[0].continue_()
+    page.evaluate(SETTLED)
+    expect(group).to_contain_text("49 selected")
 
 
 def test_all_that_match_are_chosen_beyond_the_page_and_their_number_is_typed(console):

@@ -11,7 +11,9 @@ export function rowSelection(spec, reload) {
 	let last = -1
 	let every = null
 	let whole = null
+	let offer = null
 
+	// Only the first choice waits: beside another choice the bar never holds what was offered for one before.
 	async function show() {
 		const items = boxes.filter(({ box }) => box.checked).map(({ item }) => item)
 		if (every) {
@@ -20,8 +22,11 @@ export function rowSelection(spec, reload) {
 		}
 		node.hidden = !items.length
 		if (!items.length) return
+		if (!offer) {
+			offer = (await import("../chooser.js")).offer
+			return show()
+		}
 		const isMore = every.checked && whole && (!whole.exact || whole.value > items.length)
-		const { offer } = await import("../chooser.js")
 		offer(node, items, { ...spec, isMore, clear: () => mark(boxes, false), again: show, reload })
 	}
 
