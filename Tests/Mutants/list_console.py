@@ -256,6 +256,20 @@ MUTANTS = [
          "default: KeyUses.Hour(start: hour.start)].uses += MUTATED ? hour.verified : hour.uses"),
     ),
     mutant(
+        "B7", "uses whose commit is unknown are counted again",
+        "UsesAfterOutageTests/`uses whose commit is written and not confirmed are not counted twice`",
+        ("Sources/Product/Storage/APIKeys/KeyUses+Writing.swift",
+         "if (error as? PostgresError)?.kind != .commitUnknown {",
+         "if MUTATED || (error as? PostgresError)?.kind != .commitUnknown {"),
+    ),
+    mutant(
+        "B7", "uses whose writing was cut off are lost",
+        "UsesAfterOutageTests/`uses whose writing was cut off before its commit are counted the next time`",
+        ("Sources/Product/Storage/APIKeys/KeyUses+Writing.swift",
+         "keyUses.restore(batch, of: tenant)",
+         "if !MUTATED { keyUses.restore(batch, of: tenant) }"),
+    ),
+    mutant(
         "B7", "of several outcomes the first is listed",
         "DecisionViewTests/`decisions are listed by several outcomes and between two times`",
         ("Sources/Product/Storage/Provisioning/DecisionStore.swift",
