@@ -57,15 +57,13 @@ package struct TestCluster: Sendable {
     private static func launch(
         _ command: String = "start", _ more: [String] = []
     ) throws -> TestCluster {
-        var template = Array("/tmp/gh-pg.XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else { throw POSIXFailure(code: errno) }
-        let directory = String(cString: made)
-        let conninfo = try Shell.run(["\(root)/deploy/postgres", command, directory] + more)
-        return TestCluster(conninfo: String(conninfo.prefix { $0 != "\n" }), directory: directory)
+        let directory = try line(of: ["folder"])
+        let conninfo = try line(of: [command, directory] + more)
+        return TestCluster(conninfo: conninfo, directory: directory)
     }
 
-    package struct POSIXFailure: Error {
-        package let code: Int32
+    private static func line(of arguments: [String]) throws -> String {
+        String(try Shell.run(["\(root)/deploy/postgres"] + arguments).prefix { $0 != "\n" })
     }
 
     /// Ends the server at once, as a crash would; the data stay.
