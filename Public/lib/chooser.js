@@ -28,6 +28,7 @@ export function offer(node, items, spec, said = t`${items.length} selected`) {
 }
 
 async function takeAll(node, spec) {
+	if (node.ariaBusy) return
 	const wait = h("span", "Reading all that match…")
 	replaceContent(node, wait)
 	try {
@@ -39,11 +40,22 @@ async function takeAll(node, spec) {
 		)
 	} catch (error) {
 		toast(error.message, { stay: true })
-		spec.again()
+		if (wait.isConnected) spec.again()
+	}
+}
+
+/** While `work` goes on the bar begins nothing else, and shows how far it is. */
+async function atWork(node, work) {
+	node.ariaBusy = "true"
+	try {
+		return await work()
+	} finally {
+		node.ariaBusy = null
 	}
 }
 
 function ask(node, one, items, spec) {
+	if (node.ariaBusy) return
 	const act = t`${translate(one.text)} ${countWords(items.length, ...spec.noun)}`
 	const go = () => run(node, one, items, spec)
 	if (!one.asks) return go()
@@ -56,7 +68,8 @@ function ask(node, one, items, spec) {
 
 async function run(node, one, items, spec) {
 	if (one.all) return one.all(items, spec.reload)
-	const { done, failed, job } = await (one.verb ? together(one, items, spec) : forEach(node, items, one.run, spec))
+	const work = () => (one.verb ? together(one, items, spec) : forEach(node, items, one.run, spec))
+	const { done, failed, job } = await atWork(node, work)
 	if (job) return goTo(`/console/t/${slugOf(location.pathname)}/jobs/${job.id}`)
 	const said = failed.length ? t`${done.length} done, ${failed.length} not. ${failed.slice(0, 3).join(" ")}`
 		: t`${translate(one.text)}: ${countWords(done.length, ...spec.noun)} done`
@@ -81,7 +94,7 @@ async function together({ verb: action, more }, items, { path, named }) {
 }
 
 async function takeBack(node, one, items, spec) {
-	const { done, failed } = await forEach(node, items, one.back, spec)
+	const { done, failed } = await atWork(node, () => forEach(node, items, one.back, spec))
 	toast(failed.length ? t`${done.length} taken back, ${failed.length} not. ${failed.slice(0, 3).join(" ")}`
 		: t`Taken back: ${countWords(done.length, ...spec.noun)}`, { stay: failed.length > 0 })
 	return spec.reload()

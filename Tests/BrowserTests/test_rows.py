@@ -4,8 +4,9 @@ import re
 from urllib.parse import unquote
 
 from playwright.sync_api import expect
-from test_focus import SETTLED
+from test_focus import SETTLED, with_people
 from test_keyboard import press
+from test_states import FAULT
 
 LISTS = ["/console/tenants", "/console/operators", "/console/providers", "/console/t/{}/users", "/console/t/{}/invites", "/console/t/{}/keys",
          "/console/t/{}/domains", "/console/t/{}/origins", "/console/t/{}/clients", "/console/t/{}/decisions"]
@@ -154,11 +155,7 @@ def test_many_that_were_suspended_or_deleted_together_come_back_by_z(console):
 
 
 def test_the_bar_never_offers_what_is_for_another_choice(console):
-    one = console.tenant()
-    path = f"/tenants/{one['id']}/users"
-    for name in "abc":
-        user = console.api("POST", path, {"email": f"{name}@acme.example"})
-        console.api("POST", f"{path}/{user['id']}/suspend")
+    one = with_people(console, "a", "b", "c")
     page = console.go(f"/console/t/{one['slug']}/users?sort=email")
     group = page.get_by_role("group", name="Selected rows")
     page.get_by_label("Select a@acme.example").check()
@@ -176,6 +173,38 @@ def test_the_bar_never_offers_what_is_for_another_choice(console):
     expect(page.locator("tbody").get_by_text("Suspended")).to_have_count(0)
 
 
+def test_while_something_is_done_to_a_choice_the_bar_begins_nothing_else(console):
+    one = with_people(console, "a", "b", "c")
+    page, held = console.go(f"/console/t/{one['slug']}/users?sort=email"), []
+    group = page.get_by_role("group", name="Selected rows")
+    page.route(re.compile(r"/users/actions$"), lambda route: held.append(route))
+    page.get_by_label("Select all of this page").check()
+    with page.expect_request(re.compile(r"/users/actions$")):
+        group.get_by_role("button", name="Resume").click()
+    page.get_by_label("Select a@acme.example").uncheck()
+    group.get_by_role("button", name="Delete").click()
+    page.evaluate(SETTLED)
+    expect(group).to_contain_text("3 selected")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    held[0].continue_()
+    expect(page.locator("tbody").get_by_text("Suspended")).to_have_count(0)
+    expect(group).to_be_hidden()
+
+
+def test_what_could_not_be_read_anew_is_chosen_no_more(console):
+    console.expects_refusals = True
+    one = with_people(console, "a", "b", "c")
+    page = console.go(f"/console/t/{one['slug']}/users?sort=email")
+    group = page.get_by_role("group", name="Selected rows")
+    page.get_by_label("Select a@acme.example").check()
+    expect(group).to_contain_text("1 selected")
+    page.route(re.compile(r"/users\?"), lambda route: route.fulfill(
+        status=503, content_type="application/problem+json", body=json.dumps(FAULT)))
+    page.locator("tbody tr", has_text="b@acme").get_by_role("button", name="Resume").click()
+    expect(page.locator("main [data-state=error]")).to_be_visible()
+    expect(group).to_be_hidden()
+
+
 def test_all_that_match_that_come_late_change_no_newer_choice(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}/invites"
@@ -185,12 +214,14 @@ def test_all_that_match_that_come_late_change_no_newer_choice(console):
     page.get_by_label("Select all of this page").check()
     expect(group).to_contain_text("50 selected")
     page.route(re.compile(r"/v1/.*/invites\?"), lambda route: held.append(route))
-    group.get_by_role("button", name="Select all that match").click()
+    with page.expect_request(re.compile(r"/v1/.*/invites\?")):
+        group.get_by_role("button", name="Select all that match").click()
     expect(group).to_contain_text("Reading all that match")
     page.locator("tbody .pick input").first.uncheck()
     expect(group).to_contain_text("49 selected")
-    with page.expect_response(re.compile(r"/v1/.*/invites\?")):
+    with page.expect_response(re.compile(r"/v1/.*/invites\?")) as answer:
         held[0].continue_()
+    answer.value.finished()
     page.evaluate(SETTLED)
     expect(group).to_contain_text("49 selected")
 

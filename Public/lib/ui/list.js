@@ -36,7 +36,8 @@ export async function list(page, spec) {
 		(page.isGone ? null : Array.isArray(spec.create) ? creator(spec.create, again) : spec.create?.())
 	const time = spec.time?.(change)
 	const wantable = time ? [...filters, { name: "since", label: "From" }, { name: "until", label: "To" }] : filters
-	const asked = more => spec.path + queryString({ ...spec.fixed, ...time?.asked, ...wantedOf(query()), ...more })
+	const asked = (more, wanted = query()) =>
+		spec.path + queryString({ ...spec.fixed, ...time?.asked, ...wantedOf(wanted), ...more })
 	const exports = spec.exports && !page.isGone
 		&& (() => exportFile(asked({ cursor: "", histogram: "", time_zone: "" }), noun))
 	const controls = listBar({ ...spec, create, time, file: exports }, filters, counted, change)
@@ -68,8 +69,9 @@ export async function list(page, spec) {
 	/** Every item that matches, at most so many, read page by page. */
 	async function everyOne(most) {
 		const items = []
+		const wanted = query()
 		for (let cursor = ""; cursor != null && items.length < most;) {
-			const data = await api(asked({ cursor, limit: 200 }))
+			const data = await api(asked({ cursor, limit: 200 }, wanted))
 			items.push(...data.items)
 			cursor = data.next_cursor
 		}
@@ -84,11 +86,12 @@ export async function list(page, spec) {
 		controls.read(wanted)
 		time?.read(wanted)
 		const wait = table.children.length ? 400 : 120
-		const slow = quiet ? 0 : setTimeout(() => (focus.keep(), skeleton(table, choice.shown())), wait)
+		const slow = quiet ? 0 : setTimeout(() => (focus.keep(), chosen?.none(), skeleton(table, choice.shown())), wait)
 		try {
 			draw(await api(spec.whole ? spec.path : asked({ limit: 50 }), { signal: mine.signal }), wanted)
 		} catch (error) {
 			if (error.name === "AbortError") return
+			chosen?.none()
 			replaceContent(counted)
 			replaceContent(pager)
 			drawRefusal(error)

@@ -13,13 +13,15 @@ export function rowSelection(spec, reload) {
 	let whole = null
 	let offer = null
 
-	// Only the first choice waits: beside another choice the bar never holds what was offered for one before.
+	// Only the first choice waits for the module, with an empty bar; later ones are drawn at once. What is being done to
+	// an earlier choice is not covered up.
 	async function show() {
 		const items = boxes.filter(({ box }) => box.checked).map(({ item }) => item)
 		if (every) {
 			every.checked = items.length > 0 && items.length === boxes.length
 			every.indeterminate = items.length > 0 && !every.checked
 		}
+		if (node.ariaBusy) return
 		node.hidden = !items.length
 		if (!items.length) return
 		if (!offer) {
@@ -35,17 +37,23 @@ export function rowSelection(spec, reload) {
 		return show()
 	}
 
+	function none() {
+		boxes = []
+		last = -1
+		show()
+	}
+
 	return {
 		node,
+		/** The rows are gone, and the choice with them. */
+		none,
 		/** Begins a page of a list with that `total`; the box of its head. */
 		all(total) {
-			boxes = []
-			last = -1
+			none()
 			whole = total
 			every = h("input", {
 				type: "checkbox", "aria-label": "Select all of this page", onchange: () => mark(boxes, every.checked),
 			})
-			show()
 			return h("th.pick", h("label.target", every))
 		},
 		box(item) {
