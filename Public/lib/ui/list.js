@@ -68,8 +68,7 @@ export async function list(page, spec) {
 
 	/** Every item that matches, at most so many, read page by page. */
 	async function everyOne(most) {
-		const items = []
-		const wanted = query()
+		const [items, wanted] = [[], query()]
 		for (let cursor = ""; cursor != null && items.length < most;) {
 			const data = await api(asked({ cursor, limit: 200 }, wanted))
 			items.push(...data.items)
@@ -92,8 +91,7 @@ export async function list(page, spec) {
 		} catch (error) {
 			if (error.name === "AbortError") return
 			chosen?.none()
-			replaceContent(counted)
-			replaceContent(pager)
+			for (const one of [counted, pager]) replaceContent(one)
 			drawRefusal(error)
 		} finally {
 			clearTimeout(slow)

@@ -13,8 +13,8 @@ export function rowSelection(spec, reload) {
 	let whole = null
 	let offer = null
 
-	// Only the first choice waits for the module, with an empty bar; later ones are drawn at once. What is being done to
-	// an earlier choice is not covered up.
+	// Only the first choice waits for the module, with an empty bar; later ones are drawn at once. What is being done
+	// to an earlier choice is not covered up.
 	async function show() {
 		const items = boxes.filter(({ box }) => box.checked).map(({ item }) => item)
 		if (every) {
