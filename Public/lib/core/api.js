@@ -37,11 +37,14 @@ const provesPresence = async problem => {
 	return true
 }
 
+/** A body that breaks off is no answer: without this the act that it is of would pass for done. */
+const whole = async answer => new Response(answer.status === 204 ? null : await answer.arrayBuffer(), answer)
+
 // So often an act that is under way is asked about again, twice a second.
 const MOST_TRIES = 20
 /**
- * The server's answer, of a 2xx; any other is thrown. `accept`: the type that is wanted; `file`: a body that is no
- * JSON, with what `headers` say of it.
+ * The server's answer, of a 2xx; any other is thrown. `accept`: the type that is wanted, whose body is read as it
+ * comes; `file`: a body that is no JSON, with what `headers` say of it.
  */
 export async function sendRequest(
 	path, { body, file, method = body ? "POST" : "GET", signal, etag, accept, headers: more, tries = 0, proved } = {},
@@ -59,6 +62,7 @@ export async function sendRequest(
 	let answer
 	try {
 		answer = await fetch(`/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" })
+		if (!accept) answer = await whole(answer)
 	} catch (error) {
 		if (error.name === "AbortError") throw error
 		// What was asked as the connection came back may have gone out too early.
@@ -98,6 +102,8 @@ export async function sendRequest(
 export async function api(path, options) {
 	const answer = await sendRequest(path, options)
 	const data = answer.status === 204 ? null : await answer.json().catch(() => ({}))
+	// What was given up meanwhile is drawn by no page.
+	options?.signal?.throwIfAborted()
 	if (data && answer.headers.get("etag")) etags.set(data, answer.headers.get("etag"))
 	return data
 }

@@ -1,0 +1,74 @@
+"""Answers whose body is still on its way when the page no longer wants it, or when the connection ends."""
+import re
+
+from playwright.sync_api import expect
+from relay import Relay
+
+WATCH = """() => {
+    window.drawn = []
+    new MutationObserver(() => {
+        if (document.querySelector("main [data-state=error]")) drawn.push("error")
+        if (document.querySelector(".spread[hidden]")) drawn.push("no bars")
+    }).observe(document.querySelector("main"), { childList: true, subtree: true, attributes: true })
+}"""
+CHOOSE = """(node, value) => {
+    node.value = value
+    node.dispatchEvent(new Event("change"))
+}"""
+
+
+def test_an_answer_that_is_given_up_half_way_draws_nothing(console):
+    one = console.tenant()
+    for number in range(3):
+        console.api("POST", "/hooks/pre-signup", {"provider": "google", "subject": f"s-{number}", "email": f"s{number}@{one['slug']}.example",
+                                                  "email_verified": True, "tenant": one["slug"]})
+    with Relay(console.server) as relay:
+        page = console.page
+        console.base = relay.base
+        console.go(f"/console/t/{one['slug']}/decisions")
+        expect(page.locator("tbody tr")).to_have_count(3)
+        bars = page.get_by_role("slider", name="Rows by time")
+        bars.focus()
+        page.evaluate(WATCH)
+        relay.stop("outcome=refused")
+        with page.expect_response(re.compile("outcome=refused")):
+            page.get_by_label("Outcome").evaluate(CHOOSE, "refused")
+        assert relay.stopped.wait(30)
+        page.get_by_label("Outcome").evaluate(CHOOSE, "deferred")
+        expect(page.locator("[data-state=none]")).to_be_visible()
+        expect(page).to_have_url(re.compile("outcome=deferred"))
+        assert page.evaluate("drawn") == []
+        expect(bars).to_be_focused()
+
+
+def test_an_answer_that_breaks_off_is_none_and_sending_again_gets_it_whole(console):
+    console.expects_refusals = True
+    one = console.tenant()
+    with Relay(console.server) as relay:
+        page = console.page
+        console.base = relay.base
+        console.go(f"/console/t/{one['slug']}/keys/new")
+        console.field("Name").fill("cut off")
+        page.get_by_role("button", name="Verify keys").click()
+        relay.stop("^POST .*/api-keys ")
+        page.get_by_role("button", name="Create key").click()
+        assert relay.stopped.wait(30)
+        relay.cut()
+        expect(page.get_by_text("Nothing was lost")).to_be_visible()
+        expect(console.field("Name")).to_have_value("cut off")
+        page.get_by_role("button", name="Create key").click()
+        expect(page.get_by_role("dialog").locator(".secret")).to_have_text(re.compile("^gate_live_"))
+        # The act was done once: the second time the server gave the answer of the first.
+        assert console.api("GET", f"/tenants/{one['id']}/api-keys")["total"]["value"] == 1
+
+
+def test_a_list_whose_answer_breaks_off_is_asked_for_again(console):
+    console.expects_refusals = True
+    with Relay(console.server) as relay:
+        page = console.page
+        console.base = relay.base
+        relay.stop("^GET /v1/tenants[?]")
+        page.goto(f"{relay.base}/console/tenants")
+        assert relay.stopped.wait(30)
+        relay.cut()
+        expect(page.locator("main tbody tr").first).to_be_visible()
