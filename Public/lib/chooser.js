@@ -44,13 +44,18 @@ async function takeAll(node, spec) {
 	}
 }
 
-/** While `work` goes on the bar begins nothing else, and shows how far it is. */
+/** By its bar, the work that was begun there last. */
+const begun = new WeakMap()
+
+/** While `work` goes on the bar begins nothing else, and shows how far it is; an undo meanwhile waits for its end. */
 async function atWork(node, work) {
+	const mine = (begun.get(node) ?? Promise.resolve()).then(work, work)
+	begun.set(node, mine)
 	node.ariaBusy = "true"
 	try {
-		return await work()
+		return await mine
 	} finally {
-		node.ariaBusy = null
+		if (begun.get(node) === mine) node.ariaBusy = null
 	}
 }
 

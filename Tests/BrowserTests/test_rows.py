@@ -191,6 +191,32 @@ def test_while_something_is_done_to_a_choice_the_bar_begins_nothing_else(console
     expect(group).to_be_hidden()
 
 
+def test_an_undo_waits_until_what_is_done_to_another_choice_has_ended(console):
+    one = with_people(console, "a", "b", "c")
+    page, held = console.go(f"/console/t/{one['slug']}/users?sort=email"), []
+    group = page.get_by_role("group", name="Selected rows")
+    page.get_by_label("Select a@acme.example").check()
+    group.get_by_role("button", name="Resume").click()
+    undo = page.locator(".toast").get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    expect(group).to_be_hidden()
+    page.route(re.compile(r"/users/actions$"), lambda route: held.append(route))
+    page.get_by_label("Select b@acme.example").check()
+    page.get_by_label("Select c@acme.example").check()
+    with page.expect_request(re.compile(r"/users/actions$")):
+        group.get_by_role("button", name="Resume").click()
+    console.requests.clear()
+    undo.click()
+    page.evaluate(SETTLED)
+    assert not console.asked("/suspend", "POST")
+    held[0].continue_()
+    expect(page.locator("tbody tr").filter(has_text="a@acme.example")).to_contain_text("Suspended")
+    expect(page.locator("tbody").get_by_text("Suspended")).to_have_count(1)
+    expect(group).to_be_hidden()
+    page.get_by_label("Select a@acme.example").check()
+    expect(group).to_contain_text("1 selected")
+
+
 def test_what_could_not_be_read_anew_is_chosen_no_more(console):
     console.expects_refusals = True
     one = with_people(console, "a", "b", "c")
