@@ -117,12 +117,16 @@ import Text
     @Test func `many links made at once stay within the limit`() async throws {
         let fixture = try await ProvisioningFixture.make()
         _ = try await fixture.service.session(role: .owner, tenant: nil)
-        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+        var statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<30 { group.addTask { try await fixture.made().status } }
             return try await group.reduce(into: [Int]()) { $0.append($1) }
         }
-        #expect(statuses.count { $0 == 201 } == JoinLink.mostLive)
-        #expect(statuses.count { $0 == 409 } == 10)
+        // They wait for each other, on a busy machine for longer than for a connection: 503, and
+        // nothing is done.
+        let unanswered = statuses.count { $0 == 503 }
+        for _ in 0..<unanswered { statuses.append(try await fixture.made().status) }
+        #expect(statuses.count { $0 == 201 } == JoinLink.mostLive, "\(statuses)")
+        #expect(statuses.count { $0 == 409 } == 10, "\(statuses)")
     }
 
     @Test func `another tenant's link is a 404, and so is one that is not there`() async throws {
