@@ -54,7 +54,8 @@ class Relay:
 
     def _see(self, part, pair):
         first = part.split(b"\r\n", 1)[0].decode(errors="replace")
-        if self.wanted and re.search(self.wanted, first):
+        wanted = self.wanted
+        if wanted and re.search(wanted, first):
             self.wanted, pair["asked"] = None, True
         # The server takes what comes from its own origin.
         return part.replace(b"rigin: " + self.base.encode(), b"rigin: " + self.own.encode())

@@ -20,6 +20,8 @@ export const etagOf = object => etags.get(object)
 
 // A key lives until the server has answered: sending the same again after a lost connection is then one act.
 const pending = new Map()
+// Those of them whose answer did not come.
+const lost = new Set()
 const SECRET = /^(password|token|key|secret|client_secret|invite_token|totp|recovery_code|code)$/
 const masked = (name, value) => (SECRET.test(name) && typeof value === "string" ? "••••" : value)
 
@@ -35,6 +37,14 @@ const provesPresence = async problem => {
 	if (dispatchEvent(event) || !(await promise)) return false
 	steppedUp = performance.now()
 	return true
+}
+
+/** `act` is answered. One before it that was not is no longer asked for again: what it would change may be changed. */
+function forget(act, method) {
+	pending.delete(act)
+	if (method === "GET") return
+	for (const one of lost) pending.delete(one)
+	lost.clear()
 }
 
 /** A body that breaks off is no answer: without this the act that it is of would pass for done. */
@@ -62,7 +72,8 @@ export async function sendRequest(
 	let answer
 	try {
 		answer = await fetch(`/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" })
-		if (!accept) answer = await whole(answer)
+		// Of what cannot be sent twice the head alone says that it is done.
+		if (!accept && (method === "GET" || headers["idempotency-key"])) answer = await whole(answer)
 	} catch (error) {
 		if (error.name === "AbortError") throw error
 		// What was asked as the connection came back may have gone out too early.
@@ -70,13 +81,14 @@ export async function sendRequest(
 			await new Promise(done => setTimeout(done, 500))
 			return sendRequest(path, { signal, accept, tries: 1 })
 		}
+		if (pending.has(act)) lost.add(act)
 		throw new Problem(0, {
 			title: navigator.onLine ? "The server cannot be reached" : "You are offline",
 			detail: method === "GET" ? "It is asked again by itself once the connection is back."
 				: "Nothing was lost: what you typed is still here. Try again in a moment.",
 		})
 	}
-	if (answer.status < 500) pending.delete(act)
+	if (answer.status < 500) forget(act, method)
 	if (answer.ok) return answer
 	const problem = await answer.json().catch(() => ({ title: answer.statusText }))
 	// The same act is under way, as after a lost connection: its answer is asked for until it is there.
