@@ -30,6 +30,9 @@ const DAYS = [
 	["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["day", "At the end of a day"], ["", "Never"],
 ]
 
+// When the form was opened.
+let opened
+
 /** What may be ticked, with what a key has beyond that: a scope can have left the tenant's catalogue. */
 export async function scopeOptions(page, had = []) {
 	const policy = page.tenant && await page.get(`${page.path}/policy`).catch(() => null)
@@ -45,6 +48,7 @@ export async function scopeOptions(page, had = []) {
 }
 
 export const newKey = async page => {
+	opened = Math.ceil(Date.now() / 60000) * 60000
 	if (!mayHere(page, "writeKeys")) {
 		return showState(page.body, "forbidden", {
 			title: "You may not create API keys",
@@ -120,8 +124,9 @@ function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_ori
 	].filter(Boolean)
 }
 
-// Rounded to the minute, so that what is shown is what is sent.
+// From the minute in which the form was opened: what is shown is what is sent, and what is sent again after an
+// answer was lost is the same.
 function body({ days, ...values }) {
-	const end = Number(days) && Math.ceil((Date.now() + days * 86400000) / 60000) * 60000
+	const end = Number(days) && opened + days * 86400000
 	return end ? { ...values, expires_at: new Date(end).toISOString() } : values
 }
