@@ -4,6 +4,7 @@ import time
 
 from playwright.sync_api import expect
 from relay import Relay
+from test_account import PASSWORD, operator
 from test_drafts import publish
 
 WATCH = """() => {
@@ -67,6 +68,34 @@ def test_an_answer_that_breaks_off_is_none_and_sending_again_gets_it_whole(conso
         page.get_by_role("button", name="Create key").click()
         expect(page.get_by_role("dialog").locator(".secret")).to_have_text(re.compile("^gate_live_"))
         # The act was done once: the second time the server gave the answer of the first.
+        assert console.api("GET", f"/tenants/{one['id']}/api-keys")["total"]["value"] == 1
+
+
+def test_sending_again_after_a_step_up_is_still_the_same_act(console):
+    one = console.tenant()
+    with operator(console) as other, Relay(console.server) as relay:
+        other.expects_refusals = True
+        page = other.page
+        other.base = relay.base
+        other.go(f"/console/t/{one['slug']}/keys/new")
+        other.field("Name").fill("cut off")
+        page.get_by_role("button", name="Verify keys").click()
+        create = page.get_by_role("button", name="Create key")
+        relay.stop("^POST .*/api-keys ")
+        create.click()
+        assert relay.stopped.wait(30)
+        relay.cut()
+        expect(page.get_by_text("Nothing was lost")).to_be_visible()
+        # What the server says to a session of more than ten minutes.
+        page.route(re.compile("/api-keys$"), lambda route: route.fulfill(
+            status=403, content_type="application/problem+json", json={
+                "title": "Step up required", "status": 403, "code": "step_up_required", "methods": ["password"],
+                "detail": "A new key needs a proof of the last 10 minutes that it is you."}), times=1)
+        create.click()
+        dialog = page.get_by_role("dialog", name="Is it still you?")
+        dialog.get_by_label("Your password").fill(PASSWORD)
+        dialog.get_by_role("button", name="Continue").click()
+        expect(page.get_by_role("dialog").locator(".secret")).to_have_text(re.compile("^gate_live_"))
         assert console.api("GET", f"/tenants/{one['id']}/api-keys")["total"]["value"] == 1
 
 

@@ -18,9 +18,9 @@ export const sentRequests = []
 const etags = new WeakMap()
 export const etagOf = object => etags.get(object)
 
-// A key lives until the server has answered: sending the same again after a lost connection is then one act.
+// A key lives until the act has its answer: sending the same again after a lost connection is then one act.
 const pending = new Map()
-// Those of them whose answer did not come.
+// Those of them whose act was given up without one.
 const lost = new Set()
 const SECRET = /^(password|token|key|secret|client_secret|invite_token|totp|recovery_code|code)$/
 const masked = (name, value) => (SECRET.test(name) && typeof value === "string" ? "••••" : value)
@@ -39,10 +39,12 @@ const provesPresence = async problem => {
 	return true
 }
 
-/** `act` is answered. One before it that was not is no longer asked for again: what it would change may be changed. */
-function forget(act, method) {
-	pending.delete(act)
-	if (method === "GET") return
+const BEFORE_THE_ACT = /^(step_up_required|second_factor_required|request_in_progress)$/
+/** Whether a refusal is the act's own answer. By another the act was not looked at, and may have been done before. */
+const isAnswer = (status, { code }) => status < 500 && status !== 401 && status !== 429 && !BEFORE_THE_ACT.test(code)
+
+/** Something was changed: an act whose answer was lost before is another one now. */
+function forgetLost() {
 	for (const one of lost) pending.delete(one)
 	lost.clear()
 }
@@ -63,10 +65,11 @@ export async function sendRequest(
 	const headers = { accept: accept ?? "application/json", "x-gatehouse-console": "1", ...more }
 	if (body) headers["content-type"] = "application/json"
 	if (etag) headers["if-match"] = etag
-	const act = `${path} ${text}`
+	const act = `${method} ${path} ${text}`
 	if (method === "POST" && !file && /^\/(tenants(\/|$)|api-keys(?!\/identify)|people\/actions)/.test(path)) {
 		if (!pending.has(act)) pending.set(act, crypto.randomUUID())
 		headers["idempotency-key"] = pending.get(act)
+		lost.delete(act)
 	}
 	remember(describeRequest(path, { method, body, etag, accept }))
 	let answer
@@ -88,12 +91,16 @@ export async function sendRequest(
 				: "Nothing was lost: what you typed is still here. Try again in a moment.",
 		})
 	}
-	if (answer.status < 500) forget(act, method)
-	if (answer.ok) return answer
+	if (answer.ok) {
+		pending.delete(act)
+		// A session decides who acts, and changes nothing that they act on.
+		if (method !== "GET" && !path.startsWith("/session")) forgetLost()
+		return answer
+	}
 	const problem = await answer.json().catch(() => ({ title: answer.statusText }))
+	if (isAnswer(answer.status, problem)) pending.delete(act)
 	// The same act is under way, as after a lost connection: its answer is asked for until it is there.
 	if (problem.code === "request_in_progress" && tries < MOST_TRIES) {
-		pending.set(act, headers["idempotency-key"])
 		await new Promise(done => setTimeout(done, 500))
 		return sendRequest(path, { body, method, signal, etag, accept, tries: tries + 1 })
 	}
@@ -105,6 +112,7 @@ export async function sendRequest(
 	if (problem.code === "step_up_required" && !proved && !path.startsWith("/session")) {
 		if (await provesPresence(problem)) return again()
 	}
+	if (pending.has(act)) lost.add(act)
 	if (problem.code === "second_factor_required" && answer.status === 403) {
 		dispatchEvent(new CustomEvent("second-factor"))
 	}
