@@ -137,3 +137,19 @@ def test_a_list_whose_answer_breaks_off_is_asked_for_again(console):
         assert relay.stopped.wait(30)
         relay.cut()
         expect(page.locator("main tbody tr:not(:has(.sk))").first).to_be_visible()
+
+
+def test_suggestions_are_of_what_was_typed_last(console):
+    console.expects_refusals = True
+    one = console.tenant("Suggested Works")
+    with Relay(console.server) as relay:
+        page = console.page
+        console.base = relay.base
+        console.go("/console/operators?new=1")
+        field = console.field("Only this tenant")
+        relay.stop("^GET /v1/tenants[?]q=Su&")
+        field.fill("Su")
+        assert relay.stopped.wait(30)
+        with page.expect_event("requestfailed", lambda request: "q=Su&" in request.url):
+            field.fill("Suggested")
+        expect(page.locator("datalist option").first).to_have_attribute("value", one["slug"])

@@ -41,12 +41,17 @@ export function controlOf(type, { field: { label, options, value }, id, common, 
 function tenantControl(id, common) {
 	const found = h("datalist", { id: `${id}l` })
 	let timer
+	let running
 	const look = () => {
 		clearTimeout(timer)
+		running?.abort()
+		const { signal } = (running = new AbortController())
 		timer = setTimeout(async () => {
 			const { items } = await api(
-				`/tenants${queryString({ q: control.value.trim(), limit: 20 })}`,
+				`/tenants${queryString({ q: control.value.trim(), limit: 20 })}`, { signal },
 			).catch(() => ({ items: [] }))
+			// What was typed since has an answer of its own.
+			if (signal.aborted) return
 			replaceContent(found, items.map(one => h("option", { value: one.slug, label: one.name, "data-plain": "" })))
 		}, 150)
 	}
