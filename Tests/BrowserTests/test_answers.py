@@ -48,27 +48,88 @@ def test_an_answer_that_is_given_up_half_way_draws_nothing(console):
         expect(bars).to_be_focused()
 
 
+def ask_for_a_key(console, tenant):
+    console.go(f"/console/t/{tenant['slug']}/keys/new")
+    console.field("Name").fill("cut off")
+    console.page.get_by_role("button", name="Verify keys").click()
+    return console.page.get_by_role("button", name="Create key")
+
+
+def lose(console, relay, pattern, button):
+    """What `button` does is done, and its answer is lost."""
+    relay.stop(pattern)
+    button.click()
+    assert relay.stopped.wait(30)
+    relay.cut()
+    expect(console.page.get_by_text("Nothing was lost")).to_be_visible()
+
+
+def number_of(console, tenant, what):
+    return console.api("GET", f"/tenants/{tenant['id']}/{what}")["total"]["value"]
+
+
 def test_an_answer_that_breaks_off_is_none_and_sending_again_gets_it_whole(console):
     console.expects_refusals = True
     one = console.tenant()
     with Relay(console.server) as relay:
         page = console.page
         console.base = relay.base
-        console.go(f"/console/t/{one['slug']}/keys/new")
-        console.field("Name").fill("cut off")
-        page.get_by_role("button", name="Verify keys").click()
-        relay.stop("^POST .*/api-keys ")
-        page.get_by_role("button", name="Create key").click()
-        assert relay.stopped.wait(30)
-        relay.cut()
-        expect(page.get_by_text("Nothing was lost")).to_be_visible()
+        create = ask_for_a_key(console, one)
+        lose(console, relay, "^POST .*/api-keys ", create)
         expect(console.field("Name")).to_have_value("cut off")
         # However long that was read.
         page.clock.set_fixed_time(time.time() + 90)
-        page.get_by_role("button", name="Create key").click()
+        create.click()
         expect(page.get_by_role("dialog").locator(".secret")).to_have_text(re.compile("^gate_live_"))
         # The act was done once: the second time the server gave the answer of the first.
-        assert console.api("GET", f"/tenants/{one['id']}/api-keys")["total"]["value"] == 1
+        assert number_of(console, one, "api-keys") == 1
+
+
+def test_what_is_sent_again_much_later_is_meant_anew(console):
+    console.expects_refusals = True
+    one = console.tenant()
+    with Relay(console.server) as relay:
+        console.base = relay.base
+        create = ask_for_a_key(console, one)
+        lose(console, relay, "^POST .*/api-keys ", create)
+        console.page.clock.set_fixed_time(time.time() + 16 * 60)
+        create.click()
+        expect(console.page.get_by_role("dialog").locator(".secret")).to_be_visible()
+        assert number_of(console, one, "api-keys") == 2
+
+
+def test_a_join_link_is_made_once_whenever_it_is_sent_again(console):
+    console.expects_refusals = True
+    one = console.tenant()
+    with Relay(console.server) as relay:
+        page = console.page
+        console.base = relay.base
+        console.go(f"/console/t/{one['slug']}/invites/join-links?new=1")
+        make = page.get_by_role("dialog").get_by_role("button", name="Make the link")
+        lose(console, relay, "^POST .*/join-links ", make)
+        page.clock.set_fixed_time(time.time() + 90)
+        make.click()
+        expect(page.get_by_role("dialog", name="Join link").locator(".secret")).to_be_visible()
+        assert number_of(console, one, "join-links") == 1
+
+
+def test_a_preview_gives_up_no_act_whose_answer_was_lost(console):
+    console.expects_refusals = True
+    one = console.tenant()
+    with Relay(console.server) as relay:
+        page = console.page
+        console.base = relay.base
+        console.go(f"/console/t/{one['slug']}/invites?new=1")
+        console.field("Email addresses").fill("a@acme.example\nb@acme.example")
+        console.field("Delivery").select_option(label="Give me the link")
+        dialog = page.get_by_role("dialog", name="Invite people")
+        invite = dialog.get_by_role("button", name="Invite", exact=True)
+        lose(console, relay, "^POST .*/invites ", invite)
+        dialog.get_by_role("button", name="Preview").click()
+        page.get_by_role("dialog", name="would be invited").get_by_role("button", name="Close").last.click()
+        invite.click()
+        # The links, which are shown only now.
+        expect(page.get_by_role("dialog", name="2 of 2 invited").locator(".secret")).to_contain_text("b@acme.example http")
 
 
 def test_sending_again_after_a_step_up_is_still_the_same_act(console):
@@ -77,15 +138,8 @@ def test_sending_again_after_a_step_up_is_still_the_same_act(console):
         other.expects_refusals = True
         page = other.page
         other.base = relay.base
-        other.go(f"/console/t/{one['slug']}/keys/new")
-        other.field("Name").fill("cut off")
-        page.get_by_role("button", name="Verify keys").click()
-        create = page.get_by_role("button", name="Create key")
-        relay.stop("^POST .*/api-keys ")
-        create.click()
-        assert relay.stopped.wait(30)
-        relay.cut()
-        expect(page.get_by_text("Nothing was lost")).to_be_visible()
+        create = ask_for_a_key(other, one)
+        lose(other, relay, "^POST .*/api-keys ", create)
         # What the server says to a session of more than ten minutes.
         page.route(re.compile("/api-keys$"), lambda route: route.fulfill(
             status=403, content_type="application/problem+json", json={
@@ -96,7 +150,7 @@ def test_sending_again_after_a_step_up_is_still_the_same_act(console):
         dialog.get_by_label("Your password").fill(PASSWORD)
         dialog.get_by_role("button", name="Continue").click()
         expect(page.get_by_role("dialog").locator(".secret")).to_have_text(re.compile("^gate_live_"))
-        assert console.api("GET", f"/tenants/{one['id']}/api-keys")["total"]["value"] == 1
+        assert number_of(console, one, "api-keys") == 1
 
 
 def test_what_was_done_meanwhile_is_not_hidden_by_an_answer_that_was_lost(console):

@@ -18,10 +18,19 @@ export const sentRequests = []
 const etags = new WeakMap()
 export const etagOf = object => etags.get(object)
 
-// A key lives until the act has its answer: sending the same again after a lost connection is then one act.
+// The keys of acts without an answer: sending the same again after a lost connection is then one act.
 const pending = new Map()
-// Those of them whose act was given up without one.
-const lost = new Set()
+// What is sent so much later, in milliseconds, is meant anew: others may have changed what it is about.
+const KEY_LASTS = 15 * 60_000
+
+function keyOf(act) {
+	const held = pending.get(act)
+	if (held && Date.now() < held.until) return held.key
+	const key = crypto.randomUUID()
+	pending.set(act, { key, until: Date.now() + KEY_LASTS })
+	return key
+}
+
 const SECRET = /^(password|token|key|secret|client_secret|invite_token|totp|recovery_code|code)$/
 const masked = (name, value) => (SECRET.test(name) && typeof value === "string" ? "••••" : value)
 
@@ -39,44 +48,48 @@ const provesPresence = async problem => {
 	return true
 }
 
-const BEFORE_THE_ACT = /^(step_up_required|second_factor_required|request_in_progress)$/
-/** Whether a refusal is the act's own answer. By another the act was not looked at, and may have been done before. */
-const isAnswer = (status, { code }) => status < 500 && status !== 401 && status !== 429 && !BEFORE_THE_ACT.test(code)
+const NO_ANSWER = /^(step_up_required|second_factor_required|request_in_progress)$/
+/** Whether a refusal is the act's own answer. After another the act may have been done, or may be under way. */
+const isAnswer = (status, { code }) => status < 500 && ![401, 408, 429].includes(status) && !NO_ANSWER.test(code)
 
+// Who acts, and what is only tried or looked for.
+const CHANGES_NOTHING = /^\/(session|me)(\/|$)|[?&]dry_run=true|\/(evaluate|search|identify|test)$/
 /** Something was changed: an act whose answer was lost before is another one now. */
 function forgetLost() {
-	for (const one of lost) pending.delete(one)
-	lost.clear()
+	for (const [act, one] of pending) if (one.isLost) pending.delete(act)
 }
 
 /** A body that breaks off is no answer: without this the act that it is of would pass for done. */
 const whole = async answer => new Response(answer.status === 204 ? null : await answer.arrayBuffer(), answer)
 
+// What is sent with a key; a file is not.
+const KEYED = /^\/(tenants|providers|people\/actions|api-keys(?!\/identify))(\/|\?|$)/
 // So often an act that is under way is asked about again, twice a second.
 const MOST_TRIES = 20
 /**
  * The server's answer, of a 2xx; any other is thrown. `accept`: the type that is wanted, whose body is read as it
- * comes; `file`: a body that is no JSON, with what `headers` say of it.
+ * comes; `file`: a body that is no JSON, with what `headers` say of it; `key`: that of the act, which was sent before.
  */
 export async function sendRequest(
-	path, { body, file, method = body ? "POST" : "GET", signal, etag, accept, headers: more, tries = 0, proved } = {},
+	path, {
+		body, file, method = body ? "POST" : "GET", signal, etag, accept, headers: more, tries = 0, proved, key,
+	} = {},
 ) {
 	const text = file ?? (body && JSON.stringify(body))
 	const headers = { accept: accept ?? "application/json", "x-gatehouse-console": "1", ...more }
 	if (body) headers["content-type"] = "application/json"
 	if (etag) headers["if-match"] = etag
 	const act = `${method} ${path} ${text}`
-	if (method === "POST" && !file && /^\/(tenants(\/|$)|api-keys(?!\/identify)|people\/actions)/.test(path)) {
-		if (!pending.has(act)) pending.set(act, crypto.randomUUID())
-		headers["idempotency-key"] = pending.get(act)
-		lost.delete(act)
-	}
+	if (method === "POST" && !file && KEYED.test(path)) key ??= keyOf(act)
+	if (key) headers["idempotency-key"] = key
+	// Another may be held meanwhile.
+	const held = () => (pending.get(act)?.key === key ? pending.get(act) : null)
 	remember(describeRequest(path, { method, body, etag, accept }))
 	let answer
 	try {
 		answer = await fetch(`/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" })
 		// Of what cannot be sent twice the head alone says that it is done.
-		if (!accept && (method === "GET" || headers["idempotency-key"])) answer = await whole(answer)
+		if (!accept && (method === "GET" || key)) answer = await whole(answer)
 	} catch (error) {
 		if (error.name === "AbortError") throw error
 		// What was asked as the connection came back may have gone out too early.
@@ -84,7 +97,7 @@ export async function sendRequest(
 			await new Promise(done => setTimeout(done, 500))
 			return sendRequest(path, { signal, accept, tries: 1 })
 		}
-		if (pending.has(act)) lost.add(act)
+		if (held()) held().isLost = true
 		throw new Problem(0, {
 			title: navigator.onLine ? "The server cannot be reached" : "You are offline",
 			detail: method === "GET" ? "It is asked again by itself once the connection is back."
@@ -92,19 +105,19 @@ export async function sendRequest(
 		})
 	}
 	if (answer.ok) {
-		pending.delete(act)
-		// A session decides who acts, and changes nothing that they act on.
-		if (method !== "GET" && !path.startsWith("/session")) forgetLost()
+		if (held()) pending.delete(act)
+		if (method !== "GET" && !CHANGES_NOTHING.test(path)) forgetLost()
 		return answer
 	}
 	const problem = await answer.json().catch(() => ({ title: answer.statusText }))
-	if (isAnswer(answer.status, problem)) pending.delete(act)
+	if (held() && isAnswer(answer.status, problem)) pending.delete(act)
 	// The same act is under way, as after a lost connection: its answer is asked for until it is there.
 	if (problem.code === "request_in_progress" && tries < MOST_TRIES) {
 		await new Promise(done => setTimeout(done, 500))
-		return sendRequest(path, { body, method, signal, etag, accept, tries: tries + 1 })
+		return sendRequest(path, { body, method, signal, etag, accept, key, tries: tries + 1 })
 	}
-	const again = () => sendRequest(path, { body, file, method, signal, etag, accept, headers: more, proved: true })
+	const again = () =>
+		sendRequest(path, { body, file, method, signal, etag, accept, headers: more, key, proved: true })
 	if (answer.status === 401 && !/^\/(session|setup)/.test(path)) {
 		if (method === "GET" && !proved && steppedUp && performance.now() - steppedUp < 10000) return again()
 		dispatchEvent(new CustomEvent("session-over"))
@@ -112,7 +125,7 @@ export async function sendRequest(
 	if (problem.code === "step_up_required" && !proved && !path.startsWith("/session")) {
 		if (await provesPresence(problem)) return again()
 	}
-	if (pending.has(act)) lost.add(act)
+	if (held()) held().isLost = true
 	if (problem.code === "second_factor_required" && answer.status === 403) {
 		dispatchEvent(new CustomEvent("second-factor"))
 	}

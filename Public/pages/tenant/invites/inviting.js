@@ -15,8 +15,11 @@ export const ENDS = [
 	["", "As it is"], ["1", "In 1 day"], ["7", "In 7 days"], ["30", "In 30 days"], ["90", "In 90 days"],
 ]
 
-/** A time in so many days, a minute early: the longest that is taken is 90 days from the server's now. */
-export const daysFromNow = days => new Date(Date.now() + Number(days) * 86_400_000 - 60_000).toISOString()
+/**
+ * So many days after a form was opened, a minute early: the longest that is taken is 90 days from the server's now.
+ * Counted from the press, what is sent again after its answer was lost would be another act.
+ */
+export const daysAfter = (opened, days) => new Date(opened + Number(days) * 86_400_000 - 60_000).toISOString()
 
 /** So many addresses are taken at once. */
 const MOST = 1000
@@ -31,18 +34,19 @@ function inviteOf(line, rest) {
 	return { ...rest, email: inside ?? plain ?? line, role: role?.toLowerCase() ?? rest.role }
 }
 
-function requestOf(path, { emails = [], days, ...rest }, isTry) {
+function requestOf(path, { emails = [], days, ...rest }, opened, isTry) {
 	const each = emails.flatMap(line => line.split(";")).map(line => line.trim()).filter(Boolean)
-		.map(line => inviteOf(line, days ? { ...rest, expires_at: daysFromNow(days) } : rest))
+		.map(line => inviteOf(line, days ? { ...rest, expires_at: daysAfter(opened, days) } : rest))
 	return [path + queryString({ dry_run: isTry }), { body: each.length === 1 && !isTry ? each[0] : { invites: each } }]
 }
 
 export async function invite(path, reload, email) {
-	const node = await inviting(path, reload, email)
+	const opened = Date.now()
+	const node = await inviting(path, reload, email, opened)
 	const built = node.querySelector("form")
 	const look = async () => {
 		try {
-			results((await api(...requestOf(path, built.values(), true))).results, true)
+			results((await api(...requestOf(path, built.values(), opened, true))).results, true)
 		} catch (error) {
 			toast(error.message, { stay: true })
 		}
@@ -50,7 +54,7 @@ export async function invite(path, reload, email) {
 	built.querySelector("[type=submit]").before(button("Preview", look))
 }
 
-const inviting = (path, reload, email) => formDialog({
+const inviting = (path, reload, email, opened) => formDialog({
 	title: "Invite people", submit: "Invite",
 	fields: [
 		[
@@ -72,10 +76,10 @@ const inviting = (path, reload, email) => formDialog({
 		["days", "Ends", { options: [["", "In 7 days"], ...ENDS.filter(([days]) => days && days !== "7")] }],
 		["message", "Message", { type: "textarea" }],
 	],
-	request: values => requestOf(path, values),
+	request: values => requestOf(path, values, opened),
 	send: async values => {
 		if (values.emails.length > MOST) throw tooMany(values.emails.length)
-		return api(...requestOf(path, values))
+		return api(...requestOf(path, values, opened))
 	},
 	done: made => {
 		reload?.()

@@ -3,7 +3,7 @@ import {
 	append, confirm, createdColumn, formatNumber, formDialog, h, isAllowed, list, note, replaceContent, revealSecret,
 	STATUS, t, timeNode, userText,
 } from "../../../lib/ui.js"
-import { daysFromNow } from "./inviting.js"
+import { daysAfter } from "./inviting.js"
 
 export const joinLinks = async page => {
 	const path = `${page.path}/join-links`
@@ -46,7 +46,7 @@ const end = (path, one, reload) => confirm({
 
 const DAYS = [["7", "In 7 days"], ["1", "In 1 day"], ["30", "In 30 days"], ["90", "In 90 days"]]
 
-const makeLink = (path, reload) => formDialog({
+const makeLink = (path, reload, opened = Date.now()) => formDialog({
 	title: "Make a join link", submit: "Make the link",
 	fields: [
 		["days", "Ends", { options: DAYS }],
@@ -54,7 +54,7 @@ const makeLink = (path, reload) => formDialog({
 		["domains", "Only addresses of", { type: "lines", hint: "Domains, one a line; empty is every address." }],
 		["return_to", "Leads back to", { hint: "One of the addresses under Clients; empty is nowhere." }],
 	],
-	request: ({ days, ...values }) => [path, { body: { ...values, expires_at: daysFromNow(days) } }],
+	request: ({ days, ...values }) => [path, { body: { ...values, expires_at: daysAfter(opened, days) } }],
 	done: made => {
 		reload()
 		return revealSecret({

@@ -4,7 +4,7 @@ import {
 	lookalikeNote, noValue, query, STATUS, statusTag, t, timeNode, toast, userText, words,
 } from "../../../lib/ui.js"
 import { ROLE } from "../users.js"
-import { daysFromNow, ENDS, invite, showLink } from "./inviting.js"
+import { daysAfter, ENDS, invite, showLink } from "./inviting.js"
 
 export const inviteList = async page => {
 	const path = `${page.path}/invites`
@@ -103,11 +103,13 @@ const revoke = (path, one, reload) => confirm({
 /** Changes role, end or message of an invite that waits; its link stays. */
 async function edit(path, { id, email }, reload) {
 	const one = await api(`${path}/${id}`)
+	const opened = Date.now()
 	return formDialog({
 		title: t`Edit the invite of ${email}`, lead: "The link that was sent stays the same.", edits: one,
 		fields: [ROLE, ["days", "Ends", { options: ENDS }], ["message", "Message", { type: "textarea" }]],
 		request: ({ days, ...values }) => [`${path}/${id}`, {
-			method: "PATCH", etag: etagOf(one), body: days ? { ...values, expires_at: daysFromNow(days) } : values,
+			method: "PATCH", etag: etagOf(one),
+			body: days ? { ...values, expires_at: daysAfter(opened, days) } : values,
 		}],
 		done: () => (toast("Saved"), reload()),
 	})

@@ -30,9 +30,6 @@ const DAYS = [
 	["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["day", "At the end of a day"], ["", "Never"],
 ]
 
-// When the form was opened.
-let opened
-
 /** What may be ticked, with what a key has beyond that: a scope can have left the tenant's catalogue. */
 export async function scopeOptions(page, had = []) {
 	const policy = page.tenant && await page.get(`${page.path}/policy`).catch(() => null)
@@ -48,7 +45,6 @@ export async function scopeOptions(page, had = []) {
 }
 
 export const newKey = async page => {
-	opened = Math.ceil(Date.now() / 60000) * 60000
 	if (!mayHere(page, "writeKeys")) {
 		return showState(page.body, "forbidden", {
 			title: "You may not create API keys",
@@ -62,6 +58,7 @@ export const newKey = async page => {
 	const isFilled = Boolean(asked.name || asked.scopes)
 	const owner = asked.owner && await page.get(`${page.path}/users/${asked.owner}`)
 	const wanted = asked.scopes?.split(/[ ,]+/) ?? []
+	const opened = Math.ceil(Date.now() / 60000) * 60000
 	const built = form([
 		["name*", "Name", { hint: "What will hold it, such as “Production backend”." }],
 		["environment", "Environment", { options: choices("live test") }],
@@ -78,7 +75,7 @@ export const newKey = async page => {
 		submit: "Create key", start: asked, cancel: () => leaveFor(`${page.base}/keys`),
 		draft: isFilled ? null : "new key",
 		request: values => [`${page.path}/api-keys`, {
-			body: owner ? { ...body(values), owner: { type: "user", id: owner.id } } : body(values),
+			body: { ...body(values, opened), ...owner && { owner: { type: "user", id: owner.id } } },
 		}],
 		done: made => {
 			leaveFor(`${page.base}/keys/${made.id}`)
@@ -92,7 +89,7 @@ export const newKey = async page => {
 		built.dispatchEvent(new Event("input"))
 	}, { look: ".tiny" }))))
 	const will = liveRegion()
-	const tell = () => replaceContent(will, h("ul", effects(built.values()).map(one => h("li", one))))
+	const tell = () => replaceContent(will, h("ul", effects(built.values(), opened).map(one => h("li", one))))
 	built.addEventListener("input", tell)
 	tell()
 	append(page.body, [
@@ -110,8 +107,8 @@ export const newKey = async page => {
 const nameOf = code => (isManaging(code) ? option(code)[1] : code)
 
 /** What a key with these values could do, each as a sentence. */
-function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_origins: origins, ...rest }) {
-	const { expires_at: end } = body(rest)
+function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_origins: origins, ...rest }, opened) {
+	const { expires_at: end } = body(rest, opened)
 	const rate = rest.rate_limit?.per_minute
 	return [
 		scopes.length ? t`${name ?? translate("The key")} may: ${scopes.map(nameOf).join("; ")}.`
@@ -126,7 +123,7 @@ function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_ori
 
 // From the minute in which the form was opened: what is shown is what is sent, and what is sent again after an
 // answer was lost is the same.
-function body({ days, ...values }) {
+function body({ days, ...values }, opened) {
 	const end = Number(days) && opened + days * 86400000
 	return end ? { ...values, expires_at: new Date(end).toISOString() } : values
 }
