@@ -1,8 +1,8 @@
 // What stands around every page: top bar, navigation, operator menu.
 import { palette } from "./shortcuts.js"
 import {
-	api, button, h, icon, isMac, knownSlug, leaveFor, loadMe, ownTenant, placesHere, query, queryString,
-	replaceContent, setPreference, showState, slugOf, t, tenantHere, tenantOf, userText, waitingIn,
+	api, button, forgetOperator, h, icon, isMac, knownSlug, leaveFor, loadMe, ownTenant, placesHere, query, queryString,
+	replaceContent, setPreference, showState, slugOf, t, tenantHere, tenantOf, unknownSlugs, userText, waitingIn,
 } from "../lib/core.js"
 
 // Made once the language is known.
@@ -52,12 +52,15 @@ async function drawWaiting() {
 }
 addEventListener("waiting-changed", drawWaiting)
 
+let drawn = 0
 // The tenant that the page is about; another can be chosen and the page stays.
 async function drawSwitch(node, slug) {
+	const mine = ++drawn
 	node.hidden = !slug
 	if (!slug) return
 	const tab = location.pathname.split("/")[4] ?? "users"
 	const one = await tenantOf(slug).catch(() => null)
+	if (mine !== drawn) return
 	// Kept only once it is known to exist: the navigation of every page leads into it.
 	if (one && slugOf(location.pathname) === slug) setPreference("tenant", one.slug)
 	replaceContent(node, icon("building"), userText(one?.name ?? slug), !ownTenant() && icon("down"))
@@ -121,6 +124,9 @@ for (const change of ["online", "offline"]) addEventListener(change, drawOffline
 /** Prepares what stands around the page; false: no one is signed in. */
 export async function frame(route) {
 	if (route?.page === "outside") {
+		forgetOperator()
+		unknownSlugs.clear()
+		leaving = false
 		document.body.classList.add("bare")
 		for (const node of [top, nav]) replaceContent(node).hidden = true
 		return true

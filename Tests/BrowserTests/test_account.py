@@ -159,6 +159,26 @@ def test_a_step_up_that_is_called_off_leaves_the_form(console):
         other.check_silence()
 
 
+def test_who_signs_in_after_another_s_session_ended_is_shown_as_themselves(console):
+    with operator(console) as other, operator(console, "support") as third:
+        email = email_of(third)
+        other.expects_refusals = True
+        page = other.page
+        other.go("/console/tenants")
+        for _ in range(2):
+            other.context.clear_cookies()
+            page.locator("nav a[href$='/decisions']").click()
+            expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+            other.field("Email").fill(email)
+            other.field("Password").fill(PASSWORD)
+            page.get_by_role("button", name="Sign in", exact=True).click()
+            expect(page.locator(".top")).to_be_visible()
+            page.get_by_role("button", name="Operator menu").click()
+            expect(page.locator(".menu")).to_contain_text(email)
+            page.keyboard.press("Escape")
+        other.check_silence()
+
+
 def test_name_and_sessions_of_the_own_account(console):
     with operator(console, "support") as other:
         page = other.page

@@ -29,9 +29,11 @@ export async function loadMe(tenant) {
 export async function waitingIn(tenant) {
 	if (waiting.tenant !== tenant) {
 		const asked = (waiting = { tenant })
-		asked.number = (await api(`/me${queryString({ tenant })}`).catch(() => ({}))).join_requests
+		asked.coming = api(`/me${queryString({ tenant })}`).then(me => (asked.number = me.join_requests), () => {})
 	}
-	return waiting.number
+	const mine = waiting
+	await mine.coming
+	return mine.number
 }
 /** So many of those who wait were answered; fewer than none: wait again. */
 export function answered(by = 1) {
@@ -41,12 +43,16 @@ export function answered(by = 1) {
 
 export async function signOut() {
 	await api("/session", { method: "DELETE" })
-	operator = null
 	sessionStorage.clear()
 }
 
 const tenants = new Map()
 export const forgetTenants = () => tenants.clear()
+/** Whoever signs in next is asked for, and so is what they may see. */
+export function forgetOperator() {
+	operator = null
+	forgetTenants()
+}
 /** A tenant by slug or id, asked once until it is forgotten. */
 export async function tenantOf(slug) {
 	if (!tenants.has(slug)) {

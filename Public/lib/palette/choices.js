@@ -1,5 +1,5 @@
 // How the console looks to who is signed in, and the way out.
-import { forgetTenants, leaveFor, redraw, setPreference, signOut } from "../core.js"
+import { leaveFor, redraw, setPreference, signOut } from "../core.js"
 
 /** Keeps a choice of how the console looks, and shows it. */
 export function choose(name, value) {
@@ -14,6 +14,5 @@ export function choose(name, value) {
 
 export async function leave() {
 	await signOut().catch(() => {})
-	forgetTenants()
 	leaveFor("/console/sign-in")
 }

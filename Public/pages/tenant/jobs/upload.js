@@ -9,7 +9,7 @@ let kept = null
 export function keepFile(one, job, rows = null) {
 	const jobs = one.jobs ?? new Map()
 	if (job) jobs.set(job.id, rows)
-	kept = { ...one, of: currentOperator().id, jobs }
+	kept = { ...one, of: currentOperator()?.id, jobs }
 }
 /** What was chosen last in the tenant at `base`, by who is signed in now. */
 export const keptFile = base => (kept?.base === base && kept.of === currentOperator().id ? kept : null)
