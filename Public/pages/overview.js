@@ -1,7 +1,7 @@
 import { bars, narrowing, period } from "../lib/chart.js"
 import { drawAttention, drawSteps } from "./overview/attention.js"
 import {
-	actionWords, append, formatNumber, h, icon, isAllowed, loadPart, noValue, ownTenant, pageHead, query,
+	actionWords, api, append, formatNumber, h, icon, isAllowed, loadPart, noValue, ownTenant, pageHead, query,
 	queryString, replaceContent, setQuery, svgNode, t, timeNode, userText, waitBriefly, ZONE,
 } from "../lib/core.js"
 
@@ -25,15 +25,22 @@ export default async page => {
 	const below = h("div.stack-gap.hold", cards, chart, h("div.two", isAllowed("readAudit") && recent, steps))
 	append(page.body, [pageHead("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice.node }),
 		h("div.stack-gap", waiting, below)])
+	let running
 	const load = () => {
+		running?.abort()
+		running = new AbortController()
+		const signal = AbortSignal.any([page.signal, running.signal])
 		return Promise.all(
 			[
-				numbers(page, cards, chart, signUps).then(data => {
+				numbers(signal, cards, chart, signUps).then(data => {
+					// Another period was chosen meanwhile.
+					if (signal.aborted) return
+					below.classList.remove("hold")
 					choice.read(query().since ? query() : { since: data?.since })
 					if (!data) return waiting.replaceChildren()
 					drawAttention(waiting, data.attention)
 					return drawSteps(steps, data.first_steps)
-				}).finally(() => below.classList.remove("hold")),
+				}),
 				isAllowed("readAudit") && loadPart(recent, () => latest(page, recent)),
 			],
 		)
@@ -43,16 +50,16 @@ export default async page => {
 }
 
 /** The numbers of the period, whose days are the reader's; of UTC where the server does not know the zone. */
-function ask(page) {
+function ask(signal) {
 	const { since, until } = query()
-	const get = time_zone => page.get(`/stats/overview${queryString({ since, until, time_zone })}`)
+	const get = time_zone => api(`/stats/overview${queryString({ since, until, time_zone })}`, { signal })
 	return get(ZONE).catch(error => {
 		if (!error.errors?.some(one => one.pointer === "?time_zone")) throw error
 		return get()
 	})
 }
 
-async function numbers(page, cards, chart, signUps) {
+async function numbers(signal, cards, chart, signUps) {
 	if (!chart.children.length) {
 		drawCards(cards, {})
 		const none = { at: Date.now(), admitted: 0, refused: 0 }
@@ -61,7 +68,7 @@ async function numbers(page, cards, chart, signUps) {
 	}
 	let data
 	await loadPart(chart, async () => {
-		data = await ask(page)
+		data = await ask(signal)
 		drawCards(cards, data)
 		drawBars(chart, signUps, data)
 	})

@@ -11,9 +11,12 @@ const PROVIDER = ["provider", "Provider", { options: choices("google github oidc
 
 export default page => {
 	const result = liveRegion(h("p.muted", "Search to see the person's rows in every tenant."))
-	let asked = null
+	let [wanted, asked] = [null, null]
 	const search = async body => {
+		wanted = body
 		const found = await api("/people/search", { body, signal: page.signal })
+		// Another search was begun meanwhile.
+		if (wanted !== body) return
 		asked = body
 		draw(found)
 	}

@@ -207,3 +207,105 @@ def test_suggestions_are_of_what_was_typed_last(console):
         with page.expect_event("requestfailed", lambda request: "q=Su&" in request.url):
             field.fill("Suggested")
         expect(page.locator("datalist option").first).to_have_attribute("value", one["slug"])
+
+
+def test_the_overview_is_of_the_period_that_was_chosen_last(console):
+    console.expects_refusals = True
+    with Relay(console.server) as relay:
+        page = console.page
+        console.base = relay.base
+        console.go("/console/")
+        choice = page.get_by_label("Period", exact=True)
+        relay.stop("^GET /v1/stats/overview")
+        choice.select_option(label="Last 30 days")
+        assert relay.stopped.wait(30)
+        with page.expect_event("requestfailed", lambda request: "/stats/overview" in request.url):
+            choice.select_option(label="Last 7 days")
+        expect(page.locator("main .hold, main .wait, main [data-state=error]")).to_have_count(0)
+        expect(page.locator("main .cards .num").first).to_be_visible()
+
+
+class Late:
+    """The first answer of those that match comes when `come()` lets it, and the page has dealt with it then."""
+
+    def __init__(self, page, pattern, change=None):
+        self.page, self.change, self.held = page, change, []
+        page.route(re.compile(pattern), self._hold)
+
+    def _hold(self, route):
+        if self.held:
+            return route.fallback()
+        self.held.append(route)
+
+    def come(self):
+        route = self.held[0]
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), **(self.change or {})})
+        self.page.evaluate("() => fetch('/v1/session').then(answer => answer.text())")
+
+
+def open_next(page, path):
+    """As a link does: without loading anew."""
+    page.evaluate("path => { location.assign(path) }", path)
+
+
+def test_the_top_bar_names_the_tenant_of_the_page(console):
+    first, second = console.tenant("First Works"), console.tenant("Second Works")
+    page = console.go("/console/")
+    late = Late(page, f"/v1/tenants/{first['slug']}$")
+    open_next(page, f"/console/t/{first['slug']}/users")
+    page.wait_for_url(re.compile(first["slug"]))
+    open_next(page, f"/console/t/{second['slug']}/users")
+    switch = page.get_by_title("Switch tenant")
+    expect(switch).to_contain_text("Second Works")
+    late.come()
+    expect(switch).to_contain_text("Second Works")
+
+
+def test_the_number_of_those_who_wait_is_there_on_the_next_page(console):
+    one = console.tenant()
+    page = console.go("/console/")
+    late = Late(page, f"/v1/me[?]tenant={one['slug']}", {"join_requests": 7})
+    open_next(page, f"/console/t/{one['slug']}/users")
+    expect(page.get_by_role("heading", name="Users", exact=True)).to_be_visible()
+    open_next(page, f"/console/t/{one['slug']}/invites")
+    expect(page.get_by_role("heading", name="Invites", exact=True)).to_be_visible()
+    late.come()
+    expect(page.locator("nav a[href$='/requests'] .tag")).to_have_text("7")
+
+
+def test_people_are_those_who_were_searched_for_last(console):
+    one = console.tenant()
+    console.api("POST", f"/tenants/{one['id']}/users", {"email": "first@people.example"})
+    page = console.go("/console/people")
+    late = Late(page, "/v1/people/search$")
+    email = page.locator("form").first.get_by_label("Email")
+    search = page.get_by_role("button", name="Search", exact=True)
+    email.fill("first@people.example")
+    search.click()
+    expect(search).to_be_disabled()
+    # From the other form, which waits for no answer of the first.
+    page.get_by_text("Search by a sign-in instead").click()
+    console.field("Issuer").fill("https://accounts.google.com")
+    console.field("Subject").fill("nobody")
+    page.get_by_role("button", name="Search by sign-in").click()
+    expect(page.get_by_text("No tenant has a row of this person.")).to_be_visible()
+    late.come()
+    expect(search).to_be_enabled()
+    expect(page.get_by_text("No tenant has a row of this person.")).to_be_visible()
+
+
+def test_the_tenant_is_the_one_whose_name_stands_there(console):
+    console.expects_refusals = True
+    first, second = console.tenant("Former Works"), console.tenant("Later Works")
+    page = console.go("/console/operators?new=1")
+    console.field("Email").fill(f"{first['slug']}@gatehouse.test")
+    field = console.field("Only this tenant")
+    field.fill(first["slug"])
+    late = Late(page, f"/v1/tenants/{first['slug']}$")
+    with page.expect_request(lambda one: one.method == "POST" and one.url.endswith("/v1/operators")) as asked:
+        page.get_by_role("dialog").get_by_role("button", name="Add operator").click()
+        expect(page.locator("form[aria-busy]")).to_be_attached()
+        field.fill(second["slug"])
+        late.come()
+    assert asked.value.post_data_json["scope"]["tenant_id"] == second["slug"]

@@ -55,7 +55,11 @@ function tenantControl(id, common) {
 			replaceContent(found, items.map(one => h("option", { value: one.slug, label: one.name, "data-plain": "" })))
 		}, 150)
 	}
-	const control = h("input", { ...common, autocomplete: "off", spellcheck: false, oninput: look, onfocus: look })
+	const oninput = () => {
+		delete control.dataset.id
+		look()
+	}
+	const control = h("input", { ...common, autocomplete: "off", spellcheck: false, oninput, onfocus: look })
 	control.setAttribute("list", found.id)
 	return [control, undefined, found]
 }
@@ -63,11 +67,12 @@ function tenantControl(id, common) {
 /** Finds the id of the tenant that was named by slug or id; a name that no tenant has stays, and the server says so. */
 export async function settleTenant(control) {
 	const text = control.value.trim()
-	control.dataset.id = text && await api(`/tenants/${encodeURIComponent(text)}`).then(one => one.id, error => {
+	const id = text && await api(`/tenants/${encodeURIComponent(text)}`).then(one => one.id, error => {
 		throw error.status === 404 ? Object.assign(new Error(), {
 			errors: [{ pointer: `/${control.name.replaceAll(".", "/")}`, detail: t`There is no tenant “${text}”.` }],
 		}) : error
 	})
+	if (control.value.trim() === text) control.dataset.id = id
 }
 
 /** `name = value`, one a line. */
