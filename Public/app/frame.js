@@ -68,10 +68,14 @@ async function drawSwitch(node, slug) {
 	node.onclick = () => palette({ tab })
 }
 
+let drawMenu
 function drawTop() {
-	// What stands in it comes when it is opened.
+	// What stands in it comes when it is first opened; later it is drawn before it is shown, so that no press is lost
+	// on what is replaced.
 	const menu = h("div.menu", { popover: "auto", onbeforetoggle: async ({ newState }) => {
-		if (newState === "open") (await import("../lib/palette.js")).draw(menu)
+		if (newState !== "open") return
+		drawMenu ??= (await import("../lib/palette.js")).draw
+		drawMenu(menu)
 	} })
 	replaceContent(top,
 		h("a.brand", { href: "/console/", "aria-label": "Gatehouse, overview" }, icon("mark"), h("span", "Gatehouse")),

@@ -235,6 +235,17 @@ def test_after_acts_beside_a_list(console):
         acts.check()
 
 
+def test_the_operator_s_menu_is_not_replaced_once_it_is_shown(console):
+    page = console.go("/console/")
+    opener = page.get_by_role("button", name="Operator menu")
+    opener.click()
+    expect(page.get_by_role("button", name="Deutsch")).to_be_visible()
+    page.keyboard.press("Escape")
+    opener.evaluate("opener => { opener.click(); globalThis.shown = document.querySelector('.menu button') }")
+    page.evaluate(SETTLED)
+    assert page.evaluate("shown.isConnected")
+
+
 def test_after_acts_on_what_stands_around(console):
     other = console.tenant("Yonder Works")
     for act in BOTH:
