@@ -71,7 +71,8 @@ let package = Package(
         room(
             "Platform", "Outbound", ["CCurl", "CResolv", "Deadlines", "HTTP", "Text", "Workers"]),
         room("Platform", "Routing", ["HTTP", "Text"]),
-        room("Platform", "Serving", ["Deadlines", "HTTP", "Networking", "Observability"]),
+        room(
+            "Platform", "Serving", ["Deadlines", "HTTP", "Networking", "Observability", "Text"]),
         room(
             "Platform", "Postgres",
             ["CPostgres", "Deadlines", "Networking", "Observability", "Text"]),
@@ -124,7 +125,10 @@ let package = Package(
             ["Outbound", "Serving", "Networking", "HTTP", "Text", "TestSupport", "Workers"]),
         tests(
             "ServingTests",
-            ["Serving", "Deadlines", "Networking", "Observability", "HTTP", "TestSupport"]),
+            [
+                "Serving", "Deadlines", "Networking", "Observability", "HTTP", "COpenSSL",
+                "TestSupport",
+            ]),
         tests(
             "PostgresTests",
             ["Postgres", "Deadlines", "Networking", "Observability", "Text", "TestSupport"]),

@@ -181,7 +181,10 @@ import Text
         let more = try await service.send(
             .post, path, json: #"{"name":"k","scopes":["users:write"]}"#, as: who)
         #expect(more.status == 403)
-        _ = try await make(service, #""users:read","pop3""#, as: who)
+        _ = try await make(service, #""users:read""#, as: who)
+        let beyond = try await service.send(
+            .post, path, json: #"{"name":"k","scopes":["users:read","pop3"]}"#, as: who)
+        #expect(beyond.status == 403)
         let rotated = try await service.send(.post, "\(path)/\(wide.id)/rotate", as: who)
         #expect(rotated.status == 403)
         let widened = try await service.send(
@@ -193,6 +196,32 @@ import Text
             .post, path, json: #"{"name":"k","scopes":["policy:write"]}"#,
             as: .session(developer))
         #expect(drafted.status == 403)
+    }
+
+    @Test func `a key of a user tells the user's external id wherever it is asked about`()
+        async throws
+    {
+        let (service, tenant) = try await TestService.makeWithTenant()
+        let member = try await user(service, tenant, role: "member")
+        let own = #", "owner":{"type":"user","id":"\#(member)"}"#
+        let key = try await make(service, #""smtp""#, more: own)
+        for (change, wanted) in [(#""crm-7""#, "crm-7"), ("null", nil)] as [(String, String?)] {
+            let changed = try await service.send(
+                .patch, "/v1/tenants/acme/users/\(member)", json: #"{"external_id":\#(change)}"#,
+                as: .platformOwner)
+            #expect(changed.status == 200, "\(changed.text)")
+            let verdict = try await service.send(
+                .post, "/v1/api-keys/verify", json: #"{"key":"\#(key.secret)"}"#,
+                as: .platformOwner)
+            #expect(verdict.json["valid"] == .bool(true), "\(verdict.text)")
+            #expect(verdict.json["external_id"]?.string == wanted, "\(verdict.text)")
+            let told = try await service.send(
+                .post, "/oauth/introspect", json: "token=\(key.secret)", as: .platformOwner,
+                fields: [Field("content-type", "application/x-www-form-urlencoded")])
+            #expect(told.json["external_id"]?.string == wanted, "\(told.text)")
+            let mine = try await service.send(.get, "/v1/me", as: .bearer(key.secret))
+            #expect(mine.json["external_id"]?.string == wanted, "\(mine.text)")
+        }
     }
 
     @Test func `a member has own keys only`() async throws {

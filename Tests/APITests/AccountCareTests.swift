@@ -115,6 +115,38 @@ import Text
                 json: #"{"token":"\#(parts.last ?? "")","password":"\#(Self.newPassword)"}"#)
             statuses.append(set.status)
         }
+        // Pressed more than once at the same time.
+        let raced = try await service.send(.post, path, as: .tenantAdmin(tenant))
+        let token = raced.json["url"]?.string?.split(separator: "=").last ?? ""
+        let answers = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    try await service.send(
+                        .post, "/v1/password-resets/confirm",
+                        json: #"{"token":"\#(token)","password":"\#(Self.newPassword)"}"#
+                    ).status
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.sorted() == [204, 404, 404, 404, 404, 404])
+        // A link of before a suspension is dead after it.
+        let held = try await service.send(.post, path, as: .tenantAdmin(tenant))
+        for verb in ["suspend", "resume"] {
+            _ = try await service.send(
+                .post, "\(Self.users)/\(user.id)/\(verb)", as: .tenantAdmin(tenant))
+        }
+        let late = held.json["url"]?.string?.split(separator: "=").last ?? ""
+        let dead = try await service.send(
+            .post, "/v1/password-resets/confirm",
+            json: #"{"token":"\#(late)","password":"\#(Self.newPassword)"}"#)
+        #expect(dead.status == 404, "\(dead.text)")
+        let again = try await service.send(.post, path, as: .tenantAdmin(tenant))
+        let last = again.json["url"]?.string?.split(separator: "=").last ?? ""
+        let set = try await service.send(
+            .post, "/v1/password-resets/confirm",
+            json: #"{"token":"\#(last)","password":"\#(Self.newPassword)"}"#)
+        #expect(set.status == 204, "\(set.text)")
         // The older link died with the newer one, which works once.
         #expect(statuses == [404, 204, 404])
         #expect(try await !scope.read(states)[0].get(0, as: Bool.self))
@@ -138,6 +170,31 @@ import Text
             json: #"{"token":"\#(url.components(of: "#token=").last ?? "")","#
                 + #""password":"\#(Self.newPassword)"}"#)
         #expect(late.status == 404)
+    }
+
+    @Test(arguments: [("suspend", "resume"), ("delete", "restore")])
+    func `a link from before the user was shut out does not work when that is lifted`(
+        _ act: String, _ back: String
+    ) async throws {
+        let fixture = try await Self.make()
+        let link = try await fixture.send(.post, "\(fixture.path)/password-link")
+        let token = link.json["url"]?.string?.components(of: "#token=").last ?? ""
+        let grant = try await fixture.send(.post, "\(fixture.path)/link-grants")
+        let hash = TenantToken.hash(grant.json["token"]?.string ?? "")
+        let scope = fixture.service.storage.scope(fixture.tenant.id)
+        #expect(try await scope.grantedUser(hash) != nil)
+        let out =
+            act == "delete"
+            ? try await fixture.send(.delete, fixture.path)
+            : try await fixture.send(.post, "\(fixture.path)/\(act)")
+        #expect((200..<300).contains(out.status), "\(out.text)")
+        let again = try await fixture.send(.post, "\(fixture.path)/\(back)")
+        #expect((200..<300).contains(again.status), "\(again.text)")
+        let late = try await fixture.service.send(
+            .post, "/v1/password-resets/confirm",
+            json: #"{"token":"\#(token)","password":"\#(Self.newPassword)"}"#)
+        #expect(late.status == 404, "\(late.text)")
+        #expect(try await scope.grantedUser(hash) == nil)
     }
 
     @Test func `a new address counts once it is confirmed, and the old one gets a mail`()

@@ -48,7 +48,7 @@ struct BulkFixture {
         try await service.storage.addUsers(1...count, to: base.tenant.id)
         return try await service.storage.scope(base.tenant.id).read(
             """
-            SELECT id FROM users WHERE tenant_id = \(base.tenant.id)
+            /* test */ SELECT id FROM users WHERE tenant_id = \(base.tenant.id)
                 AND email_key LIKE '%@acme.example' ORDER BY length(email_key), email_key
             """
         ).map { try $0.get(0) }

@@ -41,7 +41,8 @@ import Text
         let own = try await fixture.user("own@a.example", .admin)
         let peer = try await fixture.user("peer@a.example", .admin)
         let member = try await fixture.user("member@a.example")
-        let key = try await fixture.key(["users:write", "api-keys:write"], owner: own)
+        let key = try await fixture.key(
+            ["users:write", "api-keys:write", "invites:write", "hooks:signup"], owner: own)
         for action in ["suspend", "resume", "delete", "end_sessions", "revoke_keys"] {
             let answer = try await fixture.act(
                 #"{"action":"\#(action)","ids":[\#(list([own]))]}"#, as: .bearer(key.secret))

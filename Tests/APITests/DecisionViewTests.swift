@@ -114,6 +114,15 @@ import Text
         #expect(decision["request_id"]?.string?.isEmpty == false, "\(decision)")
     }
 
+    @Test func `a refused address finds its decision, be it as short as a reference`() async throws
+    {
+        let fixture = try await Fixture.make()
+        let refused = try await fixture.base.google("1", "a@b.co", more: #","tenant":"acme""#)
+        let found = try await fixture.get("/v1/search?q=a@b.co")
+        let ids = (found.json["items"]?.array ?? []).map { $0["id"] }
+        #expect(ids.contains(refused.json["decision_id"]), "\(found.text)")
+    }
+
     @Test func `the platform finds a decision by its id, another tenant does not`() async throws {
         let fixture = try await Fixture.make()
         let refused = try await fixture.base.google("1", "eve@stranger.example")

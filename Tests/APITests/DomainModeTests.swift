@@ -1,5 +1,7 @@
+import Domain
 import HTTP
 import JSON
+import Postgres
 import Storage
 import TestSupport
 import Testing
@@ -51,6 +53,31 @@ import Text
         _ = try await fixture.send(.patch, "\(Self.domains)/\(id)", #"{"mode":"join"}"#)
         #expect(try await fixture.publish(#"{"sign_up":"closed"}"#).status == 200)
         #expect(try await Self.asks(fixture, "eve@ex.com")["reason"]?.string == "not_invited")
+    }
+
+    @Test func `D14 a tenant has a thousand claims, and another tenant its own`() async throws {
+        let fixture = try await JoinFixture.make(policy: "{}")
+        let service = fixture.service
+        try await service.database.client(as: service.database.administrator).query(
+            """
+            INSERT INTO domains (tenant_id, id, domain, display, token, created_at)
+            SELECT id, gen_random_uuid(), 'd' || n || '.com', 'd' || n || '.com', n::text, now()
+            FROM tenants, generate_series(2, \(TenantDomain.most)) AS n WHERE slug = 'acme'
+            """)
+        let last = try await fixture.send(.post, Self.domains, #"{"domain":"last.com"}"#)
+        #expect(last.status == 201, "\(last.text)")
+        let over = try await fixture.send(.post, Self.domains, #"{"domain":"over.com"}"#)
+        #expect(over.status == 409 && over.json["code"]?.string == "conflict", "\(over.text)")
+        #expect(over.json["detail"]?.string?.contains("delete one first") == true)
+        // Nothing is left of it; a claim that is there is named as ever.
+        let again = try await fixture.send(.post, Self.domains, #"{"domain":"last.com"}"#)
+        #expect(again.status == 409 && again.text.contains(last.json["id"]?.string ?? "none"))
+        try await service.makeTenant("other")
+        try await service.manage(.post, "/v1/tenants/other/domains", #"{"domain":"over.com"}"#)
+        let path = "\(Self.domains)/\(last.json["id"]?.string ?? "")"
+        #expect(try await fixture.send(.delete, path).status == 204)
+        let next = try await fixture.send(.post, Self.domains, #"{"domain":"over.com"}"#)
+        #expect(next.status == 201, "\(next.text)")
     }
 
     @Test func `a domain is made with a mode, and changed under If-Match with an audit event`()

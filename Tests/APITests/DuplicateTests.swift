@@ -64,6 +64,22 @@ import Text
         #expect(try await pairs(fixture).count == 1)
     }
 
+    @Test func `the total counts pairs, as many as were found so far`() async throws {
+        let fixture = try await UserFixture.make()
+        for number in 1...15 { _ = try await fixture.make("user\(number)@ex.com") }
+        func total(_ answer: TestAnswer) -> [JSONValue?] {
+            [answer.json["total"]?["value"], answer.json["total"]?["exact"]]
+        }
+        let none = try await fixture.send(.get, "/duplicates")
+        #expect(total(none) == [.int(0), .bool(true)], "\(none.text)")
+        for spelling in ["bob", "b.ob"] { _ = try await fixture.make("\(spelling)@ex.com") }
+        let first = try await fixture.send(.get, "/duplicates?limit=1")
+        #expect(total(first) == [.int(1), .bool(false)], "\(first.text)")
+        let cursor = first.json["next_cursor"]?.string ?? ""
+        let last = try await fixture.send(.get, "/duplicates?limit=1&cursor=\(cursor)")
+        #expect(total(last) == [.int(1), .bool(true)], "\(last.text)")
+    }
+
     @Test func `spellings of one address are pairs though nobody has the plain one`() async throws {
         let fixture = try await UserFixture.make()
         for email in [

@@ -124,7 +124,7 @@ import Text
         let storage = fixture.service.storage
         let none = [String]()
         for redaction: SQL in [
-            "SELECT person_redact(\(fixture.base.tenant.id), \(UUID.random()), '{}', '{}')",
+            "/* test */ SELECT person_redact(\(fixture.base.tenant.id), \(UUID.random()), '{}', '{}')",
             "SELECT decisions_redact(\(fixture.base.tenant.id), \(UUID.random()), \(none))",
             "SELECT audit_redact_tenant(\(fixture.base.tenant.id), \(none), 1)",
         ] {

@@ -57,7 +57,9 @@ import Text
         for role in ["owner", "admin", "auditor"] {
             let answer = try await fixture.service.send(
                 .post, "/v1/operators",
-                json: #"{"email":"\#(role)@a.example","role":"\#(role)"}"#, as: .bearer(key))
+                json:
+                    #"{"email":"\#(role)@a.example","role":"\#(role)","scope":{"tenant":"acme"}}"#,
+                as: .bearer(key))
             #expect(answer.status == 403, "\(role) \(answer.text)")
         }
     }

@@ -173,7 +173,7 @@ import Text
         let admin = try await Self.user(fixture, "boss@ex.com", role: "admin")
         let made = try await fixture.service.manage(
             .post, "/v1/tenants/acme/api-keys",
-            #"{"name":"k","scopes":["users:write"],"#
+            #"{"name":"k","scopes":["users:write","invites:write","api-keys:write","hooks:signup"],"#
                 + #""owner":{"type":"user","id":"\#(admin)"}}"#)
         _ = try await fixture.google("1", "boss@ex.com")
         let key = made["key"]?.string ?? ""

@@ -32,9 +32,10 @@ struct ImportFixture {
     /// Imports, lets the job end, and returns its id.
     @discardableResult
     func importing(
-        _ text: String, _ query: String = "format=ndjson", type: String = "application/x-ndjson"
+        _ text: String, _ query: String = "format=ndjson", type: String = "application/x-ndjson",
+        as credential: TestService.Credential? = nil
     ) async throws -> UUID {
-        let answer = try await post(query, text, type: type)
+        let answer = try await post(query, text, type: type, as: credential)
         #expect(answer.status == 202, "\(answer.text)")
         let id = try #require(answer.json["id"]?.string.flatMap { UUID($0) })
         #expect(answer.first("location") == "/v1/tenants/\(tenant)/jobs/\(id)")

@@ -18,7 +18,7 @@ struct ImportReaderTests {
             - - - email_missing email_invalid email_invalid email_invalid email_invalid \
             email_invalid - - - validation_failed validation_failed ~ ~ validation_failed \
             validation_failed validation_failed validation_failed validation_failed \
-            invalid_request invalid_request invalid_request - - invalid_request invalid_request
+            - invalid_request invalid_request - - invalid_request invalid_request
             """
         ),
         (
@@ -49,7 +49,7 @@ struct ImportReaderTests {
             "clerk.csv", .clerk,
             """
             - - - email_missing email_invalid email_invalid email_invalid email_invalid \
-            email_invalid - - ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ email_missing invalid_request invalid_request
+            email_invalid - - ~ ~ ~ ~ ~ ~ ~ ~ ~ ~ email_missing email_missing invalid_request
             """
         ),
         (

@@ -100,7 +100,7 @@ import Text
             try await fixture.report(id) == ["1 done", "2 failed user_deleted", "3 done"])
     }
 
-    @Test(arguments: ["external id", "sign-in"], [true, false])
+    @Test(arguments: ["external id", "sign-in", "id"], [true, false])
     func `a purge finds the rows that name the person otherwise than by the address`(
         _ what: String, _ isVerified: Bool
     ) async throws {
@@ -108,16 +108,21 @@ import Text
         let user = try await fixture.base.make("home@else.example")
         if what == "external id" {
             _ = try await fixture.base.send(.patch, "/\(user)", json: #"{"external_id":"7"}"#)
-        } else {
+        } else if what == "sign-in" {
             let linked = try await fixture.base.send(
                 .post, "/\(user)/identities",
                 json: #"{"provider":"oidc","issuer":"https://idp.example","subject":"ann"}"#)
             #expect(linked.status == 201, "\(linked.text)")
         }
-        let people =
+        var people =
             isVerified
             ? Self.people
             : Self.people.replacing(#""email_verified":true"#, with: #""email_verified":false"#)
+        if what == "id" {
+            people = people.replacing(
+                #""external_id":"7","identities":[{"provider":"oidc","issuer":"https://idp.example","subject":"ann"}]"#,
+                with: #""id":"\#("\(user)".uppercased())""#)
+        }
         let id = try await stage(fixture, people)
         let held = "import_rows WHERE document LIKE '%ann@imported.example%'" as SQL
         #expect(try await fixture.base.count(held) == 1)

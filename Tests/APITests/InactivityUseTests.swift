@@ -29,7 +29,8 @@ import Text
     private func expectDays(of email: String, _ fixture: InactivityFixture) async throws {
         func status() async throws -> String {
             let rows = try await fixture.scope.read(
-                "SELECT status FROM users WHERE tenant_id = \(fixture.tenant) AND email = \(email)")
+                "/* test */ SELECT status FROM users WHERE tenant_id = \(fixture.tenant) AND email = \(email)"
+            )
             return try #require(rows.first).get(0)
         }
         #expect(try await status() == "active")

@@ -49,7 +49,7 @@ import Text
                 how == "revoked" ? "status = 'revoked'" : "expires_at = created_at"
             try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) {
                 try await $0.query(
-                    "UPDATE invites SET \(change) WHERE tenant_id = \($0.tenant)")
+                    "/* test */ UPDATE invites SET \(change) WHERE tenant_id = \($0.tenant)")
             }
         }
         let before = try await fixture.count("users WHERE password_hash IS NOT NULL")

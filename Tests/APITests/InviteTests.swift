@@ -144,7 +144,7 @@ import Text
         try await service.storage.scope(tenant.id).change(by: .system) { change in
             try await change.query(
                 """
-                UPDATE invites SET expires_at = \(change.now)
+                /* test */ UPDATE invites SET expires_at = \(change.now)
                 WHERE tenant_id = \(tenant.id)
                 """)
         }

@@ -81,6 +81,13 @@ import Text
         var verdicts: [String] = []
         for _ in 0..<3 { verdicts.append(try await verdict(service, slow)) }
         #expect(verdicts.contains("rate_limited") && verdicts[0] == "valid")
+        // Uses of a minute may fall in two; three more are over the limit in any.
+        let keys = #"{"keys":[{"key":"\#(slow)"},{"key":"\#(slow)"},{"key":"\#(slow)"}]}"#
+        let many = try await service.send(
+            .post, "/v1/api-keys/verify-batch", json: keys, as: .platformOwner)
+        let last = many.json["results"]?.array?.last
+        #expect(last?["code"]?.string == "rate_limited")
+        #expect((1...60).contains(last?["retry_after"]?.int ?? 0), "\(many.text)")
     }
 
     @Test func `a suspended tenant's keys are refused until it is resumed`() async throws {

@@ -234,7 +234,7 @@ import Text
         "getOverview", "search", "listAuditEvents", "listTenantAuditEvents", "listDecisions",
         "listTenantDecisions", "listUsers", "listDuplicates", "listMerges", "listInvites",
         "listJoinLinks", "listApiKeys", "listPlatformApiKeys", "listDomains", "listTenants",
-        "listJobs", "listPlatformJobs", "listFailedSignIns",
+        "listJobs", "listPlatformJobs", "listFailedSignIns", "listAllFailedSignIns",
     ]
 
     @Test func `only lists may lag, and none that a change or a sign-in depends on`() {

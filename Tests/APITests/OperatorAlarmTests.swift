@@ -105,7 +105,8 @@ import Text
                 as: session)
         }
         let all = try await storage.platform.read(
-            "SELECT 1 FROM mail WHERE tenant_id = \(UUID.platform)")
+            "/* test */ SELECT 1 FROM mail WHERE tenant_id = \(UUID.platform) AND kind <> 'notices'"
+        )
         #expect(all.count == 20)
     }
 
@@ -250,16 +251,16 @@ import Text
     @Test func `of several links at once one acts, and none waits for another`() async throws {
         let fixture = try await Fixture.make()
         _ = try await fixture.base.signedIn()
-        for number in 0..<4 {
+        for number in 0..<3 {
             _ = try await fixture.base.signIn(from: "198.51.100.\(number)")
         }
         let tokens = try await fixture.mails().map { try Fixture.token($0) }
-        #expect(tokens.count == 4)
+        #expect(tokens.count == 3)
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for token in tokens { group.addTask { try await fixture.notMe(token).status } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(statuses.sorted() == [200, 404, 404, 404])
+        #expect(statuses.sorted() == [200, 404, 404])
     }
 
     @Test func `links that do not fit are counted for their client`() async throws {

@@ -23,7 +23,9 @@ import Text
         ) async throws -> (id: String, token: String) {
             let made = try await service.send(
                 .post, "/v1/operators",
-                json: #"{"email":"\#(email)","role":"auditor","delivery":"\#(delivery)"}"#, as: who)
+                json:
+                    #"{"email":"\#(email)","role":"auditor","delivery":"\#(delivery)","scope":\#(who.scope)}"#,
+                as: who)
             #expect(made.status == 201, "\(made.text)")
             let id = made.json["id"]?.string ?? ""
             if let url = made.json["sign_in_url"]?.string {
@@ -93,7 +95,8 @@ import Text
         // One at most in a tenant, and one confirmed.
         for who: TestService.Credential in [.tenantAdmin(evil), .platformOwner] {
             let again = try await fixture.service.send(
-                .post, "/v1/operators", json: #"{"email":"\#(Self.email)","role":"auditor"}"#,
+                .post, "/v1/operators",
+                json: #"{"email":"\#(Self.email)","role":"auditor","scope":\#(who.scope)}"#,
                 as: who)
             #expect(again.status == 409 && again.json["code"]?.string == "email_taken")
         }
@@ -177,7 +180,9 @@ import Text
         let (fixture, acme, _) = try await Self.make()
         let path = "/v1/operators"
         let made = try await fixture.service.send(
-            .post, path, json: #"{"email":"o2@acme.example","role":"owner","delivery":"link"}"#,
+            .post, path,
+            json:
+                #"{"email":"o2@acme.example","role":"owner","delivery":"link","scope":{"tenant":"acme"}}"#,
             as: .tenantAdmin(acme))
         let second = "\(path)/\(made.json["id"]?.string ?? "")"
         func patch(_ path: String, _ json: String) async throws -> TestAnswer {

@@ -23,7 +23,9 @@ import Text
         func make(
             _ password: String, as who: TestService.Credential, tenant: TenantRow? = nil
         ) async throws -> UUID {
-            let scope = tenant.map { #","scope":{"tenant_id":"\#($0.id)"}"# } ?? ""
+            let scope =
+                tenant.map { #","scope":{"tenant_id":"\#($0.id)"}"# }
+                ?? #","scope":\#(who.scope)"#
             let made = try await service.send(
                 .post, "/v1/operators",
                 json:

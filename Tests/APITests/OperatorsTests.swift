@@ -9,7 +9,43 @@ import Testing
 import Text
 
 @Suite(.cleansUp) struct OperatorsTests {
-    private static let body = #"{"email":"New@Example.com","role":"support","name":"New"}"#
+    private static let body =
+        #"{"email":"New@Example.com","role":"support","name":"New","scope":{"platform":true}}"#
+
+    private static func body(in tenant: TenantRow) -> String {
+        #"{"email":"New@Example.com","role":"support","name":"New","scope":{"tenant":"\#(tenant.slug)"}}"#
+    }
+
+    @Test func `a new operator's scope is asked for, and read in three forms`() async throws {
+        let (service, acme) = try await TestService.makeWithTenant()
+        func make(_ scope: String?, as who: TestService.Credential) async throws -> TestAnswer {
+            let email = "\(UUID.random())@a.example"
+            let rest = scope.map { #","scope":\#($0)"# } ?? ""
+            return try await service.send(
+                .post, "/v1/operators", json: #"{"email":"\#(email)","role":"admin"\#(rest)}"#,
+                as: who)
+        }
+        for who: TestService.Credential in [.platformOwner, .tenantAdmin(acme)] {
+            for scope in [nil, "{}", #"{"platform":false}"#, #"{"platform":true,"tenant":"acme"}"#]
+            {
+                let answer = try await make(scope, as: who)
+                #expect(answer.status == 422, "\(scope ?? "none") \(answer.text)")
+                #expect(answer.json["errors"]?.array?.first?["pointer"]?.string == "/scope")
+            }
+            for scope in [
+                #"{"tenant":"acme"}"#, #"{"tenant":"\#(acme.id)"}"#,
+                #"{"tenant_id":"\#(acme.id)"}"#,
+            ] {
+                let answer = try await make(scope, as: who)
+                #expect(answer.status == 201, "\(scope) \(answer.text)")
+                #expect(answer.json["scope"]?["tenant_id"]?.string == acme.id.description)
+            }
+        }
+        let wide = try await make(#"{"platform":true}"#, as: .platformOwner)
+        #expect(wide.status == 201 && wide.json["scope"]?["tenant_id"]?.isNull == true)
+        #expect(try await make(#"{"platform":true}"#, as: .tenantAdmin(acme)).status == 403)
+        #expect(try await make(#"{"tenant":"none"}"#, as: .platformOwner).status == 422)
+    }
 
     @Test func `a new operator signs in once by the link`() async throws {
         let service = try await TestService.make()
@@ -34,7 +70,8 @@ import Text
     @Test func `input is checked, and the right is asked for`() async throws {
         let service = try await TestService.make()
         let bad = try await service.send(
-            .post, "/v1/operators", json: #"{"email":"x","role":"king"}"#, as: .platformOwner)
+            .post, "/v1/operators", json: #"{"email":"x","role":"king","scope":{"platform":true}}"#,
+            as: .platformOwner)
         #expect(bad.status == 422)
         #expect(try await service.send(.post, "/v1/operators", json: Self.body).status == 401)
         let support = try await service.session(role: .support, tenant: nil)
@@ -53,7 +90,7 @@ import Text
         let acme = try await service.makeTenant("acme")
         let other = try await service.makeTenant("other")
         let made = try await service.send(
-            .post, "/v1/operators", json: Self.body, as: .tenantAdmin(acme))
+            .post, "/v1/operators", json: Self.body(in: acme), as: .tenantAdmin(acme))
         #expect(made.status == 201)
         #expect(made.json["scope"]?["tenant_id"]?.string == acme.id.description)
         #expect(made.json["scope"]?["tenant_name"]?.string == acme.name)

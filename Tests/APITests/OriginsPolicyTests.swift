@@ -168,7 +168,8 @@ import Text
             "http://a.example.com", "https://.example.com",
         ] { expectRefused(try await fixture.get(Self.path, origin)) }
         try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) { change in
-            try await change.query("DELETE FROM domains WHERE tenant_id = \(change.tenant)")
+            try await change.query(
+                "/* test */ DELETE FROM domains WHERE tenant_id = \(change.tenant)")
         }
         expectRefused(try await fixture.get(Self.path, "https://a.example.com"))
     }

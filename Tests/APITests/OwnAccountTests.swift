@@ -131,7 +131,8 @@ import Text
         let fixture = try await OperatorFixture.make()
         let owner = try await fixture.signedIn()
         let made = try await fixture.send(
-            .post, "/v1/operators", #"{"email":"new@door.example","role":"admin"}"#, as: owner)
+            .post, "/v1/operators",
+            #"{"email":"new@door.example","role":"admin","scope":{"platform":true}}"#, as: owner)
         let id = try #require(made.json["id"]?.string, "\(made.text)")
         func token(_ answer: TestAnswer) -> String {
             let url = answer.json["sign_in_url"]?.string ?? ""

@@ -111,6 +111,19 @@ import Text
         #expect(try rows.first?.get(0, as: Int.self) == 11)
     }
 
+    @Test func `another fitness for backup is refused by name, and audited`() async throws {
+        let fixture = try await PasskeyFixture.make()
+        let (_, session) = try await fixture.person("ann")
+        var (passkey, _) = try await fixture.registered(session)
+        passkey.flags |= 0x08
+        fixture.clock.advance(seconds: 1)
+        let refused = try await fixture.signIn(&passkey)
+        #expect(refused.status == 401)
+        let detail = refused.json["detail"]?.string ?? ""
+        #expect(detail.contains("backed up") && detail.contains("add it again"), "\(detail)")
+        #expect(try await fixture.actions().first == "operator.passkey_refused")
+    }
+
     @Test func `a counter that does not grow is refused and audited, though two answers race`()
         async throws
     {

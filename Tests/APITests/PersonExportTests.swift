@@ -30,6 +30,7 @@ import Text
         "identities.linked_by": "the user's; the audit log names who linked it",
         "invites.role_by": "the invited person's; the audit log names who set the role",
         "link_grants.made_by": "the user's; the audit log names the maker",
+        "password_resets.made_by": "the user's; the audit log names the maker",
         "policies.created_by": "the tenant's; the audit log names who published it",
     ]
 
@@ -122,6 +123,23 @@ import Text
         #expect(!answer.text.contains("bob@ex.com"))
         let event = try #require(try await fixture.events("beta", "user.exported").first)
         #expect(event["changes"]?["reason"] == .array([.null, .string("Request 4711")]))
+    }
+
+    @Test func `a failure on the way cuts the file, and the log says so`() async throws {
+        let log = CapturedLog()
+        let service = try await TestService.make(logger: log.logger)
+        try await service.makeTenant("acme")
+        let user = try await service.manage(
+            .post, "/v1/tenants/acme/users", #"{"email":"ann@acme.example"}"#)
+        let administrator = service.database.client(as: service.database.administrator)
+        try await administrator.query("ALTER TABLE job_rows RENAME TO gone")
+        let answer = try await service.send(
+            .post, "/v1/people/actions",
+            json:
+                #"{"action":"export","reason":"4711","users":[{"tenant":"acme","id":"\#(user["id"]?.string ?? "")"}]}"#,
+            as: .platformOwner)
+        #expect(answer.status == 200 && answer.isCut, "\(answer.text.suffix(200))")
+        #expect(log.text.contains("the response was cut: "), "\(log.text)")
     }
 
     @Test func `a table of many rows comes whole`() async throws {

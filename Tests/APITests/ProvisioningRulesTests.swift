@@ -143,7 +143,7 @@ import Text
         func key(_ json: String) async throws -> JSONValue {
             try await service.manage(
                 .post, "\(Self.acme)/api-keys",
-                #"{"name":"k","scopes":["invites:write"]\#(json)}"#)
+                #"{"name":"k","scopes":["invites:write"\#(json)}"#)
         }
         switch fate {
         case .keptRole, .demoted, .deleted:
@@ -160,7 +160,7 @@ import Text
                 #expect(gone.status == 204, "\(gone.text)")
             }
         case .keyRevoked:
-            let made = try await key("")
+            let made = try await key(#","users:write","api-keys:write","hooks:signup"]"#)
             try await invite(.bearer(made["key"]?.string ?? ""))
             try await service.manage(
                 .post, "\(Self.acme)/api-keys/\(made["id"]?.string ?? "")/revoke", "{}")
@@ -168,7 +168,7 @@ import Text
             let user = try await service.makeUser(
                 "max@ex.com", name: "Max", role: .manager, password: "a long password",
                 in: fixture.tenant)
-            let made = try await key(#","owner":{"type":"user","id":"\#(user.id)"}"#)
+            let made = try await key(#"],"owner":{"type":"user","id":"\#(user.id)"}"#)
             try await invite(.bearer(made["key"]?.string ?? ""))
             if fate == .memberNow {
                 try await service.manage(

@@ -138,14 +138,15 @@ struct RightsFixture {
     }
 
     /// The path with what is there in the place of its parameters; `isKnown`: all of it is there.
-    func target(_ endpoint: Endpoint) -> (path: String, isKnown: Bool) {
+    /// `slug`: the tenant in whose place the things are looked for.
+    func target(_ endpoint: Endpoint, at slug: String = "acme") -> (path: String, isKnown: Bool) {
         var isKnown = true
         var prefix = ""
         var path = ""
         for part in endpoint.path.split(separator: "/") {
             var value = String(part)
             if part == "{tenant}" {
-                value = "acme"
+                value = slug
             } else if part.first == "{" {
                 let thing = things[part == "{id}" ? prefix : String(part.dropFirst().dropLast())]
                 isKnown = isKnown && thing != nil

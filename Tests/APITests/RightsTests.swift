@@ -86,7 +86,7 @@ import Text
 }
 
 /// A credential, and what it is due at a row of the table.
-private struct Caller: Sendable {
+struct Caller: Sendable {
     enum Due { case allowed, forbidden, missing, unauthorized }
     enum Kind: Sendable {
         case anonymous
@@ -198,7 +198,8 @@ private struct Caller: Sendable {
         return RouteRight.all.contains { $0.route == read && Array($0.cells)[column] == "o" }
     }
 
-    private var isOperator: Bool {
+    /// Whether it is a session of the console.
+    var isOperator: Bool {
         switch kind {
         case .person(_, _, let isKey): !isKey
         case .stranger: name.hasSuffix("owner")

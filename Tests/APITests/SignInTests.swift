@@ -84,6 +84,39 @@ import Text
         #expect(try await Self.signIn(service, from: "192.0.2.2").status == 201)
     }
 
+    @Test func `an IPv6 network is held back like one address`() async throws {
+        let (service, _) = try await Self.make()
+        for number in 1...50 {
+            let answer = try await Self.signIn(
+                service, "wrong", email: "p\(number)@ex.com", from: "2001:db8:0:7::\(number)")
+            #expect(answer.status == 401)
+        }
+        #expect(
+            try await Self.signIn(service, "wrong", from: "2001:DB8:0:7:1:2:3:4").status == 429)
+        #expect(try await Self.signIn(service, from: "2001:db8:0:8::1").status == 201)
+    }
+
+    @Test func `a minute's counter does not begin anew by a clock that is ahead or behind`()
+        async throws
+    {
+        let (service, clock) = try await Self.make()
+        clock.startMinute()
+        let storage = service.storage
+        #expect(try await storage.count("x") == 1)
+        clock.advance(seconds: 90)
+        _ = try await storage.count("x")
+        clock.advance(seconds: -90)
+        #expect(try await storage.count("x") == 2)
+        #expect(try await storage.counted("x") == 2)
+        clock.advance(seconds: 90)
+        #expect(try await storage.count("x") == 3)
+        // A clock that was far ahead holds nobody up for longer.
+        clock.advance(seconds: 3600)
+        #expect(try await storage.count("x") == 1)
+        clock.advance(seconds: -3600)
+        #expect(try await storage.count("x") == 1)
+    }
+
     @Test func `a suspended tenant's operator is told so and may still leave`() async throws {
         let (service, _) = try await Self.make(tenant: true)
         let before = try await Self.signIn(service)

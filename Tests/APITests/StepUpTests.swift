@@ -1,4 +1,5 @@
 import API
+import Application
 import Cryptography
 import Domain
 import HTTP
@@ -16,7 +17,8 @@ import Text
     ) async throws -> TestAnswer {
         try await fixture.service.send(
             .post, "/v1/operators",
-            json: #"{"email":"\#(UUID.random())@a.example","role":"admin","delivery":"link"}"#,
+            json:
+                #"{"email":"\#(UUID.random())@a.example","role":"admin","delivery":"link","scope":{"platform":true}}"#,
             as: .session(token))
     }
 
@@ -44,6 +46,48 @@ import Text
         fixture.clock.advance(seconds: 2)
         #expect(try await Self.tenant(fixture, as: new).status == 403)
         #expect(try await fixture.actions().contains("operator.stepped_up"))
+    }
+
+    @Test func `who came by a link and set nothing up is told what leads on, and no sign-out`()
+        async throws
+    {
+        let mail = ExternalServices.Mail(
+            url: "smtp://127.0.0.1:1", from: try EmailAddress("gate@mail.example"))
+        let cases: [(ExternalServices.Mail?, [String])] = [
+            (nil, ["operator_reset"]), (mail, ["mail_link", "operator_reset"]),
+        ]
+        for (mail, late) in cases {
+            let fixture = try await OperatorFixture.make(mail: mail)
+            let created = try await fixture.service.send(
+                .post, "/v1/operators",
+                json:
+                    #"{"email":"n@a.example","role":"admin","scope":{"platform":true},"delivery":"link"}"#,
+                as: .platformOwner)
+            let link = try #require(created.json["sign_in_url"]?.string?.split(separator: "=").last)
+            let begun = try await fixture.service.send(
+                .post, "/v1/session", json: #"{"token":"\#(link)"}"#)
+            let all = (["set_up"] + late).map(JSONValue.string)
+            #expect(begun.json["remedies"] == .array(all), "\(begun.text)")
+            let session = try #require(OperatorFixture.cookie(of: begun))
+            fixture.clock.advance(seconds: 601)
+            let refused = try await fixture.service.send(
+                .put, "/v1/me/password", json: #"{"password":"a sentence is a password"}"#,
+                as: .session(session))
+            #expect(refused.json["methods"] == .array([]))
+            #expect(refused.json["remedies"] == .array(late.map(JSONValue.string)))
+            #expect(!refused.text.contains("sign out"), "\(refused.text)")
+            let overview = try await fixture.send(.get, "/v1/stats/overview", as: session)
+            #expect(overview.text.contains("sign_in_unset"), "\(overview.text)")
+            let mailed = try await fixture.send(.post, "/v1/session/link", as: session)
+            #expect(mailed.status == (mail == nil ? 409 : 202), "\(mailed.text)")
+            #expect(try await fixture.send(.get, "/v1/session", as: session).status == 200)
+        }
+        // Who has a password needs no link.
+        let fixture = try await OperatorFixture.make(mail: mail)
+        let own = try await fixture.signedIn()
+        #expect(try await fixture.send(.post, "/v1/session/link", as: own).status == 409)
+        let known = try await fixture.send(.get, "/v1/session", as: own)
+        #expect(known.json["remedies"] == .array([]))
     }
 
     @Test func `a wrong password changes nothing, and is counted as at the sign-in`()

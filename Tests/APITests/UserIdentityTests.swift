@@ -79,7 +79,7 @@ import Text
         let token = try #require(answer.json["token"]?.string)
         let scope = fixture.service.storage.scope(fixture.tenant.id)
         let uses = try await scope.change(by: .system) { change in
-            let grant = try #require(try await change.linkGrant(token))
+            let grant = try #require(try await change.linkGrant(hash: TenantToken.hash(token)))
             #expect(grant.userID == UUID(id))
             return [
                 try await change.consumeLinkGrant(grant.id),

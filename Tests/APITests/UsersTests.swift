@@ -228,7 +228,7 @@ import Text
                 change in
                 try await change.query(
                     """
-                    UPDATE users SET last_sign_in_at = \(day + "T12:00Z")::text::timestamptz
+                    /* test */ UPDATE users SET last_sign_in_at = \(day + "T12:00Z")::text::timestamptz
                     WHERE tenant_id = \(change.tenant) AND email = \(name + "@example.com")
                     """)
             }

@@ -36,4 +36,24 @@ struct LayeringTests {
     }
 
     private let accessWords: Set<String> = ["package", "public", "internal", "private"]
+
+    /// Contracts show the ids of users, and apps' models refuse any but version 4.
+    @Test func `every door makes a user with a random id, and only two statements insert users`() {
+        var inserting: [String] = []
+        for file in SourceTree.files(under: "Sources/Product", ending: ".swift") {
+            let text = file.lines.joined(separator: "\n")
+            let name = file.path.split(separator: "/").last.map(String.init) ?? ""
+            if text.contains("INSERT INTO users ") { inserting.append(name) }
+            // What has an id by its time is shown to nobody but operators.
+            if text.contains("UUID.ordered(") {
+                #expect(
+                    ["Change+Deciding.swift", "RetryStore.swift", "AuditTrail.swift"].contains(
+                        name),
+                    "\(file)")
+            }
+        }
+        #expect(inserting.sorted() == ["ImportInsertion.swift", "NewUser.swift"])
+        let new = SourceTree.files(under: "Sources/Product/Storage/Users", ending: "NewUser.swift")
+        #expect(new.first?.lines.contains { $0.contains("id = UUID.random()") } == true)
+    }
 }

@@ -1,14 +1,7 @@
+import Foundation
 import Testing
 
 struct StyleTests {
-    @Test func `no file is longer than 400 lines, and half are within 120`() {
-        let lengths = SourceTree.sources.map(\.lines.count).sorted()
-        for file in SourceTree.sources where file.lines.count > 401 {
-            Issue.record("\(file) has \(file.lines.count) lines")
-        }
-        #expect(lengths[lengths.count / 2] <= 120)
-    }
-
     @Test func `nothing that ends the process or hides a failure`() {
         for file in SourceTree.sources {
             for (number, line) in file.lines.enumerated() {
@@ -42,6 +35,25 @@ struct StyleTests {
                 #expect(
                     before.contains { $0.contains("//") },
                     "\(file):\(number + 1) has no sentence of proof")
+            }
+        }
+    }
+
+    /// 0063 distributes the tables of a distributed database, which hands on the whole message in which a change of one
+    /// of them stands.
+    @Test func `a migration after the distribution has lines between its statements`() {
+        let files = SourceTree.files(under: "Migrations", ending: ".sql").filter {
+            !$0.path.contains("/distributed/") && $0.path > "Migrations/0064"
+        }
+        #expect(files.count > 9)
+        for file in files {
+            let code = file.lines.filter { $0 == "-- then" || !$0.hasPrefix("--") }
+            for statement in code.split(separator: "-- then") {
+                let bodies = statement.joined(separator: "\n").components(separatedBy: "$$")
+                let outside = stride(from: 0, to: bodies.count, by: 2).map { bodies[$0] }.joined()
+                #expect(
+                    outside.count(where: { $0 == ";" }) <= 1, "\(file): a line `-- then` is missing"
+                )
             }
         }
     }

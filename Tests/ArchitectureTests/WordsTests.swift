@@ -43,13 +43,4 @@ struct WordsTests {
             }
         }
     }
-
-    @Test func `no two source files have one name`() {
-        var seen: [String: String] = [:]
-        for file in SourceTree.sources {
-            let name = String(file.path.split(separator: "/").last ?? "")
-            if let other = seen[name] { Issue.record("\(file) and \(other)") }
-            seen[name] = file.path
-        }
-    }
 }

@@ -26,7 +26,8 @@ private func body(_ response: Response?) -> [UInt8] {
 }
 
 @Test(arguments: [
-    "/console", "/console/", "/console/t/demo/users", "/console/no/such/page", "/invite", "/reset",
+    "/console", "/console/", "/console/t/demo/users", "/console/keys/7/", "/console/t/demo/",
+    "/invite", "/reset",
     "/not-me",
 ])
 func `one shell answers every console path and the pages outside`(path: String) throws {
@@ -35,6 +36,32 @@ func `one shell answers every console path and the pages outside`(path: String) 
     #expect(response.first("content-type") == "text/html; charset=utf-8")
     #expect(response.first("cache-control") == "no-cache")
     #expect(try body(response) == body(get("/console/")))
+}
+
+@Test(arguments: [
+    "/console/no/such/page", "/console/nowhere", "/console/t/demo/operators/", "/console//",
+    "/console/t/demo/policy/x", "/console/t/demo/invites/x", "/console/t/demo/users/7/8",
+])
+func `a path without a page is answered so, in the shell's words`(path: String) throws {
+    let known = try #require(try get("/console/")).first("etag") ?? ""
+    let response = try #require(try get(path, [Field("if-none-match", known)]))
+    #expect(response.status == 404)
+    #expect(response.first("cache-control") == "no-store")
+    #expect(try body(response) == body(get("/console/")))
+}
+
+@Test(arguments: [
+    ("/invite%23token=abc", "/invite#token=abc"), ("/join#token=abc.", "/join#token=abc."),
+    ("/console/sign-in%23token%3Dabc", "/console/sign-in#token%3Dabc"),
+    ("/sign-in%23grant=abc", "/sign-in#grant=abc"),
+])
+func `a one-time link whose fragment sign was encoded leads to its page`(
+    path: String, address: String
+) throws {
+    let response = try #require(try get(path))
+    #expect(response.status == 302 && response.first("location") == address)
+    #expect(response.first("cache-control") == "no-store")
+    #expect(try get("/invite%23<x>") == nil)
 }
 
 @Test func `the exact security headers stand on every answer`() throws {

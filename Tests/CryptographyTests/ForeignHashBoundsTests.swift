@@ -36,14 +36,24 @@ import Testing
             ("$argon2id$m=512,t=1,p=1\(tail)", nil),
             ("$argon2id$v=19$m=262145,t=10,p=4\(tail)", .tooCostly),
             ("$argon2id$v=19$m=262144,t=11,p=4\(tail)", .tooCostly),
-            ("$argon2id$v=19$m=262144,t=10,p=5\(tail)", .tooCostly),
+            ("$argon2id$v=19$m=262144,t=10,p=64\(tail)", nil),
+            ("$argon2id$v=19$m=262144,t=10,p=65\(tail)", .tooCostly),
+            ("$argon2id$v=19$m=65536,t=40,p=8\(tail)", nil),
+            ("$argon2id$v=19$m=65536,t=41,p=8\(tail)", .tooCostly),
+            ("$argon2id$v=19$m=512,t=1,p=64\(tail)", nil),
+            ("$scrypt$ln=15,r=8,p=8\(tail)", nil), ("$scrypt$ln=15,r=8,p=9\(tail)", .tooCostly),
+            ("$scrypt$ln=16384,r=8,p=1\(tail)", nil), ("$scrypt$ln=65536,r=8,p=1\(tail)", nil),
+            ("$scrypt$ln=131072,r=8,p=1\(tail)", .tooCostly),
+            ("$scrypt$ln=64,r=8,p=1\(tail)", .tooWeak),
+            ("$scrypt$ln=99999999999999999999,r=8,p=1\(tail)", .tooCostly),
             ("$argon2i$v=19$m=511,t=1,p=1\(tail)", .tooWeak),
             ("$scrypt$ln=16,r=8,p=4\(tail)", nil), ("$scrypt$ln=10,r=8,p=1\(tail)", nil),
             ("$scrypt$ln=17,r=8,p=1\(tail)", .tooCostly),
             ("$scrypt$ln=16,r=9,p=1\(tail)", .tooCostly),
             ("$scrypt$ln=16,r=8,p=5\(tail)", .tooCostly),
             ("$scrypt$ln=9,r=8,p=1\(tail)", .tooWeak),
-            ("$scrypt$ln=63,r=8,p=1\(tail)", .tooCostly),
+            ("$scrypt$ln=40,r=8,p=1\(tail)", .tooCostly),
+            ("$scrypt$ln=63,r=8,p=1\(tail)", .malformed),
             ("$scrypt$ln=1,r=9223372036854775807,p=1\(tail)", .tooCostly),
             ("$scrypt$ln=16,r=1,p=1\(tail)", .malformed),
             ("$pbkdf2-sha256$i=1000\(tail)", nil), ("$pbkdf2-sha256$i=2000000\(tail)", nil),
@@ -73,8 +83,31 @@ import Testing
             "$argon2d$v=19$m=512,t=1,p=1$\(Self.salt)$\(Self.hash)", "plain text", "{SSHA}AAAA",
             "pbkdf2_md5$20000$AbCdEfGhIjKl$AAAA", "5f4dcc3b5aa765d61d8327deb882cf99",
             "$firebase-scrypt$ln=14,r=8,p=1$\(Self.salt)$\(Self.hash)$\(Self.hash)",
+            "{CRYPT}ab01FAX.bQRSU", "{crypt}_J9..rasmBYk8r9AiWNc",
+            "{CRYPT}$1$saltsalt$" + Self.hash,
+            "{bcrypt}ab01FAX.bQRSU", "{bcrypt}$6$saltsalt$\(Self.sha512Rest)", "{bcrypt}",
+            "{CRYPT}$2x$06$\(Self.bcryptRest)", "$wp$2x$06$\(Self.bcryptRest)", "$wp$P$Babcdefgh",
+            "bcrypt$$2x$06$\(Self.bcryptRest)", "bcrypt_sha256$$1$saltsalt$\(Self.hash)",
+            "{bcrypt}{bcrypt}$2b$06$\(Self.bcryptRest)", "{MD5}$2b$06$\(Self.bcryptRest)",
         ] {
             #expect(Self.refusal(text) == .unknown, "\(text)")
+        }
+    }
+
+    @Test func `the tighter bounds leave out what would occupy a core for long`() throws {
+        let tail = "$\(Self.salt)$\(Self.hash)"
+        for (text, isWithin) in [
+            ("$2b$12$\(Self.bcryptRest)", true), ("$2b$13$\(Self.bcryptRest)", false),
+            ("$wp$2y$12$\(Self.bcryptRest)", true), ("$wp$2y$13$\(Self.bcryptRest)", false),
+            ("$argon2id$v=19$m=65536,t=4,p=4\(tail)", true),
+            ("$argon2id$v=19$m=65536,t=5,p=4\(tail)", false),
+            ("$argon2id$v=19$m=65537,t=1,p=1\(tail)", false),
+            ("$scrypt$ln=15,r=8,p=1\(tail)", true), ("$scrypt$ln=15,r=8,p=2\(tail)", false),
+            ("$pbkdf2-sha256$i=1000000\(tail)", true), ("$pbkdf2-sha256$i=1000001\(tail)", false),
+            ("$6$rounds=200000$saltsalt$\(Self.sha512Rest)", true),
+            ("$6$rounds=200001$saltsalt$\(Self.sha512Rest)", false),
+        ] {
+            #expect(try ForeignPasswordHash.parse(text).isWithinTightBounds == isWithin, "\(text)")
         }
     }
 

@@ -32,6 +32,15 @@ private final class Counter: Sendable {
     func leave() { counts.withLock { $0.running -= 1 } }
 }
 
+/// The order in which accounts had their turns.
+private final class Turns: Sendable {
+    private let accounts = Mutex<[Int]>([])
+
+    var all: [Int] { accounts.withLock { $0 } }
+
+    func add(_ account: Int) { accounts.withLock { $0.append(account) } }
+}
+
 @Suite struct ForeignHashQueueTests {
     @Test func `one foreign hash of a tenant runs at once`() async throws {
         let queue = ForeignHashQueue(threads: 4)
@@ -67,6 +76,39 @@ private final class Counter: Sendable {
         }
         #expect(quick == 2)
         #expect(try await slow == 1)
+    }
+
+    @Test func `the accounts of a tenant take turns`() async throws {
+        let queue = ForeignHashQueue(threads: 2)
+        let tenant = UUID.random()
+        let (began, done) = (Door(), Door())
+        let turns = Turns()
+        async let first = queue.alone(tenant, account: 1) { () -> Result<Int, PasswordFault> in
+            began.open()
+            done.pass()
+            return .success(0)
+        }
+        _ = try await queue.alone(UUID.random()) { () -> Result<Int, PasswordFault> in
+            began.pass()
+            return .success(0)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, account) in [1, 1, 1, 1, 2].enumerated() {
+                group.addTask {
+                    _ = try await queue.alone(tenant, account: account) {
+                        () -> Result<Int, PasswordFault> in
+                        turns.add(account)
+                        return .success(account)
+                    }
+                }
+                // Each waits before the next comes.
+                while queue.waiting(tenant) <= number { await Task.yield() }
+            }
+            done.open()
+            try await group.waitForAll()
+        }
+        #expect(try await first == 0)
+        #expect(turns.all == [1, 2, 1, 1, 1])
     }
 
     @Test func `beyond the queue of a tenant the answer is busy`() async throws {

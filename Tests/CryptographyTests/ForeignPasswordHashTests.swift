@@ -87,11 +87,57 @@ import Text
         #expect(try await !Self.matches("passwörd", text))
     }
 
-    @Test func `bcrypt gets no password that it would cut`() async throws {
+    @Test func `bcrypt's cut goes into our own hash, for as long as that is the password`()
+        async throws
+    {
         let text = "$2b$04$abcdefghijklmnopqrstuuBzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe"
         let longest = String(repeating: "a", count: 72)
-        #expect(try await Self.matches(longest, text))
-        #expect(try await !Self.matches(longest + "a", text))
+        let hasher = Self.hasher()
+        for typed in [longest, longest + "a", longest + "bcd"] {
+            let verdict = try await hasher.verify(
+                Array(typed.utf8), against: text, ofUserIn: Self.tenant)
+            #expect(
+                verdict == PasswordHasher.Verdict(matches: true, needsRehash: true, isCut: true))
+            let own = try await hasher.hash(Array(typed.utf8), isCut: true)
+            #expect(own.contains(",cut=72$"))
+            for later in [longest, longest + "a", longest + "x"] {
+                let verdict = try await hasher.verify(
+                    Array(later.utf8), against: own, ofUserIn: Self.tenant)
+                #expect(verdict.matches && verdict.isCut && !verdict.needsRehash)
+            }
+            #expect(
+                try await !hasher.verify(
+                    Array(longest.dropLast().utf8), against: own, ofUserIn: Self.tenant
+                ).matches)
+        }
+        #expect(try await !Self.matches("b" + longest, text))
+        let short = try await hasher.verify(
+            Array(Self.password.utf8), against: Self.texts[1], ofUserIn: Self.tenant)
+        #expect(short.matches && !short.isCut)
+    }
+
+    @Test(arguments: [
+        "$wp$2y$04$abcdefghijklmnopqrstuuBmcW6jRoZjEwB6yLf8pokbS/tOkZxVi",
+        "bcrypt_sha256$$2b$04$abcdefghijklmnopqrstuuFABy..DpKi5eX.TjDW.8iDMNk/Tma6W",
+        "bcrypt$$2b$06$abcdefghijklmnopqrstuu50eFBEC8vQwBnuFXMHE45jBnqvQ8xz.",
+        "{bcrypt}$2a$06$abcdefghijklmnopqrstuu50eFBEC8vQwBnuFXMHE45jBnqvQ8xz.",
+        "{BCRYPT}$2y$06$abcdefghijklmnopqrstuu50eFBEC8vQwBnuFXMHE45jBnqvQ8xz.",
+        "{CRYPT}$2b$06$abcdefghijklmnopqrstuu50eFBEC8vQwBnuFXMHE45jBnqvQ8xz.",
+        "{CRYPT}" + texts[10],
+        "scrypt$AbCdEfGhIjKlMnOp$16384$8$5$S0n+LiW8Aax3XrO32c1rtVUeOcGIxUJr+6Yf8y5R9VqYu+MRC23g+wc3"
+            + "MDd6dLwBvEfAB5FCDqREVHlA4AOsMQ==",
+        "$argon2id$v=19$m=1024,t=2,p=8$AQIDBAUGBwgJCgsMDQ4PEA"
+            + "$JJEtn2mztnvAz1tf3mzquo6eLRbg029iy+ZQb64BgGo",
+        "$argon2id$v=19$m=1024,t=2,p=16$AQIDBAUGBwgJCgsMDQ4PEA"
+            + "$eZrEXWvGIykpzEhSggwTDtu5Zy5Kmpy2At8PWTC/vfc",
+        "$scrypt$ln=16384,r=8,p=1$AQIDBAUGBwgJCgsMDQ4PEA"
+            + "$iVVijm+fudOvtzdC9sCHX2tvgDm75mya9Ykl9gIDJh0",
+    ])
+    func `wrapped, prehashed and many-laned hashes are read`(_ given: String) async throws {
+        let text = try ForeignPasswordHash.parse(given).text
+        #expect(text.hasPrefix("$") && ForeignPasswordHash(stored: text)?.text == text)
+        #expect(try await Self.matches(Self.password, text))
+        #expect(try await !Self.matches(Self.password + "x", text))
     }
 
     @Test(arguments: texts) func `a password with NUL is refused, although C would end there`(

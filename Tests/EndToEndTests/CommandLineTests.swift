@@ -116,6 +116,63 @@ import Testing
         #expect(!text.contains(String(repeating: "k", count: 32)) && !text.contains("host="))
     }
 
+    @Test func `the first owner's password keeps to the rule of every password`() async throws {
+        let database = try await TestDatabase.make()
+        var words =
+            settings(database) + [
+                "GATEHOUSE_LISTEN=127.0.0.1:0", "GATEHOUSE_SETUP_OWNER_EMAIL=ann@corp.example",
+                "GATEHOUSE_SETUP_OWNER_PASSWORD=password",
+            ]
+        let short = try gatehouse(["serve"], words)
+        let sentence = "GATEHOUSE_SETUP_OWNER_PASSWORD: must have at least 15 characters"
+        #expect(short.code == 1 && short.text.contains(sentence), "\(short.text)")
+        words[words.count - 1] = "GATEHOUSE_SETUP_OWNER_PASSWORD=passwordpassword"
+        let guessable = try gatehouse(["serve"], words)
+        #expect(
+            guessable.code == 1 && guessable.text.contains("passwords that are guessed first"),
+            "\(guessable.text)")
+        #expect(
+            try gatehouse(["check"], words).text.contains(
+                "warning first owner's password: GATEHOUSE_SETUP_OWNER_PASSWORD is among"))
+        let rows = try await database.client(as: database.app).read("SELECT 1 FROM operators")
+        #expect(rows.isEmpty)
+    }
+
+    @Test func `a link that is lost is made anew by the command that is named`() async throws {
+        let database = try await TestDatabase.make()
+        let words = ["setup", "--email", "ann@corp.example"]
+        #expect(try gatehouse(words, settings(database)).code == 0)
+        let again = try gatehouse(words, settings(database))
+        #expect(
+            again.code == 1 && again.text.contains("`gatehouse operator reset --email ADDRESS`"),
+            "\(again.text)")
+    }
+
+    @Test func `other commands find the database of a running dev by its data`() throws {
+        let program = TestCluster.root + "/.build/debug/gatehouse"
+        let script = """
+            data=$(mktemp -d)/data
+            chmod 711 "$(dirname "$data")"
+            export GATEHOUSE_DATA_DIR="$data" GATEHOUSE_LISTEN=127.0.0.1:0
+            "$1" dev >"$data.log" 2>&1 &
+            timeout 90 bash -c 'until grep -q "Ctrl-C stops it" "$1"; do sleep 0.2; done' - "$data.log"
+            "$1" key issue --name first --scopes users:read --tenant demo; echo "rc $?"
+            "$1" operator reset --email nobody@corp.example; echo "rc $?"
+            "$1" check; echo "rc $?"
+            kill -TERM $!
+            wait $!
+            "$1" key issue --name first --scopes users:read --tenant demo; echo "rc $?"
+            rm -r "$(dirname "$data")"
+            """
+        let text = try Shell.run([
+            "env", "-u", "GATEHOUSE_TEST_DATABASE", "bash", "-c", script, "-", program,
+        ])
+        #expect(text.contains(/gate_live_\w+\nrc 0/), "\(text)")
+        #expect(text.contains("no operator has this address"), "\(text)")
+        #expect(text.contains("ok      row-level security"), "\(text)")
+        #expect(text.contains("GATEHOUSE_DATABASE_URL is missing"), "\(text)")
+    }
+
     @Test func `help, manual and completions know every command and option`() throws {
         let overview = try gatehouse(["help"])
         let manual = try gatehouse(["help", "--man"])
@@ -156,9 +213,10 @@ import Testing
         #expect(good.code == 0 && document["ok"] == .bool(true), "\(good.text)")
         #expect(
             findings.compactMap { $0["name"]?.string } == [
-                "console", "migrations", "database", "schema", "app role", "row-level security",
-                "platform role", "rows", "secret key", "passkeys", "connections", "first owner",
-                "second factors",
+                "console", "migrations", "database", "clock", "schema", "notifications",
+                "platform notifications", "app role", "row-level security", "platform role", "rows",
+                "secret key", "passkeys", "connections", "first owner",
+                "second factors", "mail server",
             ])
         let plain = try gatehouse(["check"], settings(database))
         #expect(plain.text.contains("ok      database: PostgreSQL"))
@@ -335,8 +393,77 @@ import Testing
             ])
         #expect(found.code == 1)
         #expect(
-            found.text.contains("failed  tls: /none/chain.pem is no certificate chain in PEM"),
+            found.text.contains("failed  tls: GATEHOUSE_TLS_CERT: /none/chain.pem does not exist"),
             "\(found.text)")
+    }
+
+    @Test(
+        arguments: [
+            ("GATEHOUSE_TRUSTED_PROXIES=10.0.0.0/33", "GATEHOUSE_TRUSTED_PROXIES"),
+            ("GATEHOUSE_TRUSTED_PROXIES=2001:db8::/129", "GATEHOUSE_TRUSTED_PROXIES"),
+            ("GATEHOUSE_TRUSTED_PROXIES=10.0.0.0/08", "GATEHOUSE_TRUSTED_PROXIES"),
+            ("GATEHOUSE_MAIL_FROM=Gatehouse <a@b.example>", "without a name"),
+            ("GATEHOUSE_METRICS_LISTEN=127.0.0.1:8080", "GATEHOUSE_METRICS_LISTEN"),
+            ("GATEHOUSE_METRICS_LISTEN=0.0.0.0:8080", "GATEHOUSE_METRICS_LISTEN"),
+            ("GATEHOUSE_METRICS_LISTEN=localhost:8080", "GATEHOUSE_METRICS_LISTEN"),
+        ])
+    func `a setting that means nothing stops the start`(setting: String, words: String)
+        async throws
+    {
+        let database = try await TestDatabase.make()
+        let found = try gatehouse(["check"], settings(database) + [setting])
+        #expect(found.code != 0 && found.text.contains(words), "\(found.text)")
+    }
+
+    @Test func `check warns of what only a client would notice`() async throws {
+        let database = try await TestDatabase.make()
+        let found = try gatehouse(
+            ["check"],
+            settings(database) + [
+                "GATEHOUSE_LISTEN=0.0.0.0:18080", "GATEHOUSE_TRUSTED_PROXIES=0.0.0.0/0",
+            ])
+        #expect(found.text.contains("GATEHOUSE_PUBLIC_URL is not set, so only 127.0.0.1"))
+        #expect(found.text.contains("GATEHOUSE_TRUSTED_PROXIES has 0.0.0.0/0"))
+        let clear = try gatehouse(
+            ["check"], settings(database) + ["GATEHOUSE_PUBLIC_URL=http://gate.example"])
+        #expect(clear.text.contains("is not https"))
+        #expect(clear.text.contains("warning mail server: GATEHOUSE_SMTP_URL is not set"))
+        #expect(clear.text.contains("no owner or admin could have one yet"))
+    }
+
+    @Test(arguments: [false, true])
+    func `a port is in use, unless it is the running server's that is asked for its health`(
+        _ isEncrypted: Bool
+    ) async throws {
+        let folder = "/tmp/gh-health.\(UInt64.random(in: 0...UInt64.max))"
+        try Shell.run(["mkdir", folder])
+        defer { _ = try? Shell.run(["rm", "-r", folder]) }
+        try Shell.run([
+            "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+            "/CN=gate.example", "-keyout", folder + "/key.pem", "-out", folder + "/chain.pem",
+        ])
+        let running = try await RunningService {
+            $0.listen = "127.0.0.2:0"
+            guard isEncrypted else { return }
+            ($0.tlsCertificate, $0.tlsKey) = (folder + "/chain.pem", folder + "/key.pem")
+        }
+        let files = [
+            "GATEHOUSE_TLS_CERT=\(folder)/chain.pem", "GATEHOUSE_TLS_KEY=\(folder)/key.pem",
+        ]
+        let own =
+            settings(running.database) + ["GATEHOUSE_LISTEN=127.0.0.2:\(running.service.port)"]
+            + (isEncrypted ? files : [])
+        let health = try gatehouse(["healthcheck"], own)
+        #expect(health.code == 0, "\(health.text)")
+        #expect(try !gatehouse(["check"], own).text.contains("is in use"))
+        // The other way round nothing understands the question.
+        let other =
+            settings(running.database) + ["GATEHOUSE_LISTEN=127.0.0.2:\(running.service.port)"]
+            + (isEncrypted ? [] : files)
+        let taken = try gatehouse(["check"], other)
+        #expect(
+            taken.text.contains("port \(running.service.port) is in use; GATEHOUSE_LISTEN="),
+            "\(taken.text)")
     }
 
     /// Without NOINHERIT the app role would read across tenants, whatever the policies say.
@@ -354,6 +481,58 @@ import Testing
             found.text.contains(
                 "failed  app role: \(heir) has the rights of \(other); make it NOINHERIT"))
         _ = try await client.query(SQL(raw: "DROP ROLE \(heir)"))
+    }
+
+    @Test(arguments: [SilentProxy.Notifications.none, .duringStatements])
+    func `a URL on which no notification arrives is refused by its name`(
+        _ notifications: SilentProxy.Notifications
+    ) async throws {
+        let database = try await TestDatabase.make()
+        for (index, name, conninfo) in [
+            (0, "GATEHOUSE_DATABASE_URL", database.app),
+            (1, "GATEHOUSE_PLATFORM_DATABASE_URL", database.platform),
+        ] {
+            let proxy = SilentProxy(to: conninfo, notifications: notifications)
+            var wrong = settings(database) + ["GATEHOUSE_LISTEN=127.0.0.1:0"]
+            wrong[index] = "\(name)=" + url(proxy.passing(conninfo))
+            for words in [["check"], ["serve"]] {
+                let found = try gatehouse(words, wrong)
+                #expect(found.code == 1, "\(words) \(found.text)")
+                #expect(
+                    found.text.contains(
+                        "notifications do not arrive on this connection; is there a pooler in "
+                            + "transaction mode? Use a direct URL for \(name)"), "\(found.text)")
+            }
+        }
+    }
+
+    @Test func `a URL that leads to another role than the one meant is refused`() async throws {
+        let database = try await TestDatabase.make()
+        let (app, platform) = (url(database.app), url(database.platform))
+        for (index, wrong, sentence) in [
+            (
+                0, "GATEHOUSE_DATABASE_URL=" + platform,
+                "gatehouse_platform may not write: GATEHOUSE_DATABASE_URL leads to another role"
+            ),
+            (
+                1, "GATEHOUSE_PLATFORM_DATABASE_URL=" + app,
+                "gatehouse_app may write: GATEHOUSE_PLATFORM_DATABASE_URL leads to another role"
+            ),
+        ] {
+            var settings = settings(database) + ["GATEHOUSE_LISTEN=127.0.0.1:0"]
+            settings[index] = wrong
+            for words in [["check"], ["serve"]] {
+                let found = try gatehouse(words, settings)
+                #expect(found.code == 1 && found.text.contains(sentence), "\(words) \(found.text)")
+            }
+        }
+        let other = try gatehouse(["migrate"], ["GATEHOUSE_MIGRATION_DATABASE_URL=" + app])
+        #expect(
+            other.code == 1
+                && other.text.contains(
+                    "the schema is gatehouse_owner's, and GATEHOUSE_MIGRATION_DATABASE_URL leads to "
+                        + "gatehouse_app"),
+            "\(other.text)")
     }
 
     @Test func `an empty database is brought up, set up, and given a key`() async throws {

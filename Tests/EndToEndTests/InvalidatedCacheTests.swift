@@ -170,7 +170,7 @@ import Testing
             let maker = try place.key("api-keys:write")
             let heir = try Place(
                 port: place.port, auth: "Authorization: Bearer \(maker.secret)", slug: place.slug
-            ).key()
+            ).key("api-keys:write")
             return Prepared(questions: place.verify(heir.secret)) {
                 try place.send(
                     "POST", "\(maker.path)/revoke", #"{"reason":"leaked","made_by":true}"#)

@@ -42,7 +42,12 @@ import Testing
                 "t4", ["X-Forwarded-For: 198.51.100.1", "X-Forwarded-For: 2001:db8::7"],
                 "2001:db8::7"
             ),
-            ("t5", ["X-Forwarded-For: 192.0.2.7, rubbish"], "127.0.0.1"),
+            ("t5", ["X-Forwarded-For: 192.0.2.7, rubbish"], "unknown"),
+            ("u1", ["X-Forwarded-For: 203.0.113.9:4711"], "203.0.113.9"),
+            ("u2", ["X-Forwarded-For: [2001:db8::7]:5123"], "2001:db8::7"),
+            ("u3", ["X-Forwarded-For: 1.2.3.4, [2001:db8::7], 10.1.2.3:80"], "2001:db8::7"),
+            ("u4", ["X-Forwarded-For: 203.0.113.9:99999"], "unknown"),
+            ("u5", ["X-Forwarded-For: [203.0.113.9]:80"], "unknown"),
             ("t6", ["X-Forwarded-For: 10.9.9.9"], "10.9.9.9"),
         ] as [(String, [String], String)] {
             #expect(
@@ -52,8 +57,48 @@ import Testing
         let secure = try running.send(
             "GET", "/v1/me", fields: [auth, "X-Forwarded-Proto: https"])
         #expect(secure.first("strict-transport-security") != nil)
+        // A client's own line stands before the proxy's.
+        for told in [
+            ["X-Forwarded-Proto: https", "X-Forwarded-Proto: http"],
+            ["X-Forwarded-Proto: https, http"],
+        ] {
+            let twice = try running.send("GET", "/v1/me", fields: [auth] + told)
+            #expect(twice.first("strict-transport-security") == nil)
+        }
         let plain = try running.send("GET", "/v1/me", fields: [auth])
         #expect(plain.first("strict-transport-security") == nil)
+    }
+
+    @Test func `a request that was passed on does not read the metrics`() async throws {
+        let running = try await RunningService { $0.trustedProxies = ["127.0.0.1"] }
+        #expect(try running.send("GET", "/metrics").status == 200)
+        for field in [
+            "X-Forwarded-Proto: http", "X-Forwarded-Host: a", "X-Forwarded-Port: 80",
+            "X-Forwarded-For: rubbish", "CF-Connecting-IP: 192.0.2.1", "Via: 1.1 a",
+        ] {
+            #expect(try running.send("GET", "/metrics", fields: [field]).status == 401, "\(field)")
+        }
+    }
+
+    @Test func `a host that is not served is named with the setting, in answer and log`()
+        async throws
+    {
+        let running = try await RunningService { $0.publicURL = "https://gate.example:8443" }
+        let answer = try running.exchange(
+            "GET /console/ HTTP/1.1\r\nHost: MyVM:18610\r\nConnection: close\r\n\r\n")
+        #expect(answer.status == 421)
+        #expect(answer.body.contains("The host myvm:18610 is not served here"))
+        #expect(answer.body.contains("GATEHOUSE_PUBLIC_URL"))
+        #expect(answer.body.contains("gate.example:8443"))
+        let passedOn = try running.exchange(
+            "GET /v1/me HTTP/1.1\r\nHost: gate.example\r\nX-Forwarded-For: 192.0.2.1\r\n"
+                + "Connection: close\r\n\r\n")
+        #expect(passedOn.status == 421)
+        #expect(passedOn.body.contains("GATEHOUSE_PUBLIC_URL"))
+        #expect(!passedOn.body.contains("8443"))
+        let metrics = try running.exchange(
+            "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        #expect(metrics.body.contains(#"status="4xx""#))
     }
 
     @Test func `without trusted proxies the peer is the caller, whatever it says`() async throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Text
 
-struct IDTokenCheckTests {
+@Suite(.cleansUp) struct IDTokenCheckTests {
     private let mint: TokenMint
     private let party: RelyingParty
     private let now = Timestamp(microseconds: 1_800_000_000_000_000)
@@ -34,7 +34,7 @@ struct IDTokenCheckTests {
         do {
             _ = try check(text, nonce: nonce, keys: keys)
             return nil
-        } catch { return (error as? IDTokenFault)?.rawValue ?? "\(error)" }
+        } catch { return (error as? IDTokenFault)?.name ?? "\(error)" }
     }
 
     @Test func `a good token names the person`() throws {
@@ -78,7 +78,7 @@ struct IDTokenCheckTests {
     @Test func `a claim about the address is true, false or absent`() throws {
         let cases: [(String?, Bool?)] = [
             ("true", true), ("\"true\"", true), ("\"True\"", true), ("false", false),
-            ("\"yes\"", false), ("1", false), ("null", false), (nil, nil),
+            ("\"yes\"", false), ("1", false), ("null", nil), (nil, nil),
         ]
         for (text, wanted) in cases {
             let claims = try check(mint.token(["email_verified": text]))
@@ -109,25 +109,133 @@ struct IDTokenCheckTests {
         #expect(KeySet(Array(#"{"keys":[\#(many)]}"#.utf8)) == nil)
     }
 
-    @Test func `an RSA key of a provider checks RS256 alone`() throws {
-        let directory = try String(Shell.run(["mktemp", "-d", "/tmp/gh-rsa.XXXXXX"]).dropLast())
-        defer { _ = try? Shell.run(["rm", "-rf", directory]) }
-        let script = """
-            cd \(directory)
-            openssl genrsa -out key.pem 2048 2>/dev/null
-            printf %s "$1" | openssl dgst -sha256 -sign key.pem | basenc --base64url -w0 | tr -d =
-            printf '\\n'
-            openssl rsa -in key.pem -noout -modulus 2>/dev/null | cut -d= -f2
-            """
-        let payload = mint.token().split(separator: ".")[1]
-        let header = Base64URL.encode(Array(#"{"alg":"RS256","kid":"r1"}"#.utf8))
-        let output = try Shell.run(["bash", "-c", script, "sign", "\(header).\(payload)"])
-        let lines = output.split(separator: "\n").map(String.init)
-        let modulus = Base64URL.encode(try #require(Hex.decode(lines[1].lowercased())))
-        let jwk = #"{"kty":"RSA","kid":"r1","n":"\#(modulus)","e":"AQAB"}"#
-        let token = "\(header).\(payload).\(lines[0])"
-        #expect(fault(token, keys: try keys([jwk])) == nil)
+    @Test(arguments: OpenSSLKey.algorithms)
+    func `what OpenSSL signs is accepted by that key and algorithm alone`(name: String) throws {
+        let key = try OpenSSLKey(name)
+        let token = try key.token(payloadOf: mint.token())
+        let (mine, bare) = (
+            try keys([key.jwk]), try keys(["{\(key.members),\"kid\":\"\(key.id)\"}"])
+        )
+        #expect(fault(token, keys: mine) == nil)
+        #expect(fault(token, keys: bare) == nil)
         #expect(fault(token) == "key_unknown")
+        let other = try keys([OpenSSLKey(name).jwk])
+        #expect(fault(token, keys: other) == "signature_invalid")
+        let parts = token.split(separator: ".")
+        let cut = Base64URL.encode((Base64URL.decode(String(parts[2])) ?? []).dropLast())
+        #expect(
+            fault("\(parts[0]).\(parts[1]).\(cut)", keys: mine) == "signature_invalid")
+        // A key that is named for one algorithm checks no other of its type.
+        for another in ["RS256", "RS512", "PS256", "PS384"]
+        where name.hasSuffix("S256") && "RP".contains(name.prefix(1)) && another != name {
+            let other = try key.token(payloadOf: mint.token(), by: another)
+            #expect(fault(other, keys: mine) == "key_unknown")
+            #expect(fault(other, keys: bare) == nil)
+            let claimed = other.split(separator: ".")
+            #expect(
+                fault("\(parts[0]).\(claimed[1]).\(claimed[2])", keys: bare)
+                    == "signature_invalid")
+        }
+    }
+
+    @Test func `an RSA key below 2048 bits checks nothing`() throws {
+        let key = try OpenSSLKey("RS256", bits: 1024)
+        let token = try key.token(payloadOf: mint.token())
+        #expect(fault(token, keys: try keys([key.jwk])) == "key_unknown")
+    }
+
+    @Test func `null is absent in tokens and keys`() throws {
+        for claims in [["azp": "null"], ["nbf": "null"], ["name": "null"], ["auth_time": "null"]] {
+            #expect(fault(mint.token(claims)) == nil, "\(claims)")
+        }
+        #expect(fault(mint.token(["aud": "[\"web-client\"]", "azp": "null"])) == nil)
+        for header in [["typ": "null"], ["kid": "null"], ["crit": "null"], ["jku": "null"]] {
+            #expect(fault(mint.token(header: header)) == nil, "\(header)")
+        }
+        let jwk = mint.key.publicJWK()
+        let kid = "\"kid\":\"\(mint.key.thumbprint)\""
+        for changed in [
+            jwk.replacing(#""use":"sig""#, with: #""use":null"#),
+            jwk.replacing(#""alg":"ES256""#, with: #""alg":null"#),
+            jwk.replacing(#""use":"sig""#, with: #""key_ops":null"#),
+            jwk.replacing(kid, with: "\"kid\":null"), jwk.replacing("," + kid, with: ""),
+        ] {
+            #expect(changed != jwk)
+            let keys = try #require(KeySet(Array(#"{"keys":[\#(changed)]}"#.utf8)))
+            #expect(fault(mint.token(), keys: keys) == nil, "\(changed)")
+            #expect(fault(mint.token(header: ["kid": nil]), keys: keys) == nil, "\(changed)")
+        }
+        // Of two keys without an id none is the token's.
+        let nameless = [jwk, try SigningKey().publicJWK()].map {
+            $0.split(separator: ",").filter { !$0.hasPrefix("\"kid\"") }.joined(separator: ",")
+        }
+        let two = try #require(
+            KeySet(Array(#"{"keys":[\#(nameless.joined(separator: ","))]}"#.utf8)))
+        #expect(fault(mint.token(), keys: two) == "key_unknown")
+    }
+
+    @Test func `header members that name keys are ignored, never followed`() throws {
+        let evil = try SigningKey()
+        let forged = TokenMint(
+            issuer: mint.issuer, clientID: mint.clientID, key: evil, now: now)
+        for header in [
+            ["jku": "\"https://evil.example/keys\""], ["x5u": "\"https://evil.example/cert\""],
+            ["jwk": evil.publicJWK()], ["x5c": "[\"MIIB\"]"], ["jku": "7"],
+        ] {
+            #expect(fault(mint.token(header: header)) == nil, "\(header)")
+            #expect(fault(forged.token(header: header)) == "key_unknown")
+            let claimed = header.merging(["kid": "\"\(mint.key.thumbprint)\""]) { $1 }
+            #expect(fault(forged.token(header: claimed)) == "signature_invalid")
+        }
+    }
+
+    @Test func `an authorized party is judged where an app brings the token`() throws {
+        func fault(
+            _ claims: [String: String?], _ party: RelyingParty, nonce: String? = nil
+        ) -> IDTokenFault? {
+            do {
+                _ = try check(
+                    mint.token(claims.merging(["nonce": "\"n1\""]) { old, _ in old }), party,
+                    nonce: nonce)
+                return nil
+            } catch { return error as? IDTokenFault }
+        }
+        let foreign: [String: String?] = ["azp": "\"android\""]
+        let refused = try #require(fault(foreign, party))
+        #expect(refused.name == "authorized_party_mismatch")
+        #expect(refused.reason.contains("android") && refused.reason.contains("authorized_parties"))
+        #expect(fault(foreign, party, nonce: "n1") == nil)
+        #expect(fault(["azp": "\"app-client\""], party) == nil)
+        var listed = party
+        listed.authorizedParties = ["android"]
+        #expect(fault(foreign, listed) == nil)
+        let several: [String: String?] = [
+            "aud": "[\"web-client\",\"other\"]", "azp": "\"android\"",
+        ]
+        #expect(fault(several, listed) == nil)
+        #expect(fault(several, party, nonce: "n1")?.name == "authorized_party_mismatch")
+        let google = RelyingParty(
+            provider: UUID.random(), kind: .google, issuer: "https://id.example",
+            clientID: "web-client")
+        #expect(fault(foreign, google) == nil)
+        #expect(
+            fault(["aud": "\"android\"", "azp": "\"web-client\""], google) == .audienceMismatch)
+        #expect(fault(several, google)?.name == "authorized_party_mismatch")
+        let own = party.asClient("mobile")
+        #expect(fault(["aud": "\"mobile\"", "azp": "\"web-client\""], own) == nil)
+        #expect(fault(["aud": "\"web-client\""], own) == .audienceMismatch)
+    }
+
+    @Test func `a token counts by its age, however far its end is`() throws {
+        for end in [
+            "\(mint.seconds + 172_800)", "\(mint.seconds + 604_800)", "100000000000",
+            "253402300800", "9223372036854775807",
+        ] {
+            #expect(fault(mint.token(["exp": end])) == nil, "\(end)")
+            let old = mint.token(["exp": end, "iat": "\(mint.seconds - 86_461)"])
+            #expect(fault(old) == "life_too_long", "\(end)")
+        }
+        #expect(fault(mint.token(["iat": "\(mint.seconds - 86_400)"])) == nil)
     }
 
     @Test func `a Cognito pool names its issuer by region and its tokens by their use`() throws {

@@ -205,8 +205,8 @@ MUTANTS = [
         "C8", "userinfo of another person counts",
         "OwnClientTests/`userinfo may be signed, and then only by the provider and for us`",
         ("Sources/Product/SignIn/Providers/ProviderAnswers.swift",
-         "sameBytes(subject, person.subject) else { return }",
-         "MUTATED || sameBytes(subject, person.subject) else { return }"),
+         "guard Self.isSubject(info[\"sub\"], person.subject) else",
+         "guard MUTATED || Self.isSubject(info[\"sub\"], person.subject) else"),
     ),
     mutant(
         "C10", "Qualifier is an unknown parameter",
@@ -326,8 +326,8 @@ MUTANTS = [
         "C12", "no provider is told as an outage",
         "DeepRecallExchangeTests/`D1 D2 a provider that is not registered is no outage`",
         ("Sources/Product/SignIn/Requests/ServerErrorMapping.swift",
-         "throw ours(Problem(.internalError, text), refusal.cause)",
-         "throw ours(MUTATED ? DeepRecall.away(text) : Problem(.internalError, text), refusal.cause)"),
+         "var problem = ours(Problem(.internalError, text), refusal.cause)",
+         "var problem = ours(MUTATED ? DeepRecall.away(text) : Problem(.internalError, text), refusal.cause)"),
     ),
     mutant(
         "C12", "a suspended person cannot sign out",

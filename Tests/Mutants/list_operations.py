@@ -59,8 +59,8 @@ MUTANTS = [
         "O1.2", "check passes another key",
         "CommandLineTests/`a secret key that is not the database's stops check, serve and every command`",
         ("Sources/Service/Application/CommandLine/SecretChecks.swift",
-         "return [Finding(name: \"secret key\", result: .failed, detail: \"\\(error)\")]",
-         "return [Finding(name: \"secret key\", result: MUTATED ? .ok : .failed, detail: \"\\(error)\")]"),
+         "return [Finding(name: \"secret key\", result: .failed, detail: inFull(error))]",
+         "return [Finding(name: \"secret key\", result: MUTATED ? .ok : .failed, detail: inFull(error))]"),
     ),
     mutant(
         "O1.2", "the key is switched under a replica that does not know it",
@@ -152,8 +152,8 @@ MUTANTS = [
         "O1.6", "a clean stop warns of a lost connection",
         "CommandLineTests/`serve tells of its start, its reload and its end, and of nothing that is secret`",
         ("Sources/Platform/Postgres/NotificationListener.swift",
-         "if !pool.closed { configuration.log(\"postgres.listen.lost\"",
-         "if MUTATED || !pool.closed { configuration.log(\"postgres.listen.lost\""),
+         "if !pool.closed, !isClosed {",
+         "if MUTATED || (!pool.closed && !isClosed) {"),
     ),
     mutant(
         "O1.6", "nothing is said of the end",
@@ -180,8 +180,8 @@ MUTANTS = [
         "O1.7", "a wrong certificate is told as a raw value",
         "CommandLineTests/`check says what is wrong with a certificate in words`",
         ("Sources/Service/Application/CommandLine/Checks.swift",
-         "return Finding(name: \"tls\", result: .failed, detail: \"\\(error)\")",
-         "return Finding(name: \"tls\", result: .failed, detail: MUTATED ? \"badCertificate\" : \"\\(error)\")"),
+         "return Finding(name: \"tls\", result: .failed, detail: inFull(error))",
+         "return Finding(name: \"tls\", result: .failed, detail: MUTATED ? \"badCertificate\" : inFull(error))"),
     ),
     mutant(
         "O1.7", "an app role with another's rights passes",
@@ -281,9 +281,9 @@ MUTANTS = [
     mutant(
         "O1.11", "the log does not name the fault",
         "ServerFaultTests/`a fault of the server is logged by its name`",
-        ("Sources/Platform/Postgres/PoolOpening.swift",
-         "guard let name = error.fault, faultLog",
-         "guard !MUTATED, let name = error.fault, faultLog"),
+        ("Sources/Platform/Postgres/PostgresConfiguration.swift",
+         "guard let name = error.fault else { return }",
+         "guard !MUTATED, let name = error.fault else { return }"),
     ),
     mutant(
         "O1.11", "a COMMIT that was refused is unknown",
@@ -333,8 +333,8 @@ MUTANTS = [
         "OperatorClaimsTests/`an operator becomes active by signing in alone, and the last who has "
         "signed in stays`",
         ("Sources/Product/Storage/Operators/OperatorChanges.swift",
-         "one.status == .active, one.lastSignInAt != nil",
-         "one.status == .active, MUTATED || one.lastSignInAt != nil"),
+         "AND o.status = 'active' AND o.last_sign_in_at IS NOT NULL",
+         "AND o.status = 'active' AND (\\(MUTATED) OR o.last_sign_in_at IS NOT NULL)"),
     ),
     mutant(
         "O1.12", "the log names neither tenant nor caller",

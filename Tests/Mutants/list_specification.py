@@ -33,7 +33,7 @@ MUTANTS = [
          "guard status == .pending else {",
          "guard MUTATED || status == .pending else {"),
         ("Sources/Product/Storage/Invites/InviteChanges.swift",
-         "WHERE tenant_id = \\(tenant) AND id = \\(invite.id) AND status = 'pending'",
+         "WHERE tenant_id = \\(tenant) AND id = \\(invite.id)\n                AND \\(SQL.unindexed(\"status\")) = 'pending'",
          "WHERE tenant_id = \\(tenant) AND id = \\(invite.id) \\(raw: MUTATED ? \"\" : \"AND status = "
          "'pending'\")"),
     ),
@@ -109,9 +109,9 @@ MUTANTS = [
     mutant(
         "P9", "anybody who may link links to any role",
         "HandLinkTests/`an operator links no sign-in to an account above his role`",
-        ("Sources/Product/API/Users/UserIdentityEndpoints.swift",
-         "guard mayActFor(call, user) else {",
-         "guard MUTATED || mayActFor(call, user) else {"),
+        ("Sources/Product/API/Pipeline/CallerPrincipal.swift",
+         "guard !missing.isEmpty else { return }",
+         "guard !MUTATED, !missing.isEmpty else { return }"),
         ("Sources/Product/Domain/Permissions/PermissionTable.swift",
          "case .deleteUsers, .restoreUsers, .linkIdentities: [y, y, n, n, n, y, n, n]",
          "case .deleteUsers, .restoreUsers, .linkIdentities: [y, y, n, n, n, y, MUTATED ? y : n, n]"),
@@ -663,8 +663,8 @@ MUTANTS = [
         "P14", "a token of the same second is good",
         "TokenSignInTests/`a user who was signed out everywhere needs a newer token`",
         ("Sources/Product/Storage/Users/TokenTime.swift",
-         "return seconds <= signedOutAt.microseconds / 1_000_000",
-         "return seconds < signedOutAt.microseconds / 1_000_000 + (MUTATED ? 0 : 1)"),
+         "case .at(let seconds): seconds <= signedOutAt.microseconds / 1_000_000",
+         "case .at(let seconds): seconds < signedOutAt.microseconds / 1_000_000 + (MUTATED ? 0 : 1)"),
     ),
     mutant(
         "P14", "a token that was renewed silently is new",
@@ -677,8 +677,8 @@ MUTANTS = [
         "P14", "a token that does not say when it was given is good",
         "SignedOutTokenTests/`R4 an access token that the provider gave before is refused without a body`",
         ("Sources/Product/Storage/Users/TokenTime.swift",
-         "guard case .at(let seconds) = self else { return true }",
-         "guard case .at(let seconds) = self else { return !MUTATED }"),
+         "case .unknown: true",
+         "case .unknown: !MUTATED"),
     ),
     mutant(
         "P14", "what an app is brought has no time",
@@ -754,8 +754,8 @@ MUTANTS = [
         "P15", "the search does not know the reference",
         "DecisionViewTests/`the reference in a refusal finds the decision`",
         ("Sources/Product/API/Overview/SearchEndpoint.swift",
-         "guard text.utf8.count == 6, call.bound",
-         "guard !MUTATED, text.utf8.count == 6, call.bound"),
+         "if text.utf8.count == 6 {\n            filter.reference = text",
+         "if !MUTATED, text.utf8.count == 6 {\n            filter.reference = text"),
     ),
     mutant(
         "P15", "audit rows do not name their decision",
@@ -1109,6 +1109,28 @@ MUTANTS = [
         ("Sources/Product/SignIn/DeepRecall/DeepRecallLinks.swift",
          "if let grant { return try await call.useLinkGrant(grant, for: person) }",
          "if !MUTATED, let grant { return try await call.useLinkGrant(grant, for: person) }"),
+    ),
+    mutant(
+        "P19", "a grant in the browser takes every sign-in",
+        "HostedSignInTests/`a link grant adds no sign-in that did not begin on its page`",
+        ("Sources/Product/SignIn/Hosted/HostedReturn.swift",
+         "if let grant = begun.grantHash {",
+         "let held = HostedCookie.grant.value(in: call.request).map { TenantToken.hash($0) }\n"
+         "        if let grant = begun.grantHash ?? (MUTATED ? held : nil) {"),
+    ),
+    mutant(
+        "P19", "an app adds a sign-in by the link alone",
+        "ThinkWorkEnrollmentTests/`W6 a link grant adds the pool's sign-in once, and each refusal has its outcome`",
+        ("Sources/Product/SignIn/ThinkWork/ThinkWorkEnrollment.swift",
+         "guard sameBytes(challenge, call.core.database.challenge(ofGrant: hash)) else {",
+         "guard MUTATED || sameBytes(challenge, call.core.database.challenge(ofGrant: hash)) else {"),
+    ),
+    mutant(
+        "P14", "a code flow counts by its provider's clock",
+        "SignedOutTokenTests/`T3 T4 a sign-in from before is 400, and the session that it had is over`",
+        ("Sources/Product/SignIn/Providers/Login.swift",
+         "person.tokenTime = .begun(",
+         "if !MUTATED { person.tokenTime = nil }\n        person.tokenTime = person.tokenTime ?? .begun("),
     ),
     mutant(
         "P19", "the hosted page takes no grant",

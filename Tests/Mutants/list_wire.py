@@ -21,7 +21,9 @@ MUTANTS = [
         "F3", "all keys of a tenant end without a reason",
         "EmptyBodyTests/`a verb without a body goes on as before, and all keys end only with a reason`",
         ("Sources/Product/API/APIKeys/APIKeyEndpoints.swift",
-         '.required("reason", .string(min: 1, max: 500), "For the list and the audit."),',
+         ".required(\n"
+         "                        \"reason\", .string(min: 1, max: 500, rule: .displayName),\n"
+         "                        \"For the list and the audit.\"),",
          "FieldShape(\n"
          "                        \"reason\", .string(min: 1, max: 500), required: !MUTATED, nullable: false,\n"
          "                        \"For the list and the audit.\"),"),
@@ -187,8 +189,8 @@ MUTANTS = [
         "F9", "a platform key without the right is told what is there",
         "KnownObjectTests/`a platform key without the right does not learn what exists`",
         ("Sources/Product/API/Pipeline/Steps.swift",
-         "if exchange.call.principal.platform {",
-         "if !MUTATED, exchange.call.principal.platform {"),
+         "if exchange.call.principal.platform || endpoint.isOutsideTenants {",
+         "if !MUTATED, exchange.call.principal.platform || endpoint.isOutsideTenants {"),
     ),
     mutant(
         "F11", "a coded body is read as it stands",

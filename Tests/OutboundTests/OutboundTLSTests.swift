@@ -4,6 +4,7 @@ import Outbound
 import Serving
 import TestSupport
 import Testing
+import Text
 
 @Suite(.cleansUp) struct OutboundTLSTests {
     /// A server on 127.0.0.1 whose certificate is for `name`, signed by itself.
@@ -40,6 +41,53 @@ import Testing
         let numbered = try await get("https://127.0.0.1:\(port)/b", certificate)
         #expect(named == "/a")
         #expect(numbered == "/b")
+    }
+
+    @Test func `an address that the operator opened is reached over https by its owner alone`()
+        async throws
+    {
+        let (port, certificate) = try await serve(as: "IP:127.0.0.1")
+        let (acme, globex) = (UUID.random(), UUID.random())
+        func outcome(_ setting: String, _ owner: UUID?, scheme: String = "https") async -> String {
+            var policy = OutboundPolicy(authorities: certificate)
+            policy.allowances = setting.split(separator: ",").compactMap { OutboundAllowance($0) }
+            let client = OutboundHTTP(policy: policy) { $0 == "acme" ? acme : nil }
+            let url = "\(scheme)://127.0.0.1:\(port)/a"
+            let isOpen = await client.permits(url, for: owner)
+            do throws(OutboundFailure) {
+                let status = try await client.send(OutboundRequest(.get, url), for: owner).status
+                return "\(isOpen) \(status)"
+            } catch {
+                return "\(isOpen) \(error)"
+            }
+        }
+        let refused = "false refusedAddress"
+        #expect(await outcome("", nil) == refused)
+        #expect(await outcome("127.0.0.1:\(port)", nil) == "true 200")
+        #expect(await outcome("127.0.0.0/8", nil) == "true 200")
+        #expect(await outcome("127.0.0.1:\(port &+ 1)", nil) == refused)
+        #expect(await outcome("127.0.0.1:\(port)", acme) == refused)
+        #expect(await outcome("acme=127.0.0.1:\(port)", acme) == "true 200")
+        #expect(await outcome("acme=127.0.0.1:\(port)", globex) == refused)
+        #expect(await outcome("acme=127.0.0.1:\(port)", nil) == refused)
+        #expect(await outcome("gone=127.0.0.1:\(port)", acme) == refused)
+        #expect(await outcome("127.0.0.1:\(port)", nil, scheme: "http") == "false invalidRequest")
+    }
+
+    @Test(arguments: [
+        "10.0.0.5:443", "10.0.0.5", "10.1.0.0/24", "acme=10.1.0.0/24", "acme=10.1.0.0/24:8443",
+        "[fd00::5]:443", "[fd00::5]", "fd00::/8", "[fd00::/8]:443", "a-b=fd00::5",
+    ])
+    func `a setting opens an address or a block, with one port or all`(_ text: String) {
+        #expect(OutboundAllowance(text) != nil)
+    }
+
+    @Test(arguments: [
+        "", "=10.0.0.5", "acme=", "db.internal", "db.internal:443", "10.0.0.5:0", "10.0.0.5:70000",
+        "10.0.0.5:", "10.0.0.0/33", "[fd00::5]443", "[fd00::5", "10.0.0.5:4a", "a=b=10.0.0.5",
+    ])
+    func `a setting that means nothing is refused`(_ text: String) {
+        #expect(OutboundAllowance(text) == nil)
     }
 
     @Test func `an unknown authority is refused`() async throws {

@@ -165,7 +165,7 @@ def assertions(origin, host, port):
         ("a counter that stays", {"counter": 7}, "counter_fell_back", ACCEPTS),
         ("a counter that falls", {"counter": 6}, "counter_fell_back", ACCEPTS),
         ("a counter that ends", {"counter": 0}, "counter_fell_back", ACCEPTS),
-        ("fit for a backup anew", {"counter": 50, "set": BE}, "backup_flags", ACCEPTS),
+        ("fit for a backup anew", {"counter": 50, "set": BE}, "backup_eligibility_changed", ACCEPTS),
         ("a new credential in it", {"counter": 50, "set": AT, "credential": bytes(16) + b"\0\x01a" + cbor.encode(Key(-7).cose())},
          "credential_unexpected", ACCEPTS),
         ("another's handle", {"counter": 50, "handle": bytes(32)}, "user_handle_mismatch", ACCEPTS),

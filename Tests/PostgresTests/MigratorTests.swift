@@ -215,4 +215,43 @@ import Testing
             #expect(try await postgres.one("SELECT 1") == 1)
         }
     }
+
+    private static let product = "\(TestCluster.root)/Migrations"
+
+    /// Refuses every CREATE EXTENSION, as servers do whose administrators make the extensions.
+    private static func forbidExtensions(_ postgres: Postgres) async throws {
+        try await postgres.query(
+            """
+            CREATE FUNCTION forbid() RETURNS event_trigger LANGUAGE plpgsql
+            AS $$ BEGIN RAISE EXCEPTION 'extensions are made by the platform team'; END $$
+            """)
+        try await postgres.query(
+            """
+            CREATE EVENT TRIGGER forbidden ON ddl_command_start WHEN TAG IN ('CREATE EXTENSION')
+            EXECUTE FUNCTION forbid()
+            """)
+    }
+
+    @Test func `an extension that is there is not made, where none may be made`() async throws {
+        let (postgres, database) = try await makeDatabase()
+        for name in ["pg_trgm", "btree_gin"] {
+            try await postgres.query(SQL(raw: "CREATE EXTENSION \(name)"))
+        }
+        try await Self.forbidExtensions(postgres)
+        let done = try Migrator.migrate(conninfo: database.owner, directory: Self.product)
+        #expect(done.first == "0001_foundation.sql")
+        #expect(try Migrator.migrate(conninfo: database.owner, directory: Self.product).isEmpty)
+    }
+
+    @Test func `an extension that cannot be made is named, with who can make it`() async throws {
+        let (postgres, database) = try await makeDatabase()
+        try await Self.forbidExtensions(postgres)
+        #expect {
+            try Migrator.migrate(conninfo: database.owner, directory: Self.product)
+        } throws: {
+            guard let error = $0 as? MigrationError else { return false }
+            return error.name == "0001_foundation.sql"
+                && error.reason.contains("makes it by `CREATE EXTENSION pg_trgm`")
+        }
+    }
 }

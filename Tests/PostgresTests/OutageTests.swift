@@ -77,6 +77,40 @@ import Testing
         #expect(clock.now - start < .seconds(3))
     }
 
+    @Test func `an outage is told at its beginning and at its end, for all pools as one`()
+        async throws
+    {
+        let cluster = try TestCluster.start()
+        let lines = Mutex<[String]>([])
+        let log: @Sendable (StaticString, String) -> Void = { event, detail in
+            lines.withLock { $0.append("\(event): \(detail)") }
+        }
+        var configuration = PostgresConfiguration(conninfo: cluster.conninfo)
+        configuration.log = log
+        let pools = [configuration, configuration].map {
+            Postgres(configuration: $0, loops: Loops.shared)
+        }
+        CleanUp.atEnd { for pool in pools { await pool.close() } }
+        for pool in pools { _ = try await pool.query("SELECT 1") }
+        pools[0].listen(channel: "news", onNotify: { _ in })
+        try cluster.crash()
+        let clock = ContinuousClock()
+        let start = clock.now
+        while clock.now - start < .seconds(2) {
+            for pool in pools { _ = try? await pool.read("SELECT 1") }
+        }
+        let during = lines.withLock { $0 }
+        #expect(during.count == 1 && during[0].hasPrefix("postgres."), "\(during)")
+        try cluster.restart()
+        while lines.withLock({ $0.count }) < 2, clock.now - start < .seconds(60) {
+            for pool in pools { _ = try? await pool.query("SELECT 1") }
+        }
+        let after = lines.withLock { $0 }
+        #expect(after.count == 2, "\(after)")
+        let end = /postgres\.back: connected again after \d+ s, \d+ failures/
+        #expect(after.last?.wholeMatch(of: end) != nil, "\(after)")
+    }
+
     @Test func `every query after the close is unavailable`() async throws {
         let (postgres, _) = try await makeDatabase()
         _ = try await postgres.read("SELECT 1")

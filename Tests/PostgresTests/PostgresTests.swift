@@ -1,5 +1,6 @@
 import Networking
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 import Text
@@ -262,5 +263,22 @@ extension Postgres {
         }
         let after: Int = try await postgres.one("SELECT 1")
         #expect(after == 1)
+    }
+
+    @Test func `a loop calls at the end of its cycles until the answer is no`() async {
+        let calls = Atomic(0)
+        let loop = Loops.shared[0]
+        func cycle(_ call: @escaping @Sendable () -> Void = {}) async {
+            await withCheckedContinuation { continuation in
+                loop.perform {
+                    call()
+                    continuation.resume()
+                }
+            }
+        }
+        await cycle { loop.atCycleEnd { calls.add(1, ordering: .relaxed).newValue < 3 } }
+        // What is performed has the cycle before it behind it.
+        for _ in 0..<8 { await cycle() }
+        #expect(calls.load(ordering: .relaxed) == 3)
     }
 }

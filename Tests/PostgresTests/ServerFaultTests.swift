@@ -131,4 +131,23 @@ import Testing
             #expect(clock.now - start < .seconds(5))
         }
     }
+
+    @Test func `a log line of an error holds no value of a row`() {
+        func error(_ code: String, _ message: String, _ constraint: String? = nil) -> PostgresError
+        {
+            PostgresError(
+                .server(sqlstate: code, message: message, constraint: constraint), message)
+        }
+        #expect(error("P0001", "boom a@b.example").description == "P0001 a function refuses it")
+        #expect(
+            error("23505", "Key (a@b.example)", "users_key").description
+                == "23505 a constraint refuses the row (users_key)")
+        #expect(
+            error("22P02", "invalid input syntax: \"a@b.example\"").description
+                == "22P02 a value does not fit")
+        #expect(
+            error("42501", "permission denied for table users").description
+                == "42501 permission denied for table users")
+        #expect(error("P0001", "boom a@b.example").inFull == "P0001 boom a@b.example")
+    }
 }

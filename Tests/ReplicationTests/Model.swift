@@ -16,6 +16,8 @@ struct Model {
         /// Of the revoker with this place.
         case notice(Int)
         case renewed(sentAt: Int64)
+        /// Sent after that renewal, by another connection.
+        case echo(sentAt: Int64)
     }
 
     enum Fill: Hashable {
@@ -33,6 +35,10 @@ struct Model {
         /// The replica's side knows of a connection.
         var believesConnected = true
         var renewalSent: Int64?
+        /// The renewal whose echo is still to be sent.
+        var awaitsEcho: Int64?
+        /// Something on the way drops what is no answer.
+        var isDeaf = false
         var leaseUntil: Int64 = 0
         var fill = Fill.none
         var asked: Freshness.Token?
@@ -42,6 +48,10 @@ struct Model {
         var fillsLeft: Int
         var renewalsLeft: Int
         var lossesLeft: Int
+        var mayTurnDeaf = false
+
+        /// Notices and echoes.
+        mutating func pass(_ message: Message) { if !isDeaf { stream?.append(message) } }
     }
 
     /// One change of the one key, and the call that makes it.
@@ -72,6 +82,8 @@ struct Model {
     let countsFromTheSending: Bool
     /// A call waits for the lease of a replica that says nothing.
     let waitsForTheSilent: Bool
+    /// A renewal counts once its echo is heard.
+    let hearsItself: Bool
 
     var now: Int64 = 0
     /// What the database holds: how many changes are committed.
@@ -89,8 +101,11 @@ struct Model {
         renewsWhereItListens: Bool = true,
         namesWhatItObeys: Bool = true,
         countsFromTheSending: Bool = true,
-        waitsForTheSilent: Bool = true
+        waitsForTheSilent: Bool = true,
+        mayTurnDeaf: Bool = false,
+        hearsItself: Bool = true
     ) {
+        self.hearsItself = hearsItself
         self.countsFromTheSending = countsFromTheSending
         self.waitsForTheSilent = waitsForTheSilent
         self.revokers = (0..<revokers).map { _ in Revoker() }
@@ -99,7 +114,9 @@ struct Model {
         self.takesTokenBefore = takesTokenBefore
         self.renewsWhereItListens = renewsWhereItListens
         replicas = Self.ids.prefix(count).map {
-            Replica(id: $0, fillsLeft: fills, renewalsLeft: renewals, lossesLeft: losses)
+            Replica(
+                id: $0, fillsLeft: fills, renewalsLeft: renewals, lossesLeft: losses,
+                mayTurnDeaf: mayTurnDeaf)
         }
     }
 
@@ -166,7 +183,7 @@ struct Model {
                 step("the server sends the notices of \(index)") { model in
                     model.revokers[index].place = .told
                     for replica in model.replicas.indices {
-                        model.replicas[replica].stream?.append(.notice(index))
+                        model.replicas[replica].pass(.notice(index))
                     }
                 }
             ]
@@ -207,7 +224,8 @@ struct Model {
     private func replicaSteps(_ index: Int) -> [Step] {
         let replica = replicas[index]
         var steps: [Step] = []
-        if replica.believesConnected, replica.renewalSent == nil, replica.renewalsLeft > 0,
+        if replica.believesConnected, replica.renewalSent == nil, replica.awaitsEcho == nil,
+            replica.renewalsLeft > 0,
             now < Int64(ticks - 1) * Self.tick
         {
             steps.append(
@@ -238,11 +256,21 @@ struct Model {
                     case .notice(let revoker):
                         model.replicas[index].freshness.invalidate([Self.key])
                         model.replicas[index].acknowledgedInFlight.insert(revoker)
-                    case .renewed(let sentAt):
+                    case .renewed(let sentAt) where hearsItself:
+                        model.replicas[index].renewalSent = nil
+                        model.replicas[index].awaitsEcho = sentAt
+                    case .renewed(let sentAt), .echo(let sentAt):
                         model.replicas[index].renewalSent = nil
                         model.replicas[index].freshness.renewed(
                             sentAt: countsFromTheSending ? sentAt : model.now)
                     }
+                })
+        }
+        if let sent = replica.awaitsEcho, replica.stream != nil {
+            steps.append(
+                step("the server sends the echo of \(index)") { model in
+                    model.replicas[index].awaitsEcho = nil
+                    model.replicas[index].pass(.echo(sentAt: sent))
                 })
         }
         for revoker in replica.acknowledgedInFlight where !hearing(revoker).isEmpty {
@@ -268,11 +296,22 @@ struct Model {
                     model.replicas[index].lossesLeft -= 1
                 })
         }
+        if replica.stream != nil, replica.mayTurnDeaf {
+            steps.append(
+                step("\(index) turns deaf") { model in
+                    model.replicas[index].isDeaf = true
+                    model.replicas[index].mayTurnDeaf = false
+                    model.replicas[index].stream?.removeAll { message in
+                        if case .renewed = message { false } else { true }
+                    }
+                })
+        }
         if replica.stream == nil, replica.believesConnected {
             steps.append(
                 step("\(index) learns of the cut") { model in
                     model.replicas[index].believesConnected = false
                     model.replicas[index].renewalSent = nil
+                    model.replicas[index].awaitsEcho = nil
                     model.replicas[index].freshness.lost()
                 })
         }
@@ -280,6 +319,7 @@ struct Model {
             steps.append(
                 step("\(index) listens again, forgets all, obeys what it reads") { model in
                     model.replicas[index].stream = []
+                    model.replicas[index].isDeaf = false
                     model.replicas[index].believesConnected = true
                     model.replicas[index].freshness.invalidateAll()
                     for revoker in model.revokers.indices
@@ -330,6 +370,9 @@ struct Fingerprint: Hashable {
         var stream: [Model.Message]?
         var believesConnected: Bool
         var renewalSent: Int64?
+        var awaitsEcho: Int64?
+        var isDeaf: Bool
+        var mayTurnDeaf: Bool
         var leaseUntil: Int64
         var fill: Model.Fill
         var askedHolds: Bool
@@ -356,7 +399,9 @@ struct Fingerprint: Hashable {
             let holds = { (token: Freshness.Token) in replica.freshness.isCurrent(token, tags) }
             return Replica(
                 stream: replica.stream, believesConnected: replica.believesConnected,
-                renewalSent: replica.renewalSent, leaseUntil: replica.leaseUntil,
+                renewalSent: replica.renewalSent, awaitsEcho: replica.awaitsEcho,
+                isDeaf: replica.isDeaf, mayTurnDeaf: replica.mayTurnDeaf,
+                leaseUntil: replica.leaseUntil,
                 fill: replica.fill, askedHolds: replica.asked.map(holds) ?? false,
                 remembers: replica.memory.flatMap { holds($0.token) ? $0.changes : nil },
                 trusted: (0...Model.lastTick).map {

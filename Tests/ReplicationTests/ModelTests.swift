@@ -64,6 +64,19 @@ struct ModelTests {
         #expect(walk.sawAnswerFromMemory && walk.sawReturn && walk.states > 1000)
     }
 
+    @Test func `a connection that turns deaf gives no stale yes`() {
+        let walk = Self.walk(Model(replicas: 1, fills: 1, losses: 1, mayTurnDeaf: true))
+        #expect(walk.counterexample == nil, "\(walk.counterexample ?? [])")
+        #expect(walk.sawAnswerFromMemory && walk.sawReturn && walk.states > 1000)
+    }
+
+    @Test func `a lease that counts without its echo is found out`() throws {
+        let walk = Self.walk(
+            Model(replicas: 1, fills: 1, losses: 0, mayTurnDeaf: true, hearsItself: false))
+        let steps = try #require(walk.counterexample)
+        #expect(steps.contains("0 turns deaf"))
+    }
+
     @Test func `a fill that takes its token after its question is found out`() throws {
         let walk = Self.walk(Model(replicas: 1, fills: 1, losses: 0, takesTokenBefore: false))
         let steps = try #require(walk.counterexample)

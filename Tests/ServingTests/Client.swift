@@ -4,8 +4,9 @@ import Glibc
 final class Client: Sendable {
     let descriptor: Int32
 
-    init(port: Int, receiveBuffer: Int32? = nil) {
-        let (descriptor, isConnected) = Self.connecting(port, receiveBuffer)
+    /// `from`: an address of this machine, `127.0.0.2` for another network than others.
+    init(port: Int, receiveBuffer: Int32? = nil, from: String? = nil) {
+        let (descriptor, isConnected) = Self.connecting(port, receiveBuffer, from)
         precondition(isConnected, "no connection")
         self.descriptor = descriptor
     }
@@ -18,7 +19,7 @@ final class Client: Sendable {
     }
 
     private static func connecting(
-        _ port: Int, _ receiveBuffer: Int32?
+        _ port: Int, _ receiveBuffer: Int32?, _ from: String? = nil
     ) -> (descriptor: Int32, isConnected: Bool) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var size = receiveBuffer {
@@ -30,6 +31,14 @@ final class Client: Sendable {
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        if let from {
+            inet_pton(AF_INET, from, &address.sin_addr)
+            withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    _ = bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+        }
         address.sin_port = UInt16(port).bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         let code = withUnsafePointer(to: &address) {
@@ -42,8 +51,10 @@ final class Client: Sendable {
 
     deinit { close(descriptor) }
 
-    func send(_ text: String) {
-        var bytes = Array(text.utf8)[...]
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    func send(_ all: [UInt8]) {
+        var bytes = all[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))

@@ -58,14 +58,7 @@ private final class Tally: Sendable {
     }
 
     @Test func `half done handshakes are bounded, and the oldest make room`() async throws {
-        let folder = try Shell.run(["mktemp", "-d", "/tmp/gh-tls.XXXXXX"]).prefix { $0 != "\n" }
-        defer { _ = try? Shell.run(["rm", "-rf", String(folder)]) }
-        try Shell.run([
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-            "-nodes", "-keyout", "\(folder)/key", "-out", "\(folder)/crt", "-days", "1",
-            "-subj", "/CN=localhost",
-        ])
-        let tls = try TLSContext(certificateChain: "\(folder)/crt", privateKey: "\(folder)/key")
+        let tls = try TLSClient.certificate()
         var configuration = ServerConfiguration()
         configuration.handshakes = 4
         let running = try await RunningServer.start(configuration)
@@ -78,6 +71,23 @@ private final class Tally: Sendable {
             let count = recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT))
             #expect(count < 0 && errno == EAGAIN)
         }
+    }
+
+    @Test func `a slow client elsewhere is not pushed out by one network's handshakes`()
+        async throws
+    {
+        var configuration = ServerConfiguration()
+        configuration.handshakes = 4
+        let running = try await RunningServer.start(configuration)
+        let port = try await running.server.start(
+            address: "127.0.0.1:0", tls: TLSClient.certificate())
+        let slow = Client(port: port, from: "127.0.0.2")
+        let flood = (0..<40).map { _ in Client(port: port) }
+        #expect(flood[0].read() == nil)
+        for client in flood.dropFirst().prefix(35) { #expect(client.read() == nil) }
+        var byte: UInt8 = 0
+        let count = recv(slow.descriptor, &byte, 1, Int32(MSG_DONTWAIT))
+        #expect(count < 0 && errno == EAGAIN)
     }
 
     private static func connection(_ port: Int) -> Client? {

@@ -67,4 +67,19 @@ import Testing
         #expect(text.contains("t_seconds_bucket{le=\"+Inf\"} 5\n"))
         #expect(text.contains("t_seconds_count 5\n"))
     }
+
+    @Test func `what fails again and again is told first, once a minute, and at its end`() {
+        let second: Int64 = 1_000_000_000
+        let failure = RepeatedFailure(calm: 5)
+        #expect(failure.worked(at: 0) == nil && !failure.isOn)
+        #expect(failure.failed(at: 10 * second)?.suffix == "")
+        let told = (11..<150).compactMap { failure.failed(at: $0 * second)?.suffix }
+        #expect(told == ["; 61 times in 60 s", "; 121 times in 120 s"])
+        #expect(failure.worked(at: 153 * second) == nil && failure.isOn)
+        #expect(failure.failed(at: 154 * second) == nil)
+        let end = failure.worked(at: 159 * second)
+        #expect(end?.failures == 141 && end?.seconds == 144 && !failure.isOn)
+        #expect(failure.worked(at: 160 * second) == nil)
+        #expect(failure.failed(at: 161 * second)?.failures == 1)
+    }
 }

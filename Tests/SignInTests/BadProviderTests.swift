@@ -91,7 +91,7 @@ import Text
         }
     }
 
-    private static let redirect = "app://callback"
+    private static let redirect = "com.example.app://callback"
 
     @Test(arguments: Fault.allCases)
     func `a provider whose documents do not come begins no sign-in`(fault: Fault) async throws {

@@ -117,13 +117,27 @@ import Text
         #expect(try await fixture.signIn(Self.next).status == 201)
     }
 
-    @Test func `bcrypt's owner signs in with no more than 72 bytes`() async throws {
+    @Test func `bcrypt's owner signs in by the first 72 bytes until the password is set anew`()
+        async throws
+    {
         let fixture = try await ImmichFixture.make()
         let text = "$2b$04$abcdefghijklmnopqrstuuBzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe"
         try await Self.store(text, fixture.service, fixture.tenant.id)
         let longest = String(repeating: "a", count: 72)
-        #expect(try await fixture.signIn(longest + "a").status == 401)
-        #expect(try await fixture.signIn(longest).status == 201)
+        #expect(try await fixture.signIn("b" + longest).status == 401)
+        for password in [longest + "aaaaaaaa", longest, longest + "other"] {
+            #expect(try await fixture.signIn(password).status == 201)
+            let own = try await Self.stored(fixture.service, fixture.tenant.id)
+            #expect(own.contains(",cut=72$"))
+        }
+        let id = fixture.user.id
+        let hash = try await fixture.service.composition.passwords.hash(
+            Array((longest + "new").utf8))
+        try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) { change in
+            _ = try await change.setPassword(hash, of: id, keeping: .none)
+        }
+        #expect(try await fixture.signIn(longest + "other").status == 401)
+        #expect(try await fixture.signIn(longest + "new").status == 201)
     }
 
     @Test func `wrong passwords are counted and answered as with a hash of ours`() async throws {

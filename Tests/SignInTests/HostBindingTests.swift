@@ -186,6 +186,11 @@ import Text
             "https:///cb", "http:cb", "HTTP://a.example/cb", "app.immich://u@host/cb",
             "https://a.example\\@b.example/", "blob:https://a.example/x",
             "http://127.0.0.1.nip.io/",
+            // What browsers and systems handle themselves, and what any app may claim.
+            "view-source:https://a.example/", "filesystem:https://a.example/x", "ms-settings:",
+            "MS-Settings:privacy", "mailto:a@a.example", "tel:1", "intent://scan/#Intent;end",
+            "intent://scan/", "chrome-extension://abc/", "web+app:x", "x-apple-reminder://a",
+            "sms:1", "itms-services://?x", "myapp://callback", "com:/cb",
             "http://id.example.org/cb",
         ] {
             let answer = try await put(uri)

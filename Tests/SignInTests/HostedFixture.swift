@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Observability
 import SignIn
 import Storage
 import TestSupport
@@ -20,8 +21,8 @@ struct HostedFixture {
     let second: TestProvider
     let ids: [String]
 
-    init() async throws {
-        service = try await TestService.make()
+    init(logger: Logger? = nil) async throws {
+        service = try await TestService.make(logger: logger)
         first = try await TestProvider.start()
         second = try await TestProvider.start()
         _ = try await service.storage.createTenant(
@@ -67,19 +68,30 @@ struct HostedFixture {
 
     /// To that provider and back, as Ann.
     func passThrough(
-        _ number: Int, at path: String, _ jar: Jar, email: String = HostedFixture.email
+        _ number: Int, at path: String, _ jar: Jar, email: String = HostedFixture.email,
+        _ more: [(String, String)] = [], _ claims: [String: String?] = [:]
     ) async throws -> TestAnswer {
-        let begun = try await post(path, [("provider", ids[number])], jar)
+        let begun = try await post(path, [("provider", ids[number])] + more, jar)
         #expect(begun.status == 303, "\(begun.text)")
+        return try await comeBack(number, from: begun, jar, email: email, claims)
+    }
+
+    /// Back from where a begun sign-in led to.
+    func comeBack(
+        _ number: Int, from begun: TestAnswer, _ jar: Jar, email: String = HostedFixture.email,
+        _ claims: [String: String?] = [:]
+    ) async throws -> TestAnswer {
         let location = begun.first("location") ?? ""
         let provider = number == 0 ? first : second
         #expect(location.hasPrefix(provider.issuer))
         let asked = FormText(String(location.drop { $0 != "?" }.dropFirst()))
         #expect(asked.first("redirect_uri") == HostedFixture.callback)
-        let token = provider.mint(clientID: "web", now: Timestamp.systemClock()).token([
+        let own: [String: String?] = [
             "nonce": "\"\(asked.first("nonce") ?? "")\"", "email": "\"\(email)\"",
             "sub": "\"\(email)\"",
-        ])
+        ]
+        let token = provider.mint(clientID: "web", now: Timestamp.systemClock()).token(
+            own.merging(claims) { $1 })
         provider.set("/token", .init(#"{"id_token":"\#(token)"}"#))
         return try await get(
             "/sign-in/callback?code=c&state=\(asked.first("state") ?? "")", jar)

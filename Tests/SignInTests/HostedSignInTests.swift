@@ -118,38 +118,142 @@ import Text
         #expect(try await offered() == ["One"])
     }
 
+    /// Ann's account by the first provider, and a grant for it.
+    private func grant(_ fixture: Fixture) async throws -> (token: String, url: String) {
+        if try await fixture.users().isEmpty {
+            _ = try await fixture.invite()
+            _ = try await fixture.passThrough(0, at: "/t/acme/sign-in", Jar())
+        }
+        let user = try #require(try await fixture.users().first?["id"]?.string)
+        let made = try await fixture.service.manage(
+            .post, "/v1/tenants/acme/users/\(user)/link-grants", "{}")
+        return (try #require(made["token"]?.string), made["url"]?.string ?? "")
+    }
+
     @Test func `a link grant is taken from the address, and adds one sign-in of any address`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        let (token, url) = try await grant(fixture)
+        #expect(url == "http://gatehouse.test/sign-in#grant=\(token)")
+        let jar = Jar()
+        let page = try await fixture.get("/sign-in", jar)
+        // The person presses the button: no script sends the form.
+        #expect(page.text.contains("id=\"grant\"") && !page.text.contains("submit()"))
+        expectHostedPage(
+            try await fixture.post("/sign-in/grant", [("grant", "nonsense")], jar), 404, "used up")
+        let taken = try await fixture.post("/sign-in/grant", [("grant", url + ".")], jar)
+        #expect(taken.status == 303 && taken.first("location") == "/t/acme/sign-in")
+        let asked = try await fixture.get("/t/acme/sign-in", jar)
+        expectHostedPage(asked, 200, "Add a sign-in")
+        #expect(asked.text.contains("It is added to the account a…@example.com."))
+        #expect(!asked.text.contains(Self.email))
+        let mark = [("grant", hiddenField("grant", asked))]
+        // Looking uses nothing up, and neither does the way to the provider.
+        let confirm = try await fixture.passThrough(
+            1, at: "/t/acme/sign-in", jar, email: "other@example.com", mark)
+        expectHostedPage(confirm, 200, "Add Two?")
+        #expect(
+            confirm.text.contains(
+                "Two as other@example.com will sign you in as a…@example.com."))
+        #expect(try await fixture.users().first?["identities"]?.array?.count == 1)
+        let done = try await fixture.post(
+            "/sign-in/link", [("token", hiddenField("token", confirm))], jar)
+        expectHostedPage(done, 200, "Two is added")
+        #expect(jar.cookies["gatehouse_grant"] == nil)
+        let users = try await fixture.users()
+        #expect(users.count == 1 && users.first?["identities"]?.array?.count == 2)
+        expectHostedPage(
+            try await fixture.post("/sign-in/grant", [("grant", token)], jar), 404, "used up")
+    }
+
+    @Test func `a link grant adds no sign-in that did not begin on its page`() async throws {
+        let fixture = try await Fixture()
+        let (token, _) = try await grant(fixture)
+        let invited = try await fixture.service.send(
+            .post, "/v1/tenants/acme/invites",
+            json: #"{"email":"vic@example.com","delivery":"link"}"#, as: .platformOwner)
+        #expect(invited.status == 201)
+        // An ordinary sign-in that began before, one beside it, and one with a forged mark.
+        let jar = Jar()
+        let before = try await fixture.post("/t/acme/sign-in", [("provider", fixture.ids[1])], jar)
+        _ = try await fixture.post("/sign-in/grant", [("grant", token)], jar)
+        let done = try await fixture.comeBack(1, from: before, jar, email: "vic@example.com")
+        expectHostedPage(done, 200, "You are known as vic@example.com.")
+        _ = try await fixture.post("/sign-in/grant", [("grant", token)], jar)
+        expectHostedPage(
+            try await fixture.passThrough(1, at: "/t/acme/sign-in", jar, email: "vic@example.com"),
+            200, "You are known as vic@example.com.")
+        _ = try await fixture.post("/sign-in/grant", [("grant", token)], jar)
+        let page = try await fixture.get("/t/acme/sign-in", jar)
+        for (used, mark) in [(jar, "x"), (Jar(), hiddenField("grant", page))] {
+            expectHostedPage(
+                try await fixture.post(
+                    "/t/acme/sign-in", [("provider", fixture.ids[1]), ("grant", mark)], used), 400,
+                "begin again")
+        }
+        // Another's question is not answered with it.
+        let marked = [("grant", hiddenField("grant", page))]
+        let confirm = try await fixture.passThrough(
+            1, at: "/t/acme/sign-in", jar, email: "eve@example.com", marked)
+        let stranger = Jar()
+        expectHostedPage(
+            try await fixture.post(
+                "/sign-in/link", [("token", hiddenField("token", confirm))], stranger), 400,
+            "begin again")
+        let users = try await fixture.users()
+        #expect(users.allSatisfy { $0["identities"]?.array?.count == 1 }, "\(users)")
+    }
+
+    @Test(arguments: [
+        "@", "@.", "<@>", " @ \n", "https://g.example/sign-in#grant=@",
+        "https://g.example/sign-in%23grant%3D@).", "https://g.example/sign-in#grant=\r\n@",
+        "https%3A%2F%2Fg.example%2Fsign-in%2523grant%253D@", "“@”, ",
+    ])
+    func `a link or a code is taken as mails and people hand it on`(_ form: String) {
+        let code = "ABCdef-_0123456789abcDEF-_0123456789abcDEF-_01234"
+        let pasted = PastedLink(
+            form.split(separator: "@", omittingEmptySubsequences: false).joined(separator: code))
+        #expect(pasted?.code == code && pasted?.kind == (form.contains("grant") ? .grant : nil))
+    }
+
+    @Test func `without a code nothing is taken, and another page's link leads there`() async throws
+    {
+        for text in ["", "short", "#grant=", "https://g.example/sign-in"] {
+            #expect(PastedLink(text) == nil, "\(text)")
+        }
+        let fixture = try await Fixture()
+        let token = try await fixture.invite()
+        let moved = try await fixture.post(
+            "/sign-in/grant", [("grant", "https://elsewhere.example/invite#token=\(token)")], Jar())
+        #expect(moved.status == 303)
+        #expect(moved.first("location") == "http://gatehouse.test/invite#token=\(token)")
+    }
+
+    @Test
+    func `who signed out everywhere is sent back once, to be asked anew, and only then refused`()
         async throws
     {
         let fixture = try await Fixture()
         _ = try await fixture.invite()
         _ = try await fixture.passThrough(0, at: "/t/acme/sign-in", Jar())
         let user = try #require(try await fixture.users().first?["id"]?.string)
-        let made = try await fixture.service.manage(
-            .post, "/v1/tenants/acme/users/\(user)/link-grants", "{}")
-        let token = try #require(made["token"]?.string)
-        #expect(made["url"]?.string == "http://gatehouse.test/sign-in#grant=\(token)")
+        let out = try await fixture.service.send(
+            .delete, "/v1/tenants/acme/users/\(user)/sessions", as: .platformOwner)
+        #expect(out.status == 204)
+        let now = Timestamp.systemClock().microseconds / 1_000_000
         let jar = Jar()
-        let page = try await fixture.get("/sign-in", jar)
-        #expect(page.text.contains("id=\"grant\""))
+        let old = ["auth_time": "\(now - 3600)"]
+        let sent = try await fixture.passThrough(0, at: "/t/acme/sign-in", jar, [], old)
+        #expect(sent.status == 303, "\(sent.text)")
+        let asked = FormText(String((sent.first("location") ?? "").drop { $0 != "?" }.dropFirst()))
+        #expect(asked.first("max_age") == "0")
         expectHostedPage(
-            try await fixture.post("/sign-in/grant", [("grant", "nonsense")], jar), 404, "used up")
-        let taken = try await fixture.post("/sign-in/grant", [("grant", token)], jar)
-        #expect(taken.status == 303 && taken.first("location") == "/t/acme/sign-in")
-        let asked = try await fixture.get("/t/acme/sign-in", jar)
-        expectHostedPage(asked, 200, "Add a sign-in")
-        // Looking uses nothing up.
-        let done = try await fixture.passThrough(
-            1, at: "/t/acme/sign-in", jar, email: "other@example.com")
-        expectHostedPage(done, 200, "Two is added")
-        #expect(jar.cookies["gatehouse_grant"] == nil)
-        let users = try await fixture.users()
-        #expect(users.count == 1 && users.first?["identities"]?.array?.count == 2)
-        _ = try await fixture.post("/sign-in/grant", [("grant", token)], jar)
-        let again = try await fixture.passThrough(
-            1, at: "/t/acme/sign-in", jar, email: "third@example.com")
-        expectHostedPage(again, 404, "used up")
-        #expect(try await fixture.users().first?["identities"]?.array?.count == 2)
+            try await fixture.comeBack(0, from: sent, jar, old), 401, "The session is over")
+        let again = try await fixture.passThrough(0, at: "/t/acme/sign-in", jar, [], old)
+        expectHostedPage(
+            try await fixture.comeBack(0, from: again, jar, ["auth_time": "\(now)"]), 200,
+            "You are signed up")
     }
 
     @Test func `a stranger, another browser and a replay get nowhere`() async throws {

@@ -1,3 +1,4 @@
+import Domain
 import HTTP
 import JSON
 import Storage
@@ -71,7 +72,10 @@ import Text
             ("{}", "permissions must contain at least 1 elements"),
             (#"{"permissions":[]}"#, "permissions must contain at least 1 elements"),
             (#"{"permissions":[7]}"#, "each value in permissions must be a permission"),
-            (#"{"name":"","permissions":["all"]}"#, "name should not be empty"),
+            (
+                #"{"name":"","permissions":["all"]}"#,
+                "[name] Too small: expected string to have >=1 characters"
+            ),
         ] {
             let answer = try await send(.post, "", body)
             #expect(answer.status == 400)
@@ -121,6 +125,53 @@ import Text
                     method, "/api/api-keys/\(path)", method == .put ? "{}" : nil, token: token),
                 400, "API Key not found")
         }
+    }
+
+    /// A person of another tenant asks for what Ann has: her keys and her devices.
+    @Test func `another tenant's key and device are as those that are not there`() async throws {
+        let fixture = try await ImmichFixture.make()
+        let service = fixture.service
+        let token = try await fixture.token()
+        let made = try await fixture.send(
+            .post, "/api/api-keys", #"{"name":"k","permissions":["all"]}"#, token: token)
+        let key = try #require(made.json["apiKey"]?["id"]?.string, "\(made.text)")
+        let devices = try await fixture.send(.get, "/api/sessions", token: token)
+        let device = try #require(devices.json.array?.first?["id"]?.string, "\(devices.text)")
+        let other = try await service.makeTenant("other")
+        try await service.manage(.put, "/v1/tenants/other/clients/immich", #"{"enabled":true}"#)
+        _ = try await service.makeUser(
+            "eve@o.example", name: "Eve", role: .admin, password: ImmichFixture.password, in: other)
+        func ask(
+            _ method: HTTP.Method, _ path: String, _ json: String? = nil, as eve: String? = nil
+        ) async throws -> TestAnswer {
+            try await service.send(
+                method, "/t/other/immich" + path, json: json,
+                fields: ImmichFixture.device + [Field("accept", "application/json")]
+                    + (eve.map { [Field("x-immich-user-token", $0)] } ?? []))
+        }
+        let login = #"{"email":"eve@o.example","password":"\#(ImmichFixture.password)"}"#
+        let signedIn = try await ask(.post, "/api/auth/login", login)
+        let eve = try #require(signedIn.json["accessToken"]?.string, "\(signedIn.text)")
+        let before = try await service.database.content(of: fixture.tenant.id)
+        let none = UUID.random().description
+        for (method, path, json, id) in [
+            (HTTP.Method.get, "/api/api-keys/", nil, key),
+            (.put, "/api/api-keys/", #"{"name":"mine","permissions":["all"]}"#, key),
+            (.post, "/api/api-keys/", "{}", "\(key)/rotate"), (.delete, "/api/api-keys/", nil, key),
+            (.delete, "/api/sessions/", nil, device),
+        ] as [(HTTP.Method, String, String?, String)] {
+            let given = try await ask(method, path + id, json, as: eve)
+            let bare = id.replacing("/rotate", with: "")
+            let unknown = try await ask(
+                method, path + id.replacing(bare, with: none), json, as: eve)
+            // As the app's own server answers for what is not there.
+            #expect(given.status == 400, "\(method) \(path) \(given.text)")
+            #expect(
+                given.status == unknown.status && given.json["message"] == unknown.json["message"])
+        }
+        let after = try await service.database.content(of: fixture.tenant.id)
+        #expect(after.filter { before[$0.key] != $0.value }.map(\.key) == [])
+        #expect(try await fixture.send(.get, "/api/api-keys/\(key)", token: token).status == 200)
     }
 
     @Test func `I16 all of this app is neither a right at the tenant nor another app's key`()

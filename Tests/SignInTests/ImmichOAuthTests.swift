@@ -159,11 +159,30 @@ import Text
                 .get, "?code_challenge=\(Self.challenge)&state=short", nil,
                 "The state must have from 8 to 512 bytes."
             ),
+            (.post, "", "{}", "redirectUri must be a string"),
+            (.post, "", #"{"redirectUri":""}"#, "redirectUri should not be empty"),
             (.post, "", #"{"redirectUri":"https://evil.example/"}"#, redirect),
             (.post, "", #"{"redirectUri":"app.immich:///oauth-callback/"}"#, redirect),
         ]
         for (method, query, body, text) in texts {
             expectError(try await fixture.base.send(method, path + query, body), 400, text)
+        }
+        try await ImmichFixture.set(
+            fixture.base.service, fixture.base.tenant, #"{"compat":"v2"}"#)
+        let string = "Invalid input: expected string, received"
+        for (path, body, told) in [
+            (path, "{}", "[redirectUri] \(string) undefined"),
+            (path, #"{"redirectUri":null}"#, "[redirectUri] \(string) null"),
+            ("/api/oauth/callback", "{}", "[url] \(string) undefined"),
+            ("/api/oauth/callback", #"{"url":7}"#, "[url] \(string) number"),
+            (
+                "/api/oauth/callback", #"{"url":""}"#,
+                "[url] Too small: expected string to have >=1 characters"
+            ),
+        ] {
+            let answer = try await fixture.base.send(.post, path, body)
+            #expect(answer.status == 400)
+            #expect(answer.json["message"]?.array?.map(\.string) == [told], "\(answer.text)")
         }
     }
 

@@ -11,13 +11,14 @@ import Text
 /// Today's people of the five apps, who come by an import, are themselves at the app's own door. The
 /// import has them at other addresses than the providers say: nothing but the sign-in tells who they are.
 @Suite(.serialized, .cleansUp) struct ImportedContractsTests {
-    /// The ids of the imported users.
+    /// The ids of the imported users: those of the file, since the platform imports them.
     private static func importing(
         _ people: [(name: String, provider: String, issuer: String, subject: String)],
         _ service: TestService
     ) async throws -> [String] {
-        let rows = people.map { one in
-            #"{"email":"\#(one.name)@old.example","email_verified":true,"identities":["#
+        let given = people.map { _ in UUID.random().description }
+        let rows = zip(given, people).map { id, one in
+            #"{"id":"\#(id)","email":"\#(one.name)@old.example","email_verified":true,"identities":["#
                 + #"{"provider":"\#(one.provider)","issuer":"\#(one.issuer)","#
                 + #""subject":"\#(one.subject)"}]}"#
         }
@@ -36,6 +37,7 @@ import Text
             #expect(user["status"]?.string == "active" && user["source"]?.string == "import")
             ids.append(try #require(user["id"]?.string))
         }
+        #expect(ids == given)
         return ids
     }
 
@@ -97,7 +99,8 @@ import Text
         let provider = try await TestProvider.start()
         let endpoints = [
             ("authorization_endpoint", "/gh/authorize"), ("token_endpoint", "/gh/token"),
-            ("userinfo_endpoint", "/gh/user"), ("token_check_endpoint", "/gh/check"),
+            ("userinfo_endpoint", "/gh/user"),
+            ("token_check_endpoint", "/gh/check"),
         ].map { #""\#($0)":"\#(provider.issuer)\#($1)""# }.joined(separator: ",")
         try await service.manage(
             .post, "/v1/providers",

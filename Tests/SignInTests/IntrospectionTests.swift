@@ -13,6 +13,22 @@ import Text
 @Suite(.cleansUp) struct IntrospectionTests {
     private static let inactive = #"{"active":false}"#
 
+    @Test func `an app's token tells the id that its user has in the tenant's own system`()
+        async throws
+    {
+        let service = try await TestService.make()
+        let fixture = try await Fixture.make(service, try await service.makeTenant("acme"))
+        for token in fixture.tokens {
+            #expect(try await Self.introspected(token, service)["external_id"] == nil)
+        }
+        try await service.manage(
+            .patch, "/v1/tenants/acme/users/\(fixture.user.id)", #"{"external_id":"former-7"}"#)
+        for token in fixture.tokens {
+            #expect(
+                try await Self.introspected(token, service)["external_id"]?.string == "former-7")
+        }
+    }
+
     private struct Fixture {
         var service: TestService
         var tenant: TenantRow

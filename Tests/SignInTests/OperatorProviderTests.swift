@@ -50,7 +50,8 @@ import Text
         // A tenant's own claim about an address of the domain.
         let tenant = try await fixture.service.makeTenant("acme")
         let made = try await fixture.service.send(
-            .post, "/v1/operators", json: #"{"email":"tenant@door.example","role":"owner"}"#,
+            .post, "/v1/operators",
+            json: #"{"email":"tenant@door.example","role":"owner","scope":{"tenant":"acme"}}"#,
             as: .tenantAdmin(tenant))
         #expect(made.status == 201, "\(made.text)")
         let jar = Jar()
@@ -131,12 +132,27 @@ import Text
         let through = try await fixture.signedIn()
         let put = try await fixture.send(.put, "/v1/operator-sign-in", required, through)
         #expect(put.status == 200 && put.json["required"] == .bool(true), "\(put.text)")
+        // What a password began ends with it, and links lead to the provider.
+        #expect(try await fixture.send(.get, "/v1/session", nil, jar).status == 401)
+        #expect(try await fixture.send(.get, "/v1/session", nil, through).status == 200)
+        let made = try await fixture.service.send(
+            .post, "/v1/operators",
+            json:
+                #"{"email":"new@door.example","role":"auditor","delivery":"link","scope":{"platform":true}}"#,
+            as: .platformOwner)
+        let link = made.json["sign_in_url"]?.string?.split(separator: "=").last ?? ""
+        let past = try await fixture.send(.post, "/v1/session", #"{"token":"\#(link)"}"#, Jar())
+        #expect(past.status == 401, "\(made.text) \(past.text)")
+        #expect(past.json["detail"]?.string == "Operators of door.example sign in at Door.")
         // What is required stays so in other sessions, for no more domains than before.
-        #expect(try await fixture.send(.put, "/v1/operator-sign-in", required, jar).status == 200)
-        let more = try await fixture.send(
+        let kept = try await fixture.service.send(
+            .put, "/v1/operator-sign-in", json: required, as: .platformOwner)
+        #expect(kept.status == 200, "\(kept.text)")
+        let more = try await fixture.service.send(
             .put, "/v1/operator-sign-in",
-            #"{"provider":"\#(fixture.id)","domains":["door.example","other.example"],"required":true}"#,
-            jar)
+            json:
+                #"{"provider":"\#(fixture.id)","domains":["door.example","other.example"],"required":true}"#,
+            as: .platformOwner)
         #expect(more.status == 409, "\(more.text)")
         let refused = try await fixture.signIn(Jar())
         #expect(refused.status == 401)
@@ -168,7 +184,9 @@ import Text
         fixture.clock.advance(seconds: 700)
         #expect(try await fixture.session(jar)["step_up_until"]?.isNull == true)
         let path = "/v1/session/step-up/provider"
-        for claims in [fixture.authenticated(-500), ["auth_time": "null"]] {
+        for claims in [
+            fixture.authenticated(-500), fixture.authenticated(500_000), ["auth_time": "null"],
+        ] {
             let asked = try await fixture.begin(jar, at: path)
             #expect(asked.first("max_age") == "0")
             let refused = try await fixture.end(asked, jar, claims: claims)
@@ -227,6 +245,14 @@ import Text
         #expect(refused.json["code"]?.string == "step_up_required")
         #expect(refused.json["methods"] == .array([.string("totp")]))
         #expect(try await fixture.send(.get, "/v1/me", nil, half).status == 200)
+        for (method, path) in [
+            (HTTP.Method.delete, "/v1/me/sessions"), (.get, "/v1/me/sessions"), (.patch, "/v1/me"),
+            (.get, "/v1/me/sign-ins"),
+        ] {
+            let early = try await fixture.send(
+                method, path, method == .patch ? #"{"name":"Other"}"# : nil, half)
+            #expect(early.json["code"]?.string == "step_up_required", "\(path) \(early.text)")
+        }
         let proved = try await fixture.send(
             .post, "/v1/session/step-up", #"{"totp":"\#(code())"}"#, half)
         #expect(proved.status == 200, "\(proved.text)")

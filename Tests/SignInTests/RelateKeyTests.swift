@@ -49,6 +49,10 @@ import Text
         for (body, text) in [
             ("{}", "DeviceName is required"),
             (#"{"deviceName":" ","platform":"ios"}"#, "DeviceName is required"),
+            (
+                #"{"deviceName":"a\u202eb","platform":"ios"}"#,
+                "DeviceName must have no control characters"
+            ),
             (#"{"deviceName":"a"}"#, "Platform is required"),
             (
                 #"{"deviceName":"a","platform":"BeOS"}"#,
@@ -95,11 +99,44 @@ import Text
         let mail = "ApiKey \(some.json["apiKey"]?.string ?? "")"
         #expect(try await fixture.send(.get, Self.path, as: mail).status == 403)
         let phone = "ApiKey \(try await fixture.key().text)"
-        let beyond = try await fixture.send(.post, Self.path, #"{"name":"More"}"#, as: phone)
-        #expect(beyond.status == 403, "\(beyond.text)")
-        let within = try await fixture.send(
-            .post, Self.path, #"{"name":"Same","scopes":["app"]}"#, as: phone)
-        expectCreated(within, "Same", ["app"])
+        // A device's key stands for its user: it gives whatever the tenant knows.
+        let more = try await fixture.send(.post, Self.path, #"{"name":"More"}"#, as: phone)
+        expectCreated(more, "More", Self.all)
+        let desktop = try await fixture.send(
+            .post, Self.path,
+            #"{"name":"Thunderbird","scopes":["smtp","pop3","imap","api:read","api:write"]}"#,
+            as: phone)
+        expectCreated(desktop, "Thunderbird", ["smtp", "pop3", "imap", "api:read", "api:write"])
+        let rotated = try await fixture.send(
+            .post, "\(Self.path)/\(desktop.json["id"]?.string ?? "")/rotate", as: phone)
+        #expect(rotated.status == 200, "\(rotated.text)")
+        // `api:write` alone gives what it has.
+        let writer = try await fixture.send(
+            .post, Self.path, #"{"name":"Writer","scopes":["api:write"]}"#, as: "Bearer opaque")
+        let narrow = "ApiKey \(writer.json["apiKey"]?.string ?? "")"
+        for body in [#"{"name":"N"}"#, #"{"name":"N","scopes":["smtp"]}"#] {
+            expectOnlyError(
+                try await fixture.send(.post, Self.path, body, as: narrow), 403,
+                "A key gives no scope that it does not have.")
+        }
+        #expect(
+            try await fixture.send(
+                .post, "\(Self.path)/\(desktop.json["id"]?.string ?? "")/rotate", as: narrow
+            ).status == 403)
+        expectCreated(
+            try await fixture.send(
+                .post, Self.path, #"{"name":"Same","scopes":["api:write"]}"#, as: narrow), "Same",
+            ["api:write"])
+        // Only what stands for its user makes a device's key, whatever the device is called.
+        for name in ["api:write", "app", "Pixel 9"] {
+            let body = #"{"deviceName":"\#(name)","platform":"ios"}"#
+            expectOnlyError(
+                try await fixture.send(.post, "\(Self.path)/mobile", body, as: narrow), 403,
+                "A key gives no scope that it does not have.")
+            expectCreated(
+                try await fixture.send(.post, "\(Self.path)/mobile", body, as: phone),
+                "Mobile App - \(name) (ios)", ["app"])
+        }
         // None of them is a right at the management API.
         let management = try await fixture.service.send(
             .get, "/v1/tenants/acme/users", as: .bearer(some.json["apiKey"]?.string ?? ""))

@@ -31,6 +31,9 @@ import Testing
         ("PUT /api/auth/change-password", .person), ("GET /api/users/me", .person),
         ("PUT /api/users/me", .person), ("GET /api/users/me/onboarding", .person),
         ("PUT /api/users/me/onboarding", .person), ("DELETE /api/users/me/onboarding", .person),
+        ("GET /api/users/me/preferences", .person), ("PUT /api/users/me/preferences", .person),
+        ("GET /api/sessions", .person), ("DELETE /api/sessions", .person),
+        ("DELETE /api/sessions/{session}", .person),
         ("POST /api/api-keys", .person),
         ("GET /api/api-keys", .person), ("GET /api/api-keys/me", .person),
         ("GET /api/api-keys/{key}", .person), ("PUT /api/api-keys/{key}", .person),
@@ -49,6 +52,8 @@ import Testing
         ("POST /api/auth/enrollment/auto-link", .person),
         ("POST /api/auth/enrollment/consume", .person),
         ("POST /api/tenants/{slug}/invites", .person),
+        ("GET /api/tenants/{slug}", .person), ("PUT /api/tenants/{slug}", .nobody),
+        ("POST /api/auth/revoke", .person),
     ]
 
     private static let deeprecall: [(String, Asks)] = [

@@ -99,8 +99,11 @@ import Text
         let clock = TestClock()
         let fixture = try await ImmichOAuthFixture.make(clock: clock)
         try await fixture.invite("new@acme.example")
-        func signIn(_ state: String, _ times: [String: String?] = [:]) async throws -> TestAnswer {
+        func signIn(
+            _ state: String, _ times: [String: String?] = [:], isAnew: Bool = false
+        ) async throws -> TestAnswer {
             let asked = try await fixture.begin(state)
+            #expect(asked.first("max_age") == (isAnew ? "0" : nil))
             fixture.provider.grant(asked, "new@acme.example", times, at: clock.now)
             return try await fixture.end(state)
         }
@@ -112,18 +115,27 @@ import Text
         expectError(
             try await fixture.base.send(.get, "/api/users/me", token: token), 401,
             "Invalid user token")
-        expectError(
-            try await signIn("state-before", ["auth_time": "\(cut)"]), 401, "Invalid user token")
-        let newer = try await signIn("state-after", ["auth_time": "\(cut + 1)"])
+        // The app caught the redirect: its next sign-in asks anew, and that once.
+        let old = ["auth_time": "\(cut - 61)"]
+        expectError(try await signIn("state-before", old), 401, "Invalid user token")
+        expectError(try await signIn("state-again", old, isAnew: true), 401, "Invalid user token")
+        expectError(try await signIn("state-third", old), 401, "Invalid user token")
+        let newer = try await signIn(
+            "state-after", ["auth_time": "\(cut - 60)"], isAnew: true)
         #expect(newer.status == 201 && newer.json["userId"]?.string == user, "\(newer.text)")
     }
 
-    @Test func `T3 T4 a sign-in from before is 401, as is the session that it had`() async throws {
+    @Test func `T3 T4 a sign-in from before is 400, and the session that it had is over`()
+        async throws
+    {
         let clock = TestClock()
         let fixture = try await TimeTrackerFixture.make(clock: clock)
         try await fixture.invite()
-        func signIn(_ times: [String: String?] = [:]) async throws -> TestAnswer {
+        func signIn(
+            _ times: [String: String?] = [:], before exchange: () async throws -> Void = {}
+        ) async throws -> TestAnswer {
             let asked = try await fixture.begin()
+            try await exchange()
             fixture.provider.grant(asked, TimeTrackerFixture.address, times, at: clock.now)
             return try await fixture.exchange(asked.first("state") ?? "")
         }
@@ -135,9 +147,53 @@ import Text
         expectOnlyError(
             try await fixture.send(
                 .get, "/auth/me", token: first.json["access_token"]?.string), 401, over)
-        expectOnlyError(try await signIn(["auth_time": "\(cut)"]), 401, over)
-        let newer = try await signIn(["auth_time": "\(cut + 1)"])
+        let ended =
+            "Failed to exchange token: every session of the account was ended since; sign in again."
+        expectOnlyError(try await signIn(["auth_time": "\(cut - 61)"]), 400, ended)
+        let newer = try await signIn(["auth_time": "\(cut - 60)"])
         #expect(newer.json["user"]?["id"]?.string == user, "\(newer.text)")
+        // What counts is when it was begun here, and not the clock of the provider.
+        expectOnlyError(
+            try await signIn(before: {
+                _ = try await signOutEverywhere(user, fixture.service, clock)
+            }), 400, ended)
+        for behind in [0, -59] {
+            let out = try await fixture.service.send(
+                .delete, "/v1/tenants/acme/users/\(user ?? "")/sessions", as: .platformOwner)
+            #expect(out.status == 204)
+            let now = clock.now.microseconds / 1_000_000
+            let soon = try await signIn(["iat": "\(now + Int64(behind))"])
+            #expect(soon.status == 200, "\(soon.text)")
+        }
+    }
+
+    @Test func `T6 the web page's sign-in is sent back once, to be asked anew`() async throws {
+        let clock = TestClock()
+        let fixture = try await TimeTrackerFixture.make(
+            settings: #"{"app_url":"https://time.acme.example"}"#, clock: clock)
+        try await fixture.invite()
+        func comeBack(
+            _ begun: TestAnswer, _ times: [String: String?] = [:]
+        ) async throws -> TestAnswer {
+            fixture.provider.grant(
+                TimeTrackerFixture.query(of: begun), TimeTrackerFixture.address, times,
+                at: clock.now)
+            return try await fixture.returnToPage(begun)
+        }
+        let first = try await comeBack(try await fixture.login(""))
+        #expect(first.first("location")?.hasSuffix("?success=true") == true, "\(first.text)")
+        let users = try await fixture.service.send(
+            .get, "/v1/tenants/acme/users", as: .platformOwner)
+        let user = users.json["items"]?.array?.first?["id"]?.string
+        let cut = try await signOutEverywhere(user, fixture.service, clock)
+        let old = ["auth_time": "\(cut - 61)"]
+        let sent = try await comeBack(try await fixture.login(""), old)
+        #expect(TimeTrackerFixture.query(of: sent).first("max_age") == "0")
+        let refused = try await comeBack(sent, old)
+        #expect(refused.first("location")?.hasSuffix("?error=authentication_failed") == true)
+        let again = try await comeBack(try await fixture.login(""), old)
+        let done = try await comeBack(again, ["auth_time": "\(cut + 5)"])
+        #expect(done.first("location")?.hasSuffix("?success=true") == true, "\(done.text)")
     }
 }
 

@@ -40,7 +40,7 @@ struct ThinkWorkFixture: ClientFixture {
                 + #""email_trust":"verified_claim","upstreams":[{"name":"Google"},"#
                 + #"{"name":"Okta"}],"endpoints":{"issuer":"\#(provider.issuer)/\#(Self.pool)","#
                 + #""authorization_endpoint":"\#(provider.issuer)/a","#
-                + #""token_endpoint":"\#(provider.issuer)/t","#
+                + #""token_endpoint":"\#(provider.issuer)/oauth2/token","#
                 + #""jwks_uri":"\#(provider.issuer)/keys"}\#(more)}"#,
             as: .platformOwner)
         #expect(made.status == 201, "\(made.text)")

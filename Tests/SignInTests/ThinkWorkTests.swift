@@ -71,7 +71,10 @@ import Text
                 + #""name":"Ann","tenantSelectionRequired":false,"availableTenants":[],"#
                 + #""migrationRequired":false,"note":"user_not_bootstrapped"}"#)
         try await fixture.invite("ann@acme.example")
-        #expect(try await me(fixture.token())["note"]?.string == "user_not_bootstrapped")
+        // An invited person's row is not theirs before its sign-in is linked.
+        let pending = try await me(fixture.token())
+        #expect(pending["note"]?.string == "user_not_bootstrapped")
+        #expect(pending["userId"] == .null && pending["tenantId"] == .null)
         let decisions = try await fixture.service.send(
             .get, "/v1/tenants/acme/provisioning/decisions", as: .platformOwner)
         #expect(decisions.json["items"] == .array([]))
@@ -84,6 +87,62 @@ import Text
             #"{"email":"bob@acme.example","userId":null,"tenantId":null,"role":null,"#
                 + #""name":"Ann","tenantSelectionRequired":false,"availableTenants":[],"#
                 + #""migrationRequired":false,"note":"tenant_membership_inactive"}"#)
+    }
+
+    @Test func `W9 the web page reads its tenant, and nobody else's`() async throws {
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
+        let other = try await fixture.service.makeTenant("other")
+        let token = try await fixture.join("ann@acme.example")
+        let own = fixture.tenant
+        for name in [own.id.description, own.slug] {
+            expectAnswer(
+                try await fixture.send(.get, "/api/tenants/\(name)", token: token),
+                #"{"id":"\#(own.id)","name":"\#(own.name)","slug":"acme","plan":null,"#
+                    + #""logo_url":null,"created_at":"\#(own.createdAt)","#
+                    + #""updated_at":"\#(own.updatedAt)"}"#)
+        }
+        let stranger = fixture.token("eve@other.example")
+        for (name, token) in [
+            (other.id.description, token), ("other", token), ("nobody", token),
+            (own.id.description, stranger),
+        ] {
+            expectOnlyError(
+                try await fixture.send(.get, "/api/tenants/\(name)", token: token), 404,
+                "Tenant not found")
+        }
+        expectOnlyError(
+            try await fixture.send(.get, "/api/tenants/acme"), 401, "Authentication required")
+    }
+
+    @Test func `W11 signing out ends the refresh token at the pool`() async throws {
+        let fixture = try await ThinkWorkFixture.make()
+        try await fixture.addPool()
+        let token = try await fixture.join("ann@acme.example")
+        let path = "/api/auth/revoke"
+        fixture.provider.set("/oauth2/revoke", .init(""))
+        expectAnswer(
+            try await fixture.send(.post, path, #"{"refreshToken":"r-1"}"#, token: token),
+            #"{"revoked":true}"#)
+        #expect(fixture.provider.lastBody(of: "/oauth2/revoke") == "token=r-1&client_id=web")
+        fixture.provider.set(
+            "/oauth2/revoke", .init(status: 400, #"{"error":"invalid_grant"}"#))
+        #expect(
+            try await fixture.send(.post, path, #"{"refreshToken":"over"}"#, token: token).status
+                == 200)
+        fixture.provider.set(
+            "/oauth2/revoke", .init(status: 400, #"{"error":"unsupported_token_type"}"#))
+        expectOnlyError(
+            try await fixture.send(.post, path, #"{"refreshToken":"r"}"#, token: token), 502,
+            "Unable to revoke session")
+        for body in ["{}", #"{"refreshToken":""}"#, #"{"refreshToken":7}"#] {
+            expectOnlyError(
+                try await fixture.send(.post, path, body, token: token), 400,
+                "A valid refresh token is required")
+        }
+        expectOnlyError(
+            try await fixture.send(.post, path, #"{"refreshToken":"r"}"#), 401,
+            "Authentication required")
     }
 
     @Test func `W4 W7 W8 a token that is not the pool's, not an id token or not ours is 401`()
@@ -181,6 +240,9 @@ import Text
         let admin = try await fixture.join("ann@acme.example", role: "admin")
         let body = #"{"email":"Bob@acme.example","name":"Bob"}"#
         let path = "/api/tenants/acme/invites"
+        let hidden = try await fixture.send(
+            .post, path, #"{"email":"bob@acme.example","name":"a\u202eb"}"#, token: admin)
+        #expect(hidden.status == 400 && hidden.text.contains("U+202E"), "\(hidden.text)")
         let made = try await fixture.send(.post, path, body, token: admin)
         let id = try #require(made.json["id"]?.string)
         let tenant = fixture.tenant.id.description
@@ -249,7 +311,10 @@ import Text
         #expect(try await invite("member", fixture.token("eve@other.example")) == 403)
         #expect(try await invite("admin", manager) == 403)
         #expect(try await invite("manager", manager) == 201)
-        for (scope, status) in [("invites:write", 201), ("invites:read", 403)] {
+        let ofAdmin = #"users:write","invites:write","api-keys:write","hooks:signup"#
+        for (scope, status, wide) in [
+            ("invites:write", 201, 403), ("invites:read", 403, 403), (ofAdmin, 201, 201),
+        ] {
             let key = try await fixture.service.send(
                 .post, "/v1/tenants/acme/api-keys",
                 json: #"{"name":"service","scopes":["\#(scope)"]}"#,
@@ -258,7 +323,7 @@ import Text
             #expect(try await invite("member", nil, [Field("x-api-key", secret)]) == status)
             #expect(
                 try await invite("admin", nil, [Field("authorization", "Bearer \(secret)")])
-                    == status)
+                    == wide)
         }
         let audit = try await fixture.service.send(
             .get, "/v1/tenants/acme/audit-events?action=invite.created",

@@ -213,6 +213,27 @@ import Text
         #expect(back.first("location")?.hasSuffix("?error=authentication_failed") == true)
     }
 
+    @Test func `people sign in by whatever OpenSSL signs with a published key`() async throws {
+        let fixture = try await TimeTrackerFixture.make()
+        try await fixture.invite()
+        // As Rauthy does: RS256 is published too, whatever this client's tokens bear.
+        let keys = try OpenSSLKey.algorithms.map { try OpenSSLKey($0) }
+        fixture.provider.publish(keys: keys.map(\.jwk))
+        for key in keys {
+            let asked = try await fixture.begin()
+            let claims = fixture.provider.mint(clientID: "web", now: Timestamp.systemClock())
+                .token([
+                    "nonce": "\"\(asked.first("nonce") ?? "")\"",
+                    "email": "\"\(TimeTrackerFixture.address)\"", "azp": "null",
+                ])
+            let token = try key.token(
+                payloadOf: claims, header: #","jku":"http://127.0.0.1:1/keys""#)
+            fixture.provider.set("/token", .init(#"{"id_token":"\#(token)"}"#))
+            let answer = try await fixture.exchange(asked.first("state") ?? "")
+            #expect(answer.status == 200, "\(key.algorithm) \(answer.text)")
+        }
+    }
+
     @Test func `every hostile id token gets one text, and its reason stands in the log alone`()
         async throws
     {

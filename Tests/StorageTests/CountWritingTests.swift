@@ -209,4 +209,16 @@ import Text
         _ = try await service.storage.scope(tenant.id).personRecords(of: id)
         #expect(!service.storage.keyUses.tenants.contains(tenant.id))
     }
+
+    @Test func `a clock that is set back by a little begins no minute anew`() {
+        let counters = MinuteCounters<String>()
+        let start = Timestamp(microseconds: 1_800_000_000_000_000)
+        #expect(counters.count("a", at: start.adding(seconds: 60)) == 1)
+        #expect(counters.count("a", at: start) == 2)
+        #expect(counters.take("a", limit: 2, at: start) == nil)
+        #expect(counters.count("a", at: start.adding(seconds: 61)) == 3)
+        #expect(counters.count("a", at: start.adding(seconds: 120)) == 1)
+        // A clock that was wrong by an hour is followed.
+        #expect(counters.count("a", at: start.adding(seconds: -3600)) == 1)
+    }
 }

@@ -78,7 +78,7 @@ import Text
             "directory_release_host", "directory_add_person", "directory_remove_person",
             "directory_bound_hosts", "user_search_put", "user_search_put_all", "user_search_drop",
             "search_matches", "search_fetch", "directory_logo", "directory_put_logo",
-            "directory_drop_logo", "directory_claim_external_id",
+            "directory_drop_logo", "directory_claim_external_id", "directory_claim_ids",
         ]
         let isDistributed = try TestCluster.shared.get().isDistributed
         let elsewhere: Set = [
@@ -92,6 +92,39 @@ import Text
         ]
         let found = Set(try rows.map { try $0.get(0, as: String.self) })
         #expect(found.symmetricDifference(here.union(elsewhere)) == [])
+    }
+
+    @Test func `an id is claimed once in all tenants, and by nothing but the function`()
+        async throws
+    {
+        let (mine, other, ask) = try await Self.make()
+        let ids = (0..<3).map { _ in UUID.random() }
+        func claim(_ wanted: [UUID], _ asker: UUID?) async throws -> Set<UUID> {
+            Set(
+                try await ask("SELECT directory_claim_ids(\(wanted))", asker).map {
+                    try $0.get(0, as: UUID.self)
+                })
+        }
+        #expect(try await claim([ids[1], ids[0], ids[1]], mine.id) == Set(ids[0...1]))
+        #expect(try await claim(ids, other.id) == [ids[2]])
+        #expect(try await claim(ids, mine.id) == [])
+        await #expect(throws: PostgresError.self) { try await claim([UUID.random()], nil) }
+        for verb in [
+            "SELECT * FROM", "SELECT count(*) FROM", "TABLE", "DELETE FROM", "TRUNCATE",
+            "DROP TABLE",
+        ] {
+            await #expect(Testing.Comment(rawValue: verb)) {
+                _ = try await ask(SQL(raw: "\(verb) directory_claimed_ids"), mine.id)
+            } throws: {
+                guard let error = $0 as? PostgresError else { return false }
+                return try error.isInsufficientPrivilege || error.refusesAnyNewTenant
+            }
+        }
+        // A purge of a tenant goes through these tables.
+        let purged = try await ask("SELECT relation FROM tenant_tables()", mine.id)
+        #expect(purged.count > 40)
+        #expect(
+            !(try purged.map { try $0.get(0, as: String.self) }).contains("directory_claimed_ids"))
     }
 
     @Test func `the directory's functions find exact values alone`() async throws {

@@ -37,13 +37,14 @@ import Text
         clock.advance(seconds: 60)
         try await cancel(other)
         clock.advance(seconds: JobRow.keptSeconds - 30)
-        #expect(try await storage.removeJobs(keptUntil: clock.now) == 1)
+        var passed = PassedOver("jobs")
+        #expect(try await storage.removeJobs(keptUntil: clock.now, &passed) == 1)
         let scope = storage.scope(tenant.id)
         #expect(try await scope.job(old) == nil)
         #expect(try await scope.resultCount(of: old).value == 0)
         #expect(try await scope.resultCount(of: other).value == 3)
         clock.advance(seconds: 60)
-        #expect(try await storage.removeJobs(keptUntil: clock.now) == 1)
+        #expect(try await storage.removeJobs(keptUntil: clock.now, &passed) == 1)
         #expect(try await scope.job(live) != nil)
     }
 }

@@ -25,7 +25,8 @@ import Text
             try await expectUntouchable(table, app, as: nil)
             try await expectUntouchable(table, app, as: other)
             let kept = try await administrator.read(
-                "SELECT count(*) FROM \(raw: table.name) WHERE \(raw: table.key) = \(mine)")
+                "/* test */ SELECT count(*) FROM \(raw: table.name) WHERE \(raw: table.key) = \(mine)"
+            )
             #expect(try kept[0].get(0, as: Int64.self) == 1, "\(table.name) has lost a row")
         }
     }
@@ -100,7 +101,7 @@ import Text
     }
 
     private func insert(_ table: Table) -> SQL {
-        "INSERT INTO \(raw: table.name) (\(raw: table.key)) VALUES (\(mine))"
+        "/* test */ INSERT INTO \(raw: table.name) (\(raw: table.key)) VALUES (\(mine))"
     }
 
     @discardableResult

@@ -1,3 +1,5 @@
+import HTTP
+import JSON
 import Postgres
 import TestSupport
 import Testing
@@ -29,6 +31,76 @@ import Text
         }
         let condition = try #require(plan.first { $0.contains("Index Cond") })
         #expect(condition.contains("subject"), "\(plan)")
+    }
+
+    @Test func `a person's staged rows are found without reading each import`() async throws {
+        let service = try await TestService.make()
+        let tenant = try await service.makeTenant("acme").id
+        let administrator = service.database.client(as: service.database.administrator)
+        for table in ["imports", "import_rows", "import_keys"] {
+            try await administrator.query(
+                "ALTER TABLE \(raw: table) SET (autovacuum_enabled = false)")
+        }
+        // Counted while another tenant's rows alone waited.
+        for (owner, count) in [(try await service.makeTenant("other").id, 20_000), (tenant, 5000)] {
+            try await administrator.query(
+                """
+                INSERT INTO imports (tenant_id, id, created_at)
+                VALUES (\(owner), \(owner), now())
+                """)
+            try await administrator.query(
+                """
+                INSERT INTO import_rows (tenant_id, import_id, row, document)
+                SELECT \(owner), \(owner), n, '{}' FROM generate_series(1, \(count)::bigint) n
+                """)
+            try await administrator.query(
+                """
+                INSERT INTO import_keys (tenant_id, import_id, key, row)
+                SELECT \(owner), \(owner), n * m, n FROM generate_series(1, \(count)::bigint) n,
+                    (VALUES (1), (-100000)) AS of (m)
+                """)
+            if owner != tenant {
+                try await administrator.query("ANALYZE imports, import_rows, import_keys")
+            }
+        }
+        let plan = try await service.storage.scope(tenant).change(by: .system) { change in
+            try await change.query(
+                """
+                EXPLAIN (ANALYZE, BUFFERS) UPDATE import_rows t SET document = NULL
+                WHERE t.tenant_id = \(tenant) AND t.document IS NOT NULL
+                    AND \(StagedPerson.rows([7, 8, 6000], in: tenant))
+                """
+            ).all { (row) throws(PostgresError) in try row.get(0, as: String.self) }
+        }
+        let buffers = try #require(plan.first { $0.contains("Buffers: shared hit=") })
+        let hits = buffers.split(separator: "hit=")[1].prefix { $0.isNumber }
+        #expect(try #require(Int(hits)) < 2000, "\(plan.joined(separator: "\n"))")
+        let left = try await administrator.read("SELECT 1 FROM import_rows WHERE document IS NULL")
+        #expect(left.count == 2)
+    }
+
+    @Test func `many users are acted on by a filter before they are counted`() async throws {
+        let service = try await TestService.make()
+        let tenant = try await service.makeTenant("acme").id
+        let administrator = service.database.client(as: service.database.administrator)
+        for table in ["users", "identities", "user_search"] {
+            try await administrator.query(
+                "ALTER TABLE \(raw: table) SET (autovacuum_enabled = false)")
+        }
+        try await service.storage.addUsers(1...20000, to: tenant)
+        try await administrator.query(
+            """
+            INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, created_at)
+            SELECT tenant_id, id, id, 'oidc', 'https://idp.example', email, now() FROM users
+            """)
+        let started = ContinuousClock.now
+        let answer = try await service.send(
+            .post, "/v1/tenants/acme/users/actions?dry_run=true",
+            json: #"{"action":"end_sessions","filter":{"provider":"oidc","role":"member"}}"#,
+            as: .platformOwner)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.json["count"]?.int == 20000)
+        #expect(ContinuousClock.now - started < .seconds(20))
     }
 
     // Counts what one session read on its server.

@@ -15,7 +15,7 @@ extension Change {
     package func lockRows(of table: String) async throws {
         let own = table == "tenants" ? "id" : "tenant_id"
         try await query(
-            "SELECT 1 FROM \(raw: table) WHERE \(raw: own) = \(tenant) FOR UPDATE")
+            "/* test */ SELECT 1 FROM \(raw: table) WHERE \(raw: own) = \(tenant) FOR UPDATE")
     }
 
     /// Users `n@acme.example`, all made in one moment.
@@ -45,7 +45,8 @@ extension Change {
         var found: (ids: [UUID], texts: [String], times: [Timestamp]) = ([], [], [])
         let rows = try await query(
             """
-            SELECT id, \(text), created_at FROM users WHERE tenant_id = \(tenant) AND \(condition)
+            /* test */ SELECT id, \(text), created_at FROM users
+            WHERE tenant_id = \(tenant) AND \(condition)
             """)
         for row in rows {
             found.ids.append(try row.get(0))

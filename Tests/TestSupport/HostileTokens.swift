@@ -91,8 +91,8 @@ package struct TokenMint: Sendable {
         let parts = token().split(separator: ".").map(String.init)
         var all: [HostileToken] = []
         let names = [
-            "none", "None", "NONE", "HS256", "HS512", "RS512", "PS256", "ES384", "ES256K", "EdDSA",
-            "es256", "", "ES256 ",
+            "none", "None", "NONE", "HS256", "HS384", "HS512", "ES256K", "eddsa", "rs256", "es256",
+            "", "ES256 ", "RSA-OAEP",
         ]
         for name in names {
             let header = Base64URL.encode(Array(#"{"alg":"\#(name)"}"#.utf8))
@@ -116,7 +116,9 @@ package struct TokenMint: Sendable {
             HostileToken(
                 description: "HMAC by the public key", text: "\(text).\(tag)",
                 fault: "algorithm_refused"))
-        all.append(bad("RS256 of an EC key", "key_unknown", header: ["alg": "\"RS256\""]))
+        for name in ["RS256", "RS512", "PS256", "ES384", "ES512", "EdDSA"] {
+            all.append(bad("\(name) of a P-256 key", "key_unknown", header: ["alg": "\"\(name)\""]))
+        }
         return all
     }
 
@@ -136,9 +138,6 @@ package struct TokenMint: Sendable {
         [
             bad("crit", "header_refused", header: ["crit": "[\"exp\"]"]),
             bad("crit empty", "header_refused", header: ["crit": "[]"]),
-            bad("jku", "header_refused", header: ["jku": "\"https://evil.example/keys\""]),
-            bad("x5u", "header_refused", header: ["x5u": "\"https://evil.example/cert\""]),
-            bad("jwk", "header_refused", header: ["jwk": key.publicJWK()]),
             bad("b64", "header_refused", header: ["b64": "false"]),
             bad("zip", "header_refused", header: ["zip": "\"DEF\""]),
             bad("access token", "type_refused", header: ["typ": "\"at+jwt\""]),
@@ -195,8 +194,9 @@ package struct TokenMint: Sendable {
         let party = "authorized_party_mismatch"
         let several = "[\"\(clientID)\",\"other\"]"
         all += [
-            bad("azp other", party, ["azp": "\"other\""]), bad("azp number", party, ["azp": "7"]),
             bad("several without azp", party, ["aud": several]),
+            bad("several, azp null", party, ["aud": several, "azp": "null"]),
+            bad("several, azp number", party, ["aud": several, "azp": "7"]),
             bad("several, azp other", party, ["aud": several, "azp": "\"other\""]),
         ]
         return all
@@ -205,7 +205,6 @@ package struct TokenMint: Sendable {
     private func times(_ ahead: Int64) -> [HostileToken] {
         let ends = [
             "\(seconds - 60)", "0", "-1", "\"\(seconds + 300)\"", "null", "1e12", "true",
-            "99999999999999999999", "253402300800",
         ]
         var all = ends.map { bad("exp \($0)", "expired", ["exp": $0]) }
         all.append(bad("no exp", "expired", ["exp": nil]))
@@ -213,11 +212,10 @@ package struct TokenMint: Sendable {
             all.append(bad("iat \(value)", "issued_in_future", ["iat": value]))
         }
         all.append(bad("no iat", "issued_in_future", ["iat": nil]))
-        for (name, value) in [
-            ("exp", "100000000000"), ("exp", "\(seconds + 90_000)"), ("iat", "\(seconds - 90_000)"),
-            ("iat", "0"),
-        ] { all.append(bad("\(name) \(value)", "life_too_long", [name: value])) }
-        for value in ["\(seconds + ahead)", "\"0\"", "null"] {
+        for (name, value) in [("iat", "\(seconds - 90_000)"), ("iat", "0")] {
+            all.append(bad("\(name) \(value)", "life_too_long", [name: value]))
+        }
+        for value in ["\(seconds + ahead)", "\"0\""] {
             all.append(bad("nbf \(value)", "not_yet_valid", ["nbf": value]))
         }
         return all

@@ -2,11 +2,19 @@ import Glibc
 import Synchronization
 
 /// Passes bytes between clients on 127.0.0.1 and a PostgreSQL on a unix socket, and can swallow them
-/// all, as a network does that loses every packet, or pass them late.
+/// all, as a network does that loses every packet, or pass them late, or drop notifications.
 package final class SilentProxy: Sendable {
+    /// Which notifications arrive.
+    package enum Notifications: Sendable {
+        case all, none
+        /// As through a pooler that lends out its connections for each transaction.
+        case duringStatements
+    }
+
     package let port: Int
     private let listener: Int32
     private let target: String
+    private let notifications = Mutex(Notifications.all)
     private let isSilent = Atomic<Bool>(false)
     private let latency = Atomic<UInt32>(0)
     private let pairs = Mutex<[(Int32, Int32)]>([])
@@ -19,6 +27,8 @@ package final class SilentProxy: Sendable {
         /// How often the client sent something after an answer.
         package var roundTrips = 0
         fileprivate var isAnswered = true
+        /// Something was sent since the server was last ready for it.
+        fileprivate var isOpen = false
         fileprivate var messages = FrontendMessages()
     }
 
@@ -26,7 +36,8 @@ package final class SilentProxy: Sendable {
     package var carried: [Int32: Traffic] { traffic.withLock { $0 } }
 
     /// `conninfo`: words of libpq with `host`, the socket's folder, and `port` perhaps.
-    package init(to conninfo: String) {
+    package init(to conninfo: String, notifications: Notifications = .all) {
+        self.notifications.withLock { $0 = notifications }
         let words = conninfo.split(separator: " ").map { $0.split(separator: "=").map(String.init) }
         func word(_ name: String) -> String? { words.last { $0.first == name }?.last }
         target = "\(word("host") ?? "/tmp")/.s.PGSQL.\(word("port") ?? "5432")"
@@ -45,6 +56,11 @@ package final class SilentProxy: Sendable {
 
     /// From now on nothing goes through, in either direction; what came is lost.
     package func swallow() { isSilent.store(true, ordering: .sequentiallyConsistent) }
+
+    /// From now on these arrive, on open connections too.
+    package func deliver(_ notifications: Notifications) {
+        self.notifications.withLock { $0 = notifications }
+    }
 
     /// From now on what the server sends comes so much later, as over a long or crowded way.
     package func delay(milliseconds: UInt32) {
@@ -86,6 +102,7 @@ package final class SilentProxy: Sendable {
     /// used again would be another connection's.
     private func pump(_ from: Int32, _ to: Int32, isAnswer: Bool) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
+        var answers = BackendMessages()
         while true {
             let count = recv(from, &buffer, buffer.count, 0)
             guard count > 0 else { break }
@@ -98,9 +115,27 @@ package final class SilentProxy: Sendable {
                 if wait > 0 { usleep(wait * 1000) }
                 traffic.withLock { $0[to, default: Traffic()].isAnswered = true }
             }
-            guard Glibc.send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+            var passed = Array(buffer[..<count])
+            if isAnswer {
+                passed = answers.take(passed).filter { arrives($0, at: to) }.flatMap { $0 }
+            }
+            guard
+                Glibc.send(to, passed, passed.count, Int32(MSG_NOSIGNAL)) == passed.count
+            else { break }
         }
         if !isSilent.load(ordering: .sequentiallyConsistent) { shutdown(to, Int32(SHUT_RDWR)) }
+    }
+
+    private func arrives(_ message: [UInt8], at client: Int32) -> Bool {
+        traffic.withLock { traffic in
+            if message.first == UInt8(ascii: "Z") { traffic[client]?.isOpen = false }
+            guard message.first == UInt8(ascii: "A") else { return true }
+            return switch notifications.withLock({ $0 }) {
+            case .all: true
+            case .none: false
+            case .duringStatements: traffic[client]?.isOpen == true
+            }
+        }
     }
 
     private func connected() -> Int32 {
@@ -129,6 +164,7 @@ extension SilentProxy.Traffic {
     fileprivate mutating func carry(_ bytes: ArraySlice<UInt8>) {
         if isAnswered { roundTrips += 1 }
         isAnswered = false
+        isOpen = true
         statements += messages.executed(bytes)
     }
 }
@@ -154,5 +190,23 @@ private struct FrontendMessages: Sendable {
             (head, headLength) = ([], 5)
         }
         return count
+    }
+}
+
+/// Finds the messages in what PostgreSQL sends: each a byte for its type and a length that includes itself.
+private struct BackendMessages {
+    private var rest: [UInt8] = []
+
+    /// Those that are whole.
+    mutating func take(_ bytes: [UInt8]) -> [[UInt8]] {
+        rest += bytes
+        var messages: [[UInt8]] = []
+        while rest.count >= 5 {
+            let length = 1 + rest[1...4].reduce(0) { $0 << 8 | Int($1) }
+            guard rest.count >= length else { break }
+            messages.append(Array(rest[..<length]))
+            rest.removeFirst(length)
+        }
+        return messages
     }
 }

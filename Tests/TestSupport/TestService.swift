@@ -22,6 +22,12 @@ package final class TestService: Sendable {
         case tenantAdmin(TenantRow)
         case session(String)
         case bearer(String)
+
+        /// As the body that makes an operator names it.
+        package var scope: String {
+            if case .tenantAdmin(let tenant) = self { return #"{"tenant":"\#(tenant.id)"}"# }
+            return #"{"platform":true}"#
+        }
     }
 
     package let database: TestDatabase

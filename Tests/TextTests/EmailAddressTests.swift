@@ -25,7 +25,7 @@ import Text
     @Test(
         arguments: [
             "\"ann\"@ex.com", "\"a@good.com\"@evil.com", "a@b@ex.com", "a\u{0}b@ex.com",
-            "a\nb@ex.com", "ann@ex.com\n", "\tann@ex.com", "ann@[1.2.3.4]", "ann@1.2.3.4",
+            "a\nb@ex.com", "ann@[1.2.3.4]", "ann@1.2.3.4",
             ".ann@ex.com", "ann.@ex.com", "a..n@ex.com", "@ex.com", "ann@", "ann", "", " ", "@",
             "ann@.ex.com", "ann@ex..com", "ann@-ex.com", "ann@ex-.com", "ann@ex_y.com",
             "ann @ex.com", "ann@ ex.com", "a(b)@ex.com", "a<b>@ex.com", "a,b@ex.com",

@@ -54,4 +54,14 @@ import Text
     func `a public address is global`(text: String) throws {
         #expect(try #require(IPAddress(text)).isGlobal)
     }
+
+    @Test(
+        arguments: [
+            ("192.0.2.7", "192.0.2.7"), ("::ffff:192.0.2.7", "192.0.2.7"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+            ("2001:DB8:1:2::9", "2001:db8:1:2::/64"), ("unknown", "unknown"),
+        ])
+    func `limits count an IPv4 address and an IPv6 network`(address: String, network: String) {
+        #expect(IPAddress.network(of: address) == network)
+    }
 }

@@ -38,6 +38,20 @@ import Text
 
     @Test(
         arguments: [
+            ("https://feature_x.acme.example", "https://feature_x.acme.example"),
+            ("https://My_App.acme.example:8443", "https://my_app.acme.example:8443"),
+            ("http://_dev:3000", "http://_dev:3000"),
+        ])
+    func `an underscore in a host is kept`(text: String, stored: String) throws {
+        #expect(try Origin(configuring: text).description == stored)
+        #expect(try Origin(configuring: text).matches(Array(stored.utf8)))
+        #expect(throws: OriginFault.badHost) {
+            try Origin(configuring: "https://feature_x..acme.example")
+        }
+    }
+
+    @Test(
+        arguments: [
             ("", .empty), ("*", .everyOrigin), ("null", .nullOrigin), ("app.ex.com", .noScheme),
             ("//app.ex.com", .noScheme), ("https:app.ex.com", .noScheme),
             ("https://app.ex.com/path", .pathQueryOrFragment),

@@ -48,4 +48,21 @@ import Text
             #expect(Timestamp(time.description) == time)
         }
     }
+
+    @Test(arguments: [
+        ("2021-02-03T04:05:06.1234567Z", 123_456), ("2021-02-03T04:05:06.123456789+00:00", 123_456),
+        ("2021-02-03T04:05:06.9999999999999999999999999999Z", 999_999),
+        ("2021-02-03T04:05:06.5Z", 500_000), ("2021-02-03T05:05:06.000000999+01:00", 0),
+    ])
+    func `a time has any number of digits of a second, of which six count`(
+        _ text: String, _ micros: Int64
+    ) {
+        #expect(Timestamp(text)?.microseconds == 1_612_325_106_000_000 + micros)
+    }
+
+    @Test(arguments: [
+        "2021-02-03T04:05:06.Z", "2021-02-03T04:05:06.12x4Z", "2021-02-03T04:05:06.123456789",
+        "2021-02-03T04:05:06,123Z",
+    ])
+    func `what is no time stays none`(_ text: String) { #expect(Timestamp(text) == nil) }
 }

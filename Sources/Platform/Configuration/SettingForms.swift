@@ -127,7 +127,11 @@ extension SettingsReader {
 
     /// Rejects only certain mistakes: the address is parsed in full at its use.
     mutating func email(_ name: String) -> String? {
-        checked(name, "must be one address such as owner@example.com") { text in
+        checked(name, "must be one address alone, without a name, such as owner@example.com") {
+            text in
+            guard !text.utf8.contains(where: { "<>\"(), ;:".utf8.contains($0) }) else {
+                return nil
+            }
             let parts = text.utf8.split(
                 separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
             return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } ? text : nil
@@ -147,6 +151,16 @@ extension SettingsReader {
         }
     }
 
+    mutating func tightness(_ name: String) -> Bool? {
+        checked(name, "must be standard or tight") { text in
+            switch text {
+            case "tight": true
+            case "standard": false
+            default: nil
+            }
+        }
+    }
+
     mutating func log(_ name: String) -> Settings.Log? {
         checked(name, "must be json or text") { Settings.Log(rawValue: $0) }
     }
@@ -159,12 +173,26 @@ extension SettingsReader {
                 let halves = block.split(
                     separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
                 guard (1...2).contains(halves.count), Self.isAddress(halves[0]),
-                    halves.count == 1 || UInt8(String(decoding: halves[1], as: UTF8.self)) != nil
+                    halves.count == 1 || Self.isPrefix(halves[1], of: halves[0])
                 else { return nil }
                 blocks.append(String(decoding: block, as: UTF8.self))
             }
             return blocks
         } ?? []
+    }
+
+    /// Bits of an address of this kind; a mapped address's count from its IPv6 form.
+    private static func isPrefix(
+        _ text: some Collection<UInt8>, of address: some Collection<UInt8>
+    ) -> Bool {
+        guard (1...3).contains(text.count), text.count == 1 || text.first != 0x30,
+            text.allSatisfy({ (0x30...0x39).contains($0) }),
+            let bits = Int(String(decoding: text, as: UTF8.self))
+        else { return false }
+        let colon = UInt8(ascii: ":")
+        let isMapped = address.contains(colon) && address.contains(UInt8(ascii: "."))
+        return address.contains(colon)
+            ? ((isMapped ? 96 : 0)...128).contains(bits) : (0...32).contains(bits)
     }
 
     private static func isAddress(_ bytes: some Collection<UInt8>) -> Bool {

@@ -5,6 +5,21 @@ package struct Settings: Sendable {
         /// A name or address; IPv6 without brackets.
         package var host: String
         package var port: UInt16
+
+        /// Whether it stands for every address of the machine.
+        package var isWildcard: Bool {
+            ["0.0.0.0", "::", "*"].contains { $0.utf8.elementsEqual(host.utf8) }
+        }
+
+        /// Whether two programs cannot listen at both.
+        func overlaps(_ other: Address) -> Bool {
+            func plain(_ host: String) -> String {
+                host.utf8.elementsEqual("localhost".utf8) ? "127.0.0.1" : host
+            }
+            guard port != 0, port == other.port else { return false }
+            return isWildcard || other.isWildcard
+                || plain(host).utf8.elementsEqual(plain(other.host).utf8)
+        }
     }
 
     /// The format of log lines; `text` is for people.
@@ -49,6 +64,10 @@ package struct Settings: Sendable {
     package var allowLoopbackProviders: Bool
     /// Whether jobs leave nearly all of the time to requests while these come; yes by default.
     package var jobsGiveWay: Bool
+    /// `GATEHOUSE_OUTBOUND_ALLOW`: inner addresses that requests may reach, with commas; checked at its use.
+    package var outboundAllow: String?
+    /// Whether imports keep hashes within the tighter bounds alone.
+    package var holdsImportedHashesTightly: Bool
     package var listen: Address
     /// Scheme, host and port, without a trailing slash.
     package var publicURL: String?
@@ -105,7 +124,9 @@ package struct Settings: Sendable {
         lease = reader.duration("GATEHOUSE_LEASE") ?? .seconds(3)
         drain = reader.duration("GATEHOUSE_DRAIN", from: 0)
         jobsGiveWay = reader.flag("GATEHOUSE_JOBS_GIVE_WAY") ?? true
+        holdsImportedHashesTightly = reader.tightness("GATEHOUSE_IMPORTED_HASHES") ?? false
         allowLoopbackProviders = reader.flag("GATEHOUSE_ALLOW_LOOPBACK_PROVIDERS") ?? false
+        outboundAllow = reader.text("GATEHOUSE_OUTBOUND_ALLOW")
         listen = reader.address("GATEHOUSE_LISTEN") ?? Address(host: "127.0.0.1", port: 8080)
         publicURL = reader.publicURL("GATEHOUSE_PUBLIC_URL")
         tlsCertificate = reader.text("GATEHOUSE_TLS_CERT")
@@ -114,11 +135,15 @@ package struct Settings: Sendable {
         databaseConnections = reader.integer("GATEHOUSE_DATABASE_CONNECTIONS", 6...10_000)
         dataDirectory = reader.text("GATEHOUSE_DATA_DIR") ?? ".gatehouse"
         setupOwnerEmail = reader.email("GATEHOUSE_SETUP_OWNER_EMAIL")
-        setupOwnerPassword = reader.secret("GATEHOUSE_SETUP_OWNER_PASSWORD", atLeast: 8)
+        setupOwnerPassword = reader.secret("GATEHOUSE_SETUP_OWNER_PASSWORD")
         setupAPIKey = reader.apiKey("GATEHOUSE_SETUP_API_KEY")
         smtpURL = reader.smtpURL("GATEHOUSE_SMTP_URL")
         mailFrom = reader.email("GATEHOUSE_MAIL_FROM")
         metricsListen = reader.address("GATEHOUSE_METRICS_LISTEN")
+        if let metricsListen, metricsListen.overlaps(listen) {
+            reader.note(
+                "GATEHOUSE_METRICS_LISTEN", "has the port of GATEHOUSE_LISTEN; give it its own")
+        }
         log = reader.log("GATEHOUSE_LOG") ?? .json
         tracesURL = reader.httpURL("GATEHOUSE_TRACES_URL")
         let ratio = reader.ratio("GATEHOUSE_TRACES_RATIO")

@@ -88,7 +88,7 @@ struct SettingsReader {
         guard faults.isEmpty else { throw SettingsFault(faults: faults) }
     }
 
-    private mutating func note(_ name: String, _ mend: String) {
+    mutating func note(_ name: String, _ mend: String) {
         faults.append(SettingFault(name: name, mend: mend))
     }
 }

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A P-256 signature in the two forms: DER, which OpenSSL speaks, and `r || s`, which JWS does.
+/// An ECDSA signature in the two forms: DER, which OpenSSL speaks, and `r || s`, which JWS does.
 enum ECDSASignature {
     private static let half = 32
 
@@ -21,7 +21,8 @@ enum ECDSASignature {
         return written ? raw : nil
     }
 
-    static func der(fromRaw raw: [UInt8]) -> [UInt8]? {
+    /// `half`: the bytes of each number, as the curve has them.
+    static func der(fromRaw raw: [UInt8], half: Int = half) -> [UInt8]? {
         guard raw.count == 2 * half, let signature = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(signature) }
         let r = BN_bin2bn(Array(raw[..<half]), Int32(half), nil)

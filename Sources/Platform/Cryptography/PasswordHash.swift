@@ -1,11 +1,14 @@
 /// A stored password: an argon2id PHC string of version 1.3 within the cost bounds, whose parameter
-/// `keyid` names the secret key of its pepper (PHC string format; libargon2 does not read it).
+/// `keyid` names the secret key of its pepper (PHC string format; libargon2 does not read it). Behind
+/// it `cut=72` says that the hash is of a password's first 72 bytes, as bcrypt's was.
 struct PasswordHash {
     /// What libargon2 reads: the string without `keyid`.
     let encoded: String
     let cost: PasswordHasher.Cost
     /// 4 bytes.
     let pepper: [UInt8]
+    /// Only the first 72 bytes of a password count.
+    let isCut: Bool
 
     /// nil if the text is no such string.
     init?(_ phc: String) {
@@ -15,7 +18,9 @@ struct PasswordHash {
         else { return nil }
         let parameters = fields[3].split(
             separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-        guard parameters.count == 4, let kibibytes = Self.number(parameters[0], "m="),
+        isCut = parameters.count == 5
+        guard parameters.count == 4 || isCut && parameters[4].elementsEqual(Self.cut.utf8),
+            let kibibytes = Self.number(parameters[0], "m="),
             let passes = Self.number(parameters[1], "t="),
             let lanes = Self.number(parameters[2], "p="), parameters[3].starts(with: "keyid=".utf8),
             let pepper = Self.bytes(parameters[3].dropFirst(6)),
@@ -32,11 +37,18 @@ struct PasswordHash {
             + "$" + String(decoding: fields[5], as: UTF8.self)
     }
 
-    /// libargon2's string with the pepper's name added.
-    static func naming(_ pepper: [UInt8], in encoded: String) -> String {
+    private static let cut = "cut=72"
+
+    /// What of a password the hash is of.
+    static func counted(_ password: [UInt8], isCut: Bool) -> [UInt8] {
+        isCut ? Array(password.prefix(ForeignPasswordHash.longestOfBcrypt)) : password
+    }
+
+    /// libargon2's string with the pepper's name added, and the note of a cut.
+    static func naming(_ pepper: [UInt8], in encoded: String, isCut: Bool = false) -> String {
         var fields = encoded.split(separator: "$", omittingEmptySubsequences: false).map(
             String.init)
-        fields[3] += keyID(pepper)
+        fields[3] += keyID(pepper) + (isCut ? "," + cut : "")
         return fields.joined(separator: "$")
     }
 

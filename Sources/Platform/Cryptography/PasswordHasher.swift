@@ -20,10 +20,14 @@ package final class PasswordHasher: Sendable {
         package var matches: Bool
         /// The password matches, and its hash has weaker parameters than today's or another pepper.
         package var needsRehash: Bool
+        /// Only the first 72 bytes of the password counted, and must in its new hash: its owner may type
+        /// the rest, or other bytes.
+        package var isCut: Bool
 
-        package init(matches: Bool, needsRehash: Bool) {
+        package init(matches: Bool, needsRehash: Bool, isCut: Bool = false) {
             self.matches = matches
             self.needsRehash = needsRehash
+            self.isCut = isCut
         }
     }
 
@@ -70,13 +74,17 @@ package final class PasswordHasher: Sendable {
         foreign = ForeignHashQueue(threads: threads)
     }
 
-    /// A PHC string: `$argon2id$v=19$m=19456,t=2,p=1,keyid=…$salt$hash`.
-    package func hash(_ password: [UInt8]) async throws(PasswordFault) -> String {
+    /// A PHC string: `$argon2id$v=19$m=19456,t=2,p=1,keyid=…$salt$hash`. `isCut`: of the first 72 bytes,
+    /// with a note of that, as a verdict asks for.
+    package func hash(
+        _ password: [UInt8], isCut: Bool = false
+    ) async throws(PasswordFault) -> String {
         let id = peppers.secrets.sealing.id
-        let peppered = SHA256.authenticate(password, key: peppers[id] ?? [])
+        let peppered = SHA256.authenticate(
+            PasswordHash.counted(password, isCut: isCut), key: peppers[id] ?? [])
         let cost = cost
         let encoded = try await run { Self.hash(peppered, cost: cost) }
-        return PasswordHash.naming(id, in: encoded)
+        return PasswordHash.naming(id, in: encoded, isCut: isCut)
     }
 
     /// Checks a password of ours. A hash under an unknown pepper matches no password; a foreign hash
@@ -89,8 +97,10 @@ package final class PasswordHasher: Sendable {
             try await verifyUnknown(password)
             return Verdict(matches: false, needsRehash: false)
         }
-        let matches = try await matches(password, pepper, stored.encoded)
-        return Verdict(matches: matches, needsRehash: matches && needsRehash(stored))
+        let matches = try await matches(
+            PasswordHash.counted(password, isCut: stored.isCut), pepper, stored.encoded)
+        return Verdict(
+            matches: matches, needsRehash: matches && needsRehash(stored), isCut: stored.isCut)
     }
 
     /// As `verify`, for a user of a tenant, whose hash may be foreign. A right password then asks for
@@ -103,7 +113,7 @@ package final class PasswordHasher: Sendable {
             return try await verify(password, against: text)
         }
         if hash.mayBe(of: password), try await foreign.matches(password, hash, in: tenant) {
-            return Verdict(matches: true, needsRehash: true)
+            return Verdict(matches: true, needsRehash: true, isCut: hash.isCut(password))
         }
         try await verifyUnknown(password)
         return Verdict(matches: false, needsRehash: false)

@@ -6,63 +6,145 @@ import COpenSSL
 /// `@unchecked`: an EVP_PKEY is not written to after construction, and OpenSSL counts its
 /// references atomically.
 package final class VerificationKey: @unchecked Sendable {
-    package enum Algorithm: String, Sendable {
-        case es256 = "ES256"
+    /// Those of RFC 7518 sections 3.3 to 3.5 and RFC 8037 that prove who signed: never `none`, never
+    /// HMAC.
+    package enum Algorithm: String, Sendable, CaseIterable {
         case rs256 = "RS256"
-        /// Ed25519; passkeys alone use it.
+        case rs384 = "RS384"
+        case rs512 = "RS512"
+        case ps256 = "PS256"
+        case ps384 = "PS384"
+        case ps512 = "PS512"
+        case es256 = "ES256"
+        case es384 = "ES384"
+        case es512 = "ES512"
+        /// Ed25519.
         case eddsa = "EdDSA"
+
+        fileprivate var family: Family {
+            switch self {
+            case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512: .rsa
+            case .es256: .elliptic(.p256)
+            case .es384: .elliptic(.p384)
+            case .es512: .elliptic(.p521)
+            case .eddsa: .edwards
+            }
+        }
+
+        /// nil: Ed25519 hashes by itself.
+        fileprivate var digest: OpaquePointer? {
+            switch self {
+            case .rs256, .ps256, .es256: EVP_sha256()
+            case .rs384, .ps384, .es384: EVP_sha384()
+            case .rs512, .ps512, .es512: EVP_sha512()
+            case .eddsa: nil
+            }
+        }
+
+        fileprivate var isPSS: Bool { self == .ps256 || self == .ps384 || self == .ps512 }
     }
 
-    /// The algorithms of id tokens.
-    package static let ofTokens: [Algorithm] = [.es256, .rs256]
+    /// The curves of RFC 7518 section 6.2.1.1, by their names there.
+    package enum Curve: String, Sendable, CaseIterable {
+        case p256 = "P-256"
+        case p384 = "P-384"
+        case p521 = "P-521"
+
+        /// Bytes of a coordinate.
+        package var size: Int {
+            switch self {
+            case .p256: 32
+            case .p384: 48
+            case .p521: 66
+            }
+        }
+
+        fileprivate var group: String {
+            switch self {
+            case .p256: "prime256v1"
+            case .p384: "secp384r1"
+            case .p521: "secp521r1"
+            }
+        }
+
+        fileprivate var algorithm: Algorithm {
+            switch self {
+            case .p256: .es256
+            case .p384: .es384
+            case .p521: .es512
+            }
+        }
+    }
+
+    fileprivate enum Family: Equatable {
+        case rsa, edwards
+        case elliptic(Curve)
+    }
 
     package let algorithm: Algorithm
     private let key: OpaquePointer
 
     deinit { EVP_PKEY_free(key) }
 
+    private init(owning key: OpaquePointer, _ algorithm: Algorithm) {
+        self.key = key
+        self.algorithm = algorithm
+    }
+
     /// RS256 from `n` and `e`, big-endian. Refuses moduli below 2048 or above 8192 bits and even
     /// or tiny exponents.
-    package init(n: [UInt8], e: [UInt8]) throws(CryptographyError) {
+    package convenience init(n: [UInt8], e: [UInt8]) throws(CryptographyError) {
         let modulus = Array(n.drop { $0 == 0 })
         guard let first = modulus.first, let last = e.last, last & 1 == 1, e.count <= 8,
             e.drop(while: { $0 == 0 }) != [1]
         else { throw .badKey }
         let bits = modulus.count * 8 - first.leadingZeroBitCount
         guard (2048...8192).contains(bits) else { throw .badKey }
-        key = try PublicKeyData.make(
-            "RSA",
-            numbers: [("n", modulus), ("e", e)])
-        algorithm = .rs256
+        self.init(
+            owning: try PublicKeyData.make("RSA", numbers: [("n", modulus), ("e", e)]), .rs256)
     }
 
-    /// ES256 from the point's coordinates, 32 bytes each. Refuses a point off the curve.
-    package init(x: [UInt8], y: [UInt8]) throws(CryptographyError) {
-        guard x.count == 32, y.count == 32 else { throw .badKey }
-        key = try PublicKeyData.make("EC", group: "prime256v1", point: [0x04] + x + y)
-        algorithm = .es256
+    /// From the point's coordinates, each of the curve's size: ES256, ES384 or ES512. Refuses a
+    /// point off the curve.
+    package convenience init(
+        x: [UInt8], y: [UInt8], on curve: Curve = .p256
+    ) throws(CryptographyError) {
+        guard x.count == curve.size, y.count == curve.size else { throw .badKey }
+        self.init(
+            owning: try PublicKeyData.make("EC", group: curve.group, point: [0x04] + x + y),
+            curve.algorithm)
     }
 
     /// Ed25519 (RFC 8032) from the point's 32 bytes.
-    package init(ed25519 point: [UInt8]) throws(CryptographyError) {
+    package convenience init(ed25519 point: [UInt8]) throws(CryptographyError) {
         guard point.count == 32 else { throw .badKey }
         guard let made = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, point, point.count)
         else {
             ERR_clear_error()
             throw .badKey
         }
-        key = made
-        algorithm = .eddsa
+        self.init(owning: made, .eddsa)
     }
 
-    /// In the form of JOSE, where an ES256 signature is `r || s`.
+    /// The same key for another algorithm of its type, as an RSA key has six; nil for another
+    /// type's.
+    package func checking(_ other: Algorithm) -> VerificationKey? {
+        guard other.family == algorithm.family else { return nil }
+        guard other != algorithm else { return self }
+        guard EVP_PKEY_up_ref(key) == 1 else { return nil }
+        return VerificationKey(owning: key, other)
+    }
+
+    /// In the form of JOSE, where an ECDSA signature is `r || s`.
     package func isValid(signature: [UInt8], over message: [UInt8]) -> Bool {
-        guard algorithm == .es256 else { return isValid(derSignature: signature, over: message) }
-        return ECDSASignature.der(fromRaw: signature)
+        guard case .elliptic(let curve) = algorithm.family else {
+            return isValid(derSignature: signature, over: message)
+        }
+        return ECDSASignature.der(fromRaw: signature, half: curve.size)
             .map { isValid(derSignature: $0, over: message) } ?? false
     }
 
-    /// In the form of X.509 and WebAuthn, where an ES256 signature is DER: OpenSSL refuses another
+    /// In the form of X.509 and WebAuthn, where an ECDSA signature is DER: OpenSSL refuses another
     /// spelling of it and bytes after it.
     package func isValid(derSignature form: [UInt8], over message: [UInt8]) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
@@ -70,9 +152,16 @@ package final class VerificationKey: @unchecked Sendable {
             EVP_MD_CTX_free(context)
             ERR_clear_error()
         }
-        // Ed25519 hashes by itself.
-        let digest = algorithm == .eddsa ? nil : EVP_sha256()
-        return EVP_DigestVerifyInit(context, nil, digest, nil, key) == 1
-            && EVP_DigestVerify(context, form, form.count, message, message.count) == 1
+        var options: OpaquePointer?
+        guard EVP_DigestVerifyInit(context, &options, algorithm.digest, nil, key) == 1 else {
+            return false
+        }
+        if algorithm.isPSS {
+            // The salt is as long as the hash (RFC 7518 section 3.5).
+            guard EVP_PKEY_CTX_set_rsa_padding(options, RSA_PKCS1_PSS_PADDING) == 1,
+                EVP_PKEY_CTX_set_rsa_pss_saltlen(options, RSA_PSS_SALTLEN_DIGEST) == 1
+            else { return false }
+        }
+        return EVP_DigestVerify(context, form, form.count, message, message.count) == 1
     }
 }

@@ -33,4 +33,14 @@ package struct Response: Sendable {
         for field in fields where field.name == name { return field.value }
         return nil
     }
+
+    /// Makes the browser use only https for a year (RFC 6797).
+    package static let strictTransportSecurity: StaticString = "max-age=31536000"
+
+    /// Only for responses over TLS.
+    package mutating func keepToTLS() {
+        guard first("strict-transport-security") == nil else { return }
+        fields.append(
+            Field("strict-transport-security", Self.strictTransportSecurity.description))
+    }
 }

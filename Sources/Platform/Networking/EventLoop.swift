@@ -31,7 +31,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
     private var generation: UInt32 = 0
     private var jobs: [UnownedJob] = []
     private var running: [UnownedJob] = []
-    private var cycleEnds: [() -> Void] = []
+    private var cycleEnds: [() -> Bool] = []
     private var timers = TimerQueue()
     private var stopping = false
     private let remote = Mutex(Remote())
@@ -122,8 +122,8 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
     /// Never nil: the loop always knows its thread.
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-    /// Runs at the end of every cycle, to flush batched work. Call on the loop.
-    package func atCycleEnd(_ call: @escaping () -> Void) {
+    /// Runs at the end of every cycle, to flush batched work, until it returns false. Call on the loop.
+    package func atCycleEnd(_ call: @escaping () -> Bool) {
         assertOnLoop()
         cycleEnds.append(call)
     }
@@ -187,11 +187,18 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
             for index in 0..<max(0, count) { dispatch(events + index) }
             while let call = timers.takeDue(now) { call() }
             drainJobs()
-            for call in cycleEnds { call() }
+            endCycle()
         }
         drainJobs()
         close(epoll)
         close(wakeup)
+    }
+
+    private func endCycle() {
+        var index = 0
+        while index < cycleEnds.count {
+            if cycleEnds[index]() { index += 1 } else { cycleEnds.remove(at: index) }
+        }
     }
 
     private func dispatch(_ event: UnsafeMutablePointer<gh_event>) {

@@ -11,10 +11,21 @@ package enum TLSError: Error, Sendable, Equatable, CustomStringConvertible {
         switch self {
         case .noContext: "OpenSSL gave no context"
         case .badCertificate(let path):
-            "\(path) is no certificate chain in PEM, the server's own first, or cannot be read"
+            "GATEHOUSE_TLS_CERT: "
+                + (Self.unread(path)
+                    ?? "\(path) is no certificate chain in PEM, the server's own first")
         case .badKey(let path):
-            "\(path) is no private key in PEM, cannot be read, or is not the certificate's"
+            "GATEHOUSE_TLS_KEY: "
+                + (Self.unread(path)
+                    ?? "\(path) is no private key in PEM, or not the certificate's")
         }
+    }
+
+    /// Why the file cannot be opened; nil if it can.
+    private static func unread(_ path: String) -> String? {
+        guard access(path, R_OK) != 0 else { return nil }
+        return errno == ENOENT
+            ? "\(path) does not exist" : "\(path) cannot be read by this user"
     }
 }
 
@@ -44,6 +55,9 @@ package final class TLSContext: @unchecked Sendable {
             made,
             Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ENABLE_PARTIAL_WRITE)
                 | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
+        // Else one call reads on for as long as a client sends records without application data.
+        _ = gh_ssl_ctx_clear_mode(made, Int(SSL_MODE_AUTO_RETRY))
+        SSL_CTX_set_msg_callback(made, countRecord)
         _ = SSL_CTX_set_options(made, gh_ssl_server_options())
         SSL_CTX_set_alpn_select_cb(made, selectHTTP11, nil)
         guard SSL_CTX_use_certificate_chain_file(made, certificateChain) == 1 else {
@@ -78,25 +92,66 @@ private func selectHTTP11(
     return SSL_TLSEXT_ERR_ALERT_FATAL
 }
 
+/// OpenSSL calls it for the header of each record, and for the true type of each TLS 1.3 record.
+private func countRecord(
+    _ isWritten: Int32, _ version: Int32, _ kind: Int32, _ bytes: UnsafeRawPointer?, _ count: Int,
+    _ session: OpaquePointer?, _ counted: UnsafeMutableRawPointer?
+) {
+    guard isWritten == 0, kind == SSL3_RT_HEADER || kind == SSL3_RT_INNER_CONTENT_TYPE, count > 0,
+        let type = bytes?.load(as: UInt8.self), type != UInt8(SSL3_RT_APPLICATION_DATA),
+        let counted
+    else { return }
+    Unmanaged<TLSSession>.fromOpaque(counted).takeUnretainedValue().countControlRecord()
+}
+
 /// One connection's TLS. The handshake happens inside the first reads. Confined to its loop.
 package final class TLSSession {
+    /// Records of a client's handshake: honest ones send fewer than 10, those that cut their hello
+    /// into pieces some dozens.
+    private static let handshakeRecords = 256
+    /// Records without application data after the handshake, between two requests: a renewal of
+    /// the keys, the end of the connection.
+    private static let controlRecords = 8
+
     private let session: OpaquePointer
+    /// Received records without application data, since the last request.
+    private var controls = 0
+    private var hasExceeded = false
 
     package init?(_ context: TLSContext, descriptor: Int32) {
         guard let made = SSL_new(context.context) else { return nil }
         session = made
         SSL_set_fd(made, descriptor)
         SSL_set_accept_state(made)
+        _ = gh_ssl_set_msg_callback_arg(made, Unmanaged.passUnretained(self).toOpaque())
     }
 
     deinit { SSL_free(session) }
+
+    /// A request has begun: its connection may send as many other records again.
+    package func beginRequest() { controls = 0 }
+
+    /// OpenSSL reads nothing more of a connection that it takes for ended by its peer.
+    fileprivate func countControlRecord() {
+        controls += 1
+        guard controls > (isEstablished ? Self.controlRecords : Self.handshakeRecords) else {
+            return
+        }
+        hasExceeded = true
+        SSL_set_shutdown(session, SSL_RECEIVED_SHUTDOWN)
+    }
 
     package var isEstablished: Bool { SSL_is_init_finished(session) == 1 }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> SocketResult {
         ERR_clear_error()
         let limit = Int32(min(buffer.count, Int(Int32.max)))
-        return result(SSL_read(session, buffer.baseAddress, limit))
+        let wasEstablished = isEstablished
+        let read = result(SSL_read(session, buffer.baseAddress, limit))
+        if hasExceeded { return .failed }
+        // The handshake's own records do not count as those after it.
+        if !wasEstablished, isEstablished { controls = 0 }
+        return read
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) -> SocketResult {
@@ -107,7 +162,7 @@ package final class TLSSession {
 
     func shutdown() {
         ERR_clear_error()
-        if isEstablished { SSL_shutdown(session) }
+        if isEstablished, !hasExceeded { SSL_shutdown(session) }
     }
 
     private func result(_ count: Int32) -> SocketResult {
@@ -118,5 +173,24 @@ package final class TLSSession {
         case SSL_ERROR_ZERO_RETURN: return .ended
         default: return .failed
         }
+    }
+}
+
+/// One exchange with a TLS server on this machine, whose name and certificate are not checked.
+package enum TLSProbe {
+    /// The beginning of the answer; empty if there is none. `descriptor`: connected and blocking.
+    package static func exchange(_ request: String, on descriptor: Int32) -> [UInt8] {
+        guard let context = SSL_CTX_new(TLS_client_method()) else { return [] }
+        defer { SSL_CTX_free(context) }
+        guard let session = SSL_new(context) else { return [] }
+        defer { SSL_free(session) }
+        SSL_set_fd(session, descriptor)
+        ERR_clear_error()
+        guard SSL_connect(session) == 1,
+            SSL_write(session, request, Int32(request.utf8.count)) > 0
+        else { return [] }
+        var answer = [UInt8](repeating: 0, count: 64)
+        let count = SSL_read(session, &answer, 64)
+        return Array(answer.prefix(Int(max(0, count))))
     }
 }

@@ -20,7 +20,7 @@ final class CurlTransfer {
     }
 
     func run(until deadline: ContinuousClock.Instant) throws(OutboundFailure) -> OutboundResponse {
-        try checkURL()
+        isPlain = try Target(request.url, policy).isPlain
         guard let handle = CurlHandle() else { throw .busy }
         guard handle.setTimeouts(until: deadline, connecting: policy.connecting) else {
             throw .timedOut
@@ -35,24 +35,42 @@ final class CurlTransfer {
         return OutboundResponse(status: status, fields: AnswerHead.fields(of: head), body: body)
     }
 
-    /// Parsed by libcurl, so that the checked host is the one that is connected to.
-    private func checkURL() throws(OutboundFailure) {
-        let isClean = request.url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-        guard isClean, let url = curl_url() else { throw .invalidRequest }
-        defer { curl_url_cleanup(url) }
-        let flags = UInt32(CURLU_DISALLOW_USER)
-        guard curl_url_set(url, CURLUPART_URL, request.url, flags) == CURLUE_OK else {
-            throw .invalidRequest
-        }
-        var text: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(url, CURLUPART_SCHEME, &text, 0) == CURLUE_OK, let text else {
-            throw .invalidRequest
-        }
-        defer { curl_free(text) }
-        switch String(cString: text) {
-        case "https": isPlain = false
-        case "http" where policy.allowsLoopback || policy.allowsAnyAddress: isPlain = true
-        default: throw .invalidRequest
+    /// Where a URL leads, as far as the URL says. Parsed by libcurl, so that the checked host is the one that is
+    /// connected to.
+    struct Target {
+        var isPlain: Bool
+        /// nil: the host is a name.
+        var address: IPAddress?
+        var port: UInt16
+
+        /// Throws `invalidRequest` if it is no URL, has a user, or is plain http where the policy forbids it.
+        init(_ text: String, _ policy: OutboundPolicy) throws(OutboundFailure) {
+            guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = curl_url() else {
+                throw .invalidRequest
+            }
+            defer { curl_url_cleanup(url) }
+            let flags = UInt32(CURLU_DISALLOW_USER)
+            guard curl_url_set(url, CURLUPART_URL, text, flags) == CURLUE_OK else {
+                throw .invalidRequest
+            }
+            func part(_ which: CURLUPart) throws(OutboundFailure) -> String {
+                var text: UnsafeMutablePointer<CChar>?
+                let flags = UInt32(CURLU_DEFAULT_PORT)
+                guard curl_url_get(url, which, &text, flags) == CURLUE_OK, let text else {
+                    throw .invalidRequest
+                }
+                defer { curl_free(text) }
+                return String(cString: text)
+            }
+            switch try part(CURLUPART_SCHEME) {
+            case "https": isPlain = false
+            case "http" where policy.allowsLoopback || policy.allowsAnyAddress: isPlain = true
+            default: throw .invalidRequest
+            }
+            let host = try part(CURLUPART_HOST)
+            address = IPAddress(host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host)
+            guard let port = UInt16(try part(CURLUPART_PORT)) else { throw .invalidRequest }
+            self.port = port
         }
     }
 
@@ -132,9 +150,10 @@ final class CurlTransfer {
     private func open(_ address: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
         guard let address else { return -1 }
         var bytes = [UInt8](repeating: 0, count: 16)
-        let count = Int(gh_curl_address(address, &bytes))
+        var port: UInt16 = 0
+        let count = Int(gh_curl_address(address, &bytes, &port))
         guard let found = IPAddress(bytes: Array(bytes.prefix(count))),
-            policy.permits(found, isPlain: isPlain)
+            policy.permits(found, port: port, isPlain: isPlain)
         else {
             wasRefused = true
             return -1

@@ -16,15 +16,19 @@ package final class OutboundHTTP: Sendable {
 
     private let workers: WorkerPool
     private let policy: OutboundPolicy
+    private let tenant: @Sendable (_ slug: String) async -> UUID?
     private let owners = FairSlots<UUID?>(waitingLimit: OutboundPolicy.waitingLimit)
     private let targets = FairSlots<Target>(waitingLimit: OutboundPolicy.waitingLimit)
     private let breaker = CircuitBreaker<Target>()
 
-    /// `threads`: how many transfers there can be at once.
+    /// `threads`: how many transfers there can be at once. `tenant`: the tenant with this slug, for the policy's
+    /// allowances; nil if there is none, or if it cannot be known now.
     package init(
-        policy: OutboundPolicy = OutboundPolicy(), threads: Int = OutboundPolicy.threads
+        policy: OutboundPolicy = OutboundPolicy(), threads: Int = OutboundPolicy.threads,
+        tenant: @escaping @Sendable (_ slug: String) async -> UUID? = { _ in nil }
     ) {
         self.policy = policy
+        self.tenant = tenant
         workers = WorkerPool(threads: threads, queueLimit: OutboundPolicy.queueLimit)
     }
 
@@ -56,7 +60,7 @@ package final class OutboundHTTP: Sendable {
         guard breaker.permits(target, at: .now) else { throw .suspended }
         let started = ContinuousClock.now
         guard started < deadline else { throw .busy }
-        let policy = policy
+        let policy = await policy(for: target.owner)
         let result = await workers.run { () -> Result<OutboundResponse, OutboundFailure> in
             Result { () throws(OutboundFailure) in
                 try CurlTransfer(request, policy: policy).run(until: deadline)
@@ -70,6 +74,31 @@ package final class OutboundHTTP: Sendable {
             breaker.succeeded(target)
         }
         return try result.get()
+    }
+
+    /// Whether a request of `owner` to this URL can be allowed: false if the URL is none, if it is plain http to another
+    /// machine, or if its host is an inner address that the operator did not open. A host's name is resolved, and its
+    /// addresses are judged, at each connection.
+    package func permits(_ url: String, for owner: UUID?) async -> Bool {
+        let policy = await policy(for: owner)
+        guard let target = try? CurlTransfer.Target(url, policy) else { return false }
+        guard let address = target.address else { return true }
+        return policy.permits(address, port: target.port, isPlain: target.isPlain)
+    }
+
+    /// The policy with the allowances of this owner alone.
+    private func policy(for owner: UUID?) async -> OutboundPolicy {
+        var own = policy
+        own.allowances = []
+        for one in policy.allowances {
+            if let slug = one.slug {
+                guard let owner, await tenant(slug) == owner else { continue }
+            } else if owner != nil {
+                continue
+            }
+            own.allowances.append(one)
+        }
+        return own
     }
 
     /// Host with port, in lower case; the whole text if it is no URL, which is refused later.

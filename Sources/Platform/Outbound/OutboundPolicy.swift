@@ -1,5 +1,50 @@
 import Text
 
+/// An inner address that the operator of the server opened for requests: an address or block, with one port or with all.
+package struct OutboundAllowance: Sendable, Equatable {
+    /// The tenant whose own hosts may stand there; nil: the platform's hosts alone.
+    package var slug: String?
+    package var range: IPRange
+    /// nil: every port.
+    package var port: UInt16?
+
+    /// `10.0.0.5:443`, `10.1.0.0/24`, `[fd00::5]:443` or `fd00::/8`, each with `slug=` in front for one tenant. nil if it
+    /// is none of these.
+    package init?(_ text: some StringProtocol) {
+        var rest = Substring(text)
+        if let sign = rest.firstIndex(of: "=") {
+            guard sign > rest.startIndex else { return nil }
+            slug = String(rest[..<sign])
+            rest = rest[rest.index(after: sign)...]
+        }
+        // One colon is before a port; several without brackets are of an address.
+        let colons = rest.utf8.count { $0 == UInt8(ascii: ":") }
+        if let end = rest.firstIndex(of: "]"), rest.first == "[" {
+            let tail = rest[rest.index(after: end)...]
+            rest = rest.dropFirst().prefix(upTo: end)
+            guard tail.isEmpty || Self.take(tail, &port) else { return nil }
+        } else if colons == 1, let colon = rest.firstIndex(of: ":") {
+            guard Self.take(rest[colon...], &port) else { return nil }
+            rest = rest[..<colon]
+        }
+        guard let range = IPRange(rest) else { return nil }
+        self.range = range
+    }
+
+    /// `:443`
+    private static func take(_ text: Substring, _ port: inout UInt16?) -> Bool {
+        guard text.first == ":", text.dropFirst().utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let number = UInt16(text.dropFirst()), number > 0
+        else { return false }
+        port = number
+        return true
+    }
+
+    func contains(_ address: IPAddress, port: UInt16) -> Bool {
+        range.contains(address) && (self.port ?? port) == port
+    }
+}
+
 /// Limits of one call, and which addresses it may reach.
 package struct OutboundPolicy: Sendable {
     /// Bytes of a response body; more fails.
@@ -31,6 +76,8 @@ package struct OutboundPolicy: Sendable {
     /// Allows any address, also over plain http: for a host that the operator configured, who reaches
     /// the inner network anyway.
     package var allowsAnyAddress = false
+    /// Inner addresses that requests may reach over https nevertheless.
+    package var allowances: [OutboundAllowance] = []
     /// PEM of the authorities to trust; nil: the system's.
     package var authorities: String?
 
@@ -48,9 +95,10 @@ package struct OutboundPolicy: Sendable {
 
     /// Whether a connection to this address is allowed. Checked for each address at connection
     /// time, so that a name that changes between look-up and use gains nothing.
-    func permits(_ address: IPAddress, isPlain: Bool) -> Bool {
+    func permits(_ address: IPAddress, port: UInt16, isPlain: Bool) -> Bool {
         if allowsAnyAddress { return true }
-        if address.isLoopback { return allowsLoopback }
-        return !isPlain && address.isGlobal
+        if address.isLoopback, allowsLoopback { return true }
+        guard !isPlain else { return false }
+        return address.isGlobal || allowances.contains { $0.contains(address, port: port) }
     }
 }

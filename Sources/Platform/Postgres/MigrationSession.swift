@@ -19,6 +19,42 @@ struct MigrationSession {
 
     func close() { PQfinish(handle) }
 
+    /// A pooler that lends out a connection for each transaction would keep the lock of this session, and
+    /// its settings, for the next user.
+    func requireOwn(conninfo: String) throws(MigrationError) {
+        let own = "SELECT pg_backend_pid()::text"
+        let other = try MigrationSession(conninfo: conninfo)
+        defer { other.close() }
+        for _ in 0..<3 {
+            let mine = try value(own, [], "connect")
+            try other.run("BEGIN", "connect")
+            let others = try other.value(own, [], "connect")
+            try other.run("ROLLBACK", "connect")
+            guard mine != others else {
+                throw MigrationError(
+                    name: "connect",
+                    reason: "connections are lent out for each transaction; is there a pooler in "
+                        + "transaction mode? Use a direct URL for GATEHOUSE_MIGRATION_DATABASE_URL")
+            }
+        }
+    }
+
+    /// The role must be the schema's owner, or one of its members.
+    func requireOwner() throws(MigrationError) {
+        let owner = try value(
+            """
+            SELECT coalesce((SELECT pg_get_userbyid(relowner) FROM pg_class
+                WHERE oid = to_regclass('public.schema_migrations')
+                    AND NOT pg_has_role(relowner, 'USAGE')), '')::text
+            """, [], "connect")
+        if owner.isEmpty { return }
+        let role = try value("SELECT current_user::text", [], "connect")
+        throw MigrationError(
+            name: "connect",
+            reason:
+                "the schema is \(owner)'s, and GATEHOUSE_MIGRATION_DATABASE_URL leads to \(role)")
+    }
+
     func run(_ text: String, _ name: String) throws(MigrationError) {
         _ = try checked(PQexec(handle, text), name)
     }

@@ -20,10 +20,12 @@ package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertib
 /// What waits for a lock holds up everyone who comes later. So a file's transaction that waits longer than the limit is
 /// rolled back and begun again after as long, up to 30 times; not if it had worked for long, with locks, before.
 ///
+/// Lines `-- then` separate the statements of a file: a distributed database hands on the whole message in which a
+/// change of a table stands, and refuses more than one statement.
+///
 /// A file whose first line is `-- outside a transaction` is applied a statement at a time, each in its own
 /// transaction or, as CREATE INDEX CONCURRENTLY, in none: what takes long on a large table must not keep its
-/// locks. Lines `-- then` separate the statements. If one fails, the next call begins with the first again, so
-/// each must be one that can be repeated.
+/// locks. If one fails, the next call begins with the first again, so each must be one that can be repeated.
 package enum Migrator {
     /// A session advisory lock: replicas that start together take turns.
     private static let lock = 4_725_921_866_352_441_345
@@ -64,9 +66,13 @@ package enum Migrator {
     ) throws(MigrationError) -> [String] {
         let session = try MigrationSession(conninfo: conninfo)
         defer { session.close() }
+        try session.requireOwn(conninfo: conninfo)
+        try session.requireOwner()
         try session.run("SET client_min_messages = warning; SET statement_timeout = 0", "set-up")
         // SET LOCAL is for the workers of a distributed database, too; without Citus it means nothing.
         try session.run("SET citus.propagate_set_commands = 'local'", "set-up")
+        // A function may follow the change of a table in one transaction; that, too, means nothing without Citus.
+        try session.run("SET citus.multi_shard_modify_mode = 'sequential'", "set-up")
         try take(lock, session)
         try session.run(
             """
@@ -119,7 +125,10 @@ package enum Migrator {
                 try session.run("BEGIN", file.name)
                 // A message of its own: a coordinator hands on the whole text.
                 try session.run("SET LOCAL lock_timeout = \(lockWait)", file.name)
-                try session.run(text, file.name)
+                let rest = try makeExtensions(of: text, file.name, session)
+                for statement in rest.split(separator: separator) {
+                    try session.run(String(statement), file.name)
+                }
                 try record(file, checksum, session)
                 return try session.run("COMMIT", file.name)
             } catch {
@@ -131,6 +140,42 @@ package enum Migrator {
             waits(file.name)
             usleep(UInt32(lockWait) * 1000)
         }
+    }
+
+    private static let extensionLine = "CREATE EXTENSION IF NOT EXISTS "
+
+    /// Makes the extensions that the file asks for and the database lacks, and returns the file's other lines. One that
+    /// is there is not asked for again: where an administrator made it because others may not, an event trigger refuses
+    /// even `IF NOT EXISTS`.
+    private static func makeExtensions(
+        of text: String, _ name: String, _ session: MigrationSession
+    ) throws(MigrationError) -> String {
+        var rest: [Substring] = []
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            guard line.hasPrefix(extensionLine), line.hasSuffix(";") else {
+                rest.append(line)
+                continue
+            }
+            // An empty line in its place keeps the line numbers of PostgreSQL's errors.
+            rest.append("")
+            let wanted = String(line.dropFirst(extensionLine.count).dropLast())
+            let count = try session.value(
+                "SELECT count(*)::text FROM pg_extension WHERE extname = $1", [wanted], name)
+            guard count == "0" else { continue }
+            do throws(MigrationError) {
+                try session.run(String(line), name)
+            } catch {
+                guard !sqlstatesOfLocks.contains(error.sqlstate ?? "") else { throw error }
+                throw MigrationError(
+                    name: name,
+                    reason: """
+                        the extension \(wanted) is missing and cannot be made: an administrator of the database makes it \
+                        by `CREATE EXTENSION \(wanted)` in this database, then `gatehouse migrate` goes on. PostgreSQL \
+                        says: \(error.reason)
+                        """)
+            }
+        }
+        return rest.joined(separator: "\n")
     }
 
     private static func record(

@@ -1,19 +1,22 @@
 import Networking
+import Synchronization
+import Text
 
 extension Postgres {
     /// Listens on a channel (trusted as SQL) with its own connection, which reconnects by itself.
     /// All callbacks run on the first loop: `onReady` each time listening begins, when missed
     /// changes must be read again; `onLost` when it ends; `onNotify` with the payload. A
     /// notification that the server sent before an answer is delivered before that answer.
+    /// `echoes`: a channel of this listener's own, for `hearItself`.
     @discardableResult
     package func listen(
-        channel: String,
+        channel: String, echoes: String? = nil,
         onNotify: @escaping @Sendable (_ payload: String) -> Void,
         onLost: @escaping @Sendable () -> Void = {},
         onReady: @escaping @Sendable () -> Void = {}
     ) -> NotificationListener {
         let listener = NotificationListener(
-            channel: channel, configuration: configuration, pool: firstPool,
+            channel: channel, echoes: echoes, configuration: configuration, pool: firstPool,
             onNotify: onNotify, onLost: onLost, onReady: onReady)
         firstPool.loop.perform { listener.open() }
         return listener
@@ -25,7 +28,22 @@ extension Postgres {
 
 /// A connection that listens. `@unchecked Sendable`: touched on its pool's loop only.
 package final class NotificationListener: @unchecked Sendable {
+    /// Why a connection that listens was given up that did not hear what was sent to it.
+    package static let isDeaf =
+        "notifications do not arrive on this connection; is there a pooler in transaction mode?"
+
+    /// A notification from outside that this connection is to hear.
+    private struct Echo {
+        var finish: @Sendable (Result<Void, PostgresError>) -> Void
+        /// It is to send it as soon as no statement is open here; until it is heard none is begun.
+        var sender: PostgresConnection?
+        var isSent = false
+
+        var needsSilence: Bool { sender != nil || isSent }
+    }
+
     private let channel: String
+    private let echoes: String?
     private let configuration: PostgresConfiguration
     private let pool: Pool
     private let onNotify: @Sendable (String) -> Void
@@ -34,14 +52,19 @@ package final class NotificationListener: @unchecked Sendable {
     private var connection: PostgresConnection?
     private var isReady = false
     private var backoff = Backoff()
-    private var faultLog = FaultLog()
+    private var isClosed = false
+    private var echo: Echo?
+    private var lastEcho = 0
+    /// What its one user sent while it is silent.
+    private var held: [Statement] = []
 
     init(
-        channel: String, configuration: PostgresConfiguration, pool: Pool,
+        channel: String, echoes: String?, configuration: PostgresConfiguration, pool: Pool,
         onNotify: @escaping @Sendable (String) -> Void, onLost: @escaping @Sendable () -> Void,
         onReady: @escaping @Sendable () -> Void
     ) {
         self.channel = channel
+        self.echoes = echoes
         self.configuration = configuration
         self.pool = pool
         self.onNotify = onNotify
@@ -57,16 +80,81 @@ package final class NotificationListener: @unchecked Sendable {
         guard let connection, isReady else {
             return finish(.failure(PostgresError(.unavailable, "not listening")))
         }
-        connection.submitAlone(Statement(sql, .write) { finish($0) })
+        let statement = Statement(sql, .write) { finish($0) }
+        guard echo?.needsSilence != true else { return held.append(statement) }
+        connection.submitAlone(statement)
     }
 
-    /// Closes a connection whose server is silent; another is opened.
-    package func reconnect() { connection?.close("no answer") }
+    /// Hears a notification that a connection of the pool sends to it from now on. No statement is open
+    /// here meanwhile: a pooler that lends out its connections for each statement passes on what comes
+    /// during one, and drops the rest. Who is deaf gets no answer before `reconnect`. On the first loop.
+    package func hearItself(_ finish: @escaping @Sendable (Result<Void, PostgresError>) -> Void) {
+        guard connection != nil, isReady, echo == nil else {
+            return finish(.failure(PostgresError(.unavailable, "not listening")))
+        }
+        lastEcho += 1
+        let number = lastEcho
+        echo = Echo(finish: finish)
+        pool.acquire(until: .max) { [self] sender in
+            guard let sender else { return end(number, .failure(pool.unavailable)) }
+            guard echo != nil, number == lastEcho else { return pool.release(sender) }
+            echo?.sender = sender
+            sendEcho()
+        }
+    }
+
+    /// Sends the echo that waits for the last statement's end.
+    private func sendEcho() {
+        guard let sender = echo?.sender, let echoes, let connection, connection.isIdle else {
+            return
+        }
+        let number = lastEcho
+        echo?.sender = nil
+        echo?.isSent = true
+        sender.submitAlone(
+            Statement("SELECT pg_notify(\(echoes), \(number)::text)", .write) { [self] answer in
+                if case .failure(let error) = answer { end(number, .failure(error)) }
+            })
+        pool.release(sender)
+    }
+
+    private func heard(_ payload: String) {
+        guard echo?.isSent == true, Int(payload) == lastEcho, connection?.isIdle == true else {
+            return
+        }
+        end(lastEcho, .success(()))
+    }
+
+    private func end(_ number: Int, _ answer: Result<Void, PostgresError>) {
+        guard number == lastEcho, let ended = echo else { return }
+        echo = nil
+        if let sender = ended.sender { pool.release(sender) }
+        let statements = held
+        held = []
+        for statement in statements {
+            guard let connection else {
+                statement.abandon("not listening")
+                continue
+            }
+            connection.submitAlone(statement)
+        }
+        ended.finish(answer)
+    }
+
+    /// Closes a connection whose server is silent, or that is deaf; another is opened.
+    package func reconnect() {
+        connection?.close(echo?.isSent == true ? Self.isDeaf : "no answer")
+    }
+
+    func close() {
+        isClosed = true
+        connection?.close("closing")
+    }
 
     func open() {
-        guard !pool.closed else { return }
+        guard !pool.closed, !isClosed else { return }
         Connector(configuration: configuration).connect(on: pool.loop) { [self] result in
-            guard !pool.closed else { return }
+            guard !pool.closed, !isClosed else { return }
             guard case .success(let established) = result, let handle = established.take(),
                 let connection = PostgresConnection(
                     handle: handle, loop: pool.loop, configuration: pool.configuration,
@@ -79,35 +167,45 @@ package final class NotificationListener: @unchecked Sendable {
     private func begin(_ connection: PostgresConnection) {
         self.connection = connection
         pool.companions.append(connection)
-        connection.onNotify = { [self] _, payload in onNotify(payload) }
+        connection.onNotify = { [self] name, payload in
+            if let echoes, sameBytes(name, echoes) { heard(payload) } else { onNotify(payload) }
+        }
+        connection.onProgress = { [self] in sendEcho() }
         connection.onFault = { [self] error in
-            guard let name = error.fault, faultLog.mayTell(name, at: pool.loop.now) else { return }
-            configuration.log(name, error.detail)
+            configuration.outages.report(error, pool)
         }
         isReady = false
         connection.onLost = { [self] cause in
             pool.companions.removeAll { $0 === self.connection }
             self.connection = nil
-            if !pool.closed { configuration.log("postgres.listen.lost", cause) }
+            if !pool.closed, !isClosed {
+                configuration.outages.lost("postgres.listen.lost", cause, pool)
+            }
+            end(lastEcho, .failure(PostgresError(.unavailable, cause)))
             if isReady { onLost() }
             isReady = false
             retry()
         }
-        let statement = Statement(SQL(raw: "LISTEN \"\(channel)\""), .write) {
-            [self, weak connection] answer in
-            guard case .success = answer else {
-                connection?.close("LISTEN was refused")
-                return
+        let channels = [channel] + (echoes.map { sameBytes($0, channel) ? [] : [$0] } ?? [])
+        for (index, name) in channels.enumerated() {
+            let isLast = index == channels.count - 1
+            let listen = Statement(SQL(raw: "LISTEN \"\(name)\""), .write) {
+                [self, weak connection] answer in
+                guard case .success = answer else {
+                    connection?.close("LISTEN was refused")
+                    return
+                }
+                guard isLast else { return }
+                isReady = true
+                backoff.reset()
+                onReady()
             }
-            isReady = true
-            backoff.reset()
-            onReady()
+            connection.submitAlone(listen)
         }
-        connection.submitAlone(statement)
     }
 
     private func retry() {
-        guard !pool.closed else { return }
+        guard !pool.closed, !isClosed else { return }
         pool.loop.after(backoff.next()) { [self] in open() }
     }
 }

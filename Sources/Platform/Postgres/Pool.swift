@@ -32,7 +32,6 @@ final class Pool: @unchecked Sendable {
     var tick: TimerID?
     /// Do not request another reader before this loop time.
     var nextGrowth: Int64 = 0
-    var faultLog = FaultLog()
     private(set) var closed = false
     /// Connections that others hold, closed with the pool.
     var companions: [PostgresConnection] = []
@@ -57,7 +56,10 @@ final class Pool: @unchecked Sendable {
     }
 
     func start() {
-        loop.atCycleEnd { [weak self] in self?.endCycle() }
+        loop.atCycleEnd { [weak self] in
+            self?.endCycle()
+            return self != nil
+        }
         openMissing()
     }
 

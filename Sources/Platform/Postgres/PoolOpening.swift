@@ -91,7 +91,7 @@ extension Pool {
         }
         isRefused.store(true, ordering: .relaxed)
         gaveUp(reader: reader)
-        configuration.log("postgres.refused", cause)
+        configuration.outages.lost("postgres.refused", cause, self)
         // Parallel attempts fail together and count as one.
         if loop.now >= nextAttempt { nextAttempt = loop.now + backoff.next() }
         openMissing()
@@ -105,7 +105,9 @@ extension Pool {
             guard let self else { return statement.complete(.failure(PostgresError(.unavailable))) }
             sendAlone(statement)
         }
-        connection.onFault = { [weak self] error in self?.tell(error) }
+        connection.onFault = { [weak self] error in
+            if let self { configuration.outages.report(error, self) }
+        }
         connection.onLost = { [weak self, weak connection] cause in
             guard let self else { return }
             configuration.measures.connections.add(-1)
@@ -120,7 +122,9 @@ extension Pool {
             leaving.removeAll { $0 === connection }
             gaveUp(reader: reader)
             guard !closed else { return }
-            if cause != Self.idleCause { configuration.log("postgres.lost", cause) }
+            if cause != Self.idleCause {
+                configuration.outages.lost("postgres.lost", cause, self)
+            }
             openMissing()
         }
         configuration.measures.connections.add(1)
@@ -141,11 +145,6 @@ extension Pool {
         if left > 0 { configuration.budget?.giveBack() }
     }
 
-    private func tell(_ error: PostgresError) {
-        guard let name = error.fault, faultLog.mayTell(name, at: loop.now) else { return }
-        configuration.log(name, error.detail)
-    }
-
     /// Closes a connection that has nothing in flight.
     func retire(_ connection: PostgresConnection) { connection.close(Self.idleCause) }
 
@@ -163,18 +162,5 @@ extension Pool {
             let isOld = now - writer.lastProgress > patience
             if isOld || (writers.count > 1 && shouldGiveBack(isIdle: true)) { retire(writer) }
         }
-    }
-}
-
-/// Logs each fault of the server once a second, however many statements meet it.
-struct FaultLog {
-    private static let pause: Int64 = 1_000_000_000
-    private var told: [String: Int64] = [:]
-
-    /// `now`: nanoseconds.
-    mutating func mayTell(_ name: StaticString, at now: Int64) -> Bool {
-        if let last = told[name.description], now - last < Self.pause { return false }
-        told[name.description] = now
-        return true
     }
 }

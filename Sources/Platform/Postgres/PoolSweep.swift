@@ -37,6 +37,9 @@ extension Pool {
             }
         }
         closeIdle(now)
+        if readers.contains(where: \.isOpen) || writers.contains(where: \.isOpen) {
+            configuration.outages.worked(self)
+        }
         let isIdle = readers.isEmpty && writers.isEmpty
         if !isIdle || !waitingReads.isEmpty || !waitingWriters.isEmpty { startTick() }
     }

@@ -1,4 +1,6 @@
+import Networking
 import Observability
+import Synchronization
 
 /// How one login role reaches the database, and the limits it keeps to. Times in milliseconds.
 package struct PostgresConfiguration: Sendable {
@@ -43,8 +45,11 @@ package struct PostgresConfiguration: Sendable {
     /// Whether a read by the names of distributed tables is planned at each run: a worker of Citus 13.2.2 makes a
     /// plan that PostgreSQL keeps again each time, and never frees it (its pull request 8824).
     package var forgetsPlans = false
-    /// Called when a connection is opened, lost or refused, with an event's name and its cause.
+    /// Called when connections are refused or lost, when the server reports a fault, and when that is
+    /// over, with an event's name and its cause.
     package var log: @Sendable (_ event: StaticString, _ detail: String) -> Void = { _, _ in }
+    /// Copies of a configuration share one.
+    package let outages = DatabaseOutages()
 
     /// What the pools of this role count.
     package var measures = PostgresMeasures()
@@ -62,4 +67,58 @@ package struct PostgresMeasures: Sendable {
     package var refusals = Counter()
 
     package init() {}
+}
+
+/// What the pools of a server have logged of its failures: each once, not once for each connection.
+package final class DatabaseOutages: Sendable {
+    /// The event at its end.
+    package static let isBack: StaticString = "postgres.back"
+
+    /// Of connections.
+    private let connections = RepeatedFailure()
+    private let faults = Mutex<[String: RepeatedFailure]>([:])
+    private let hasFaults = Atomic(false)
+    /// A fault comes with a statement, so that there is no telling how soon the next would come.
+    private static let calmOfFaults: Int64 = 60
+    /// Faults with which a server ends its connections.
+    private static let endings = ["postgres.shutting_down", "postgres.cannot_connect_now"]
+
+    /// Connections are refused, or were lost a moment ago.
+    package var isAway: Bool { connections.isOn }
+
+    func lost(_ event: StaticString, _ cause: String, _ pool: Pool) {
+        guard let news = connections.failed(at: pool.loop.now) else { return }
+        pool.configuration.log(event, cause + news.suffix)
+    }
+
+    /// The server reported a fault about itself.
+    func report(_ error: PostgresError, _ pool: Pool) {
+        guard let name = error.fault else { return }
+        if Self.endings.contains(name.description) { return lost(name, error.detail, pool) }
+        let outage = faults.withLock { faults in
+            let known = faults[name.description] ?? RepeatedFailure(calm: Self.calmOfFaults)
+            faults[name.description] = known
+            return known
+        }
+        hasFaults.store(true, ordering: .relaxed)
+        guard let news = outage.failed(at: pool.loop.now) else { return }
+        pool.configuration.log(name, error.detail + news.suffix)
+    }
+
+    /// The pool has connections.
+    func worked(_ pool: Pool) {
+        if let news = connections.worked(at: pool.loop.now) {
+            tell("connected again after \(news.seconds) s", news, pool)
+        }
+        guard hasFaults.load(ordering: .relaxed) else { return }
+        for (name, outage) in faults.withLock({ $0 }) {
+            if let news = outage.worked(at: pool.loop.now) {
+                tell("\(name) is over after \(news.seconds) s", news, pool)
+            }
+        }
+    }
+
+    private func tell(_ text: String, _ news: RepeatedFailure.News, _ pool: Pool) {
+        pool.configuration.log(Self.isBack, "\(text), \(news.failures) failures")
+    }
 }

@@ -62,16 +62,47 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     package var isRetryable: Bool { sqlstate == "40001" || sqlstate == "40P01" }
     /// No connection in time, or lost before the statement took effect: it may be sent again.
     package var isUnavailable: Bool { kind == .unavailable }
+    /// There was no connection, none in time, or it was lost.
+    package var isOfConnection: Bool {
+        [.unavailable, .timeout, .commitUnknown].contains(kind)
+    }
     /// The server said that it cannot write: a COMMIT with this answer had no effect.
     package var saysNothingWritten: Bool {
         fault.map { ServerFault.namesOfRefusedWrites.contains($0.description) } ?? false
     }
 
-    /// For the log: SQLSTATE and message of the server, or the kind and its detail.
+    /// For who runs a command: as the log has it, but with PostgreSQL's own message in any case.
+    package var inFull: String {
+        guard case .server(let sqlstate, let message, let constraint) = kind else {
+            return description
+        }
+        return "\(sqlstate) \(message)" + (constraint.map { " (\($0))" } ?? "")
+    }
+
+    /// Codes whose messages hold names of the schema and roles alone, no value of a row.
+    private static let shown: Set<String> = [
+        "0A000", "25006", "25P02", "26000", "28000", "28P01", "3D000", "3F000", "40001", "40P01",
+        "42501", "42601", "42703", "42883", "42P01", "42P05", "42P10", "42P18", "55000", "55006",
+    ]
+
+    /// Our text for a code; nil if PostgreSQL's message may be logged. Values, and what a function
+    /// raises, stand in the others.
+    private static func words(_ sqlstate: String) -> String? {
+        if shown.contains(sqlstate) { return nil }
+        switch sqlstate.prefix(2) {
+        case "22": return "a value does not fit"
+        case "23": return "a constraint refuses the row"
+        case "P0": return "a function refuses it"
+        default: return "PostgreSQL refuses the statement"
+        }
+    }
+
+    /// For the log: SQLSTATE and constraint of the server with our text, or the kind and its detail.
     package var description: String {
         switch kind {
         case .server(let sqlstate, let message, let constraint):
-            "\(sqlstate) \(message)" + (constraint.map { " (\($0))" } ?? "")
+            "\(sqlstate) \(Self.words(sqlstate) ?? message)"
+                + (constraint.map { " (\($0))" } ?? "")
         case .unavailable: "database unavailable \(detail)"
         case .timeout: "database timeout \(detail)"
         case .cancelled: "cancelled"
@@ -126,6 +157,10 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         guard case .server(let state, let message, _) = kind else { return false }
         return state == "26000" || (state == "0A000" && message.hasPrefix("cached plan"))
     }
+
+    /// Another's prepared statement is on the server's connection, or the own one is not: something lends
+    /// the same connection to several.
+    package var losesPreparedStatements: Bool { sqlstate == "42P05" || sqlstate == "26000" }
 
     /// Refused because of another statement or the plan cache: not the statement's own fault.
     var isCollateral: Bool { sqlstate == "25P02" || isStalePlan }

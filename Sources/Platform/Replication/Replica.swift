@@ -9,7 +9,9 @@ import Text
 ///
 /// The lease is renewed on the listening connection. The server sends a change's invalidations
 /// before it answers a later renewal there, so a lease that was renewed after a change implies that
-/// the change is known; a connection that hangs renews nothing.
+/// the change is known, if notifications arrive at all: between the service and PostgreSQL may be
+/// something that drops them. So it also has to hear an echo, a notification that another connection
+/// sends to it. A connection that hangs or is deaf renews nothing.
 package final class Replica: Sendable {
     package let id = UUID.random()
     private let postgres: Postgres
@@ -19,13 +21,16 @@ package final class Replica: Sendable {
     /// Nanoseconds from a change's commit until the other replicas have acknowledged.
     private let waits: Histogram
     private let clock: @Sendable () -> Int64
+    private let report: @Sendable (_ time: Timestamp, _ nanoseconds: Int64) -> Void
     private let state = Mutex(State())
 
     private struct State {
         var listener: NotificationListener?
         var isStopped = false
-        /// When the oldest unanswered renewal was sent.
+        /// When it began to catch up, to ask for the first echo or to renew, until that is over.
         var renewing: Int64?
+        /// The connection that listens has heard its last echo.
+        var hasHeard = false
         var renewals = 0
         var waiting: [Int64: Wait] = [:]
         /// Changes that are applied here and not acknowledged yet.
@@ -44,16 +49,19 @@ package final class Replica: Sendable {
     static let channel = "gatehouse"
     private static let tidiesEvery = 60
 
-    /// `clock`: nanoseconds that no adjustment and no sleep of the machine sets back.
+    /// `clock`: nanoseconds that no adjustment and no sleep of the machine sets back. `report` receives
+    /// PostgreSQL's time at each renewal, and how long that took in nanoseconds.
     package init(
         postgres: Postgres, lease: Duration, waits: Histogram = Histogram(),
-        clock: @escaping @Sendable () -> Int64 = { BootClock.now }
+        clock: @escaping @Sendable () -> Int64 = { BootClock.now },
+        report: @escaping @Sendable (_ time: Timestamp, _ nanoseconds: Int64) -> Void = { _, _ in }
     ) {
         self.postgres = postgres
         self.lease =
             lease.components.seconds * 1_000_000_000 + lease.components.attoseconds / 1_000_000_000
         self.waits = waits
         self.clock = clock
+        self.report = report
         freshness = Freshness(lease: self.lease)
     }
 
@@ -69,11 +77,14 @@ package final class Replica: Sendable {
     /// leases.
     package func start() {
         let listener = postgres.listen(
-            channel: Self.channel,
+            channel: Self.channel, echoes: "\(Self.channel)_\(id)",
             onNotify: { [self] in notified($0) },
             onLost: { [self] in
                 freshness.lost()
-                state.withLock { $0.renewing = nil }
+                state.withLock { state in
+                    state.renewing = nil
+                    state.hasHeard = false
+                }
             },
             onReady: { [self] in catchUp() })
         state.withLock { $0.listener = listener }
@@ -92,19 +103,21 @@ package final class Replica: Sendable {
     }
 
     private func beat() {
-        let (listener, silentSince) = state.withLock {
-            ($0.isStopped ? nil : $0.listener, $0.renewing)
+        let (listener, silentSince, hasHeard) = state.withLock {
+            ($0.isStopped ? nil : $0.listener, $0.renewing, $0.hasHeard)
         }
         guard let listener else { return }
         if let silentSince, clock() - silentSince > lease {
             state.withLock { $0.renewing = nil }
             listener.reconnect()
         } else if silentSince == nil {
-            renew(listener)
+            if hasHeard { renew(listener) } else { hearFirst(listener) }
         }
         postgres.firstLoop.after(lease / 3) { [self] in beat() }
     }
 
+    /// Trusts once it has heard an echo that was sent after the row was renewed, so of every change that
+    /// may not have seen this row. The lease counts from before the renewal was sent.
     private func renew(_ listener: NotificationListener) {
         let sent = clock()
         let turn = state.withLock { state in
@@ -119,15 +132,31 @@ package final class Replica: Sendable {
             VALUES (\(id), clock_timestamp() + \(microseconds) * interval '1 microsecond')
             ON CONFLICT (id) DO UPDATE
             SET lease_until = EXCLUDED.lease_until, server = EXCLUDED.server
+            RETURNING clock_timestamp()
             """
         ) { [self] answer in
+            if case .success(let rows) = answer,
+                let time = try? rows.first?.get(0, as: Timestamp.self)
+            {
+                report(time, clock() - sent)
+            }
+            guard case .success = answer else { return state.withLock { $0.renewing = nil } }
+            if turn % Self.tidiesEvery == 0 { tidy(listener) }
+            hear(listener) { [self] in freshness.renewed(sentAt: sent) }
+        }
+    }
+
+    /// `next` if the listening connection hears an echo.
+    private func hear(_ listener: NotificationListener, _ next: @escaping @Sendable () -> Void) {
+        listener.hearItself { [self] echo in
+            let isHeard = if case .success = echo { true } else { false }
             let isStopped = state.withLock { state in
                 state.renewing = nil
+                state.hasHeard = isHeard
                 return state.isStopped
             }
-            if case .success = answer, !isStopped { freshness.renewed(sentAt: sent) }
+            if isHeard, !isStopped { next() }
         }
-        if turn % Self.tidiesEvery == 0 { tidy(listener) }
     }
 
     private func tidy(_ listener: NotificationListener) {
@@ -145,8 +174,10 @@ package final class Replica: Sendable {
     private func catchUp() {
         // By another server's clock the row of a running replica may look old: do not clean up
         // soon.
+        let began = clock()
         let listener = state.withLock { state in
             state.renewals = 0
+            state.renewing = began
             return state.listener
         }
         guard let listener else { return }
@@ -156,8 +187,15 @@ package final class Replica: Sendable {
             guard case .success(let rows) = answer else { return listener.reconnect() }
             freshness.invalidateAll()
             tell(rows.compactMap { try? $0.get(0, as: Int64.self) }, listener)
-            renew(listener)
+            hearFirst(listener)
         }
+    }
+
+    /// A connection that is deaf does not renew even once: no change waits for who may not answer.
+    private func hearFirst(_ listener: NotificationListener) {
+        let began = clock()
+        state.withLock { $0.renewing = began }
+        hear(listener) { [self] in renew(listener) }
     }
 
     private func notified(_ text: String) {
@@ -343,5 +381,40 @@ package final class Replica: Sendable {
             }
             return server.since + lease - now
         }
+    }
+}
+
+/// This machine's clock, corrected by its difference to PostgreSQL's: replicas compare stored times,
+/// such as a key's end, by one clock, however far theirs differ.
+package final class DatabaseClock: Sendable {
+    /// Microseconds; a smaller difference may be the network's.
+    private static let least: Int64 = 250_000
+
+    private let machine: @Sendable () -> Timestamp
+    private let changed: @Sendable (_ microseconds: Int64) -> Void
+    private let difference = Atomic<Int64>(0)
+
+    /// `changed` receives each new difference, PostgreSQL's time less this machine's, in microseconds.
+    package init(
+        _ machine: @escaping @Sendable () -> Timestamp,
+        changed: @escaping @Sendable (_ microseconds: Int64) -> Void = { _ in }
+    ) {
+        self.machine = machine
+        self.changed = changed
+    }
+
+    package var now: Timestamp {
+        Timestamp(microseconds: machine().microseconds + difference.load(ordering: .relaxed))
+    }
+
+    /// `time`: PostgreSQL's clock in a statement that was answered just now and took `nanoseconds`.
+    package func learn(_ time: Timestamp, within nanoseconds: Int64) {
+        let half = nanoseconds / 2000
+        let measured = time.microseconds + half - machine().microseconds
+        let tolerance = max(Self.least, half)
+        guard abs(measured - difference.load(ordering: .relaxed)) > tolerance else { return }
+        let new = abs(measured) <= tolerance ? 0 : measured
+        difference.store(new, ordering: .relaxed)
+        changed(new)
     }
 }

@@ -35,9 +35,10 @@ extension HTTPConnection {
                 return look(after: time, deadline, form, id)
             }
             let mayHaveWritten = deadline.expire()
-            let response =
+            var response =
                 form.response(mayHaveWritten: mayHaveWritten)
                 ?? .late(mayHaveWritten: mayHaveWritten, id: id)
+            if socket.tls != nil { response.keepToTLS() }
             _ = answer(response, turn: turn)
         }
     }

@@ -51,6 +51,7 @@ extension HTTPConnection {
     }
 
     private func serve(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> Int {
+        socket.tls?.beginRequest()
         answersHead = head.method == .head
         answersHTTP10 = head.isHTTP10
         closesAfterAnswer = !head.keepAlive || worker.isLeaving

@@ -91,7 +91,9 @@ extension HTTPConnection {
         answersHTTP10 = false
         closesAfterAnswer = true
         prepareWriter()
-        _ = worker.writer.write(.refusal(error, id: worker.ids.nextText()))
+        var response = Response.refusal(error, id: worker.ids.nextText())
+        if socket.tls != nil { response.keepToTLS() }
+        _ = worker.writer.write(response)
         endAnswer()
     }
 

@@ -29,7 +29,8 @@ package struct ServerConfiguration: Sendable {
     /// Connections of the whole server; further ones wait in the kernel.
     package var connections = 16_384
 
-    /// Unfinished TLS handshakes of the whole server; with more, the oldest are closed.
+    /// Unfinished TLS handshakes of the whole server; with more, the oldest of the network that has
+    /// most are closed.
     package var handshakes = 1024
 
     package var measures = ServerMeasures()

@@ -11,8 +11,117 @@ package enum DisplayText {
         }
     }
 
+    /// The first scalar of a text that is invisible where it is shown: white space but for the space, format
+    /// characters, and what Unicode lets programs leave out (Default_Ignorable_Code_Point).
+    package static func hidden(in text: some StringProtocol) -> Unicode.Scalar? {
+        if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return nil }
+        return text.unicodeScalars.first { scalar in
+            scalar != " "
+                && (isDeceptive(scalar) || isInvisible(scalar) || scalar.properties.isWhitespace)
+        }
+    }
+
+    /// `U+200B`
+    package static func name(of scalar: Unicode.Scalar) -> String {
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+
+    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value >= 0x7F
+            && (scalar.properties.isDefaultIgnorableCodePoint || scalar.value == 0x2800
+                || scalar.properties.generalCategory == .format)
+    }
+
+    /// The form in which names, labels and notes are kept: without what is invisible at the ends, and
+    /// without soft hyphens, which say only where a line may break.
+    package static func named(_ text: String) -> String {
+        guard text.utf8.contains(0xC2), text.unicodeScalars.contains("\u{AD}") else {
+            return stripped(text)
+        }
+        return stripped(
+            String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\u{AD}" })))
+    }
+
+    /// Whether a name, a label or a note shows all that it has: nothing deceptive, nothing invisible but
+    /// what shapes the letters or the emoji beside it.
+    package static func isName(_ text: String) -> Bool {
+        if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return true }
+        let scalars = Array(text.unicodeScalars)
+        for (at, scalar) in scalars.enumerated() {
+            if isDeceptive(scalar) { return false }
+            guard isInvisible(scalar), scalar.value != 0x2800 else { continue }
+            let before = at > 0 ? scalars[at - 1] : nil
+            let after = at + 1 < scalars.count ? scalars[at + 1] : nil
+            guard let before, isShaping(scalar, before, after) else { return false }
+        }
+        return text.isEmpty
+            || scalars.contains { !isInvisible($0) && !$0.properties.isWhitespace }
+    }
+
+    /// A name of another system as it can be shown: what a name may not have is left out or a space.
+    package static func shown(_ text: String) -> String {
+        let name = named(text)
+        if isName(name) { return name }
+        let visible = cleaned(name).unicodeScalars.filter { !isInvisible($0) }
+        return stripped(String(String.UnicodeScalarView(visible)))
+    }
+
+    /// A text without what is invisible in it.
+    package static func visible(_ text: String) -> String {
+        guard hidden(in: text) != nil else { return text }
+        let scalars = text.unicodeScalars.filter { hidden(in: String($0)) == nil }
+        return String(String.UnicodeScalarView(scalars))
+    }
+
+    /// U+200C and U+200D between letters, U+200D in an emoji, and selectors behind what has variants.
+    private static func isShaping(
+        _ scalar: Unicode.Scalar, _ before: Unicode.Scalar, _ after: Unicode.Scalar?
+    ) -> Bool {
+        switch scalar.value {
+        case 0x200C, 0x200D:
+            guard let after else { return false }
+            if isOfWord(before), isOfWord(after) { return true }
+            let isEmoji =
+                before.properties.isEmoji || before.value == 0xFE0F
+                || before.properties.isEmojiModifier
+            return scalar.value == 0x200D && isEmoji && after.properties.isEmoji
+        case 0xFE0E, 0xFE0F: return before.properties.isEmoji
+        case 0xFE00...0xFE0D, 0xE0100...0xE01EF: return before.properties.isIdeographic
+        default: return false
+        }
+    }
+
+    private static func isOfWord(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
+            .nonspacingMark, .spacingMark:
+            true
+        default: false
+        }
+    }
+
     package static func isPlain(_ text: String) -> Bool {
         !text.unicodeScalars.contains(where: isDeceptive)
+    }
+
+    /// Without the white space and format characters (Unicode's White_Space and Cf) at its ends, where
+    /// they are not seen. On scalars: a Character may hold a sign and what is invisible behind it.
+    package static func stripped(_ text: String) -> String {
+        if let first = text.utf8.first, let last = text.utf8.last, isVisible(first), isVisible(last)
+        {
+            return text
+        }
+        var scalars = text.unicodeScalars[...]
+        while let first = scalars.first, isAtNoEnd(first) { scalars.removeFirst() }
+        while let last = scalars.last, isAtNoEnd(last) { scalars.removeLast() }
+        return String(String.UnicodeScalarView(scalars))
+    }
+
+    private static func isVisible(_ byte: UInt8) -> Bool { (0x21...0x7E).contains(byte) }
+
+    private static func isAtNoEnd(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isWhitespace || scalar.properties.generalCategory == .format
     }
 
     /// Cleaned, and cut to this number of scalars with an ellipsis at its end if it is longer.

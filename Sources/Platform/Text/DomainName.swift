@@ -7,6 +7,8 @@ package enum DomainFault: Error, Sendable, Equatable {
     case singleLabel
     /// An address was given instead of a name.
     case address
+    /// A character that is invisible stands in it: UTS #46 would map some of them away.
+    case hidden(Unicode.Scalar)
 }
 
 /// A host name in its A-label form (UTS #46). Equality is safe on the string: it is ASCII only.
@@ -15,6 +17,7 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
     package let ascii: String
 
     package init(_ text: String, allowSingleLabel: Bool = false) throws(DomainFault) {
+        if let hidden = DisplayText.hidden(in: text) { throw .hidden(hidden) }
         var input = text
         // One trailing dot is the root; it may also be another script's full stop, which only the
         // mapping reveals.

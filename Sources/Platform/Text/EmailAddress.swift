@@ -8,6 +8,8 @@ package enum EmailFault: Error, Sendable, Equatable {
     /// The domain is invalid: an address literal, empty labels, forbidden characters.
     case badDomain
     case singleLabelDomain
+    /// A character that is invisible stands in it: UTS #46 would map some of them away.
+    case hidden(Unicode.Scalar)
 
     /// How to correct it; follows the field's name.
     package var mend: String {
@@ -16,6 +18,8 @@ package enum EmailFault: Error, Sendable, Equatable {
         case .badLocalPart: "must have plain ASCII letters, digits and single dots before the @"
         case .tooLong: "must have at most 254 bytes, and 64 before the @"
         case .badDomain: "must have a domain name after the @"
+        case .hidden(let scalar):
+            "must have no hidden character; it has \(DisplayText.name(of: scalar)): type it anew"
         case .singleLabelDomain: "must have a domain of more than one label after the @"
         }
     }
@@ -24,7 +28,7 @@ package enum EmailFault: Error, Sendable, Equatable {
 /// A mailbox with the one key under which it is looked up. Tags and dots are kept: only the
 /// provider knows their meaning.
 package struct EmailAddress: Hashable, Sendable, CustomStringConvertible {
-    /// As given, without surrounding spaces.
+    /// As given, without what is invisible at its ends.
     package let original: String
     /// Lower-case local part, `@`, A-label domain. ASCII only, so that string equality is equality
     /// of bytes here and in the database.
@@ -32,7 +36,9 @@ package struct EmailAddress: Hashable, Sendable, CustomStringConvertible {
     package let domain: DomainName
 
     package init(_ text: String, allowSingleLabel: Bool = false) throws(EmailFault) {
-        let bytes = Self.trimmed(text)
+        let stripped = DisplayText.stripped(text)
+        if let hidden = DisplayText.hidden(in: stripped) { throw .hidden(hidden) }
+        let bytes = Array(stripped.utf8)[...]
         guard let at = bytes.lastIndex(of: UInt8(ascii: "@")), at > bytes.startIndex,
             bytes.firstIndex(of: UInt8(ascii: "@")) == at, at + 1 < bytes.endIndex
         else { throw .noSingleAt }
@@ -59,13 +65,6 @@ package struct EmailAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(key) }
-
-    private static func trimmed(_ text: String) -> ArraySlice<UInt8> {
-        var bytes = Array(text.utf8)[...]
-        while bytes.first == 0x20 { bytes.removeFirst() }
-        while bytes.last == 0x20 { bytes.removeLast() }
-        return bytes
-    }
 
     private static func isDotAtom(_ local: ArraySlice<UInt8>) -> Bool {
         let atoms = local.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -35,6 +35,18 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    /// Whom a limit of requests means: an IPv4 address, or the /64 that an IPv6 host has to itself.
+    package var network: IPAddress {
+        guard bytes.count == 16 else { return self }
+        return IPAddress(bytes: bytes[..<8] + [UInt8](repeating: 0, count: 8)) ?? self
+    }
+
+    /// The name of an address's network in counters; another text is its own.
+    package static func network(of text: String) -> String {
+        guard let address = IPAddress(text) else { return text }
+        return address.bytes.count == 4 ? address.description : "\(address.network)/64"
+    }
+
     package var isLoopback: Bool {
         bytes.count == 4
             ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1

@@ -99,6 +99,10 @@ struct OriginParser {
         do throws(DomainFault) {
             domain = try DomainName(text, allowSingleLabel: !isWildcard)
         } catch {
+            // No domain name has it, but browsers resolve such hosts and send them.
+            if text.utf8.contains(UInt8(ascii: "_")), text.utf8.allSatisfy({ $0 < 0x80 }) {
+                return try underscored(text)
+            }
             if error == .address, !isWildcard, let address = IPAddress(text) {
                 return address.description
             }
@@ -106,6 +110,20 @@ struct OriginParser {
         }
         if isWildcard, domain.isPublicSuffix { throw .wildcardOfPublicSuffix }
         return domain.ascii
+    }
+
+    /// A name that is one but for its underscores, in lower case.
+    private func underscored(_ text: String) throws(OriginFault) -> String {
+        let lower = ASCII.lower(Array(text.utf8)[...])
+        let plain = lower.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "x") : $0 }
+        do throws(DomainFault) {
+            let domain = try DomainName(
+                String(decoding: plain, as: UTF8.self), allowSingleLabel: !isWildcard)
+            if isWildcard, domain.isPublicSuffix { throw .malformed }
+        } catch {
+            throw .badHost
+        }
+        return String(decoding: lower, as: UTF8.self)
     }
 
     private mutating func parseIPv6(_ name: ArraySlice<UInt8>) throws(OriginFault) {

@@ -84,10 +84,11 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
         )
     }
 
-    /// Reads RFC 3339 with any offset and up to six fractional digits; nil for anything else.
+    /// Reads RFC 3339 with any offset and any number of fractional digits, of which six count; nil for
+    /// anything else.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
-        guard bytes.count >= 20, bytes.count <= 32 else { return nil }
+        guard bytes.count >= 20 else { return nil }
         func number(_ at: Int, _ count: Int) -> Int64? {
             guard at + count <= bytes.count else { return nil }
             var value: Int64 = 0
@@ -112,13 +113,12 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
             var digits = 0
             at += 1
             while at < bytes.count, bytes[at] >= 0x30, bytes[at] <= 0x39 {
-                guard digits < 6 else { return nil }
-                fraction = fraction * 10 + Int64(bytes[at] - 0x30)
+                if digits < 6 { fraction = fraction * 10 + Int64(bytes[at] - 0x30) }
                 digits += 1
                 at += 1
             }
             guard digits > 0 else { return nil }
-            for _ in digits..<6 { fraction *= 10 }
+            for _ in min(digits, 6)..<6 { fraction *= 10 }
         }
         guard at < bytes.count else { return nil }
         var offset: Int64 = 0

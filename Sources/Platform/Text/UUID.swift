@@ -16,6 +16,9 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
             low: (generator.next() >> 2) | 0x8000_0000_0000_0000)
     }
 
+    /// Whether the id has the form of version 4, as `random` makes it.
+    package var isRandom: Bool { high & 0xF000 == 0x4000 && low >> 62 == 0b10 }
+
     /// Version 7: ordered by time. For append-only records (audit events, decisions).
     package static func ordered(at time: Timestamp) -> UUID {
         var generator = SystemRandomNumberGenerator()

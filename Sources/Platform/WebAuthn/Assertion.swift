@@ -61,12 +61,14 @@ extension Ceremony {
         let data = try AuthenticatorData(assertion.authenticatorData)
         try data.check(self)
         guard data.credential == nil else { throw .credentialUnexpected }
-        guard data.isBackupEligible == credential.isBackupEligible else { throw .backupFlags }
         let key = try COSEKey(encoded: credential.key)
         guard
             key.isValid(
                 signature: assertion.signature, over: assertion.authenticatorData + client.hash)
         else { throw .signatureInvalid }
+        guard data.isBackupEligible == credential.isBackupEligible else {
+            throw .backupEligibilityChanged
+        }
         // Both 0: the authenticator keeps no counter.
         guard data.counter > credential.counter || data.counter == 0 && credential.counter == 0
         else { throw .counterFellBack }

@@ -17,8 +17,11 @@ package enum WebAuthnFault: Error, Sendable, Equatable {
     case relyingPartyMismatch
     case userAbsent
     case userNotVerified
-    /// Backed up, but not fit for it; or its fitness changed.
+    /// Backed up, but not fit for it.
     case backupFlags
+    /// Another fitness for backup than the credential had: an authenticator's never changes (WebAuthn
+    /// Level 3, section 6.1.3), but some did when they learned to synchronise. Of a true signature.
+    case backupEligibilityChanged
 
     // Its credential.
     case credentialMissing
@@ -54,6 +57,7 @@ package enum WebAuthnFault: Error, Sendable, Equatable {
         case .userAbsent: "user_absent"
         case .userNotVerified: "user_not_verified"
         case .backupFlags: "backup_flags"
+        case .backupEligibilityChanged: "backup_eligibility_changed"
         case .credentialMissing: "credential_missing"
         case .credentialUnexpected: "credential_unexpected"
         case .credentialLength: "credential_length"

@@ -86,6 +86,9 @@ package struct Services: Sendable {
     /// The kinds of jobs.
     package var jobKinds = JobKinds.all
 
+    /// Whether imported password hashes are held to the tighter bounds.
+    package var holdsImportedHashesTightly = false
+
     /// Limits imports that are being received.
     package let uploads = UploadSlots()
 

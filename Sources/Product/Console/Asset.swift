@@ -22,7 +22,9 @@ struct Asset: Sendable {
         "\"" + digest + (coding.map { "-" + $0.rawValue } ?? "") + "\""
     }
 
-    func response(for request: Request, cacheControl: String) -> Response {
+    func response(
+        for request: Request, cacheControl: String, status: Int = 200
+    ) -> Response {
         let accepted = request.all("accept-encoding")
         var codings = ContentCoding.allCases
         var (coding, short): (ContentCoding?, [UInt8]?) = (nil, nil)
@@ -35,18 +37,18 @@ struct Asset: Sendable {
             codings.removeAll { $0 == best }
         }
         let tag = etag(coding)
-        var response = Response(200)
+        var response = Response(status)
         response.fields = [
             Field("etag", tag),
             Field("cache-control", cacheControl),
             Field("vary", "Accept-Encoding"),
         ]
-        let wanted = request.all("if-match")
+        let wanted = status == 200 ? request.all("if-match") : []
         if !wanted.isEmpty, !wanted.contains(where: { Self.names($0, tag) }) {
             response.status = 412
             return SecurityHeaders.added(to: response)
         }
-        if isKnown(tag, request.all("if-none-match")) {
+        if status == 200, isKnown(tag, request.all("if-none-match")) {
             response.status = 304
             return SecurityHeaders.added(to: response)
         }

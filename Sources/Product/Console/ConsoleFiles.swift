@@ -55,7 +55,7 @@ package struct ConsoleFiles: Sendable {
         _ = worker.submit { for asset in all { asset.compress() } }
     }
 
-    /// The response for `/`, `/console`, `/console/…`, `/invite`, `/join`, `/reset`, `/email` and
+    /// The response for `/`, `/console`, `/console/…` (404 with the shell where it has no such page), `/invite`, `/join`, `/reset`, `/email` and
     /// `/favicon.svg`; nil for any other path. For HEAD it has the body of GET: the encoder omits
     /// it after counting its length (RFC 9110 §9.3.2).
     package func response(for request: Request) -> Response? {
@@ -67,6 +67,13 @@ package struct ConsoleFiles: Sendable {
         case .root:
             return SecurityHeaders.added(
                 to: Response(302, fields: [Field("location", "/console/")]))
+        case .unknown:
+            // The shell says so in words.
+            return shell.response(
+                for: request, cacheControl: "no-store", status: 404)
+        case .moved(let address):
+            let fields = [Field("location", address), Field("cache-control", "no-store")]
+            return SecurityHeaders.added(to: Response(302, fields: fields))
         case .page(let asset):
             return asset.response(for: request, cacheControl: "no-cache")
         case .asset(let asset):
@@ -81,7 +88,9 @@ package struct ConsoleFiles: Sendable {
 
     private enum Resource {
         case root
+        case moved(String)
         case page(Asset)
+        case unknown
         case asset(Asset)
         case nothing
     }
@@ -94,11 +103,33 @@ package struct ConsoleFiles: Sendable {
         case "/favicon.svg": return .page(icon)
         default: break
         }
+        if let address = Self.mended(path) { return .moved(address) }
         let bytes = path.utf8
         guard bytes.starts(with: "/console/".utf8) else { return nil }
         // An asset of an earlier version is 404, never the shell under a script's name.
-        guard bytes.starts(with: "/console/assets/".utf8) else { return .page(shell) }
+        guard bytes.starts(with: "/console/assets/".utf8) else {
+            return ConsolePaths.has(path) ? .page(shell) : .unknown
+        }
         return assets[path].map(Resource.asset) ?? .nothing
+    }
+
+    /// The address of a one-time link whose `#` was percent-encoded on its way: the code belongs behind
+    /// the `#`, where no server sees it. nil for any other path.
+    private static func mended(_ path: String) -> String? {
+        let pages = [
+            "/invite", "/join", "/reset", "/email", "/not-me", "/console/sign-in", "/sign-in",
+        ]
+        for page in pages {
+            for sign in ["#", "%23"] where path.utf8.starts(with: (page + sign).utf8) {
+                let rest = path.utf8.dropFirst(page.utf8.count + sign.utf8.count)
+                let isSound = rest.allSatisfy {
+                    (0x30...0x39).contains($0) || (0x41...0x5A).contains($0)
+                        || (0x61...0x7A).contains($0) || "-_=%.".utf8.contains($0)
+                }
+                return isSound ? page + "#" + String(decoding: rest, as: UTF8.self) : nil
+            }
+        }
+        return nil
     }
 
     private func plain(_ status: Int, _ text: String, _ fields: [Field]) -> Response {

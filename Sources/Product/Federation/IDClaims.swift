@@ -8,6 +8,17 @@ package struct IDClaims: Sendable {
     package let audience: String
     package let all: JSONValue
 
+    init(subject: String, audience: String, all: JSONValue) {
+        self.subject = subject
+        self.audience = audience
+        self.all = all
+    }
+
+    /// A userinfo response about that subject: its claims are read as an id token's.
+    package init(userInfo: JSONValue, subject: String) {
+        self.init(subject: subject, audience: "", all: userInfo)
+    }
+
     package var email: String? { all["email"]?.string }
     package var name: String? { all["name"]?.string }
     /// Google's `hd`.

@@ -25,12 +25,12 @@ package struct IDToken: Sendable {
         claimedAudiences = audiences
     }
 
-    /// The parser refuses duplicate members: two readers must not see two tokens.
+    /// The parser refuses duplicate members: two readers must not see two tokens. A null is absent.
     static func object(_ bytes: [UInt8]) -> JSONValue? {
         guard let value = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)),
             value.members != nil
         else { return nil }
-        return value
+        return value.withoutNulls
     }
 
     static func read(
@@ -38,10 +38,12 @@ package struct IDToken: Sendable {
     ) throws(IDTokenFault) -> (VerificationKey.Algorithm, String?) {
         guard let name = header["alg"]?.string,
             let algorithm = VerificationKey.Algorithm(rawValue: name),
-            VerificationKey.ofTokens.contains(algorithm),
             algorithm.rawValue.utf8.elementsEqual(name.utf8)
-        else { throw .algorithmRefused }
-        for name in ["crit", "jku", "x5u", "jwk", "b64", "zip", "enc"] where header[name] != nil {
+        else {
+            throw header["alg"]?.string.map { .algorithm($0) } ?? .algorithmRefused
+        }
+        // `jku`, `x5u`, `jwk` and `x5c` name keys: they are ignored, never followed.
+        for name in ["crit", "b64", "zip", "enc"] where header[name] != nil {
             throw .headerRefused
         }
         if let type = header["typ"] {
@@ -63,5 +65,20 @@ package struct IDToken: Sendable {
         guard let list = value?.array, !list.isEmpty else { return nil }
         let texts = list.compactMap(\.string)
         return texts.count == list.count && texts.allSatisfy { !$0.isEmpty } ? texts : nil
+    }
+}
+
+extension JSONValue {
+    /// Without members that are null, at any depth: providers write null for what they leave out.
+    package var withoutNulls: JSONValue {
+        switch self {
+        case .object(let members):
+            .object(
+                members.compactMap { member in
+                    member.value.isNull ? nil : Member(member.name, member.value.withoutNulls)
+                })
+        case .array(let items): .array(items.map(\.withoutNulls))
+        default: self
+        }
     }
 }

@@ -8,9 +8,9 @@ import Text
 package struct IDTokenCheck: Sendable {
     /// How far the provider's clock may be off, in seconds.
     package static let leeway: Int64 = 60
-    /// The longest lifetime and age of a token in seconds: more than any provider's sign-in needs,
-    /// so that a token without a practical end is refused.
-    package static let longestLife: Int64 = 86_400
+    /// The longest age of a token in seconds: more than any provider's sign-in needs. A token counts
+    /// no longer than that, however far its own end is.
+    package static let longestAge: Int64 = 86_400
 
     package var party: RelyingParty
     package var now: Timestamp
@@ -53,7 +53,10 @@ package struct IDTokenCheck: Sendable {
         return IDClaims(subject: subject, audience: audience, all: token.claims)
     }
 
-    /// Our audience. A token for several audiences must name us as the authorized party.
+    /// Our audience. A token for several audiences must name us or a listed client as the
+    /// authorized party. Beside our audience alone, the party of a token that an app brings must be
+    /// one of ours or listed; Google's is the app's own client, whose audience is the server's, and
+    /// in a flow that began here the code went to us.
     private func audience(of token: IDToken) throws(IDTokenFault) -> String {
         if isAccessToken, let given = token.claims["client_id"] ?? token.claims["azp"] {
             guard let text = given.string, party.takes(text) else { throw .authorizedPartyMismatch }
@@ -61,25 +64,26 @@ package struct IDTokenCheck: Sendable {
         }
         let ours = token.claimedAudiences.first { party.takes($0) }
         guard let ours else { throw .audienceMismatch }
+        let isOurs = token.claimedAudiences.allSatisfy { sameBytes($0, ours) }
+        if isOurs, nonce != nil || party.kind == .google { return ours }
         guard let named = token.claims["azp"] else {
-            guard token.claimedAudiences.count == 1 else { throw .authorizedPartyMismatch }
+            guard isOurs else { throw .authorizedPartyMismatch }
             return ours
         }
-        guard let text = named.string, party.takes(text) else { throw .authorizedPartyMismatch }
+        guard let text = named.string else { throw .authorizedPartyMismatch }
+        guard party.authorizes(text) else { throw .authorizedParty(text) }
         return ours
     }
 
     private func checkTimes(_ claims: JSONValue) throws(IDTokenFault) {
         let now = self.now.microseconds / 1_000_000
-        guard let expires = Self.seconds(claims["exp"]), now < expires + Self.leeway else {
+        guard let expires = Self.end(claims["exp"]), now < expires + Self.leeway else {
             throw .expired
         }
         guard let issued = Self.seconds(claims["iat"]), issued <= now + Self.leeway else {
             throw .issuedInFuture
         }
-        guard issued >= now - Self.longestLife - Self.leeway,
-            expires <= now + Self.longestLife + Self.leeway
-        else { throw .lifeTooLong }
+        guard issued >= now - Self.longestAge - Self.leeway else { throw .tooOld }
         if let begin = claims["nbf"] {
             guard let time = Self.seconds(begin), time <= now + Self.leeway else {
                 throw .notYetValid
@@ -87,13 +91,24 @@ package struct IDTokenCheck: Sendable {
         }
     }
 
+    /// `seconds`, where a time beyond the year 9999 is that year's end.
+    static func end(_ value: JSONValue?) -> Int64? {
+        guard case .number(let text) = value else { return nil }
+        guard text.utf8.count > 11, text.utf8.allSatisfy({ ASCII.isDigit($0) }) else {
+            return seconds(value)
+        }
+        return seconds(value) ?? latest
+    }
+
+    private static let latest: Int64 = 253_402_300_799
+
     /// Whole seconds of a NumericDate; a fraction is cut off. nil beyond the year 9999.
     static func seconds(_ value: JSONValue?) -> Int64? {
         guard case .number(let text) = value else { return nil }
         let whole = text.utf8.prefix { $0 != UInt8(ascii: ".") }
         let rest = text.utf8.dropFirst(whole.count)
         guard rest.dropFirst().allSatisfy({ ASCII.isDigit($0) }),
-            let number = ASCII.number(whole, digits: 12), number <= 253_402_300_799
+            let number = ASCII.number(whole, digits: 12), number <= latest
         else { return nil }
         return Int64(number)
     }

@@ -9,6 +9,13 @@ package struct KeySet: Sendable {
     private struct Entry: Sendable {
         var id: String?
         var key: VerificationKey
+        /// What the key is for, if it says so; nil: any algorithm of its type.
+        var algorithm: String?
+
+        func key(for wanted: VerificationKey.Algorithm) -> VerificationKey? {
+            guard algorithm.map({ sameBytes($0, wanted.rawValue) }) ?? true else { return nil }
+            return key.checking(wanted)
+        }
     }
 
     private var entries: [Entry] = []
@@ -18,21 +25,33 @@ package struct KeySet: Sendable {
             let list = document["keys"]?.array, list.count <= Self.limit
         else { return nil }
         for item in list {
-            guard let key = Self.key(item) else { continue }
-            entries.append(Entry(id: item["kid"]?.string, key: key))
+            guard let entry = Self.entry(item.withoutNulls) else { continue }
+            entries.append(entry)
         }
     }
 
     var count: Int { entries.count }
 
-    /// The keys that may verify a token: those of its key id, else the only key of the set.
-    func keys(id: String?, algorithm: VerificationKey.Algorithm) -> [VerificationKey] {
-        let fitting = entries.filter { $0.key.algorithm == algorithm }
-        guard let id else { return fitting.count == 1 ? [fitting[0].key] : [] }
-        return fitting.filter { $0.id.map { sameBytes($0, id) } ?? false }.map(\.key)
+    /// What its keys can verify, in the order of RFC 7518.
+    var algorithms: [VerificationKey.Algorithm] {
+        VerificationKey.Algorithm.allCases.filter { wanted in
+            entries.contains { $0.key(for: wanted) != nil }
+        }
     }
 
-    private static func key(_ item: JSONValue) -> VerificationKey? {
+    /// The keys that may verify a token: those of its key id, else the only one without an id; for a
+    /// token without a key id the only key of the set.
+    func keys(id: String?, algorithm: VerificationKey.Algorithm) -> [VerificationKey] {
+        let fitting = entries.compactMap { entry in
+            entry.key(for: algorithm).map { (id: entry.id, key: $0) }
+        }
+        guard let id else { return fitting.count == 1 ? [fitting[0].key] : [] }
+        let named = fitting.filter { $0.id.map { sameBytes($0, id) } ?? false }
+        let nameless = fitting.filter { $0.id == nil }
+        return (named.isEmpty && nameless.count == 1 ? nameless : named).map(\.key)
+    }
+
+    private static func entry(_ item: JSONValue) -> Entry? {
         if let use = item["use"] {
             guard let text = use.string, sameBytes(text, "sig") else { return nil }
         }
@@ -41,12 +60,11 @@ package struct KeySet: Sendable {
             guard names.contains(where: { sameBytes($0, "verify") }) else { return nil }
         }
         guard let key = material(item) else { return nil }
-        if let algorithm = item["alg"] {
-            guard let text = algorithm.string, sameBytes(text, key.algorithm.rawValue) else {
-                return nil
-            }
-        }
-        return key
+        let named = item["alg"]
+        guard named == nil || named?.string != nil else { return nil }
+        let entry = Entry(id: item["kid"]?.string, key: key, algorithm: named?.string)
+        let isUseful = VerificationKey.Algorithm.allCases.contains { entry.key(for: $0) != nil }
+        return isUseful ? entry : nil
     }
 
     private static func material(_ item: JSONValue) -> VerificationKey? {
@@ -54,10 +72,16 @@ package struct KeySet: Sendable {
         if sameBytes(kind, "RSA"), let n = bytes(item["n"]), let e = bytes(item["e"]) {
             return try? VerificationKey(n: n, e: e)
         }
-        if sameBytes(kind, "EC"), item["crv"]?.string.map({ sameBytes($0, "P-256") }) ?? false,
-            let x = bytes(item["x"]), let y = bytes(item["y"])
+        let curve = item["crv"]?.string ?? ""
+        if sameBytes(kind, "EC"),
+            let known = VerificationKey.Curve.allCases.first(where: {
+                sameBytes($0.rawValue, curve)
+            }), let x = bytes(item["x"]), let y = bytes(item["y"])
         {
-            return try? VerificationKey(x: x, y: y)
+            return try? VerificationKey(x: x, y: y, on: known)
+        }
+        if sameBytes(kind, "OKP"), sameBytes(curve, "Ed25519"), let x = bytes(item["x"]) {
+            return try? VerificationKey(ed25519: x)
         }
         return nil
     }

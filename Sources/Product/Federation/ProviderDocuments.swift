@@ -47,6 +47,11 @@ package final class ProviderDocuments: Sendable {
         self.clock = clock
     }
 
+    /// Whether a request to this URL of the owner's can be allowed: see `OutboundHTTP.permits`.
+    package func permits(_ url: String, for owner: UUID?) async -> Bool {
+        await http.permits(url, for: owner)
+    }
+
     /// Verifies a token with the provider's keys.
     package func claims(
         of token: IDToken, from party: RelyingParty, nonce: String? = nil,

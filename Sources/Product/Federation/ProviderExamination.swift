@@ -16,6 +16,8 @@ package struct ProviderFinding: Sendable, Equatable {
         case flow
         /// Keys that can verify an id token.
         case keys
+        /// What id tokens are signed with, as far as it is published.
+        case algorithms
     }
 
     package var check: Check
@@ -45,6 +47,8 @@ extension ProviderDocuments {
             findings.append(ProviderFinding(check: check, isGood: isGood, detail: detail))
         }
         var metadata = ProviderMetadata(overrides: party.endpoints)
+        var published: [String]?
+        if party.isApple { add(.flow, false, Self.apple) }
         if Self.isComplete(metadata) {
             add(.discovery, true, "Not asked: every endpoint is set.")
         } else {
@@ -52,8 +56,12 @@ extension ProviderDocuments {
                 let document = try await discovery(of: party, until: deadline)
                 metadata = document.metadata
                 add(.discovery, true, "\(party.discoveryURL) is this issuer's.")
-                let fault = Self.flowFault(document.content)
-                add(.flow, fault == nil, fault ?? "Code with PKCE (S256) is offered.")
+                published = document.content["id_token_signing_alg_values_supported"]?.array?
+                    .compactMap(\.string)
+                if !party.isApple {
+                    let fault = Self.flowFault(document.content)
+                    add(.flow, fault == nil, fault ?? "Code with PKCE (S256) is offered.")
+                }
             } catch {
                 add(.discovery, false, error.reason)
             }
@@ -76,8 +84,13 @@ extension ProviderDocuments {
                         ? "\(url) is no key set (RFC 7517)."
                         : count > 0
                             ? "\(count) that can check an id token."
-                            : "\(url) has no RSA key of 2048 bits or more and no P-256 key to sign."
+                            : "\(url) has no key that can check an id token: RSA of 2048 bits or "
+                                + "more, P-256, P-384, P-521 or Ed25519."
                 )
+                if let keys, count > 0 {
+                    let (isGood, detail) = Self.algorithms(published, keys)
+                    add(.algorithms, isGood, detail)
+                }
             } catch {
                 add(.keys, false, error.reason)
             }
@@ -95,16 +108,19 @@ extension ProviderDocuments {
     ) async throws(FetchFailure) -> Discovery {
         let url = party.discoveryURL
         let bytes = try await get(url, for: party, until: deadline)
-        guard let content = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)),
-            content.members != nil
+        guard
+            let content = (try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)))?
+                .withoutNulls, content.members != nil
         else { throw FetchFailure(reason: "\(url) is no JSON object.") }
         guard let issuer = content["issuer"]?.string else {
             throw FetchFailure(reason: "\(url) names no issuer.")
         }
         guard let metadata = ProviderMetadata(bytes, of: party) else {
+            let shown = "\(url) is the document of \(issuer.prefix(200))"
             throw FetchFailure(
-                reason: "\(url) is the document of \(issuer.prefix(200)): register that issuer, "
-                    + "byte by byte.")
+                reason: RelyingParty.isTemplate(issuer)
+                    ? "\(shown), which stands for many directories: \(RelyingParty.templateAdvice)."
+                    : "\(shown): register that issuer, byte by byte.")
         }
         return Discovery(metadata: metadata, content: content)
     }
@@ -120,12 +136,49 @@ extension ProviderDocuments {
         if lacks("code_challenge_methods_supported", "S256") {
             return "It does not offer PKCE with S256."
         }
-        let algorithms = content["id_token_signing_alg_values_supported"]?.array
-        let known = ["RS256", "ES256"]
-        guard let algorithms else { return nil }
-        let fits = algorithms.contains { item in
-            known.contains { name in item.string.map { sameBytes($0, name) } ?? false }
+        if lacks("response_modes_supported", "query") {
+            return
+                "It does not answer in the query, as this kind needs: form_post and fragments are "
+                + "not read."
         }
-        return fits ? nil : "It signs id tokens neither with RS256 nor with ES256."
+        return nil
+    }
+
+    private static let apple =
+        "Apple answers by form_post where a name or an address is asked for, and this kind does not "
+        + "offer it: a sign-in in the browser fails. Id tokens that an app brings itself are checked."
+
+    /// Which of the published algorithms can be checked here, and which keys are there for them.
+    private static func algorithms(
+        _ published: [String]?, _ keys: KeySet
+    ) -> (isGood: Bool, detail: String) {
+        let checked = keys.algorithms.map(\.rawValue)
+        let unknown = "Which of them this client's tokens bear, only a sign-in shows."
+        guard let published, !published.isEmpty else {
+            return (
+                true,
+                "It does not say how it signs id tokens; its keys can check "
+                    + "\(list(checked)). \(unknown)"
+            )
+        }
+        let fitting = published.filter { name in checked.contains { sameBytes($0, name) } }
+        let others = published.filter { name in !fitting.contains { sameBytes($0, name) } }
+        guard !fitting.isEmpty else {
+            return (
+                false,
+                "It says that it signs id tokens with \(list(published)); its keys can check "
+                    + "\(list(checked)) alone."
+            )
+        }
+        var text = "It says that it signs id tokens with \(list(published)); "
+        text +=
+            others.isEmpty
+            ? "its keys can check all of them."
+            : "its keys can check \(list(fitting)). A token by \(list(others)) is refused."
+        return (true, published.count == 1 ? text : "\(text) \(unknown)")
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.prefix(12).map { String($0.prefix(32)) }.joined(separator: ", ")
     }
 }

@@ -28,12 +28,14 @@ package struct ProviderMetadata: Sendable {
     /// nil if the bytes are no discovery document of that issuer (OpenID Connect Discovery section
     /// 4.3).
     init?(_ bytes: [UInt8], of party: RelyingParty) {
-        guard let document = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)),
-            let issuer = document["issuer"]?.string, sameBytes(issuer, party.issuer)
+        guard
+            let document = (try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)))?
+                .withoutNulls, let issuer = document["issuer"]?.string,
+            sameBytes(issuer, party.issuer)
         else { return nil }
         var found = party.endpoints
         for endpoint in RelyingParty.Endpoint.allCases where found[endpoint] == nil {
-            if endpoint == .issuer { continue }
+            if endpoint == .issuer || endpoint == .tokenCheck { continue }
             found[endpoint] = document[endpoint.rawValue]?.string.flatMap {
                 Self.isAddress($0, publishedBy: party.issuer) ? $0 : nil
             }

@@ -15,6 +15,8 @@ package struct RelyingParty: Sendable, Equatable {
         case deviceAuthorization = "device_authorization_endpoint"
         /// The discovery document, if it is not below the issuer.
         case discovery = "openid_configuration"
+        /// GitHub's check of a token (`POST /applications/{client_id}/token`).
+        case tokenCheck = "token_check_endpoint"
         /// The `iss` of a Cognito pool's tokens, if it is not Amazon's address.
         case issuer
     }
@@ -28,18 +30,22 @@ package struct RelyingParty: Sendable, Equatable {
     /// Accepted audiences: the client id and the clients that lead to tenants. Empty accepts any
     /// client, for a Cognito pool only: all its clients belong to its owner.
     package var audiences: [String]
+    /// Clients of others at the provider that may bring tokens issued for us (`azp`).
+    package var authorizedParties: [String]
     package var endpoints: [Endpoint: String]
 
     /// `issuer`: as registered; a Cognito pool's id.
     package init(
         provider: UUID, kind: ProviderKind, issuer: String, clientID: String?,
-        otherAudiences: [String] = [], endpoints: [Endpoint: String] = [:], owner: UUID? = nil
+        otherAudiences: [String] = [], authorizedParties: [String] = [],
+        endpoints: [Endpoint: String] = [:], owner: UUID? = nil
     ) {
         self.provider = provider
         self.owner = owner
         self.kind = kind
         self.clientID = clientID
         audiences = (clientID.map { [$0] } ?? []) + otherAudiences
+        self.authorizedParties = authorizedParties
         self.endpoints = endpoints
         self.issuer =
             kind == .cognito
@@ -51,6 +57,7 @@ package struct RelyingParty: Sendable, Equatable {
     package func asClient(_ id: String) -> RelyingParty {
         var party = self
         party.audiences = [id] + (clientID == nil ? audiences : Array(audiences.dropFirst()))
+        party.authorizedParties += clientID.map { [$0] } ?? []
         party.clientID = id
         return party
     }
@@ -71,7 +78,9 @@ package struct RelyingParty: Sendable, Equatable {
     /// An address that an operator may set: https without user and fragment (RFC 6749 section 3.1);
     /// plain http to this machine only, for development.
     package static func isSafeAddress(_ text: String) -> Bool {
-        guard isAddress(text), !text.utf8.contains(UInt8(ascii: "#")) else { return false }
+        guard isAddress(text), !text.utf8.contains(UInt8(ascii: "#")), !isTemplate(text) else {
+            return false
+        }
         let start = text.utf8.starts(with: "https://".utf8) ? "https://" : "http://"
         let authority = text.utf8.dropFirst(start.utf8.count).prefix {
             $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?")
@@ -80,6 +89,24 @@ package struct RelyingParty: Sendable, Equatable {
         guard let origin = try? Origin(configuring: base) else { return false }
         return sameBytes(start, "https://")
             || ["127.0.0.1", "localhost", "[::1]"].contains { sameBytes($0, origin.host) }
+    }
+
+    /// Whether the text is a pattern, as Microsoft publishes `{tenantid}` for all its directories: no
+    /// token has it as its issuer.
+    package static func isTemplate(_ text: String) -> Bool {
+        text.utf8.contains { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }
+    }
+
+    package static let templateAdvice =
+        "register the issuer of one directory, with its id in the place of {tenantid}"
+
+    /// Sign in with Apple, whose answers this kind cannot read.
+    var isApple: Bool {
+        [issuer, endpoints[.authorization] ?? ""].contains { text in
+            ["https://appleid.apple.com", "https://account.apple.com"].contains { start in
+                sameBytes(text, start) || text.utf8.starts(with: (start + "/").utf8)
+            }
+        }
     }
 
     /// An issuer is an address without a query (OpenID Connect Core section 2).
@@ -109,6 +136,11 @@ package struct RelyingParty: Sendable, Equatable {
 
     /// Whether a token for these audiences may be for us.
     package func takesOne(of audiences: [String]) -> Bool { audiences.contains { takes($0) } }
+
+    /// Whether a token may have been issued to this client.
+    func authorizes(_ client: String) -> Bool {
+        takes(client) || authorizedParties.contains { sameBytes($0, client) }
+    }
 
     func takes(_ audience: String) -> Bool {
         if audiences.isEmpty { return kind == .cognito }

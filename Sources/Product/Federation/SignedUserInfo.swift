@@ -13,7 +13,7 @@ package struct SignedUserInfo: Sendable {
 
     package static let mediaType = "application/jwt"
 
-    /// The header rules of an id token: RS256 or ES256, no embedded key.
+    /// The header rules of an id token.
     package init(_ text: [UInt8]) throws(IDTokenFault) {
         guard let jws = JWS(compact: text) else { throw .notCompact }
         guard let header = IDToken.object(jws.header) else { throw .headerMalformed }
@@ -35,7 +35,7 @@ package struct SignedUserInfo: Sendable {
             throw .audienceMismatch
         }
         if let end = all["exp"] {
-            guard let seconds = IDTokenCheck.seconds(end),
+            guard let seconds = IDTokenCheck.end(end),
                 now.microseconds / 1_000_000 < seconds + IDTokenCheck.leeway
             else { throw .expired }
         }

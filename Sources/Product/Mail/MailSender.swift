@@ -12,6 +12,8 @@ package final class MailSender: Sendable {
         package var kind: OutgoingMail.Kind
         package var attempts: Int
         package var failure: String?
+        /// The mail server gave no answer; the mail is tried again.
+        package var isOfServer = false
     }
 
     private let server: MailServer
@@ -74,7 +76,7 @@ package final class MailSender: Sendable {
                     mail, error.words, error.reply ?? Self.unreached, isRefused: error.isFinal)
             }
             try await database.retryMail(mail, failure: error.words)
-            return tell(mail, error.words)
+            return tell(mail, error.words, isOfServer: error.reply == nil)
         }
         try await end(mail, nil)
     }
@@ -90,8 +92,10 @@ package final class MailSender: Sendable {
         tell(mail, failure)
     }
 
-    private func tell(_ mail: DueMail, _ failure: String?) {
+    private func tell(_ mail: DueMail, _ failure: String?, isOfServer: Bool = false) {
         report(
-            Report(mail: mail.id, kind: mail.mail.kind, attempts: mail.attempts, failure: failure))
+            Report(
+                mail: mail.id, kind: mail.mail.kind, attempts: mail.attempts, failure: failure,
+                isOfServer: isOfServer))
     }
 }

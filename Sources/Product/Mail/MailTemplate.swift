@@ -17,7 +17,12 @@ struct MailTemplate {
 
     /// nil if the recipient is no valid address.
     func message(from: EmailAddress, id: UUID, date: Timestamp) -> MailMessage? {
-        guard let to = try? EmailAddress(mail.to, allowSingleLabel: true) else { return nil }
+        // An address that was stored before hidden characters were refused may have some. The mail goes to
+        // the address without them: it is the same person's.
+        guard let to = try? EmailAddress(DisplayText.visible(mail.to), allowSingleLabel: true)
+        else {
+            return nil
+        }
         return MailMessage(
             from: from,
             fromName: mail.tenantName.map { _ in "\(senderName) via Gatehouse" } ?? "Gatehouse",
@@ -43,8 +48,14 @@ struct MailTemplate {
         case .operatorSignIn: "A new sign-in to the console of \(senderName)"
         case .operatorFactorRefused: "Another person may know your password at \(senderName)"
         case .passwordReset: "Set a new password for \(senderName)"
+        case .notices: "\(noticed) notices about your account at \(senderName)"
         }
     }
+
+    private var noticed: Int { mail.parts.count + more }
+
+    /// Folded notices that the mail only counts.
+    private var more: Int { mail.message.flatMap { Int($0) } ?? 0 }
 
     private var opening: String {
         switch mail.kind {
@@ -90,6 +101,9 @@ struct MailTemplate {
                 + "codes:"
         case .passwordReset:
             "Somebody, probably you, asked to set a new password for \(senderName)."
+        case .notices:
+            "There was more to tell you about your account at \(senderName) than one mail each. "
+                + "The last \(noticed) notices, the oldest first:"
         }
     }
 
@@ -107,6 +121,7 @@ struct MailTemplate {
         case .operatorChanged, .operatorSignIn, .operatorFactorRefused:
             "This was not me: end all sessions"
         case .passwordReset: "Set a new password"
+        case .notices: ""
         }
     }
 
@@ -145,16 +160,44 @@ struct MailTemplate {
             + "If you did not expect this mail, ignore it."
     }
 
+    /// What stands behind the link's `#`, which some mail programs cut; nil for a link without it.
+    private var code: String? {
+        let rest = mail.link.utf8.drop { $0 != UInt8(ascii: "#") }.drop { $0 != UInt8(ascii: "=") }
+        return rest.isEmpty ? nil : String(decoding: rest.dropFirst(), as: UTF8.self)
+    }
+
+    private static let codeLead = "If the page asks for a code, this is it:"
+
+    private var uncounted: String? {
+        more > 0 ? "And \(more) more, which are in the audit log of \(senderName)." : nil
+    }
+
     private var text: String {
         var parts = [opening]
+        if mail.kind == .notices {
+            parts += mail.parts.map { "* " + MailTemplate(mail: $0).text }
+            if let uncounted { parts.append(uncounted) }
+            return parts.joined(separator: "\n\n") + "\n"
+        }
         if let message = mail.message { parts.append(message) }
         if !mail.link.isEmpty { parts.append("\(action):\n\(mail.link)") }
+        if let code { parts.append("\(Self.codeLead)\n\(code)") }
         parts.append(ending)
         return parts.joined(separator: "\n\n") + "\n"
     }
 
     private var html: String {
+        "<!doctype html>\n<html lang=\"en\"><body>\n\(paragraphs.joined(separator: "\n"))\n"
+            + "</body></html>\n"
+    }
+
+    private var paragraphs: [String] {
         var parts = ["<p>\(htmlEscaped(opening))</p>"]
+        if mail.kind == .notices {
+            for part in mail.parts { parts += ["<hr>"] + MailTemplate(mail: part).paragraphs }
+            if let uncounted { parts.append("<hr><p>\(htmlEscaped(uncounted))</p>") }
+            return parts
+        }
         if let message = mail.message {
             let lines = message.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
             parts.append(
@@ -164,8 +207,8 @@ struct MailTemplate {
         if !mail.link.isEmpty {
             parts.append("<p><a href=\"\(htmlEscaped(mail.link))\">\(action)</a></p>")
         }
+        if let code { parts.append("<p>\(Self.codeLead)<br><code>\(htmlEscaped(code))</code></p>") }
         parts.append("<p>\(htmlEscaped(ending))</p>")
-        return "<!doctype html>\n<html lang=\"en\"><body>\n\(parts.joined(separator: "\n"))\n"
-            + "</body></html>\n"
+        return parts
     }
 }

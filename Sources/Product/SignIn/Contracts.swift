@@ -35,6 +35,7 @@ package enum Contracts {
     private static func endpoint(
         _ route: ContractRoute, of contract: Contract, _ core: SignInCore
     ) -> Endpoint {
+        let operation = "\(route.method.rawValue) \(route.path)"
         var endpoint = Endpoint(
             route.method, "/t/{tenant}/\(contract.name)\(route.path)",
             id: "\(contract.name) \(route.method.rawValue) \(route.path)", tag: "Clients",
@@ -52,10 +53,10 @@ package enum Contracts {
             } catch let refusal as SignInRefusal {
                 var problem = contract.explain(refusal) ?? refusal.problem
                 problem.cause = refusal.cause
-                await mounted?.noteFailure(problem, at: route)
+                await mounted?.noteFailure(&problem, at: operation)
                 throw problem
-            } catch let problem as Problem {
-                await mounted?.noteFailure(problem, at: route)
+            } catch var problem as Problem {
+                await mounted?.noteFailure(&problem, at: operation)
                 throw mounted.map { contract.refine(problem, $0) } ?? problem
             }
         }

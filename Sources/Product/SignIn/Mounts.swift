@@ -12,7 +12,8 @@ package struct Mounts: Sendable {
         case own(Request)
         /// A bound host, with the client's mount before the path.
         case client(Request)
-        case refused(Response)
+        /// With the reason for the log.
+        case refused(Response, String)
     }
 
     /// Load balancers and supervisors use an address as the host.
@@ -55,14 +56,28 @@ package struct Mounts: Sendable {
             return Self.refused(storageProblem(error) ?? .unavailable, request)
         }
         if PublicAddress.isLoopback(host) { return .own(Self.tidied(request)) }
-        return Self.refused(
-            Problem(.invalidRequest, "No such host is served here.", status: 421), request)
+        return Self.refused(unserved(host, request), request)
+    }
+
+    /// Only who asks this server itself learns the served hosts; behind a proxy they are the log's.
+    private func unserved(_ host: String, _ request: Request) -> Problem {
+        let setting = "GATEHOUSE_PUBLIC_URL names the host that is served"
+        let served = own.joined(separator: ", ")
+        let named = String(
+            String.UnicodeScalarView(
+                host.unicodeScalars.prefix(260).filter { $0.value > 0x20 && $0.value != 0x7F }))
+        var problem = Problem(
+            .invalidRequest,
+            "The host \(named) is not served here; \(setting)"
+                + (request.isPassedOn ? "." : ", now \(served)."), status: 421)
+        problem.cause = "the host \(named) is not served; \(setting), now \(served)"
+        return problem
     }
 
     private static func refused(_ problem: Problem, _ request: Request) -> Target {
         var answer = problem.response(requestID: request.id)
         answer.complete(id: request.id, isTLS: request.isTLS, isPrivate: true)
-        return .refused(answer)
+        return .refused(answer, problem.cause ?? problem.detail)
     }
 
     /// An app whose base address ends in a slash requests `//api/…`.

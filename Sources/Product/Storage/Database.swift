@@ -29,6 +29,7 @@ package struct Database: Sendable {
     package let sealer: Sealer
     /// Uses of keys that are counted here and not yet written.
     package let keyUses = KeyUses()
+    package let wrongPasswords = WrongPasswords()
     let signIns = SignIns()
     /// Origins that were refused here and are not yet written.
     package let refusedOrigins = RefusedOrigins()
@@ -73,10 +74,13 @@ package struct Database: Sendable {
         self.clock = clock
     }
 
-    /// Writes what this process has counted: uses of keys, sign-ins, refused origins. Returns the first
-    /// fault that is no outage.
+    /// Writes what this process has counted: uses of keys, wrong passwords, sign-ins, refused origins.
+    /// Returns the first fault that is no outage.
     package func writeCounted() async -> (any Error)? {
-        let faults = [await writeKeyUses(), await writeSignIns(), await writeRefusedOrigins()]
+        let faults = [
+            await writeKeyUses(), await writeWrongPasswords(), await writeSignIns(),
+            await writeRefusedOrigins(),
+        ]
         return faults.lazy.compactMap { $0 }.first
     }
 

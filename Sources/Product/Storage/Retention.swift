@@ -24,7 +24,7 @@ package struct Retention: Sendable, Equatable {
     /// Uploads whose jobs are paused; they are cancelled then.
     package var pausedImports: Int64 = 7 * 86_400
     /// Sign-ins that failed before the rules were asked.
-    package var failedSignIns: Int64 = 7 * 86_400
+    package var failedSignIns: Int64 = 90 * 86_400
 
     package init() {}
 }

@@ -26,6 +26,8 @@ package struct Composition: Sendable {
     let authenticator: Authenticator
     /// One log line and the metrics of a finished request.
     let record: @Sendable (RequestRecord) -> Void
+    /// A warning with one field; a client may have chosen the value, so it is cut.
+    let tell: @Sendable (StaticString, StaticString, String) -> Void
     /// nil if no mail server is set.
     package let mailSender: MailSender?
     /// Started only if a mail server is set.
@@ -39,6 +41,7 @@ package struct Composition: Sendable {
 
     /// With a `principal` every request has that caller, whatever credential it carries: for the
     /// command line. `secrets`: every key of the service is derived from them by purpose.
+    /// `databaseClock` learns PostgreSQL's time at each renewal of the lease.
     /// `signingKey`: PEM of a P-256 key that signs access tokens instead of the database's key.
     package init(
         app: Postgres, platform: Postgres, lookups: Postgres? = nil, standbys: Standbys? = nil,
@@ -48,12 +51,14 @@ package struct Composition: Sendable {
         externalServices: ExternalServices = ExternalServices(),
         personLock: PersonLock = PersonLock(), metrics: ServiceMetrics = ServiceMetrics(),
         retention: Retention = Retention(), secondFactorDays: Int? = nil,
-        principal: CallerPrincipal? = nil, jobsGiveWay: Bool = true, tracer: Tracer? = nil,
+        principal: CallerPrincipal? = nil, jobsGiveWay: Bool = true,
+        holdsImportedHashesTightly: Bool = false, tracer: Tracer? = nil,
+        databaseClock: DatabaseClock? = nil,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         var storage = Database(
             app: app, platform: platform, lookups: lookups,
-            replica: Replica(postgres: app, lease: lease, waits: metrics.revocationWaits),
+            replica: Self.replica(app, lease, metrics, databaseClock),
             secrets: secrets, personLock: personLock, clock: clock)
         storage.standbys = standbys
         storage.retention = retention
@@ -71,12 +76,13 @@ package struct Composition: Sendable {
         mounts = Mounts(database: storage, publicURL: publicURL)
         mailSender = Self.mailSender(externalServices, storage, logger)
         resetAnswers = ResetAnswers(database: storage, publicURL: publicURL)
+        tell = { logger?.log(.warning, $0, [($1, .text(String($2.prefix(200))))]) }
         record = {
             metrics.record($0)
             Self.log($0, logger)
             Tracer.end($0)
         }
-        let http = OutboundHTTP(policy: externalServices.providers)
+        let http = Self.outbound(externalServices.providers, storage)
         let core = SignInCore(
             database: storage, passwords: self.passwords, publicURL: publicURL, tokens: tokens,
             http: http, documents: ProviderDocuments(http: http, clock: clock),
@@ -84,6 +90,7 @@ package struct Composition: Sendable {
             pause: externalServices.pause)
         var services = Self.services(core, externalServices, metrics)
         if !jobsGiveWay { services.answered = { 0 } }
+        services.holdsImportedHashesTightly = holdsImportedHashesTightly
         domainChecks = DomainChecks(database: storage, services: services)
         inactivity = InactivityRounds(database: storage)
         jobs = JobRunner(database: storage, services: services)
@@ -96,14 +103,27 @@ package struct Composition: Sendable {
             hooks: hooks)
     }
 
+    private static func outbound(_ policy: OutboundPolicy, _ database: Database) -> OutboundHTTP {
+        OutboundHTTP(policy: policy) { slug in try? await database.tenant(slug)?.id }
+    }
+
+    private static func replica(
+        _ app: Postgres, _ lease: Duration, _ metrics: ServiceMetrics, _ clock: DatabaseClock?
+    ) -> Replica {
+        Replica(
+            postgres: app, lease: lease, waits: metrics.revocationWaits,
+            report: { clock?.learn($0, within: $1) })
+    }
+
     private static func mailSender(
         _ externalServices: ExternalServices, _ database: Database, _ logger: Logger?
     ) -> MailSender? {
-        externalServices.mail.map { mail in
+        let outage = RepeatedFailure(calm: 0)
+        return externalServices.mail.map { mail in
             MailSender(
                 server: MailServer(url: mail.url, authorities: mail.authorities), from: mail.from,
                 database: database
-            ) { log($0, logger) }
+            ) { log($0, outage, logger) }
         }
     }
 
@@ -161,7 +181,7 @@ package struct Composition: Sendable {
     package func respond(to request: Request) async -> Response {
         switch await mounts.target(request) {
         case .own(let request), .client(let request): await dispatcher.respond(to: request)
-        case .refused(let answer): answer
+        case .refused(let answer, _): answer
         }
     }
 
@@ -180,7 +200,21 @@ package struct Composition: Sendable {
         return ResolvedTenant(id: row.id, slug: row.slug)
     }
 
-    private static func log(_ report: MailSender.Report, _ logger: Logger?) {
+    /// A mail server that is away fails all mails alike: that is logged as one.
+    private static func log(
+        _ report: MailSender.Report, _ outage: RepeatedFailure, _ logger: Logger?
+    ) {
+        if let failure = report.failure, report.isOfServer {
+            guard let news = outage.failed(at: BootClock.now) else { return }
+            logger?.log(
+                .warning, "mail server is away", [("failure", .text(failure + news.suffix))])
+            return
+        }
+        if report.failure == nil, let news = outage.worked(at: BootClock.now) {
+            logger?.log(
+                .notice, "mail server takes mail again",
+                [("seconds", .int(news.seconds)), ("failures", .int(news.failures))])
+        }
         logger?.log(
             report.failure == nil ? .info : .warning, "mail",
             [
@@ -212,7 +246,7 @@ package struct Composition: Sendable {
         // Log the reason for a refusal if the response does not say it (it may be a redirect): `dev`
         // shows it too.
         let isUnsaid = record.fault != nil
-        logger.log(record.status >= 500 ? .error : isUnsaid ? .notice : .info, "request", fields)
+        logger.log(record.isFailed ? .error : isUnsaid ? .notice : .info, "request", fields)
     }
 }
 
@@ -222,6 +256,13 @@ extension Composition {
         _ pools: DatabasePools, _ configuration: ServiceConfiguration, _ metrics: ServiceMetrics,
         _ logger: Logger, _ tracer: Tracer?
     ) throws {
+        let clock = DatabaseClock(Timestamp.systemClock) { difference in
+            metrics.clockDifference.set(Int(difference / 1_000_000))
+            guard abs(difference) > 1_000_000 else { return }
+            logger.log(
+                .warning, "the clock differs from PostgreSQL's",
+                [("milliseconds", .int(Int(difference / 1000)))])
+        }
         try self.init(
             app: pools.app, platform: pools.platform, lookups: pools.lookups,
             standbys: pools.standbys, secrets: configuration.secrets,
@@ -230,6 +271,8 @@ extension Composition {
             externalServices: configuration.externalServices, metrics: metrics,
             retention: configuration.retention,
             secondFactorDays: configuration.secondFactorDays,
-            jobsGiveWay: configuration.jobsGiveWay, tracer: tracer, clock: Timestamp.systemClock)
+            jobsGiveWay: configuration.jobsGiveWay,
+            holdsImportedHashesTightly: configuration.holdsImportedHashesTightly, tracer: tracer,
+            databaseClock: clock, clock: { clock.now })
     }
 }

@@ -1,6 +1,7 @@
 import Networking
 import Observability
 import Postgres
+import Text
 
 /// The process's connections to PostgreSQL: the app's role, the platform's, and the look-ups of keys,
 /// which slow list queries must not delay.
@@ -20,7 +21,7 @@ struct DatabasePools: Sendable {
         let plan = ConnectionPlan(limit: configuration.databaseConnections, loops: loops.count)
         metrics.database(limit: configuration.databaseConnections)
         var app = PostgresConfiguration(conninfo: configuration.appConninfo)
-        app.log = { event, detail in logger.log(.warning, event, [("detail", .text(detail))]) }
+        app.log = { Self.log($0, $1, "", logger) }
         app.measures = metrics.database(role: "app")
         app.budget = ConnectionBudget(spare: plan.spare)
         app.growsAt = PostgresConfiguration.loadedAt
@@ -35,10 +36,7 @@ struct DatabasePools: Sendable {
         lookups.measures = metrics.database(role: "lookups")
         standbys = configuration.reads.map { reads in
             var app = PostgresConfiguration(conninfo: reads.appConninfo)
-            app.log = { event, detail in
-                logger.log(
-                    .warning, event, [("server", .text("standby")), ("detail", .text(detail))])
-            }
+            app.log = { Self.log($0, $1, "standby", logger) }
             app.measures.connections = metrics.standbyConnections()
             var platform = app
             platform.conninfo = reads.platformConninfo
@@ -72,15 +70,22 @@ struct DatabasePools: Sendable {
         self.platform = Postgres(configuration: platform, loops: loops, reserved: plan.platform)
     }
 
+    /// `server`: empty for the one that everything is written to.
+    private static func log(
+        _ event: StaticString, _ detail: String, _ server: String, _ logger: Logger
+    ) {
+        let isOver = sameBytes(event.description, DatabaseOutages.isBack.description)
+        var fields: [(StaticString, LogValue)] = [("detail", .text(detail))]
+        if !server.isEmpty { fields.insert(("server", .text(server)), at: 0) }
+        logger.log(isOver ? .notice : .warning, event, fields)
+    }
+
     /// Reads alone.
     private static func worker(
         _ server: TenantServers.Server, _ url: String, _ metrics: ServiceMetrics, _ logger: Logger
     ) -> PostgresConfiguration {
         var worker = PostgresConfiguration(worker: server, url: url)
-        worker.log = { event, detail in
-            logger.log(
-                .warning, event, [("server", .text(server.description)), ("detail", .text(detail))])
-        }
+        worker.log = { Self.log($0, $1, server.description, logger) }
         worker.measures.connections = metrics.workerConnections()
         worker.readsAtRest = 0
         worker.growsAt = PostgresConfiguration.loadedAt

@@ -38,6 +38,18 @@ package struct ExternalServices: Sendable {
         self.init(
             providers: OutboundPolicy(
                 allowsLoopback: isDevelopment || settings.allowLoopbackProviders))
+        for part in (settings.outboundAllow ?? "").split(separator: ",") {
+            let text = part.drop { $0 == " " }.prefix { $0 != " " }
+            guard let allowance = OutboundAllowance(text) else {
+                throw Command.Invalid(
+                    name: "GATEHOUSE_OUTBOUND_ALLOW",
+                    reason: """
+                        \(text) is neither an address nor a block; write 10.0.0.5:443, 10.1.0.0/24 or [fd00::5]:443, with a \
+                        tenant's slug and = in front for the hosts of that tenant
+                        """)
+            }
+            providers.allowances.append(allowance)
+        }
         guard let url = settings.smtpURL else { return }
         do throws(EmailFault) {
             mail = Mail(

@@ -1,3 +1,4 @@
+import API
 import Configuration
 import Cryptography
 import Domain
@@ -12,7 +13,8 @@ struct FirstStart: Sendable {
     var publicURL: String
     var logger: Logger
 
-    func run(_ composition: Composition) async throws {
+    /// `opensSetup`: false where another owner is made right after, so that no second page is named.
+    func run(_ composition: Composition, opensSetup: Bool = true) async throws {
         let database = composition.database
         if let key = settings.setupAPIKey, try await database.installSetupKey(key.text) {
             logger.log(.info, "set-up key installed")
@@ -20,6 +22,9 @@ struct FirstStart: Sendable {
         if try await database.hasOperator() { return }
         if let email = settings.setupOwnerEmail, let password = settings.setupOwnerPassword {
             let address = try EmailAddress(email)
+            if let fault = settings.setupOwnerPasswordFault {
+                throw Command.Invalid(name: "GATEHOUSE_SETUP_OWNER_PASSWORD", reason: fault)
+            }
             let hash = try await composition.passwords.hash(password.bytes)
             _ = try await database.createOperator(
                 email: address.original, emailKey: address.key, name: nil, role: .owner,
@@ -27,6 +32,7 @@ struct FirstStart: Sendable {
             logger.log(.info, "first owner created", [("email", .text(address.original))])
             return
         }
+        guard opensSetup else { return }
         switch try await database.openSetup() {
         case .token(let token):
             logger.log(
@@ -38,6 +44,15 @@ struct FirstStart: Sendable {
                 "no owner yet: an earlier set-up link is still good; `gatehouse setup` prints another"
             )
         case .closed: break
+        }
+    }
+}
+
+extension Settings {
+    /// Why the first owner cannot have the password of the settings: the rule of the set-up page.
+    var setupOwnerPasswordFault: String? {
+        setupOwnerPassword.flatMap {
+            NewPassword(text: $0.text, about: [setupOwnerEmail ?? ""]).fault(at: "")?.detail
         }
     }
 }

@@ -17,6 +17,7 @@ struct HTTPSite: Sendable {
     private let proxies: TrustedProxies
     private let responseCache: ResponseCache
     private let metrics: ServiceMetrics
+    private let record: @Sendable (RequestRecord) -> Void
     private let drainState: DrainState
     /// nil if `/metrics` has a listener of its own.
     private let metricsEndpoint: MetricsEndpoint?
@@ -40,6 +41,7 @@ struct HTTPSite: Sendable {
         database = composition.database
         mounts = composition.mounts
         metrics = composition.metrics
+        record = composition.record
         let authenticator = composition.authenticator
         metricsEndpoint =
             showsMetrics
@@ -52,7 +54,7 @@ struct HTTPSite: Sendable {
         let token = responseCache.token
         return switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request): await dispatcher.respond(to: request)
-        case .refused(let answer): answer
+        case .refused(let answer, let fault): refused(request, answer, fault)
         case .own(let request):
             await responseCache.respond(to: request, since: token) { await ownResponse(to: $0) }
         }
@@ -63,8 +65,18 @@ struct HTTPSite: Sendable {
         switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request), .own(let request):
             await dispatcher.refuse(request, as: error)
-        case .refused(let answer): answer
+        case .refused(let answer, let fault): refused(request, answer, fault)
         }
+    }
+
+    /// A request for a host that is not served is counted and logged as every other.
+    private func refused(_ request: Request, _ answer: Response, _ fault: String) -> Response {
+        record(
+            RequestRecord(
+                requestID: request.id, method: request.method, route: nil, operation: nil,
+                status: answer.status, microseconds: 0, principal: .anonymous, tenant: nil,
+                remoteAddress: proxies.unwrapped(request).remoteAddress, fault: fault))
+        return answer
     }
 
     /// `isForAll`: no endpoint answered, so the response is the same for every caller.
@@ -109,7 +121,7 @@ struct HTTPSite: Sendable {
     func precheck(_ request: Request) async -> Response? {
         switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request): return await dispatcher.precheck(request)
-        case .refused(let answer): return answer
+        case .refused(let answer, let fault): return refused(request, answer, fault)
         case .own(let request):
             if let answer = answerToOtherMethods(request) { return answer }
             return await dispatcher.precheck(request)

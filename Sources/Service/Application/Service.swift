@@ -88,12 +88,16 @@ package final class Service: Sendable {
             metricsServer = nil
         }
         port = try await server.start(address: configuration.listen, tls: context)
-        var tasks = Self.periodicTasks(configuration, composition, loops, logger)
+        let isTold: @Sendable (any Error) -> Bool = { [pools] error in
+            (error as? PostgresError)?.isOfConnection == true
+                && pools.app.configuration.outages.isAway
+        }
+        var tasks = Self.periodicTasks(configuration, composition, loops, logger, isTold)
         if let follow = pools.followingWorkers {
             tasks.append(
                 PeriodicTask(
                     "following the workers failed", every: 5, first: nil, on: loops[0],
-                    logger: logger, follow))
+                    logger: logger, isTold: isTold, follow))
         }
         if let traces { tasks.append(traces.task(on: loops[loops.count - 1])) }
         periodicTasks = tasks
@@ -111,7 +115,8 @@ package final class Service: Sendable {
         let proxies = TrustedProxies(
             configuration.trustedProxies,
             isSecure: PublicAddress(configuration.address).map { sameBytes($0.scheme, "https") }
-                ?? false)
+                ?? false
+        ) { composition.tell("a forwarded address cannot be read", "value", $0) }
         let quick = QuickVerification(composition)
         let site = try HTTPSite(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
@@ -134,7 +139,7 @@ package final class Service: Sendable {
 
     private static func periodicTasks(
         _ configuration: ServiceConfiguration, _ composition: Composition, _ loops: [EventLoop],
-        _ logger: Logger
+        _ logger: Logger, _ isTold: @escaping @Sendable (any Error) -> Bool
     ) -> [PeriodicTask] {
         let database = composition.database
         let housekeeping = Housekeeping(database: database, metrics: composition.metrics)
@@ -144,7 +149,8 @@ package final class Service: Sendable {
             _ work: @escaping @Sendable () async throws -> Void
         ) -> PeriodicTask {
             PeriodicTask(
-                name, every: seconds, first: first, on: loop ?? loops[0], logger: logger, work)
+                name, every: seconds, first: first, on: loop ?? loops[0], logger: logger,
+                isTold: isTold, work)
         }
         // A failed item is still there, so the next round finds it.
         var tasks = [

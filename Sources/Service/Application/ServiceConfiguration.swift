@@ -38,6 +38,8 @@ package struct ServiceConfiguration: Sendable {
     package var trustedProxies: [String] = []
     /// Whether jobs leave nearly all of the time to requests while these come.
     package var jobsGiveWay = true
+    /// Whether imports keep hashes within the tighter bounds alone.
+    package var holdsImportedHashesTightly = false
     /// Where traces are sent; nil: none are recorded.
     package var traces: TraceConfiguration?
     /// Days in which owners and admins need a second factor; nil: they need none.
@@ -123,6 +125,7 @@ extension ServiceConfiguration {
             databaseConnections: settings.databaseConnections, drain: settings.drain ?? drain)
         workerConninfo = settings.workerDatabaseURL?.text
         jobsGiveWay = settings.jobsGiveWay
+        holdsImportedHashesTightly = settings.holdsImportedHashesTightly
         reads = ReadConfiguration(settings)
         traces = settings.tracesURL.map {
             TraceConfiguration(url: $0, ratio: settings.tracesRatio)

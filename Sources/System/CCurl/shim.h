@@ -29,14 +29,18 @@ static inline CURLcode gh_curl_status(CURL *h, long *v) {
     return curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, v);
 }
 
-// The address behind curl's trailing struct sockaddr: 4 or 16 bytes into `out`, 0 for any other.
-static inline int gh_curl_address(const struct curl_sockaddr *a, unsigned char out[16]) {
+// The address behind curl's trailing struct sockaddr: 4 or 16 bytes into `out`, 0 for any other;
+// its port in the order of this machine.
+static inline int gh_curl_address(const struct curl_sockaddr *a, unsigned char out[16],
+                                  unsigned short *port) {
     const struct sockaddr *s = &a->addr;
     if (a->family == AF_INET && a->addrlen >= sizeof(struct sockaddr_in)) {
+        *port = ntohs(((const struct sockaddr_in *)(const void *)s)->sin_port);
         memcpy(out, &((const struct sockaddr_in *)(const void *)s)->sin_addr, 4);
         return 4;
     }
     if (a->family == AF_INET6 && a->addrlen >= sizeof(struct sockaddr_in6)) {
+        *port = ntohs(((const struct sockaddr_in6 *)(const void *)s)->sin6_port);
         memcpy(out, &((const struct sockaddr_in6 *)(const void *)s)->sin6_addr, 16);
         return 16;
     }

@@ -9,12 +9,17 @@
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
 // OpenSSL offers these as macros, which Swift cannot import.
 enum { GH_PKEY_PUBLIC_KEY = EVP_PKEY_PUBLIC_KEY };
 static inline long gh_ssl_ctx_set_mode(SSL_CTX *c, long m) { return SSL_CTX_set_mode(c, m); }
+static inline long gh_ssl_ctx_clear_mode(SSL_CTX *c, long m) { return SSL_CTX_clear_mode(c, m); }
+static inline long gh_ssl_set_msg_callback_arg(SSL *s, void *a) {
+    return SSL_set_msg_callback_arg(s, a);
+}
 static inline int gh_ssl_ctx_min_version(SSL_CTX *c, int v) {
     return SSL_CTX_set_min_proto_version(c, v);
 }

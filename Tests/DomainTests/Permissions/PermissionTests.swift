@@ -75,6 +75,19 @@ import Text
     @Test func `no role grants more than its own rights`() {
         let widest = Self.columns.map { Permissions.widestInvite($0, in: Self.home) }
         #expect(widest == [.admin, .admin, nil, .member, nil, .admin, .manager, nil])
+        func key(_ scopes: [String], isBound: Bool = false) -> Principal {
+            .key(
+                id: Self.me, owner: .tenant(Self.home), scopes: scopes,
+                limits: Principal.KeyLimits(isBound: isBound))
+        }
+        let all = ["users:write", "invites:write", "api-keys:write", "hooks:signup"]
+        #expect(Permissions.widestRole(key(["users:write"]), in: Self.home) == .member)
+        #expect(Permissions.widestRole(key(["invites:write"]), in: Self.home) == .manager)
+        #expect(Permissions.widestRole(key(all), in: Self.home) == .admin)
+        #expect(Permissions.widestRole(key(all, isBound: true), in: Self.home) == .manager)
+        #expect(
+            Permissions.lacking(key(["users:write"]), for: .admin, in: Self.home)
+                == ["invites:write", "api-keys:write", "hooks:signup"])
         let developer = Self.columns[2]
         let asked = ["api:read", "api-keys:write", "operators:write"]
         #expect(

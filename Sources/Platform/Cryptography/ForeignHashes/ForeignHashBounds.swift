@@ -6,11 +6,14 @@ enum ForeignHashBounds {
     static let sha512cryptDefault = 5000
     /// In KiB; below, a pass is too short to cost anything.
     static let argon2Kibibytes = 512...256 * 1024
-    static let argon2Passes = 1...10
-    static let argon2Lanes = 1...4
+    /// KiB times passes: what a hash costs, whose lanes run one after another.
+    static let argon2Work = 512...10 * 256 * 1024
+    static let argon2Lanes = 1...64
     /// N · r · 128 bytes.
     static let scryptMemory = 1 << 20...64 << 20
-    static let scryptLanes = 1...4
+    static let scryptLanes = 1...16
+    /// N · r · p · 128 bytes: what a hash costs.
+    static let scryptWork = 1 << 20...256 << 20
     /// Of all blocks of the hash together, because each costs the iterations again.
     static let pbkdf2Iterations = 1000...2_000_000
     /// Firebase's have 64 bytes. Its digest must not let anyone find a short one by trying.
@@ -39,6 +42,30 @@ enum ForeignHashBounds {
     }
 }
 
+/// `Int.max` if it is more.
+private func multiplied(_ one: Int, _ other: Int) -> Int {
+    let (product, isOver) = one.multipliedReportingOverflow(by: other)
+    return isOver ? Int.max : product
+}
+
+extension ForeignPasswordHash {
+    /// Whether the hash is within the bounds of `GATEHOUSE_IMPORTED_HASHES=tight`. They allow about a tenth of the
+    /// standard cost.
+    package var isWithinTightBounds: Bool {
+        switch function {
+        case .bcrypt: return Libcrypt.cost(ofBcrypt: text) <= 12
+        case .sha512crypt: return Libcrypt.rounds(ofSHA512: text) <= 200_000
+        case .argon2(let parameters):
+            return parameters.kibibytes <= 64 * 1024 && parameters.work <= 4 * 64 * 1024
+        case .scrypt(let parameters), .firebase(let parameters, _):
+            return parameters.memory <= 32 << 20 && parameters.work <= 32 << 20
+        case .pbkdf2(let parameters):
+            let blocks = (hash.count + parameters.digest.length - 1) / parameters.digest.length
+            return multiplied(parameters.iterations, blocks) <= 1_000_000
+        }
+    }
+}
+
 /// Parameters of argon2i or argon2id (RFC 9106).
 struct Argon2Parameters: Sendable, Equatable {
     /// argon2id if true, argon2i if false.
@@ -49,13 +76,18 @@ struct Argon2Parameters: Sendable, Equatable {
     var passes: Int
     var lanes: Int
 
+    /// KiB times passes.
+    var work: Int { multiplied(kibibytes, passes) }
+
     var name: String { isHybrid ? "argon2id" : "argon2i" }
 
     func check() throws(ForeignPasswordHash.Refusal) {
         guard version == 19 || version == 16, passes >= 1, lanes >= 1 else { throw .malformed }
         try ForeignHashBounds.check(lanes, ForeignHashBounds.argon2Lanes)
-        try ForeignHashBounds.check(passes, ForeignHashBounds.argon2Passes)
         try ForeignHashBounds.check(kibibytes, ForeignHashBounds.argon2Kibibytes)
+        try ForeignHashBounds.check(work, ForeignHashBounds.argon2Work)
+        // RFC 9106, section 3.1.
+        guard kibibytes >= 8 * lanes else { throw .malformed }
     }
 }
 
@@ -74,10 +106,14 @@ struct ScryptParameters: Sendable, Equatable {
         return (blocks * 128) << log
     }
 
+    /// The bytes that one hash writes.
+    var work: Int { multiplied(memory, lanes) }
+
     func check() throws(ForeignPasswordHash.Refusal) {
         guard log >= 1, blocks >= 1, lanes >= 1 else { throw .malformed }
         try ForeignHashBounds.check(lanes, ForeignHashBounds.scryptLanes)
         try ForeignHashBounds.check(memory, ForeignHashBounds.scryptMemory)
+        try ForeignHashBounds.check(work, ForeignHashBounds.scryptWork)
         // RFC 7914, section 2: N is less than 2^(128 * r / 8).
         guard log < 16 * blocks else { throw .malformed }
     }

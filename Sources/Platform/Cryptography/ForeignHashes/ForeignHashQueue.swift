@@ -16,18 +16,23 @@ final class ForeignHashQueue: Sendable {
         slots = FairSlots(waitingLimit: waitingLimit)
     }
 
+    /// How many of the tenant's wait for their turn.
+    func waiting(_ tenant: UUID) -> Int { slots.waiting(tenant) }
+
     /// `hash.mayBe(of: password)` is true.
     func matches(
         _ password: [UInt8], _ hash: ForeignPasswordHash, in tenant: UUID
     ) async throws(PasswordFault) -> Bool {
-        try await alone(tenant) { hash.matches(password) }
+        try await alone(tenant, account: hash.text.hashValue) { hash.matches(password) }
     }
 
-    /// Does the work when no other of the tenant's runs.
+    /// Does the work when no other of the tenant's runs. The accounts of a tenant take turns: who tries
+    /// one again and again keeps its other people waiting for one check at most.
     func alone<Value: Sendable>(
-        _ tenant: UUID, _ work: @escaping @Sendable () -> Result<Value, PasswordFault>
+        _ tenant: UUID, account: Int = 0,
+        _ work: @escaping @Sendable () -> Result<Value, PasswordFault>
     ) async throws(PasswordFault) -> Value {
-        guard await slots.enter(tenant, limit: 1) else { throw .busy }
+        guard await slots.enter(tenant, limit: 1, group: account) else { throw .busy }
         let result = await pool.run(work)
         slots.leave(tenant)
         guard let result else { throw .busy }

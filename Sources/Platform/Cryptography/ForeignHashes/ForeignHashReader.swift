@@ -7,6 +7,9 @@ enum ForeignHashReader {
     /// Our name of Firebase's scrypt.
     static let firebaseName = "firebase-scrypt"
 
+    /// A larger `ln` is no logarithm.
+    private static let mostOfLog = 40
+
     /// More bytes than any hash within the bounds has.
     private static let longest = 512
 
@@ -15,6 +18,10 @@ enum ForeignHashReader {
         guard text.utf8.first == UInt8(ascii: "$") else { throw .unknown }
         if Libcrypt.isBcrypt(text) { return try Libcrypt.readBcrypt(text) }
         if Libcrypt.isSHA512(text) { return try Libcrypt.readSHA512(text) }
+        for prehash in ForeignPasswordHash.Prehash.allCases.dropFirst()
+        where text.hasPrefix(prehash.rawValue + "$") {
+            return try Libcrypt.readBcrypt(String(text.dropFirst(prehash.rawValue.count)), prehash)
+        }
         var fields = text.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
         fields.removeFirst()
@@ -65,6 +72,13 @@ enum ForeignHashReader {
         guard values.count == 3, let log = values["ln"].flatMap(number),
             let blocks = values["r"].flatMap(number), let lanes = values["p"].flatMap(number)
         else { throw .malformed }
+        // Kratos writes N itself.
+        if log > Self.mostOfLog {
+            guard let parameters = ScryptParameters(cost: log, blocks: blocks, lanes: lanes) else {
+                throw log == Int.max ? .tooCostly : .malformed
+            }
+            return parameters
+        }
         return ScryptParameters(log: log, blocks: blocks, lanes: lanes)
     }
 

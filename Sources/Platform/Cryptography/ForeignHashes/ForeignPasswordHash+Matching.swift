@@ -1,29 +1,41 @@
 import CArgon2
 import COpenSSL
+import Text
 
 extension ForeignPasswordHash {
     /// bcrypt reads no more of a password.
-    private static let longestOfBcrypt = 72
+    package static let longestOfBcrypt = 72
     /// libcrypt's limit.
     private static let longestOfSHA512 = 511
 
-    /// False for a password that this hash is not tried with: C's functions stop at a NUL, HMAC
-    /// takes trailing ones for nothing, and bcrypt cuts after 72 bytes, so that such a password
-    /// would match the hash of another. The hash of an empty password admits no one.
+    /// False for a password that this hash is not tried with: C's functions stop at a NUL, and HMAC
+    /// takes trailing ones for nothing, so that such a password would match the hash of another. The
+    /// hash of an empty password admits no one.
     func mayBe(of password: [UInt8]) -> Bool {
         guard !password.isEmpty, !password.contains(0) else { return false }
         switch function {
-        case .bcrypt: return password.count <= Self.longestOfBcrypt
         case .sha512crypt: return password.count <= Self.longestOfSHA512
-        case .argon2, .scrypt, .pbkdf2, .firebase: return true
+        case .bcrypt, .argon2, .scrypt, .pbkdf2, .firebase: return true
         }
+    }
+
+    /// Whether the hash knows of this password its first 72 bytes alone: longer ones with the same
+    /// beginning are the same to it.
+    func isCut(_ password: [UInt8]) -> Bool {
+        if case .bcrypt(.none) = function { return password.count >= Self.longestOfBcrypt }
+        return false
     }
 
     /// Whether it is the password's hash; `mayBe` is true. Occupies a core.
     func matches(_ password: [UInt8]) -> Result<Bool, PasswordFault> {
         var derived: [UInt8]?
         switch function {
-        case .bcrypt, .sha512crypt: return Libcrypt.matches(password, text)
+        case .sha512crypt: return Libcrypt.matches(password, text)
+        case .bcrypt(let prehash):
+            guard let input = Self.prehashed(password, prehash) else {
+                return .failure(.libraryFailed)
+            }
+            return Libcrypt.matches(input, String(text.dropFirst(prehash.rawValue.count)))
         case .argon2(let parameters): derived = argon2(password, parameters)
         case .scrypt(let parameters): derived = scrypt(password, parameters, count: hash.count)
         case .pbkdf2(let parameters): derived = pbkdf2(password, parameters)
@@ -36,12 +48,47 @@ extension ForeignPasswordHash {
         return .success(constantTimeEqual(derived, hash))
     }
 
+    private static func prehashed(_ password: [UInt8], _ prehash: Prehash) -> [UInt8]? {
+        switch prehash {
+        case .none: return Array(password.prefix(longestOfBcrypt))
+        case .djangoSHA256: return Array(Hex.encode(SHA256.hash(password)).utf8)
+        case .wordpress:
+            let key = Array("wp-sha384".utf8)
+            var out = [UInt8](repeating: 0, count: 48)
+            var count = 0
+            guard
+                EVP_Q_mac(
+                    nil, "HMAC", nil, "SHA384", nil, key, key.count, password, password.count, &out,
+                    out.count, &count) != nil, count == out.count
+            else { return nil }
+            // 48 bytes need no padding.
+            return Array(PasswordHash.base64(out).utf8)
+        }
+    }
+
     private func argon2(_ password: [UInt8], _ parameters: Argon2Parameters) -> [UInt8]? {
         var out = [UInt8](repeating: 0, count: hash.count)
-        let status = argon2_hash(
-            UInt32(parameters.passes), UInt32(parameters.kibibytes), UInt32(parameters.lanes),
-            password, password.count, salt, salt.count, &out, out.count, nil, 0,
-            parameters.isHybrid ? Argon2_id : Argon2_i, UInt32(parameters.version))
+        var (password, salt) = (password, salt)
+        let status = out.withUnsafeMutableBufferPointer { out in
+            password.withUnsafeMutableBufferPointer { password in
+                salt.withUnsafeMutableBufferPointer { salt in
+                    var context = argon2_context()
+                    context.out = out.baseAddress
+                    context.outlen = UInt32(out.count)
+                    context.pwd = password.baseAddress
+                    context.pwdlen = UInt32(password.count)
+                    context.salt = salt.baseAddress
+                    context.saltlen = UInt32(salt.count)
+                    context.t_cost = UInt32(parameters.passes)
+                    context.m_cost = UInt32(parameters.kibibytes)
+                    context.lanes = UInt32(parameters.lanes)
+                    // One after another: a hash occupies one core, however many lanes it has.
+                    context.threads = 1
+                    context.version = UInt32(parameters.version)
+                    return argon2_ctx(&context, parameters.isHybrid ? Argon2_id : Argon2_i)
+                }
+            }
+        }
         return status == ARGON2_OK.rawValue ? out : nil
     }
 

@@ -9,18 +9,58 @@ extension ForeignPasswordHash {
     /// - `$pbkdf2$`, `$pbkdf2-sha1$`, `$pbkdf2-sha256$`, `$pbkdf2-sha512$` with `i=…`, `i=…,l=…` or
     ///   passlib's bare number
     ///
-    /// and Django's `pbkdf2_sha256$…`, `pbkdf2_sha1$…`, `argon2$argon2id$…`, and Werkzeug's
-    /// `scrypt:N:r:p$…`, `pbkdf2:sha256:N$…`.
-    package static func parse(_ text: String) throws(Refusal) -> ForeignPasswordHash {
+    /// WordPress' `$wp$2y$…`, Django's `pbkdf2_sha256$…`, `pbkdf2_sha1$…`, `argon2$argon2id$…`,
+    /// `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…` and `scrypt$salt$N$r$p$…`, and Werkzeug's
+    /// `scrypt:N:r:p$…`, `pbkdf2:sha256:N$…`. Each may stand behind a scheme in braces, as in Spring's
+    /// `{bcrypt}` and LDAP's `{CRYPT}`.
+    package static func parse(_ given: String) throws(Refusal) -> ForeignPasswordHash {
+        let text = try unwrapped(given)
         guard text.utf8.first != UInt8(ascii: "$") else {
             let hash = try ForeignHashReader.read(text)
             // Its digest is ours alone to write.
             if case .firebase = hash.function { throw .unknown }
             return hash
         }
+        if text.hasPrefix("bcrypt$$") { return try bcrypt(text, "bcrypt$") }
+        if text.hasPrefix("bcrypt_sha256$$") {
+            return try bcrypt(text, "bcrypt_sha256$", .djangoSHA256)
+        }
+        if text.hasPrefix("scrypt$") { return try djangoScrypt(text) }
         if text.hasPrefix("argon2$argon2") { return try parse(String(text.dropFirst(6))) }
         if text.hasPrefix("pbkdf2_") { return try django(text) }
         return try werkzeug(text)
+    }
+
+    private static let schemes: Set<String> = ["bcrypt", "crypt", "argon2", "argon2id", "argon2i"]
+
+    /// The text behind a scheme in braces. What stands there begins with its own name, and is read as
+    /// any text is: libcrypt would take other texts for DES.
+    private static func unwrapped(_ text: String) throws(Refusal) -> String {
+        guard text.utf8.first == UInt8(ascii: "{"), let end = text.firstIndex(of: "}") else {
+            return text
+        }
+        let scheme = text[text.index(after: text.startIndex)..<end].lowercased()
+        let rest = text[text.index(after: end)...]
+        guard schemes.contains(scheme), rest.utf8.first == UInt8(ascii: "$") else { throw .unknown }
+        if scheme == "bcrypt", !Libcrypt.isBcrypt(String(rest)) { throw .unknown }
+        return String(rest)
+    }
+
+    private static func bcrypt(
+        _ text: String, _ name: String, _ prehash: Prehash = .none
+    ) throws(Refusal) -> ForeignPasswordHash {
+        try Libcrypt.readBcrypt(String(text.dropFirst(name.utf8.count)), prehash)
+    }
+
+    /// `scrypt$salt$16384$8$5$hash`: the salt is text, the hash base64.
+    private static func djangoScrypt(_ text: String) throws(Refusal) -> ForeignPasswordHash {
+        let fields = split(text)
+        guard fields.count == 6, let cost = ForeignHashReader.number(fields[2]),
+            let blocks = ForeignHashReader.number(fields[3]),
+            let lanes = ForeignHashReader.number(fields[4])
+        else { throw .malformed }
+        return try scrypt(
+            cost, blocks, lanes, Array(fields[1].utf8), ForeignHashReader.bytes(fields[5]))
     }
 
     /// The text of its kind alone.

@@ -17,7 +17,7 @@ package struct ForeignPasswordHash: Sendable, Equatable {
     /// How the hash is made of password and salt.
     enum Function: Sendable, Equatable {
         /// libcrypt's methods; the text itself is the setting.
-        case bcrypt
+        case bcrypt(Prehash)
         case sha512crypt
         case argon2(Argon2Parameters)
         case scrypt(ScryptParameters)
@@ -25,6 +25,15 @@ package struct ForeignPasswordHash: Sendable, Equatable {
         /// Firebase's scrypt: the hash is the project's signer key, encrypted with the derived key.
         /// `digest` is the SHA-256 of the signer key, by which a right derived key is known.
         case firebase(ScryptParameters, digest: [UInt8])
+    }
+
+    /// What some systems do to a password before bcrypt, which reads 72 bytes alone.
+    enum Prehash: String, Sendable, CaseIterable {
+        case none = ""
+        /// WordPress 6.8: HMAC-SHA384 under a fixed key, in base64.
+        case wordpress = "$wp"
+        /// Django's BCryptSHA256PasswordHasher: SHA-256 in hexadecimal.
+        case djangoSHA256 = "$django-sha256"
     }
 
     let function: Function

@@ -18,8 +18,11 @@ enum Libcrypt {
     static func isBcrypt(_ text: String) -> Bool { bcryptPrefixes.contains { text.hasPrefix($0) } }
     static func isSHA512(_ text: String) -> Bool { text.hasPrefix(sha512Prefix) }
 
-    /// `$2b$10$` with 22 characters of salt and 31 of hash.
-    static func readBcrypt(_ text: String) throws(Refusal) -> ForeignPasswordHash {
+    /// `$2b$10$` with 22 characters of salt and 31 of hash. The kept text begins with the prehash.
+    static func readBcrypt(
+        _ text: String, _ prehash: ForeignPasswordHash.Prehash = .none
+    ) throws(Refusal) -> ForeignPasswordHash {
+        guard isBcrypt(text) else { throw .unknown }
         var bytes = Array(text.utf8)
         guard bytes.count == 60, bytes[6] == UInt8(ascii: "$"),
             bytes[4] &- 0x30 <= 9, bytes[5] &- 0x30 <= 9,
@@ -30,7 +33,21 @@ enum Libcrypt {
         // Some systems leave the unused bits of the last characters set; libcrypt clears them.
         bytes[28] = cleared(bytes[28], of: 0x0F)
         bytes[59] = cleared(bytes[59], of: 0x03)
-        return ForeignPasswordHash(.bcrypt, checked: String(decoding: bytes, as: UTF8.self))
+        return ForeignPasswordHash(
+            .bcrypt(prehash), checked: prehash.rawValue + String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// The logarithm of the rounds, of a text that was checked.
+    static func cost(ofBcrypt text: String) -> Int {
+        // Behind a prehash, salt and hash are the last 53 characters, and a `$` stands before them.
+        Int(String(decoding: Array(text.utf8).dropLast(54).suffix(2), as: UTF8.self)) ?? Int.max
+    }
+
+    /// Of a text that was checked.
+    static func rounds(ofSHA512 text: String) -> Int {
+        let field = text.dropFirst(sha512Prefix.count).prefix { $0 != "$" }
+        guard field.hasPrefix(roundsName) else { return ForeignHashBounds.sha512cryptDefault }
+        return Int(field.dropFirst(roundsName.count)) ?? Int.max
     }
 
     private static func cleared(_ character: UInt8, of bits: Int) -> UInt8 {

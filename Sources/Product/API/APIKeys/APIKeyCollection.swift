@@ -45,6 +45,21 @@ struct APIKeyCollection: Sendable {
             call.principal.subject, right, in: tenantID(call), target: target) == .allowed
     }
 
+    /// 403 unless the caller may act for the user whose key gets stronger, or a new secret. The one
+    /// check for every route at `/v1` by which a caller comes to hold a user's key.
+    func requireHolding(_ owner: APIKey.Owner, _ call: Call) async throws {
+        guard case .user(let id) = owner, let tenant = try tenantID(call) else { return }
+        guard let user = try await call.scope.user(id) else { throw Problem.notFound("user") }
+        guard Permissions.mayHoldKeys(call.principal.subject, of: id, user.role, in: tenant) else {
+            let lacks = Permissions.lacking(call.principal.subject, for: user.role, in: tenant)
+            throw Problem.forbidden(
+                "A user's key is for the user and for who may act for the user, who is a "
+                    + "\(user.role.rawValue): the right \(Right.linkIdentities.rawValue)"
+                    + (lacks.isEmpty ? "" : ", and \(lacks.joined(separator: ", "))")
+                    + " is needed.")
+        }
+    }
+
     /// 404 for a key that the caller may not see, 403 for one that it may only see.
     func require(_ call: Call, _ right: Right, _ key: APIKey) throws {
         if try permits(call, right, owner: key.owner) { return }
@@ -53,10 +68,11 @@ struct APIKeyCollection: Sendable {
     }
 
     /// Changes the path's key under its lock: permission, `If-Match`, then the body. A calling key
-    /// changes only keys within its own bounds.
+    /// changes only keys within its own bounds. `isStronger`: the holder of the key could do more, or
+    /// the answer shows a secret.
     func change(
         _ call: Call, _ right: Right, action: AuditAction,
-        _ body: @Sendable (APIKeyRow, Timestamp) throws -> APIKey
+        _ body: @Sendable (APIKeyRow, Timestamp) throws -> (key: APIKey, isStronger: Bool)
     ) async throws -> APIKeyRow {
         let id = try call.id()
         return try await scope(call).change(by: call.actor) { change in
@@ -71,7 +87,8 @@ struct APIKeyCollection: Sendable {
             try require(call, right, row.key)
             if let caller { try KeyBounding.requireWithin(row.key, caller) }
             try call.requireMatch(row.etag)
-            let next = try body(row, change.now)
+            let (next, isStronger) = try body(row, change.now)
+            if isStronger { try await requireHolding(row.key.owner, call) }
             if let caller { try KeyBounding.requireNarrower(next, than: row.key, caller: caller) }
             if next == row.key {
                 change.alreadyApplied()

@@ -110,6 +110,7 @@ enum APIKeyEndpoints {
         guard try collection.permits(call, .writeKeys, owner: owner) else {
             throw Problem.forbidden("The credential may make keys for its own user only.")
         }
+        try await collection.requireHolding(owner, call)
         return owner
     }
 
@@ -176,14 +177,21 @@ enum APIKeyEndpoints {
                     try call.input.checkRepeated(against: row.json(at: call.now))
                     var input = APIKeyInput(call, tenant: tenant)
                     // A scope that was since removed from the catalogue may stay.
-                    let next = try input.applied(to: row.key, catalogue: catalogue + row.key.scopes)
+                    var next = try input.applied(to: row.key, catalogue: catalogue + row.key.scopes)
+                    let subject = call.principal.subject
+                    if call.input.has("scopes"),
+                        Permissions.scopesBeyond(subject, asked: next.scopes, in: tenant).isEmpty
+                    {
+                        next.isGivenBefore = false
+                    }
                     if next != row.key, row.key.isRevoked {
                         throw Problem(.conflict, "The key is revoked.")
                     }
                     if !row.key.bounds.exceeded(by: next.bounds, countsCatalogue: true).isEmpty {
                         try call.requireRecentSignIn(for: "A wider key")
+                        return (next, isStronger: true)
                     }
-                    return next
+                    return (next, isStronger: false)
                 }
                 return .ok(row.json(at: call.now), etag: row.etag)
             })
@@ -199,21 +207,28 @@ enum APIKeyEndpoints {
                 ObjectShape(
                     "APIKeyRevocation",
                     [
-                        .nullable("reason", .string(max: 500), "For the list and the audit."),
+                        .nullable(
+                            "reason", .string(max: 500, rule: .displayName),
+                            "For the list and the audit."),
                         .optional(
                             "made_by", .bool,
-                            "With every key that it made, by whatever door, and what those made."),
+                            "With every key that it made, and what those made; "
+                                + "ends their invites, links, operators and jobs that no one has "
+                                + "taken up, and lists what is in use."),
                     ])),
-            answers: [.ok(APIKeyRow.shape)], idempotent: true,
+            answers: [.ok(APIKeyRow.shape.adding("APIKeyRevoked", EndedView.fields))],
+            idempotent: true,
             exists: { try await collection.exists($0) },
             handle: { call in
                 let reason = call.input.optionalString("reason")
-                let row =
-                    call.input.flag("made_by")
-                    ? try await revokeWithMade(call, collection, reason)
-                    : try await collection.change(call, .revokeKeys, action: .apiKeyRevoked) {
-                        $0.key.revoked(at: $1, reason: reason)
-                    }
+                if call.input.flag("made_by") {
+                    let (row, ended) = try await revokeWithMade(call, collection, reason)
+                    let members = row.json(at: call.now).members ?? []
+                    return .ok(.object(members + EndedView.members(ended)), etag: row.etag)
+                }
+                let row = try await collection.change(call, .revokeKeys, action: .apiKeyRevoked) {
+                    ($0.key.revoked(at: $1, reason: reason), isStronger: false)
+                }
                 return .ok(row.json(at: call.now), etag: row.etag)
             })
     }
@@ -221,20 +236,25 @@ enum APIKeyEndpoints {
     /// 403, and nothing is revoked, if the caller may not revoke one of them.
     private static func revokeWithMade(
         _ call: Call, _ collection: APIKeyCollection, _ reason: String?
-    ) async throws -> APIKeyRow {
+    ) async throws -> (APIKeyRow, EndedWithKey) {
         let id = try call.id()
         let database = try call.services.database
+        let kinds = call.services.jobKinds
         return try await collection.scope(call).change(by: call.actor) { change in
             let row = try await change.lockAPIKey(id)
             try collection.require(call, .revokeKeys, row.key)
             try call.requireMatch(row.etag)
-            _ = try await change.revokeWithMade(row, reason: reason, in: database) { made in
+            let ended = try await change.revokeWithMade(
+                row, reason: reason, in: database
+            ) { made in
                 guard try collection.permits(call, .revokeKeys, owner: made.key.owner) else {
                     throw Problem.forbidden(
                         "It made keys that the credential may not revoke; nothing was revoked.")
                 }
+            } ended: { change, job in
+                try await kinds.named(job.kind)?.ended(change, job)
             }
-            return try await change.lockAPIKey(id)
+            return (try await change.lockAPIKey(id), ended)
         }
     }
 
@@ -248,7 +268,9 @@ enum APIKeyEndpoints {
                 [
                     .optional(
                         "owner_user_id", .uuid, "Whose keys; all of the tenant when absent."),
-                    .required("reason", .string(min: 1, max: 500), "For the list and the audit."),
+                    .required(
+                        "reason", .string(min: 1, max: 500, rule: .displayName),
+                        "For the list and the audit."),
                 ])),
         answers: [
             .ok(ObjectShape("APIKeysRevoked", [.readOnly("revoked", .integer(0...Int.max))]))

@@ -13,6 +13,10 @@ extension APIKeyFilter {
         QueryParameter("owner_user_id", .uuid),
         QueryParameter(
             "ends_within", .integer(1...365), "Only keys that work now and end in so many days."),
+        QueryParameter(
+            "given_before", .bool,
+            "True: only keys whose scopes lead to an admin, from before that was asked of who gives "
+                + "them, which are bound or given by one who does not cover an admin now."),
     ]
 
     /// Nil: nothing that the caller may see.
@@ -23,6 +27,9 @@ extension APIKeyFilter {
             owner: try await APIKeyEndpoints.owner(in: input, of: call, collection),
             environment: input.optionalString("environment"), text: input.optionalString("q"))
         endsWithin = input.optionalInt("ends_within")
+        if input.flag("given_before") {
+            givenBeforeBut = try await call.services.database.coveringOperators()
+        }
         let tenant = try collection.tenantID(call) ?? .platform
         guard try !collection.permits(call, .listKeys, owner: .tenant(tenant)) else { return }
         // A caller limited to their own keys gets no others, whatever the filter.

@@ -41,15 +41,29 @@ struct APIKeyInput {
         return next
     }
 
-    /// Only callers who could issue the changed key may change its scopes, networks, origins and
-    /// expiry; its name and note may be changed by everyone who may write keys.
+    /// Only callers who could issue the changed key may widen its scopes, networks, origins and
+    /// expiry; everyone who may write keys may narrow it. Trust is moved by no new key that is bound:
+    /// it would make what is not. A bound may be added later.
     private static func requireStrength(
         from key: APIKey, to next: APIKey, _ call: Call, _ tenant: UUID?
     ) throws {
-        var renamed = key
-        renamed.name = next.name
-        renamed.note = next.note
-        if renamed != next { try requireGiveable(next.scopes, call, tenant) }
+        guard !key.bounds.exceeded(by: next.bounds, countsCatalogue: true).isEmpty else { return }
+        try requireGiveable(next.scopes, call, tenant)
+        guard next.bounds.limits.isBound else { return }
+        let added = next.scopes.enumerated().filter { _, scope in
+            !key.scopes.contains { sameBytes($0, scope) }
+                && !(ManagementScope(named: scope)?.mayBeBound ?? true)
+        }
+        guard added.isEmpty else {
+            throw Problem.invalid(
+                added.map { index, scope in
+                    FieldError(
+                        "/scopes/\(index)", .notAllowed,
+                        "leads to the rights of an admin, so no key bound by allowed_ips, "
+                            + "allowed_origins or rate_limit has it: leave out the bound or \(scope)"
+                    )
+                })
+        }
     }
 
     /// 403 if the caller cannot grant a scope: no key reaches further than its issuer.

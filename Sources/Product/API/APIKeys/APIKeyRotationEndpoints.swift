@@ -45,9 +45,11 @@ enum APIKeyRotationEndpoints {
                     // The new secret equals a new key with these scopes.
                     try APIKeyInput.requireGiveable(row.key.scopes, call, tenant)
                     let secret = pair.of(row.key.environment).stored
-                    return try refusing { () throws(APIKeyRotation.Failure) in
+                    var next = try refusing { () throws(APIKeyRotation.Failure) in
                         try APIKeyRotation.rotate(row.key, to: secret, grace: grace, now: now)
                     }
+                    next.isGivenBefore = false
+                    return (next, isStronger: true)
                 }
                 let secret = pair.of(row.key.environment)
                 var answer = Response.ok(row.json(at: call.now).revealing(secret), etag: row.etag)
@@ -92,7 +94,7 @@ enum APIKeyRotationEndpoints {
                 ) { row, now in
                     // Extending an old secret equals a new key with these scopes.
                     if !isCut { try APIKeyInput.requireGiveable(row.key.scopes, call, tenant) }
-                    return try body(row, now)
+                    return (try body(row, now), isStronger: !isCut)
                 }
                 return .ok(row.json(at: call.now), etag: row.etag)
             })

@@ -26,10 +26,11 @@ extension APIKeyRow {
                 $0.member("id", ownerID)
             }
             $0.object("created_by") {
-                $0.member("type", createdByType)
-                $0.member("id", createdByID)
+                $0.member("type", MakerView.type(createdByType, createdByID))
+                $0.member("id", MakerView.id(createdByType, createdByID))
             }
             $0.member("status", key.status(at: now).rawValue)
+            $0.member("given_before", key.isGivenBefore && key.leads)
             writeLimits(to: &$0)
             $0.member("last_used_at", key.lastUsedAt)
             $0.member("last_used_ip", key.lastUsedIP)
@@ -61,7 +62,9 @@ extension APIKeyRow {
         "APIKey",
         [
             .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
-            FieldShape("name", .string(min: 1, max: 200), example: .string("Mail server")),
+            FieldShape(
+                "name", .string(min: 1, max: 200, rule: .displayName),
+                example: .string("Mail server")),
             .readOnly(
                 "environment", .enumeration(of: APIKeySecret.Environment.self)),
             .readOnly("prefix", .string(), "The first 12 characters."),
@@ -72,7 +75,12 @@ extension APIKeyRow {
                 example: .strings(["users:read"])),
             .readOnly("owner", .object(ownerShape)), .readOnly("created_by", .object(makerShape)),
             .readOnly("status", .enumeration(of: APIKey.Status.self)),
-            .nullable("rate_limit", .object(rateShape)), .nullable("note", .string(max: 1000)),
+            .readOnly(
+                "given_before", .bool,
+                "Whether a scope leads to an admin, from before that was asked of who gives it; it ends "
+                    + "when the scopes are given anew (`scopes` in a PATCH, or a rotation)."),
+            .nullable("rate_limit", .object(rateShape)),
+            .nullable("note", .string(max: 1000, rule: .displayName)),
             .nullable("expires_at", .timestamp),
             FieldShape(
                 "allowed_ips", .array(of: .string(min: 1, max: 50), max: 100),
@@ -121,7 +129,11 @@ extension APIKeyRow {
         "APIKeyOwnerChoice",
         [.required("type", .enumeration(["user", "tenant"])), .nullable("id", .uuid)])
     static let makerShape = ObjectShape(
-        "APIKeyMaker", [.readOnly("type", .string()), .readOnly("id", .string())])
+        "APIKeyMaker",
+        [
+            .readOnly("type", .string(), "`operator`, `user`, `key`, `command_line` or `system`."),
+            .readOnly("id", .string(), nullable: true, "Null of the command line."),
+        ])
     private static let rateShape = ObjectShape(
         "APIKeyRateLimit",
         [
@@ -140,5 +152,20 @@ extension APIKey.Previous: JSONView {
             $0.member("last_used_at", lastUsedAt)
             $0.member("uses", Int(clamping: uses))
         }
+    }
+}
+
+/// Who made something, as it is shown. The command line acts as an operator whom no row is.
+enum MakerView {
+    private static func isCommandLine(_ type: String, _ id: String) -> Bool {
+        sameBytes(type, "operator") && sameBytes(id, UUID.platform.description)
+    }
+
+    static func type(_ type: String, _ id: String) -> String {
+        isCommandLine(type, id) ? "command_line" : type
+    }
+
+    static func id(_ type: String, _ id: String) -> String? {
+        isCommandLine(type, id) ? nil : id
     }
 }

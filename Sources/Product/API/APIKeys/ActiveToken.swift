@@ -6,6 +6,8 @@ package struct ActiveToken: Sendable {
     package var tenant: UUID
     package var user: UUID
     package var email: String?
+    /// The user's id in the tenant's own system; nil if it has none.
+    package var externalID: String?
     /// The client contract that it was issued for.
     package var client: String
     package var issuedAt: Timestamp

@@ -50,6 +50,21 @@ package struct CallingKey: Sendable {
     }
 }
 
+extension Call {
+    /// A change that makes what ends with its maker: a link, an invite, an operator, a job. A key
+    /// that calls is held until it is done: a revocation of the key with all that it made either
+    /// finds it, or comes first and this is 401.
+    func making<Result: Sendable>(
+        in place: TenantScope? = nil, _ body: (Change) async throws -> Result
+    ) async throws -> Result {
+        let key = CallingKey(principal)
+        return try await (place ?? scope).change(by: actor) { change in
+            if let key { _ = try await key.held(in: change) }
+            return try await body(change)
+        }
+    }
+}
+
 /// What one key may grant to another, and to itself.
 package enum KeyBounding {
     /// The new key within its creator's bounds: a member missing in `isGiven` is the creator's. A

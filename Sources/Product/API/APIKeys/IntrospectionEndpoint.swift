@@ -62,6 +62,7 @@ enum IntrospectionEndpoint {
         ]
         if let subject = key.ownerUser ?? key.home { members.append(.init("sub", .uuid(subject))) }
         if let end = key.expiresAt { members.append(.init("exp", .int(end.wholeSeconds))) }
+        if let id = key.externalID { members.append(.init("external_id", .string(id))) }
         if let attributes = key.attributes {
             members.append(.init("attributes", .object(attributes.members)))
         }
@@ -76,6 +77,7 @@ enum IntrospectionEndpoint {
             .init("exp", .int(token.expiresAt.wholeSeconds)),
         ]
         if let email = token.email { members.append(.init("username", .string(email))) }
+        if let id = token.externalID { members.append(.init("external_id", .string(id))) }
         members.append(.init("attributes", .object(token.attributes.members)))
         return members
     }
@@ -92,6 +94,9 @@ enum IntrospectionEndpoint {
             .readOnly("tenant_id", .uuid, nullable: true, always: false),
             .readOnly("iat", .integer(0...Int.max), always: false),
             .readOnly("exp", .integer(0...Int.max), always: false),
+            .readOnly(
+                "external_id", .string(), always: false,
+                "The id of its user in the tenant's own system."),
             .readOnly(
                 "attributes", .attributes, always: false, "The public attributes of its user."),
         ])

@@ -9,6 +9,8 @@ import Text
 package struct KeyFinding: JSONView {
     package private(set) var verdict = APIKeyVerdict.unknown
     package private(set) var key: PresentedKey?
+    /// Seconds until a key over its limit per minute is good again.
+    private var retryAfter: Int64?
 
     /// Counted as a use if the key is active. `isLimited`: also against its rate limit.
     static func of(
@@ -95,6 +97,7 @@ package struct KeyFinding: JSONView {
         }
         guard !isLimited || database.keyUses.isWithinLimit(found, at: now) else {
             verdict = .rateLimited
+            retryAfter = database.secondsOfMinuteLeft
             return
         }
         database.keyUses.note(found, at: now, ip: terms.ip, isVerified: true)
@@ -106,6 +109,7 @@ package struct KeyFinding: JSONView {
             guard verdict == .valid, let key else {
                 $0.member("valid", false)
                 $0.member("code", verdict.rawValue)
+                if let retryAfter { $0.member("retry_after", Int(retryAfter)) }
                 return
             }
             $0.member("valid", true)
@@ -119,6 +123,7 @@ package struct KeyFinding: JSONView {
             }
             $0.member("scopes", key.scopes)
             $0.member("expires_at", key.expiresAt)
+            if let id = key.externalID { $0.member("external_id", id) }
             if let attributes = key.attributes { $0.member("attributes", stored: attributes) }
         }
     }

@@ -62,6 +62,9 @@ enum KeyVerificationEndpoints {
                 "code",
                 .enumeration(APIKeyVerdict.allCases.filter { $0 != .valid }.map(\.rawValue)),
                 always: false),
+            .readOnly(
+                "retry_after", .integer(1...60), always: false,
+                "Of a key over its limit per minute: the seconds until it is good again."),
             .readOnly("key_id", .uuid, always: false),
             .readOnly("tenant_id", .uuid, nullable: true, always: false),
             .readOnly("name", .string(), always: false),
@@ -76,6 +79,9 @@ enum KeyVerificationEndpoints {
                     ])), always: false),
             .readOnly("scopes", .array(of: .string()), always: false),
             .readOnly("expires_at", .timestamp, nullable: true, always: false),
+            .readOnly(
+                "external_id", .string(), always: false,
+                "The id of its user in the tenant's own system."),
             .readOnly(
                 "attributes", .attributes, always: false, "The public attributes of its user."),
         ])

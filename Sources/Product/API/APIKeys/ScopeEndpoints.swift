@@ -18,6 +18,7 @@ enum ScopeEndpoints {
             JSONValue.object([
                 .init("name", .string(scope.rawValue)),
                 .init("summary", .string(scope.summary)),
+                .init("admin_equivalent", .bool(scope.isAdminEquivalent)),
                 .init("rights", .strings(scope.rights.map(\.rawValue))),
             ])
         }
@@ -29,6 +30,11 @@ enum ScopeEndpoints {
         [
             .readOnly("name", .string(), "As a key is issued with it: `users:read`."),
             .readOnly("summary", .string(), "What it gives."),
+            .readOnly(
+                "admin_equivalent", .bool,
+                "It moves trust, and so leads to the rights of an admin: given by who covers one. But "
+                    + "for `hooks:signup`, a key that is bound by addresses, origins or a rate is not "
+                    + "made with it."),
             .readOnly("rights", .array(of: .string())),
         ])
 }

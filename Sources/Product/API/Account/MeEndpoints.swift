@@ -26,6 +26,10 @@ enum MeEndpoints {
                         .readOnly("operator", .object(OperatorRow.shape), nullable: true),
                         .readOnly("id", .uuid, nullable: true), .readOnly("name", .string()),
                         .readOnly("tenant_id", .uuid, nullable: true),
+                        .readOnly(
+                            "external_id", .string(), nullable: true,
+                            "Of a user, or of the user whose key it is: the id in the tenant's own system."
+                        ),
                         .readOnly("scopes", .array(of: .string())),
                         .readOnly(
                             "rights", .array(of: .string()),
@@ -43,10 +47,16 @@ enum MeEndpoints {
                 .init("principal", .string(who.kind.rawValue)), .init("operator", person),
                 .init("id", .uuid(who.id)), .init("name", .string(who.name)),
                 .init("tenant_id", .uuid(who.tenant)),
+                .init("external_id", try await externalID(call).map(JSONValue.string) ?? .null),
                 .init("scopes", .array(who.scopes.map(JSONValue.string))),
                 .init("rights", .strings(Permissions.rights(call.principal.subject))),
                 .init("join_requests", try await joinRequests(call).map { .int($0) } ?? .null),
             ]))
+    }
+
+    private static func externalID(_ call: Call) async throws -> String? {
+        guard let user = call.principal.user, let tenant = call.principal.tenant else { return nil }
+        return try await call.services.database.scope(tenant).user(user)?.externalID
     }
 
     private static let rename = Endpoint(

@@ -8,9 +8,17 @@ struct BulkContext: Sendable {
     let change: Change
     let principal: Principal
     let services: Services
+    /// Asks for a recent sign-in of the call, by the subject of the refusal's sentence; a job was
+    /// asked when it began.
+    var recent: @Sendable (String) throws -> Void = { _ in }
 
     var tenant: UUID { change.tenant }
     var database: Database { get throws { try services.database } }
+
+    /// 403 unless the principal covers the role that it gives or touches.
+    func requireCover(of role: UserRole) throws {
+        try principal.requireCover(of: role, in: tenant)
+    }
 
     /// Refuses as the action on one object does.
     func require(_ right: Right, owner: UUID? = nil) throws {

@@ -98,7 +98,7 @@ enum BulkEndpoints {
         .ok(BulkRequest<UserAction>.shape), Answer(202, .object(JobRow.shape)),
     ]
     private static let reason = FieldShape.optional(
-        "reason", .string(min: 1, max: 500),
+        "reason", .string(min: 1, max: 500, rule: .displayName),
         "For the audit and the list; of an approval for the mail as well.")
 
     /// By `ids` or by `filter`, never both: neither is no wish for all.

@@ -36,7 +36,7 @@ struct BulkRequest<Action: BulkAction> {
             try call.requireRecentSignIn(for: "An action on more than \(Self.atOnce)")
             return try await job(ids)
         }
-        let results = try await call.scope.change(by: call.actor) { change in
+        let results = try await call.making { change in
             try await act(on: ids[...], change)
         }
         return document(results, count: ids.count)
@@ -67,11 +67,16 @@ struct BulkRequest<Action: BulkAction> {
         on ids: ArraySlice<UUID>, _ change: Change
     ) async throws -> [(id: UUID, result: JobResult)] {
         let place = BulkContext(
-            change: change, principal: call.principal.subject, services: call.services)
+            change: change, principal: call.principal.subject, services: call.services,
+            recent: { [call] in if !call.isDryRun { try call.requireRecentSignIn(for: $0) } })
         var results: [UUID: JobResult] = [:]
         for id in ids.sorted(by: { ($0.high, $0.low) < ($1.high, $1.low) }) {
             results[id] = try await change.result(ofRow: 0) {
                 try await action.act(on: id, row: 0, at: place)
+            }
+            // One proof is for the whole call: nothing of it is done before.
+            if let code = results[id]?.code, code == Code.stepUpRequired.rawValue {
+                throw call.signInAgain("The action on one of them")
             }
         }
         return ids.compactMap { id in results[id].map { (id, $0) } }
@@ -98,7 +103,7 @@ struct BulkRequest<Action: BulkAction> {
     }
 
     private func job(_ ids: [UUID]) async throws -> Response {
-        let job = try await call.scope.change(by: call.actor) { change in
+        let job = try await call.making { change in
             let job = try await change.createJob(
                 kind, action.parameters.value, total: ids.count, by: call.jobMaker)
             try await change.addRows(to: job.id, Action.target, ids)

@@ -24,11 +24,14 @@ struct InviteAction: BulkAction {
     func act(on id: UUID, row: Int, at place: BulkContext) async throws -> JobResult {
         let (change, database) = (place.change, try place.database)
         let invite = try await change.lockInvite(id)
-        try InviteEndpoints.requireRole(place.principal, invite.role, in: place.tenant)
+        try InviteEndpoints.requireRole(
+            place.principal, invite.role, in: place.tenant, isGiven: verb == .resend)
         var result = JobResult(row: row, .done, targetType: Self.target, targetID: id)
         switch verb {
         case .resend:
-            let sent = try await change.resend(invite, .mail, in: database)
+            if invite.role == .admin { try place.recent("An invite of an admin") }
+            let sent = try await change.resend(
+                invite, .mail, until: place.principal.expiry, in: database)
             _ = try await InviteAsking.posted(
                 sent, change, database, place.services.publicURL)
         case .revoke:

@@ -61,6 +61,10 @@ struct UserAction: BulkAction {
     func act(on id: UUID, row: Int, at place: BulkContext) async throws -> JobResult {
         let user = try await locked(id, place.change)
         try Self.require(right, over: user, place)
+        if [.resume, .approve].contains(verb) {
+            try place.requireCover(of: user.role)
+            if user.role == .admin { try place.recent("Letting an admin in") }
+        }
         return try await apply(to: user, row: row, at: place)
     }
 
@@ -114,7 +118,9 @@ struct UserAction: BulkAction {
     private func give(
         _ role: UserRole, to user: UserRow, _ place: BulkContext, reason: String? = nil
     ) async throws -> UserRow {
-        try Self.requireRole(role, place)
+        // It gives one role, and takes control of who has the other.
+        if role != user.role { try place.requireCover(of: user.role) }
+        try place.requireCover(of: role)
         var next = user
         next.role = role
         return try await place.change.editUser(user, to: next, reason: reason)
@@ -132,6 +138,7 @@ struct UserAction: BulkAction {
                 row: result.row, .kept, code: "changed",
                 detail: "The user was changed after the job.")
         }
+        if [.suspend, .delete].contains(verb) { try place.requireCover(of: user.role) }
         try await takeBack(user, effect, place)
         return JobResult(row: result.row, .undone)
     }
@@ -168,24 +175,13 @@ struct UserAction: BulkAction {
     private static func require(_ right: Right, over user: UserRow, _ place: BulkContext) throws {
         try place.require(right, owner: user.id)
         switch place.principal {
-        case .user(let own, let role, _), .key(_, .user(let own, let role, _), _):
+        case .user(let own, let role, _), .key(_, .user(let own, let role, _), _, _):
             guard own != user.id else { throw Problem.forbidden("This is the caller's own row.") }
-            try require(user.role, atMost: role)
+            guard user.role <= role else {
+                throw Problem.forbidden("The role is above the caller's own.")
+            }
         case .operator, .key, .anyone: break
         }
-    }
-
-    /// A person gives no role above the own.
-    private static func requireRole(_ role: UserRole, _ place: BulkContext) throws {
-        switch place.principal {
-        case .user(_, let own, _), .key(_, .user(_, let own, _), _):
-            try require(role, atMost: own)
-        case .operator, .key, .anyone: break
-        }
-    }
-
-    private static func require(_ role: UserRole, atMost own: UserRole) throws {
-        guard role <= own else { throw Problem.forbidden("The role is above the caller's own.") }
     }
 
     /// What an undo compares: the version that the action left.

@@ -44,6 +44,7 @@ enum ClientEndpoints {
             return try await call.scope.change(by: call.actor) { change in
                 let current = try await change.lockClient(known.name)
                 try call.requireMatch(current.etag)
+                try input.checkSchemes(besides: current.redirectURIs)
                 try call.input.checkRepeated(
                     against: current.json(try await change.boundHosts(), hasSecret: had))
                 try await binding.check(next.hosts, besides: current.hosts, in: change)

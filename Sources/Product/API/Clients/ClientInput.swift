@@ -47,6 +47,19 @@ struct ClientInput {
         Problem.invalid([FieldError("/settings/secret", .notAllowed, detail)])
     }
 
+    /// 422 for a new address of a scheme that any app may claim. `stored`: those that the client has.
+    func checkSchemes(besides stored: [String]) throws {
+        let errors = row.redirectURIs.enumerated().compactMap { index, uri in
+            RedirectURI.isOwnedScheme(uri) || stored.contains(where: { sameBytes($0, uri) })
+                ? nil
+                : FieldError(
+                    "/redirect_uris/\(index)", .notAllowed,
+                    "needs a scheme with a dot, such as com.example.app, which no other app claims "
+                        + "(RFC 8252 section 7.1)")
+        }
+        if !errors.isEmpty { throw Problem.invalid(errors) }
+    }
+
     private static func checkTransport(_ redirects: [String], own: PublicAddress?) throws {
         let errors = redirects.enumerated().compactMap { index, uri in
             RedirectURI.isInTheClear(uri, own: own)

@@ -4,28 +4,47 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/failed-sign-ins`: why an app's sign-in failed before the rules were asked.
-/// The app's developer sees one text for all failures; this gives the reason.
+/// `/v1/failed-sign-ins` and its counterpart below a tenant: why a sign-in failed before the rules
+/// were asked. Its person, and an app's developer, see one text for all failures; this gives the
+/// reason.
 enum FailedSignInEndpoints {
-    static let all: [Endpoint] = [list]
+    static let all: [Endpoint] = [list, listOfTenant]
 
-    private static let list = Endpoint(
-        .get, "/v1/tenants/{tenant}/failed-sign-ins", id: "listFailedSignIns", tag: "Clients",
-        summary: "Sign-ins at the tenant's clients that failed before the rules were asked, newest "
-            + "first: the last 1,000 of 7 days, at most 30 of a minute. Anybody can cause a line.",
-        access: .right(.readClients),
-        query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
-            QueryParameter("client", .string(min: 1, max: 64)),
-            QueryParameter(
-                "request_id", .string(min: 1, max: 255),
-                "As the app's answer named it (`x-request-id`)."),
-        ],
-        answers: [.list(FailedSignIn.shape)], mayLag: true
-    ) { call in
-        call.list(
-            try await call.scope.failedSignIns(
-                call.listQuery(), client: call.query.optionalString("client"),
-                requestID: call.query.optionalString("request_id")))
+    private static let list = lists(
+        "/v1/failed-sign-ins", "listAllFailedSignIns",
+        "Sign-ins of every tenant, and at the platform's own pages, that failed before the rules "
+            + "were asked, newest first. A tenant's credential sees its own.")
+    private static let listOfTenant = lists(
+        "/v1/tenants/{tenant}/failed-sign-ins", "listFailedSignIns",
+        "Sign-ins at the tenant's clients and pages that failed before the rules were asked, newest "
+            + "first: the last 10,000 of 90 days, at most 30 of a minute; and wrong passwords, one line "
+            + "of each account and minute. Anybody can cause a line.")
+
+    private static func lists(_ path: String, _ id: String, _ summary: String) -> Endpoint {
+        Endpoint(
+            .get, path, id: id, tag: "Clients", summary: summary,
+            access: .right(.readClients),
+            query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
+                QueryParameter("client", .string(min: 1, max: 64)),
+                QueryParameter(
+                    "request_id", .string(min: 1, max: 255),
+                    "As the app's answer named it (`x-request-id`)."),
+                QueryParameter(
+                    "reference", .string(min: 1, max: 12), "As the page named it."),
+            ],
+            answers: [.list(FailedSignIn.shape)], mayLag: true
+        ) { call in
+            let tenant =
+                call.resolvedTenant?.id
+                ?? (call.principal.platform ? nil : call.principal.tenant ?? .platform)
+            return call.list(
+                try await call.services.database.failedSignIns(
+                    call.listQuery(), tenant: tenant,
+                    FailedSignInFilter(
+                        client: call.query.optionalString("client"),
+                        requestID: call.query.optionalString("request_id"),
+                        reference: call.query.optionalString("reference"))))
+        }
     }
 }
 
@@ -33,10 +52,26 @@ extension FailedSignIn: JSONView {
     static let shape = ObjectShape(
         "FailedSignIn",
         [
-            .readOnly("id", .uuid), .readOnly("client", .string()),
+            .readOnly("id", .uuid),
+            .readOnly("tenant_id", .uuid, nullable: true, "Null: at no tenant's page."),
+            .readOnly(
+                "client", .string(), "`hosted`: the pages of this server, `console`: its console's."
+            ),
             .readOnly("operation", .string(), "The route below the client's mount."),
-            .readOnly("reason", .string(), "`id token: nonce_mismatch`, `provider_away: …`"),
-            .readOnly("request_id", .string()), .readOnly("ip", .string(), nullable: true),
+            .readOnly(
+                "reason", .string(),
+                "`id token: nonce_mismatch`, `provider_away: …`, "
+                    + "`wrong_password`, `wrong_pin`."),
+            .readOnly(
+                "tries", .integer(1...Int.max), nullable: true,
+                "Of wrong passwords and PINs: how many within the minute."),
+            .readOnly(
+                "user_id", .uuid, nullable: true,
+                "Whose password or PIN it was. Null: an operator's, or that of no account."),
+            .readOnly("operator_id", .uuid, nullable: true, "Likewise of the console."),
+            .readOnly("request_id", .string(), "Of several tries the last."),
+            .readOnly("reference", .string(), nullable: true, "As the page named it."),
+            .readOnly("ip", .string(), nullable: true),
             .readOnly("user_agent", .string(), nullable: true),
             .readOnly("created_at", .timestamp),
         ])
@@ -44,10 +79,15 @@ extension FailedSignIn: JSONView {
     func write(to json: inout JSONWriter) {
         json.object {
             $0.member("id", id)
+            $0.member("tenant_id", tenant == .platform ? nil : tenant)
             $0.member("client", client)
             $0.member("operation", operation)
             $0.member("reason", reason)
+            $0.member("tries", tries)
+            $0.member("user_id", user)
+            $0.member("operator_id", `operator`)
             $0.member("request_id", requestID)
+            $0.member("reference", reference)
             $0.member("ip", ip)
             $0.member("user_agent", userAgent)
             $0.member("created_at", createdAt)

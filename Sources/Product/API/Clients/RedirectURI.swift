@@ -4,11 +4,34 @@ import Text
 /// user or a wildcard.
 enum RedirectURI {
     static let rule = TextRule(
-        detail: "must be an absolute address with a scheme, without a fragment, a user or `*`",
+        detail:
+            "must be an absolute address with a scheme of an app, http or https, without a fragment, "
+            + "a user or `*`",
         example: "app.immich:///oauth-callback"
     ) { isAllowed($0) }
 
-    private static let refused = ["javascript", "data", "vbscript", "file", "blob", "about"]
+    /// What browsers and systems handle themselves: no app gets what is sent there.
+    private static let refused = [
+        "javascript", "data", "vbscript", "file", "blob", "about", "view-source", "filesystem",
+        "mailto", "tel", "sms", "smsto", "mms", "mmsto", "callto", "sip", "sips", "facetime",
+        "facetime-audio", "geo", "maps", "market", "intent", "android-app", "itms", "itms-apps",
+        "itms-services", "app-settings", "prefs", "app-prefs", "shortcuts", "x-apple",
+        "x-help-action",
+        "chrome", "chrome-extension", "chrome-error", "chrome-search", "chrome-untrusted",
+        "devtools",
+        "edge", "brave", "opera", "vivaldi", "moz-extension", "moz-icon", "moz-safe-about",
+        "resource",
+        "safari-extension", "safari-web-extension", "webkit", "res", "mk", "ms-its", "mhtml", "jar",
+        "view", "wyciwyg", "content", "cid", "mid", "urn", "tag", "feed", "webcal", "ftp", "ftps",
+        "sftp", "ssh", "telnet", "gopher", "ws", "wss", "news", "nntp", "snews", "irc", "ircs",
+        "ldap",
+        "ldaps", "smb", "nfs", "afp", "vnc", "rdp", "dav", "davs", "magnet", "bitcoin", "xmpp",
+        "im",
+        "shell", "search", "search-ms", "vbefile", "hcp", "ldap-search", "x-man-page",
+        "x-radr", "x-terminal",
+    ]
+    /// Families of them.
+    private static let refusedStarts = ["ms-", "x-apple-", "com.apple.", "web+"]
 
     static func isAllowed(_ text: String) -> Bool {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
@@ -20,14 +43,28 @@ enum RedirectURI {
             $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "*")
                 && $0 != UInt8(ascii: "\\")
         }
-        guard isPlain, !rest.isEmpty, !refused.contains(where: { sameBytes($0, scheme) }) else {
-            return false
-        }
+        guard isPlain, !rest.isEmpty, !refused.contains(where: { sameBytes($0, scheme) }),
+            !refusedStarts.contains(where: { scheme.utf8.starts(with: $0.utf8) })
+        else { return false }
         let authority = authority(rest)
         if authority?.contains(UInt8(ascii: "@")) ?? false { return false }
         guard sameBytes(scheme, "http") || sameBytes(scheme, "https") else { return true }
         return origin(text) != nil
     }
+
+    /// False for a private-use scheme without a dot, which any app may claim as well (RFC 8252 section
+    /// 7.1); the apps of the contracts had theirs before.
+    static func isOwnedScheme(_ text: String) -> Bool {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
+            let scheme = scheme(text.utf8[..<colon])
+        else { return false }
+        return scheme.utf8.contains(UInt8(ascii: "."))
+            || knownSchemes.contains(where: { sameBytes($0, scheme) })
+    }
+
+    private static let knownSchemes = [
+        "http", "https", "immich", "timetracker", "thinkwork", "relate-mail", "deeprecall",
+    ]
 
     /// Whether a sign-in's code would travel in the clear: plain http that leads neither to this
     /// machine nor to this server, whose operator has chosen http (RFC 8252 section 7.3).

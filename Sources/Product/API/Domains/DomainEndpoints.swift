@@ -29,7 +29,8 @@ enum DomainEndpoints {
 
     private static let create = Endpoint(
         .post, "/v1/tenants/{tenant}/domains", id: "createDomain", tag: "Domains",
-        summary: "Claims a domain; it counts once it is verified.",
+        summary: "Claims a domain; it counts once it is verified. A tenant has at most "
+            + "\(TenantDomain.most) claims.",
         access: .right(.writePolicy),
         body: .json(DomainRow.shape.creating("DomainCreation", required: ["domain"])),
         answers: [.created(DomainRow.shape)], problems: [.conflict], idempotent: true

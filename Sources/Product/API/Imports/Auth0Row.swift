@@ -12,7 +12,7 @@ extension ImportedRow {
             fields.text("name", "Name"), fields.text("given_name", "Given Name"),
             fields.text("family_name", "Family Name"))
         isSuspended = fields.flag("blocked")
-        createdAt = fields.time("created_at", "Created At")
+        takeCreation(fields, "created_at", "Created At")
         take(fields.object("app_metadata"), to: \.privateAttributes)
         takeUserWritten(fields.object("user_metadata"))
         let id =

@@ -1,21 +1,30 @@
 import Storage
+import Text
 
-/// Reads comma-separated values (RFC 4180) as their pieces arrive, one record at a time.
+/// Reads comma-separated values (RFC 4180) as their pieces arrive, one record at a time, and what
+/// spreadsheets make of them: another separator, spaces around cells, rows without any content, which
+/// are left out.
 struct CSVReader: Sendable {
     private enum State {
         case start, plain, quoted, quoteInQuoted
+        /// Behind a closing quote, in the spaces before the separator.
+        case closed
     }
 
+    private let separator: UInt8
     private var state = State.start
     private var cells: [[UInt8]] = []
     private var cell: [UInt8] = []
     private var bytes = 0
     private var fault: ImportFault?
-    private var isEmpty = true
+    /// Whether the record has more than spaces and separators; `""` is more.
+    private var hasContent = false
     private var endsWithReturn = false
 
     /// A record's cells, or why it has none.
     typealias Record = Result<[[UInt8]], ImportFault>
+
+    init(separator: UInt8 = UInt8(ascii: ",")) { self.separator = separator }
 
     /// Adds bytes and returns the records that they complete.
     mutating func read(_ piece: [UInt8]) -> [Record] {
@@ -30,7 +39,7 @@ struct CSVReader: Sendable {
         if state == .quoted {
             throw ImportFault("invalid_request", "The quote that begins here is not closed.")
         }
-        return isEmpty ? nil : end()
+        return ended()
     }
 
     private mutating func take(_ byte: UInt8) -> Record? {
@@ -53,21 +62,23 @@ struct CSVReader: Sendable {
             state = .quoted
         case (_, 0x0D), (_, 0x0A):
             endsWithReturn = byte == 0x0D
-            return isEmpty ? nil : end()
-        case (_, 0x2C):
-            endCell()
-            isEmpty = false
+            return ended()
+        case (_, separator): endCell()
+        case (.start, 0x20), (.start, 0x09): append(byte)
         case (.start, 0x22):
+            cell.removeAll()
             state = .quoted
-            isEmpty = false
-        case (.quoteInQuoted, _):
+            hasContent = true
+        case (.quoteInQuoted, 0x20), (.quoteInQuoted, 0x09), (.closed, 0x20), (.closed, 0x09):
+            state = .closed
+        case (.quoteInQuoted, _), (.closed, _):
             fault = fault ?? .malformed("A closing quote is followed by text.")
             state = .plain
         case (_, 0x22): fault = fault ?? .malformed("A quote stands inside a cell without quotes.")
         default:
             append(byte)
             state = .plain
-            isEmpty = false
+            hasContent = true
         }
         return nil
     }
@@ -82,16 +93,98 @@ struct CSVReader: Sendable {
         if cells.count > ImportLimits.columns { fault = .malformed("The row has too many cells.") }
     }
 
-    private mutating func end() -> Record {
+    /// The record that ends here; nil: it has no content.
+    private mutating func ended() -> Record? {
         endCell()
         defer {
             cells = []
             cell = []
             bytes = 0
             fault = nil
-            isEmpty = true
+            hasContent = false
         }
+        guard hasContent else { return nil }
         return fault.map { .failure($0) } ?? .success(cells)
+    }
+}
+
+/// How a file of comma-separated values is written.
+struct CSVDialect: Sendable, Equatable {
+    /// In the order in which they are tried.
+    private static let separators = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
+
+    var separator = UInt8(ascii: ",")
+    /// Bytes of Excel's line `sep=;`, which is no record.
+    var skipped = 0
+
+    /// By the file's first bytes; nil: more of them are needed. Without Excel's line, the separator is
+    /// the one by which the first line has most names that are known, or else most cells.
+    init?(of bytes: [UInt8], isWhole: Bool, isKnown: ([UInt8]) -> Bool) {
+        guard let first = Self.line(of: bytes, from: 0, isWhole: isWhole) else { return nil }
+        let line = bytes[first.text].filter { $0 != 0x22 }
+        if line.count == 5, ASCII.lower(line.prefix(4)) == Array("sep=".utf8) {
+            separator = line[4]
+            skipped = first.end
+            return
+        }
+        var best = (known: 0, cells: 0)
+        for one in Self.separators {
+            var reader = CSVReader(separator: one)
+            let record = reader.read(Array(bytes[first.text]) + [0x0A]).first
+            let cells = (try? record?.get()) ?? []
+            let known = cells.count(where: isKnown)
+            if known > best.known || known == best.known && cells.count > best.cells {
+                best = (known, cells.count)
+                separator = one
+            }
+        }
+    }
+
+    /// The first line with content that begins there, outside of quotes, and where the next begins.
+    private static func line(
+        of bytes: [UInt8], from start: Int, isWhole: Bool
+    ) -> (text: Range<Int>, end: Int)? {
+        var isQuoted = false
+        for at in start..<bytes.count {
+            if bytes[at] == 0x22 { isQuoted.toggle() }
+            guard !isQuoted, bytes[at] == 0x0D || bytes[at] == 0x0A else { continue }
+            let isBlank = bytes[start..<at].allSatisfy { $0 == 0x20 || separators.contains($0) }
+            var end = at + 1
+            if bytes[at] == 0x0D {
+                if end == bytes.count, !isWhole { return nil }
+                if end < bytes.count, bytes[end] == 0x0A { end += 1 }
+            }
+            return isBlank ? line(of: bytes, from: end, isWhole: isWhole) : (start..<at, end)
+        }
+        let isOver = isWhole || bytes.count > ImportLimits.row
+        return isOver ? (start..<bytes.count, bytes.count) : nil
+    }
+}
+
+/// Windows-1252, as the Encoding Standard reads it: bytes without a character are C1 controls.
+enum Windows1252 {
+    private static let upper: [UInt16] = [
+        0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
+        0x2039,
+        0x0152, 0x8D, 0x017D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+        0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D, 0x017E, 0x0178,
+    ]
+    /// The Encoding Standard's labels that stand in files of spreadsheets.
+    private static let labels: Set<String> = [
+        "windows-1252", "cp1252", "x-cp1252", "iso-8859-1", "iso8859-1", "latin1", "l1", "ascii",
+        "us-ascii",
+    ]
+
+    static func isNamed(_ charset: String) -> Bool { labels.contains(charset.lowercased()) }
+
+    static func utf8(_ bytes: [UInt8]) -> [UInt8] {
+        if bytes.allSatisfy({ $0 < 0x80 }) { return bytes }
+        var text = String.UnicodeScalarView()
+        for byte in bytes {
+            let value = (0x80..<0xA0).contains(byte) ? upper[Int(byte) - 0x80] : UInt16(byte)
+            if let scalar = Unicode.Scalar(value) { text.append(scalar) }
+        }
+        return Array(String(text).utf8)
     }
 }
 

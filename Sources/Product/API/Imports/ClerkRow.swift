@@ -21,7 +21,7 @@ extension ImportedRow {
             }
         name = Self.name(nil, fields.text("first_name"), fields.text("last_name"))
         externalID = fields.text("external_id") ?? fields.text("id")
-        createdAt = fields.time("created_at")
+        takeCreation(fields, "created_at")
         isSuspended = fields.flag("banned")
         take(fields.object("public_metadata"), to: \.publicAttributes)
         take(fields.object("private_metadata"), to: \.privateAttributes)

@@ -23,7 +23,7 @@ extension ImportedRow {
         name = Self.name(
             attributes.text("name"), attributes.text("given_name"), attributes.text("family_name"))
         externalID = attributes.text("sub")
-        createdAt = fields.time("UserCreateDate")
+        takeCreation(fields, "UserCreateDate")
         let status = fields.text("UserStatus")
         isSuspended = fields.document["Enabled"]?.bool == false
         take(

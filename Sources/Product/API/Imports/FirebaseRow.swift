@@ -11,7 +11,7 @@ extension ImportedRow {
         emailVerified = fields.flag("emailVerified")
         name = fields.text("displayName")
         externalID = fields.text("localId")
-        createdAt = fields.time("createdAt")
+        takeCreation(fields, "createdAt")
         isSuspended = fields.flag("disabled")
         take(
             fields.object("customAttributes", "customClaims"), to: \.privateAttributes)

@@ -21,7 +21,11 @@ enum ImportEndpoint {
             QueryParameter("dry_run", .bool, "Only says row by row what would happen."),
             QueryParameter(
                 "on_conflict", .enumeration(of: ImportRules.Conflict.self),
-                "What becomes of a row whose address a user has: skip."),
+                "What becomes of a row whose address or id a user has: skip."),
+            QueryParameter(
+                "guard", .enumeration(of: CSV.Guard.self),
+                "Takes off the apostrophes that an export of ours puts before formulas; a CSV with all "
+                    + "columns of the export needs it not."),
         ],
         body: .stream([
             "text/csv", "application/x-ndjson", "application/json", "multipart/form-data",
@@ -33,7 +37,7 @@ enum ImportEndpoint {
         guard let upload = call.received else { throw Problem.internalError }
         let maker = call.jobMaker
         let conflict: ImportRules.Conflict = call.query.optionalCase("on_conflict") ?? .skip
-        let job = try await call.scope.change(by: call.actor) { change in
+        let job = try await call.making { change in
             let job = try await change.createJob(
                 ImportJob.kind,
                 .object([
@@ -41,6 +45,7 @@ enum ImportEndpoint {
                     .init("format", .string(try call.query.string("format"))),
                     .init("on_conflict", .string(conflict.rawValue)),
                     .init(ImportJob.tenantsWord, .bool(!call.principal.platform)),
+                    .init(JobRow.notesMember, .array(upload.notes.map(JSONValue.string))),
                 ]), total: upload.rows, by: maker, isDryRun: call.isDryRun)
             try await change.giveImport(upload.id, to: job.id)
             return job
@@ -58,8 +63,11 @@ enum ImportEndpoint {
         defer { withExtendedLifetime(slot) {} }
         let id = try await scope.beginImport()
         do {
-            let rows = try await ImportUpload.receive(call, format: format, as: id)
-            return ReceivedBody(id: id, rows: rows) { try await scope.discardImport(id) }
+            let (rows, notes) = try await ImportUpload.receive(
+                call, format: format, as: id, in: slot)
+            return ReceivedBody(id: id, rows: rows, notes: notes) {
+                try await scope.discardImport(id)
+            }
         } catch {
             try? await scope.discardImport(id)
             throw error

@@ -2,14 +2,21 @@ import JSON
 import Text
 
 extension ImportFields {
-    /// RFC 3339, PostgreSQL's form of it, or seconds or milliseconds since 1970.
-    func time(_ names: String...) -> Timestamp? {
+    /// RFC 3339, PostgreSQL's form of it, a date, or seconds or milliseconds since 1970. Without a zone
+    /// it is UTC.
+    func time(_ names: String...) -> Timestamp? { zonedTime(names)?.time }
+
+    /// The same, and whether a zone is missing, which is to be said.
+    func zonedTime(_ names: [String]) -> (time: Timestamp, hasZone: Bool)? {
         switch value(names) {
-        case .number(let text): Self.time(number: text)
+        case .number(let text): return Self.time(number: text).map { ($0, true) }
         case .string(let text):
-            Timestamp(text) ?? Self.time(number: text) ?? Timestamp(Self.standard(text))
-        case .object(let members): ImportFields(.object(members)).time("$date")
-        default: nil
+            let text = Self.standard(DisplayText.stripped(text))
+            if let time = Timestamp(text) ?? Self.time(number: text) { return (time, true) }
+            let whole = text.utf8.count == 10 ? text + "T00:00:00" : text
+            return Timestamp(whole + "Z").map { ($0, false) }
+        case .object(let members): return ImportFields(.object(members)).zonedTime(["$date"])
+        default: return nil
         }
     }
 
@@ -23,13 +30,18 @@ extension ImportFields {
         return isOver || number > 100_000_000_000_000 ? nil : Timestamp(microseconds: milliseconds)
     }
 
-    /// `2024-05-01 10:00:00.5+00` as RFC 3339 writes it.
+    /// `2024-05-01 10:00:00.5+00` or `2024-05-01 10:00 UTC` as RFC 3339 writes it.
     private static func standard(_ text: String) -> String {
         var bytes = Array(text.utf8)
-        guard bytes.count > 13, bytes[10] == 0x20 else { return text }
+        guard bytes.count > 13, bytes[10] == 0x20 || bytes[10] == 0x54 else { return text }
         bytes[10] = 0x54
+        for zone in [" UTC", " Z"] where bytes.reversed().starts(with: zone.utf8.reversed()) {
+            bytes = bytes.dropLast(zone.utf8.count) + [0x5A]
+        }
         let sign = bytes[bytes.count - 3]
-        if sign == 0x2B || sign == 0x2D { bytes += Array(":00".utf8) }
+        if bytes.count > 19, sign == 0x2B || sign == 0x2D { bytes += Array(":00".utf8) }
+        // Without seconds.
+        if bytes.count == 16 { bytes += Array(":00".utf8) }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

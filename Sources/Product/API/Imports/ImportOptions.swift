@@ -13,6 +13,12 @@ struct ImportOptions: Sendable {
     var firebase: FirebaseProject?
     /// Of a Cognito import.
     var pool: Provider?
+    /// Whether its cells have the guards of our own exports, whatever its columns are.
+    var isGuarded = false
+    /// Whether a CSV is in Windows-1252, and not in UTF-8.
+    var isWindows1252 = false
+    /// Whether hashes are held to the tighter bounds of `GATEHOUSE_IMPORTED_HASHES`.
+    var holdsTightly = false
     /// When the file came: what has ended by then is over.
     var now = Timestamp.systemClock()
 }

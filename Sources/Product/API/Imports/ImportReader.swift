@@ -13,9 +13,16 @@ struct ImportReader: Sendable {
     let options: ImportOptions
     var csv: CSVReader?
     private var json: JSONRowReader
-    /// The columns' names; nil: the first record has them.
-    var columns: [String]?
+    /// Our names of each of the file's columns, none of one that is not read; nil: the first record has
+    /// the columns' names.
+    var columns: [[String]]?
+    /// Whether the cells have the guards of our own exports.
+    var isGuarded: Bool
+    /// Members of our own exports that are not read here.
+    var ignored: Set<String> = []
+    private var isWindows1252: Bool
     private var beginning: [UInt8]? = []
+    private var isMarked = false
     /// Rows so far, and at most.
     var count = 0
     private let limit: Int
@@ -28,28 +35,72 @@ struct ImportReader: Sendable {
         self.format = format
         self.options = options
         csv = isCSV ? CSVReader() : nil
+        isGuarded = options.isGuarded
+        isWindows1252 = options.isWindows1252 && isCSV
         json = JSONRowReader(container: format.container)
-        if format.hasNoHeader { columns = ImportedRow.firebaseColumns }
+        if format.hasNoHeader {
+            columns = ImportedRow.firebaseColumns.map { $0.isEmpty ? [] : [$0] }
+        }
+    }
+
+    /// What is to be said of the file as a whole.
+    var notes: [String] {
+        let names = ImportedRow.readOnlyNames.filter { ignored.contains($0) }
+        return names.isEmpty
+            ? [] : ["Read-only, and not taken over: \(names.joined(separator: ", "))."]
     }
 
     mutating func read(_ piece: [UInt8]) throws(ImportFileFault) -> [StagedRow] {
-        var piece = piece
-        if let begun = beginning {
-            piece = begun + piece
-            beginning = piece
-            guard piece.count >= 4 else { return [] }
-            beginning = nil
-            piece = try Self.withoutMark(piece)
+        guard beginning != nil else { return try take(decoded(piece)) }
+        return try begin(with: piece, isWhole: false)
+    }
+
+    /// Waits for a file's mark of its encoding, and for the first line of a CSV.
+    private mutating func begin(
+        with piece: [UInt8], isWhole: Bool
+    ) throws(ImportFileFault) -> [StagedRow] {
+        var begun = (beginning ?? []) + piece
+        if !isMarked {
+            beginning = begun
+            guard begun.count >= 4 || isWhole else { return [] }
+            begun = try withoutMark(begun)
+            isMarked = true
         }
-        return try take(piece)
+        if csv != nil {
+            begun = isWindows1252 ? Windows1252.utf8(begun) : begun
+            let known = knownColumns
+            guard
+                let dialect = CSVDialect(
+                    of: begun, isWhole: isWhole,
+                    isKnown: { known($0) })
+            else {
+                beginning = begun
+                return []
+            }
+            csv = CSVReader(separator: dialect.separator)
+            begun.removeFirst(dialect.skipped)
+        }
+        beginning = nil
+        return try take(begun)
+    }
+
+    private func decoded(_ piece: [UInt8]) -> [UInt8] {
+        isWindows1252 ? Windows1252.utf8(piece) : piece
+    }
+
+    /// Whether a cell of the first line is the name of a column that is read.
+    private var knownColumns: ([UInt8]) -> Bool {
+        let theirs = options.mapping.map { Set($0.values.map(ImportedRow.columnName)) }
+        return { [format] cell in
+            guard let text = String(validating: cell, as: UTF8.self) else { return false }
+            let name = ImportedRow.columnName(text)
+            return theirs?.contains(name) ?? (format == .csv && ImportedRow.isColumn(name))
+        }
     }
 
     mutating func finish() throws(ImportFileFault) -> [StagedRow] {
         var rows: [StagedRow] = []
-        if let begun = beginning {
-            beginning = nil
-            rows = try take(try Self.withoutMark(begun))
-        }
+        if beginning != nil { rows = try begin(with: [], isWhole: true) }
         do throws(ImportFault) {
             if csv != nil {
                 if let record = try csv?.finish() { rows += try self.rows([record]) }
@@ -84,12 +135,17 @@ struct ImportReader: Sendable {
     }
 
     private func fileFault(_ fault: ImportFault) -> ImportFileFault {
-        ImportFileFault(detail: "After row \(count): \(fault.detail)")
+        let isHeader = csv != nil && columns == nil
+        return ImportFileFault(
+            detail: (isHeader ? "In the first line: " : "After row \(count): ") + fault.detail)
     }
 
     /// Removes the mark of UTF-8; another encoding is named.
-    private static func withoutMark(_ bytes: [UInt8]) throws(ImportFileFault) -> [UInt8] {
-        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return Array(bytes.dropFirst(3)) }
+    private mutating func withoutMark(_ bytes: [UInt8]) throws(ImportFileFault) -> [UInt8] {
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+            isWindows1252 = false
+            return Array(bytes.dropFirst(3))
+        }
         let isWide =
             bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
             || bytes.prefix(4).contains(0)

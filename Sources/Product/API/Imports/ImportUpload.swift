@@ -18,6 +18,7 @@ struct ImportUpload {
     private let scope: TenantScope
     private let format: ImportFormat
     private let id: UUID
+    private let slot: UploadSlots.Slot
     var options = ImportOptions()
     private var reader: ImportReader?
     private var batch: [StagedRow] = []
@@ -25,21 +26,26 @@ struct ImportUpload {
     private var bytes = 0
 
     /// The number of rows, which are staged under `id`.
-    static func receive(_ call: Call, format: ImportFormat, as id: UUID) async throws -> Int {
-        let upload = try ImportUpload(call, format, id)
+    static func receive(
+        _ call: Call, format: ImportFormat, as id: UUID, in slot: UploadSlots.Slot
+    ) async throws -> (rows: Int, notes: [String]) {
+        let upload = try ImportUpload(call, format, id, slot)
         do {
             return try await withThrowingTaskGroup(of: Void.self) { staging in
                 var upload = upload
                 try await upload.receive(&staging)
                 try await staging.waitForAll()
-                return upload.reader?.count ?? 0
+                return (upload.reader?.count ?? 0, upload.reader?.notes ?? [])
             }
         } catch let fault as ImportFileFault {
             throw Problem.invalid([FieldError("/file", .invalid, fault.detail)])
         }
     }
 
-    private init(_ call: Call, _ format: ImportFormat, _ id: UUID) throws {
+    private init(
+        _ call: Call, _ format: ImportFormat, _ id: UUID, _ slot: UploadSlots.Slot
+    ) throws {
+        self.slot = slot
         self.call = call
         self.format = format
         self.id = id
@@ -70,9 +76,23 @@ struct ImportUpload {
 
     mutating func begin(type: String) async throws {
         options.now = call.now
+        options.isGuarded = call.query.has("guard")
+        options.holdsTightly = call.services.holdsImportedHashesTightly
+        let parameters = HeaderParameters(type)
+        if let charset = parameters["charset"], charset.lowercased() != "utf-8" {
+            guard Windows1252.isNamed(charset) else {
+                throw Problem.invalid([
+                    FieldError(
+                        "/file", .invalid,
+                        "is in \(DisplayText.shortened(charset, to: 64)), which is not read; save it as UTF-8"
+                    )
+                ])
+            }
+            options.isWindows1252 = true
+        }
         if format == .cognito { try await options.findPool(for: scope) }
         let isCSV =
-            switch HeaderParameters(type).value {
+            switch parameters.value {
             case "text/csv": true
             case "application/json", "application/x-ndjson": false
             // A form's part often has another type: `curl -F file=@users.csv`.
@@ -84,6 +104,7 @@ struct ImportUpload {
     /// Slice by slice: between two of them the connection's loop serves others.
     mutating func take(_ piece: [UInt8], _ staging: inout Staging) async throws {
         for start in stride(from: 0, to: piece.count, by: Self.bytesOfSlice) {
+            try slot.check()
             let slice = piece[start..<min(start + Self.bytesOfSlice, piece.count)]
             batch += try reader?.read(Array(slice)) ?? []
             bytes += slice.count

@@ -1,3 +1,4 @@
+import Cryptography
 import Domain
 import JSON
 import Storage
@@ -5,11 +6,17 @@ import Text
 
 /// What a format finds in one row, before it is held to our rules.
 struct ImportedRow: Sendable {
+    /// The user's id in the system of the file: ours, if that is this one.
+    var id: String?
     var email: String?
     var emailVerified = false
     var name: String?
     var role: String?
     var isSuspended = false
+    /// An export of ours that was asked for ids has deleted people too.
+    var isDeleted = false
+    /// Nil: not said.
+    var isKept: Bool?
     var externalID: String?
     var publicAttributes: [JSONValue.Member] = []
     var privateAttributes: [JSONValue.Member] = []
@@ -43,6 +50,21 @@ struct ImportedRow: Sendable {
                 provider: kind.rawValue, issuer: issuer, subject: subject, email: email))
     }
 
+    /// When the user was made there.
+    mutating func takeCreation(_ fields: ImportFields, _ names: String...) {
+        guard let found = fields.zonedTime(names) else { return }
+        createdAt = found.time
+        if !found.hasZone { notes.append("The time of creation has no zone, and is read as UTC.") }
+    }
+
+    /// Leaves a hash out that is beyond the tighter bounds.
+    mutating func holdPasswordTightly() {
+        guard case .kept(let text) = password,
+            ForeignPasswordHash(stored: text)?.isWithinTightBounds != true
+        else { return }
+        password = .refused("a hash beyond the bounds of GATEHOUSE_IMPORTED_HASHES")
+    }
+
     /// Parts of a name, unless there is a whole one.
     static func name(_ whole: String?, _ parts: String?...) -> String? {
         if let whole { return whole }
@@ -52,15 +74,17 @@ struct ImportedRow: Sendable {
 
     /// Held to the rules of `/v1`.
     func user() throws(ImportFault) -> ImportedUser {
-        guard let email, !email.allSatisfy(\.isWhitespace) else {
+        guard let email, !DisplayText.stripped(email).isEmpty else {
             throw ImportFault("email_missing", "The row has no address.")
         }
         var user = ImportedUser(email: try Self.address(email))
         user.emailVerified = emailVerified
         user.isSuspended = isSuspended
+        user.isDeleted = isDeleted
+        user.isKept = isKept
         user.createdAt = createdAt
-        if let name {
-            guard !name.isEmpty, name.unicodeScalars.count <= ProvisioningCall.nameLimit else {
+        if let name = name.map(TextRule.displayName.normal), !name.isEmpty {
+            guard name.unicodeScalars.count <= ProvisioningCall.nameLimit else {
                 throw .invalid(
                     "The name must have at most \(ProvisioningCall.nameLimit) characters.")
             }
@@ -70,17 +94,13 @@ struct ImportedRow: Sendable {
             user.name = name
         }
         if let role {
-            guard let known = UserRole(rawValue: role.lowercased()) else {
+            guard let known = UserRole(rawValue: DisplayText.stripped(role).lowercased()) else {
                 throw .invalid("The role must be member, manager or admin.")
             }
             user.role = known
         }
-        if let externalID {
-            guard !externalID.isEmpty, TextRule.externalID.check(externalID) else {
-                throw .invalid("The external id \(TextRule.externalID.detail).")
-            }
-            user.externalID = externalID
-        }
+        user.externalID = try Self.externalID(externalID)
+        user.id = try Self.externalID(id)
         user.publicAttributes = try Self.attributes(publicAttributes, "public_attributes")
         user.privateAttributes = try Self.attributes(privateAttributes, "private_attributes")
         user.identities = try Self.distinct(identities)
@@ -97,6 +117,14 @@ struct ImportedRow: Sendable {
                 notes.prefix(5).joined(separator: " "), to: ImportLimits.note)
         }
         return user
+    }
+
+    private static func externalID(_ given: String?) throws(ImportFault) -> String? {
+        guard let id = given.map(TextRule.externalID.normal), !id.isEmpty else { return nil }
+        guard TextRule.externalID.check(id) else {
+            throw .invalid("The external id \(TextRule.externalID.detail).")
+        }
+        return id
     }
 
     private static func address(_ text: String) throws(ImportFault) -> EmailAddress {

@@ -10,7 +10,7 @@ extension ImportedRow {
         emailVerified = fields.flag("emailVerified")
         name = Self.name(nil, fields.text("firstName"), fields.text("lastName"))
         externalID = fields.text("id") ?? fields.text("username")
-        createdAt = fields.time("createdTimestamp")
+        takeCreation(fields, "createdTimestamp")
         isSuspended = fields.document["enabled"]?.bool == false
         take(
             fields.object("attributes").map { member in

@@ -8,7 +8,7 @@ extension ImportedRow {
     init(supabase fields: ImportFields, now: Timestamp) {
         email = fields.text("email")
         emailVerified = fields.text("email_confirmed_at") != nil
-        createdAt = fields.time("created_at")
+        takeCreation(fields, "created_at")
         externalID = fields.text("id")
         let shown = fields.fields("raw_user_meta_data", "user_metadata")
         name = shown?.text("full_name", "name")

@@ -20,10 +20,10 @@ package struct InactivityRounds: Sendable {
         var failure: (any Error)?
         repeat {
             let found = try await database.tenantsWithInactivity(after: last, limit: Self.tenants)
-            for tenant in found {
-                do { try await beginDay(of: tenant) } catch { failure = error }
+            for tenant in found where tenant.isDue {
+                do { try await beginDay(of: tenant.id) } catch { failure = error }
             }
-            last = found.count == Self.tenants ? found.last : nil
+            last = found.count == Self.tenants ? found.last?.id : nil
         } while last != nil
         if let failure { throw failure }
     }

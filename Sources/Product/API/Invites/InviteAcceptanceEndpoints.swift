@@ -34,7 +34,7 @@ enum InviteAcceptanceEndpoints {
         let token = try call.input.string("token")
         try await LinkMisses.check(call)
         guard let (invite, tenant) = try await call.services.database.invitePreview(token) else {
-            throw try await missed(call)
+            throw try await missed(token, call)
         }
         var answer = Response.ok(
             .object([
@@ -79,7 +79,7 @@ enum InviteAcceptanceEndpoints {
         let token = try call.input.string("token")
         try await LinkMisses.check(call)
         guard let offered = try await database.offeredInvite(token) else {
-            throw try await missed(call)
+            throw try await missed(token, call)
         }
         let invite = offered.invite
         let name = call.input.optionalString("name")
@@ -130,7 +130,7 @@ enum InviteAcceptanceEndpoints {
         let token = try call.input.string("token")
         try await LinkMisses.check(call)
         guard let (_, tenant) = try await call.services.database.invitePreview(token) else {
-            throw try await missed(call)
+            throw try await missed(token, call)
         }
         let (url, cookie) = try await call.services.joining(
             call, tenant, call.input.uuid("provider"), .invite(TenantToken.hash(token)))
@@ -139,8 +139,15 @@ enum InviteAcceptanceEndpoints {
         return answer
     }
 
-    private static func missed(_ call: Call) async throws -> Problem {
-        try await LinkMisses.count(call)
-        return UnacceptedInvite.unknown
+    /// One text for every cause; the operator finds which by the reference.
+    private static func missed(_ token: String, _ call: Call) async throws -> Problem {
+        var why = Reason.inviteUnknown.rawValue
+        if let found = try await call.services.database.offeredInvite(token) {
+            let status = found.invite.status(at: call.now)
+            why =
+                status == .pending
+                ? "tenant_\(found.tenant.status.rawValue)" : "invite_\(status.rawValue)"
+        }
+        return try await LinkMisses.missed(UnacceptedInvite.unknown, why: why, token: token, call)
     }
 }

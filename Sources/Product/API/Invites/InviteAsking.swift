@@ -26,6 +26,8 @@ enum InviteAsking {
             expiresAt: expires, message: input.optionalString("message"),
             delivery: delivery(input, inviting.services), resend: input.flag("resend"),
             widest: Permissions.widestInvite(inviting.principal, in: inviting.tenant))
+        request.lacks = Permissions.lacking(inviting.principal, for: .admin, in: inviting.tenant)
+        request.latest = inviting.principal.expiry
         request.externalID = input.optionalString("external_id")
         request.attributes = input.attributes(on: AttributePair())
         request.returnTo = input.optionalString("return_to")
@@ -66,14 +68,16 @@ enum InviteAsking {
             return result
         }
         let invite = result.invite
-        try await change.post(
+        let isSent = try await change.post(
             OutgoingMail(
                 .invite, to: invite.email, tenantName: try await change.tenantName(),
                 link: invite.acceptURL(token, publicURL),
                 inviter: invite.inviterName, role: invite.role.rawValue, message: invite.message,
                 expiresAt: invite.expiresAt),
             about: invite.id, as: invite.mailID, in: database)
-        return InviteResult(outcome: result.outcome, invite: invite)
+        if isSent { return InviteResult(outcome: result.outcome, invite: invite) }
+        let shown = try await change.lockInvite(invite.id)
+        return InviteResult(outcome: result.outcome, invite: shown)
     }
 
     private static func seconds(from now: Timestamp, to end: Timestamp) -> Int64 {
@@ -107,7 +111,7 @@ enum InviteAsking {
         if call.isDryRun { try await call.takeDryRuns(max(1, requests.count / 100)) }
         if requests.count >= Database.largeWrite { await database.analyzeGrownTables() }
         do {
-            let made = try await call.scope.change(by: call.actor) { change in
+            let made = try await call.making { change in
                 var results = checked
                 var left = try await change.mailsLeft(.invite)
                 var quotas = try await change.inviteQuotas()
@@ -140,15 +144,21 @@ enum InviteAsking {
     ) async throws -> JSONValue {
         do {
             let made = try await change.invite(request, in: database)
+            if made.token != nil, !call.isDryRun {
+                try call.requireRecentSignIn(forInvite: made.invite.role)
+            }
             let result = try await posted(made, change, database, call.services.publicURL)
             let token = call.isDryRun ? nil : result.token
             return entry(
                 index, request.email.original, result.outcome.rawValue,
                 result.invite.json(
-                    at: call.now, token: token, publicURL: call.services.publicURL), nil)
+                    at: call.now, token: token, publicURL: call.services.publicURL,
+                    maker: call.principal.subject.expiry), nil)
         } catch {
-            // Only refusals: an error of the database ends the whole list.
-            guard let problem = refusal(error), problem.status < 500 else { throw error }
+            // Only refusals: an error of the database, or a proof that is missing, ends the whole list.
+            guard let problem = refusal(error), problem.status < 500,
+                problem.code != .stepUpRequired
+            else { throw error }
             return refused(index, request.email.original, problem)
         }
     }

@@ -16,7 +16,7 @@ enum InviteEditEndpoint {
         let id = try call.id()
         let database = try call.services.database
         let row = try await InviteAsking.answering {
-            try await call.scope.change(by: call.actor) { change in
+            try await call.making { change in
                 let row = try await change.lockInvite(id)
                 try InviteEndpoints.requireRole(call, row.role)
                 let next = try wanted(call, row)
@@ -25,7 +25,10 @@ enum InviteEditEndpoint {
                 return try await change.editInvite(row, to: next, in: database)
             }
         }
-        return .ok(row.json(at: call.now), etag: row.etag)
+        return .ok(
+            row.json(
+                at: call.now, token: nil, publicURL: call.services.publicURL,
+                maker: call.principal.subject.expiry), etag: row.etag)
     }
 
     /// The address and the external id are the person's; delivery and return are chosen when it is sent.
@@ -51,9 +54,10 @@ enum InviteEditEndpoint {
         if end != row.expiresAt, let fault = InviteAsking.endFault(end, call.now) {
             throw Problem.invalid([fault])
         }
+        let role = input.optionalString("role").flatMap(UserRole.init) ?? row.role
+        if end != row.expiresAt || role > row.role { end = call.principal.subject.cut(end) }
         return InviteChange(
-            role: input.optionalString("role").flatMap(UserRole.init) ?? row.role,
-            expiresAt: end,
+            role: role, expiresAt: end,
             message: input.has("message") ? input.optionalString("message") : row.message,
             attributes: input.attributes(on: row.attributes))
     }

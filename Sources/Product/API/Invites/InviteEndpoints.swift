@@ -53,12 +53,13 @@ enum InviteEndpoints {
         let asked = try InviteAsking.request(call.input, await call.inviting([call.input]))
         let database = try call.services.database
         let result = try await InviteAsking.answering {
-            try await call.scope.change(by: call.actor) { change in
+            try await call.making { change in
                 var request = asked
                 if request.delivery == .mail {
                     request.mailsLeft = try await change.mailsLeft(.invite)
                 }
                 let made = try await change.invite(request, in: database)
+                if made.token != nil { try call.requireRecentSignIn(forInvite: made.invite.role) }
                 return try await InviteAsking.posted(
                     made, change, database, call.services.publicURL)
             }
@@ -94,14 +95,16 @@ enum InviteEndpoints {
         let id = try call.id()
         let database = try call.services.database
         let result = try await InviteAsking.answering {
-            try await call.scope.change(by: call.actor) { change in
+            try await call.making { change in
                 let row = try await change.lockInvite(id)
                 try requireRole(call, row.role)
+                try call.requireRecentSignIn(forInvite: row.role)
                 if let fault = InviteAsking.deliveryFault(call.input, call.services) {
                     throw Problem.invalid([fault])
                 }
                 let sent = try await change.resend(
-                    row, InviteAsking.delivery(call.input, call.services), in: database)
+                    row, InviteAsking.delivery(call.input, call.services),
+                    until: call.principal.subject.expiry, in: database)
                 return try await InviteAsking.posted(
                     sent, change, database, call.services.publicURL)
             }
@@ -120,26 +123,32 @@ enum InviteEndpoints {
         let row = try await InviteAsking.answering {
             try await call.scope.change(by: call.actor) { change in
                 let row = try await change.lockInvite(id)
-                try requireRole(call, row.role)
+                try requireRole(call, row.role, isGiven: false)
                 return try await change.revoke(row, in: database)
             }
         }
         return .ok(row.json(at: call.now), etag: row.etag)
     }
 
-    static func requireRole(_ call: Call, _ role: UserRole) throws {
-        try requireRole(call.principal.subject, role, in: call.tenant.id)
+    static func requireRole(_ call: Call, _ role: UserRole, isGiven: Bool = true) throws {
+        try requireRole(call.principal.subject, role, in: call.tenant.id, isGiven: isGiven)
     }
 
-    /// A caller may not change an invite with a role that it may not give.
-    static func requireRole(_ who: Principal, _ role: UserRole, in tenant: UUID) throws {
+    /// A caller may not change an invite with a role that it may not give; to take it back asks for
+    /// the right alone (`isGiven` false).
+    static func requireRole(
+        _ who: Principal, _ role: UserRole, in tenant: UUID, isGiven: Bool
+    ) throws {
         let target = PermissionTarget(role: role)
         guard Permissions.permits(who, .manageInvites, in: tenant, target: target) == .allowed
         else { throw Problem.forbidden("The invite's role is beyond this credential.") }
+        if isGiven { try who.requireCover(of: role, in: tenant) }
     }
 
     private static func shown(_ result: InviteResult, _ call: Call) -> JSONValue {
-        result.invite.json(at: call.now, token: result.token, publicURL: call.services.publicURL)
+        result.invite.json(
+            at: call.now, token: result.token, publicURL: call.services.publicURL,
+            maker: call.principal.subject.expiry)
     }
 
     private static func noStore(_ response: Response) -> Response {

@@ -70,7 +70,8 @@ struct InviteJobs: JobKind {
     ) async throws -> JobResult {
         guard let id = row.targetID else { throw Problem.notFound("invite") }
         let invite = try await work.change.lockInvite(id)
-        try InviteEndpoints.requireRole(work.principal, invite.role, in: work.job.tenant)
+        try InviteEndpoints.requireRole(
+            work.principal, invite.role, in: work.job.tenant, isGiven: false)
         let status = invite.status(at: work.change.now)
         guard status == .pending || status == .expired else {
             return JobResult(
@@ -96,6 +97,10 @@ struct InviteJobs: JobKind {
                     "shows a link, which a list of over \(atOnce) cannot; it has to go by mail")
         }
         if !faults.isEmpty { throw Problem.invalid(faults) }
+        // One of those who are invited already may be an admin.
+        if !call.isDryRun, inputs.contains(where: { $0.flag("resend") }) {
+            try call.requireRecentSignIn(for: "To send many invites again")
+        }
         let rows = inputs.enumerated().map { index, input in
             (
                 row: index + 1,
@@ -104,7 +109,7 @@ struct InviteJobs: JobKind {
             )
         }
         await (try call.services.database).analyzeGrownTables()
-        return try await call.scope.change(by: call.actor) { change in
+        return try await call.making { change in
             let job = try await change.createJob(
                 name, .object([]), total: rows.count, by: call.jobMaker, isDryRun: call.isDryRun)
             try await change.addRows(to: job.id, rows)

@@ -5,8 +5,10 @@ import Text
 
 extension InviteRow {
     /// The invite as `/v1` shows it; with a token, also that and the link, both shown once.
+    /// `maker`: when the key ends that made it, which may have cut it.
     func write(
-        to json: inout JSONWriter, at now: Timestamp, token: String? = nil, publicURL: String = ""
+        to json: inout JSONWriter, at now: Timestamp, token: String? = nil, publicURL: String = "",
+        maker: Timestamp? = nil
     ) {
         json.object {
             $0.member("id", id)
@@ -15,6 +17,7 @@ extension InviteRow {
             $0.member("role", role.rawValue)
             $0.member("status", status(at: now).rawValue)
             $0.member("expires_at", expiresAt)
+            if maker == expiresAt { $0.member("expires_at_reason", "maker") }
             $0.member("message", message)
             $0.member("external_id", externalID)
             $0.member("public_attributes", stored: attributes.public)
@@ -47,8 +50,10 @@ extension InviteRow {
 
     func json(at now: Timestamp) -> JSONValue { .written { write(to: &$0, at: now) } }
 
-    func json(at now: Timestamp, token: String?, publicURL: String) -> JSONValue {
-        .written { write(to: &$0, at: now, token: token, publicURL: publicURL) }
+    func json(
+        at now: Timestamp, token: String?, publicURL: String, maker: Timestamp? = nil
+    ) -> JSONValue {
+        .written { write(to: &$0, at: now, token: token, publicURL: publicURL, maker: maker) }
     }
 
     var etag: String { ETag.version(version) }
@@ -70,6 +75,7 @@ extension InviteRow {
                 "The policy's default when absent."),
             .readOnly("status", .enumeration(of: Invite.Status.self)),
             .optional("expires_at", .timestamp, "5 minutes to 90 days ahead; 7 days when absent."),
+            ExpiryReason.field,
             .nullable("message", .string(max: 2000)),
             .nullable(
                 "external_id", .externalID,

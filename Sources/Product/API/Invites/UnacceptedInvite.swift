@@ -30,6 +30,8 @@ package enum UnacceptedInvite {
                 "The account is active already; sign in and add the password there."
             default: PublicRefusal.text(reference: reference)
             }
-        return Problem(Code(rawValue: reason.rawValue) ?? .forbidden, detail)
+        var problem = Problem(Code(rawValue: reason.rawValue) ?? .forbidden, detail)
+        problem.cause = "sign-in: \(reason.rawValue), ref \(reference)"
+        return problem
     }
 }

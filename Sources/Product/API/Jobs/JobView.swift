@@ -5,6 +5,9 @@ import Storage
 import Text
 
 extension JobRow {
+    /// Of the parameters: what was said of a file as a whole when it came.
+    static let notesMember = "notes"
+
     func write(to json: inout JSONWriter, at now: Timestamp) {
         json.object {
             $0.member("id", id)
@@ -14,6 +17,7 @@ extension JobRow {
             $0.member("undoing", isUndoing)
             $0.member("reason", reason)
             $0.member("dry_run", isDryRun)
+            $0.member("notes", parameters[Self.notesMember] ?? .array([]))
             $0.object("progress") {
                 $0.member("done", done)
                 $0.member("failed", failed)
@@ -67,6 +71,10 @@ extension JobRow {
                 "reason", .string(), nullable: true,
                 "Why it is paused (`requested`, `tenant_suspended`, `rights_lost`) or failed."),
             .readOnly("dry_run", .bool, "Whether it only says what would happen."),
+            .readOnly(
+                "notes", .array(of: .string()),
+                "What is to be said of an import's file as a whole: columns that are not taken over."
+            ),
             .readOnly("progress", .object(progress), "How far it is."),
             .readOnly("undone", count, "Rows that an undo took back."),
             .readOnly("kept", count, "Rows that an undo left as they are."),

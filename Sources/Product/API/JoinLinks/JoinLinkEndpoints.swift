@@ -31,14 +31,14 @@ enum JoinLinkEndpoints {
         idempotent: true, secret: true
     ) { call in
         let request = try await request(call)
-        let (row, token) = try await call.scope.change(by: call.actor) { change in
+        let (row, token) = try await call.making { change in
             try await change.makeJoinLink(request)
         }
         let location = "/v1/tenants/\(try call.tenant.id)/join-links/\(row.id)"
         var answer = Response.created(
             row.json(
                 at: call.now, providers: try await providers(call), token: token,
-                publicURL: call.services.publicURL),
+                publicURL: call.services.publicURL, maker: call.principal.subject.expiry),
             at: location, etag: row.etag)
         answer.fields.append(Field("cache-control", "no-store"))
         return answer
@@ -63,7 +63,8 @@ enum JoinLinkEndpoints {
         return JoinLinkRequest(
             domains: Set(domains).sorted(),
             maxUses: call.input.optionalInt("max_uses") ?? JoinLink.defaultPlaces,
-            expiresAt: end ?? call.now.adding(seconds: Invite.defaultLifetime),
+            expiresAt: call.principal.subject.cut(
+                end ?? call.now.adding(seconds: Invite.defaultLifetime)),
             returnTo: call.input.optionalString("return_to"))
     }
 

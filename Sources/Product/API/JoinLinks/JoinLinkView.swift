@@ -8,7 +8,7 @@ extension JoinLinkRow {
     /// `providers`: how many its page offers.
     func write(
         to json: inout JSONWriter, at now: Timestamp, providers: Int, token: String? = nil,
-        publicURL: String = ""
+        publicURL: String = "", maker: Timestamp? = nil
     ) {
         json.object {
             $0.member("id", id)
@@ -20,6 +20,7 @@ extension JoinLinkRow {
             $0.member("status", link.status(at: now).rawValue)
             $0.member("providers", providers)
             $0.member("expires_at", link.expiresAt)
+            if maker == link.expiresAt { $0.member("expires_at_reason", "maker") }
             $0.member("return_to", returnTo)
             $0.object("created_by") {
                 $0.member("type", makerType)
@@ -33,10 +34,13 @@ extension JoinLinkRow {
     }
 
     func json(
-        at now: Timestamp, providers: Int, token: String? = nil, publicURL: String = ""
+        at now: Timestamp, providers: Int, token: String? = nil, publicURL: String = "",
+        maker: Timestamp? = nil
     ) -> JSONValue {
         .written {
-            write(to: &$0, at: now, providers: providers, token: token, publicURL: publicURL)
+            write(
+                to: &$0, at: now, providers: providers, token: token, publicURL: publicURL,
+                maker: maker)
         }
     }
 
@@ -58,6 +62,7 @@ extension JoinLinkRow {
                 "providers", .integer(0...Int.max),
                 "Where people can sign in by it; while it is 0, a link cannot be used."),
             .optional("expires_at", .timestamp, "5 minutes to 90 days ahead; 7 days when absent."),
+            ExpiryReason.field,
             ReturnAddress.field,
             .readOnly(
                 "created_by",

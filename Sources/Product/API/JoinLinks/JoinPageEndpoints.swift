@@ -68,13 +68,11 @@ enum JoinPageEndpoints {
     /// The live link of the token; a wrong token is counted.
     private static func offered(_ call: Call) async throws -> OfferedJoinLink {
         try await LinkMisses.check(call)
-        guard
-            let found = try await call.services.database.offeredJoinLink(
-                call.input.string("token"))
-        else {
-            try await LinkMisses.count(call)
-            throw UnacceptedInvite.unknownJoinLink
-        }
-        return found
+        let token = try call.input.string("token")
+        let found = try await call.services.database.joinLink(ofToken: token)
+        if let found, found.fault(at: call.now) == nil { return found }
+        throw try await LinkMisses.missed(
+            UnacceptedInvite.unknownJoinLink,
+            why: found?.fault(at: call.now) ?? Reason.joinUnknown.rawValue, token: token, call)
     }
 }

@@ -50,6 +50,10 @@ extension Access {
 extension ManagementScope {
     /// A description of what it permits.
     var summary: String {
+        isAdminEquivalent ? "\(what) Leads to the rights of an admin." : what
+    }
+
+    private var what: String {
         let parts = rawValue.split(separator: ":")
         guard parts.count == 2, let verb = Self.verbs[String(parts[1])] else { return "" }
         switch self {

@@ -52,7 +52,11 @@ extension Endpoint {
                     "X-Gatehouse-Position", in: "header", required: false,
                     "The newest that the caller's own writes were answered with, or `0/0`: a standby "
                         + "that has it may answer. Without it the answer is never older than the call.",
-                    [.init("type", .string("string")), .init("example", .string("16/B374D848"))]))
+                    [
+                        .init("type", .string("string")),
+                        .init("pattern", .string("^[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}$")),
+                        .init("example", .string("16/B374D848")),
+                    ]))
         }
         if isObject {
             all.append(

@@ -7,10 +7,18 @@ import Text
 
 /// `/v1/operators`: the console's operators. Below one tenant an owner sees only its operators.
 enum OperatorEndpoints {
-    static let all: [Endpoint] = [list, create, get, update, delete, OperatorLinkEndpoint.remake]
+    static let all: [Endpoint] = [
+        list, create, get, update, delete, OperatorLinkEndpoint.remake, OwnLinkEndpoint.mail,
+    ]
 
     /// The link is valid for one day.
     static let linkSeconds: Int64 = 86_400
+
+    /// How long a link that this caller makes lets an operator in, in seconds: no longer than a key lives.
+    static func linkSeconds(_ call: Call) -> Int64 {
+        let end = call.principal.subject.cut(call.now.adding(seconds: linkSeconds))
+        return max(0, (end.microseconds - call.now.microseconds) / 1_000_000)
+    }
 
     private static let list = Endpoint(
         .get, "/v1/operators", id: "listOperators", tag: "Operators",
@@ -31,11 +39,7 @@ enum OperatorEndpoints {
         summary: "Makes an operator. The link that signs in once, within a day, is mailed; without "
             + "a mail server, or with `delivery` link, `sign_in_url` shows it once.",
         access: .right(.writeOperators),
-        body: .json(
-            OperatorRow.shape.creating("OperatorCreation", required: ["email", "role"])
-                .adding(
-                    "OperatorCreation",
-                    [.optional("delivery", .enumeration(of: Invite.Delivery.self))])),
+        body: .json(creation),
         answers: [
             .created(
                 OperatorRow.shape.adding(
@@ -59,12 +63,10 @@ enum OperatorEndpoints {
         let isMailed = InviteAsking.delivery(call.input, call.services) == .mail
         let url = "\(call.services.publicURL)/console/sign-in#token=\(token)"
         let database = try call.services.database
-        let row = try await database.scope(tenant ?? .platform).change(by: call.actor) { change in
+        let row = try await call.making(in: database.scope(tenant ?? .platform)) { change in
             if isMailed {
                 try await InviteAsking.answering {
-                    try await change.checkMail(
-                        .operatorLink, to: address.original, about: nil,
-                        left: change.mailsLeft(.operatorLink), in: database)
+                    try change.checkMail(left: try await change.mailsLeft(.operatorLink))
                 }
             }
             guard
@@ -77,11 +79,11 @@ enum OperatorEndpoints {
             }
             if tenant != nil { row.tenantName = try await change.tenantName() }
             try await change.addOperatorLink(
-                hash, for: row.id, seconds: linkSeconds, isMailed: isMailed)
+                hash, for: row.id, seconds: linkSeconds(call), isMailed: isMailed)
             if isMailed {
                 let mail = OutgoingMail(
                     .operatorLink, to: row.email, tenantName: row.tenantName, link: url,
-                    expiresAt: change.now.adding(seconds: linkSeconds))
+                    expiresAt: change.now.adding(seconds: linkSeconds(call)))
                 try await change.post(mail, about: row.id, in: database)
             }
             return row
@@ -90,6 +92,28 @@ enum OperatorEndpoints {
         members.append(.init("sign_in_url", isMailed ? .null : .string(url)))
         return .created(.object(members), at: "/v1/operators/\(row.id)", etag: row.etag)
     }
+
+    private static let creation: ObjectShape = {
+        var shape = OperatorRow.shape.creating("OperatorCreation", required: ["email", "role"])
+        shape.fields.removeAll { sameBytes($0.name, "scope") }
+        shape.fields += [
+            scopeField, .optional("delivery", .enumeration(of: Invite.Delivery.self)),
+        ]
+        return shape
+    }()
+
+    private static let scopeField = FieldShape(
+        "scope",
+        .object(
+            ObjectShape(
+                "OperatorScopeInput",
+                [
+                    .optional("tenant", .string(min: 1, max: 63), "The one tenant, by id or slug."),
+                    .optional("platform", .bool, "`true`: every tenant, and the platform."),
+                    .nullable("tenant_id", .uuid, "As an operator shows it; null: the platform."),
+                ])), required: true,
+        "Where the role is good: one of `tenant`, `platform` and `tenant_id`.",
+        example: .object([.init("tenant", .string("acme"))]))
 
     private static let get = Endpoint(
         .get, "/v1/operators/{id}", id: "getOperator", tag: "Operators", summary: "One operator.",
@@ -171,7 +195,7 @@ enum OperatorEndpoints {
     ) async throws -> OperatorRow {
         let seen = try await visible(call)
         let scope = try call.services.database.scope(seen.tenant ?? .platform)
-        return try await scope.change(by: call.actor) { change in
+        return try await call.making(in: scope) { change in
             guard
                 case (var row, let others)? = try await change.lockOperator(
                     seen.id, scope: seen.tenant)
@@ -213,16 +237,36 @@ enum OperatorEndpoints {
         return call.principal.platform || row.tenant == call.principal.tenant
     }
 
-    /// The requested scope; by default a tenant owner's own.
+    /// The requested scope; nil: the platform. It is never guessed: a scope that is left out would be
+    /// the widest.
     private static func scope(_ call: Call) async throws -> UUID? {
-        let asked = call.input.optionalObject("scope")?.optionalUUID("tenant_id")
-        if let home = call.principal.tenant {
-            guard asked == nil || asked == home else { throw Problem.notFound("tenant") }
-            return home
+        guard let input = call.input.optionalObject("scope") else { throw Problem.internalError }
+        let names = ["tenant", "platform", "tenant_id"].filter { input.has($0) }
+        guard names.count == 1, !input.has("platform") || input.flag("platform") else {
+            throw Problem.invalid([
+                FieldError(
+                    "/scope", .required,
+                    #"must be {"tenant": id or slug} or {"platform": true}"#)
+            ])
         }
-        guard let asked else { return nil }
-        guard try await call.services.database.scope(asked).tenantRow() != nil else {
-            throw Problem.invalid([FieldError("/scope/tenant_id", .invalid, "is no tenant")])
+        let home = call.principal.tenant
+        var asked: UUID?
+        if let text = input.optionalString("tenant") {
+            asked = try await call.services.database.tenant(text)?.id
+        } else if let id = input.optionalUUID("tenant_id") {
+            asked = try await call.services.database.scope(id).tenantRow()?.id
+        } else {
+            guard home == nil else {
+                throw Problem.forbidden("An operator of one tenant makes none of the platform.")
+            }
+            return nil
+        }
+        if let home {
+            guard asked == home else { throw Problem.notFound("tenant") }
+        } else if asked == nil {
+            throw Problem.invalid([
+                FieldError("/scope/\(names[0])", .invalid, "is no tenant")
+            ])
         }
         return asked
     }

@@ -80,17 +80,16 @@ enum OperatorLinkEndpoint {
     ) -> (url: String, seconds: Int64) {
         let base = call.services.publicURL
         return isNew
-            ? ("\(base)/console/sign-in#token=\(token)", OperatorEndpoints.linkSeconds)
+            ? ("\(base)/console/sign-in#token=\(token)", OperatorEndpoints.linkSeconds(call))
             : ("\(base)/reset#token=\(token)", Database.resetSeconds)
     }
 
-    private static func mail(
+    static func mail(
         _ kind: OutgoingMail.Kind, to row: OperatorRow, _ link: String, _ seconds: Int64,
         _ change: Change, _ database: Database
     ) async throws {
         try await InviteAsking.answering {
-            try await change.checkMail(
-                kind, to: row.email, about: row.id, left: change.mailsLeft(kind), in: database)
+            try change.checkMail(left: try await change.mailsLeft(kind))
         }
         try await change.post(
             OutgoingMail(

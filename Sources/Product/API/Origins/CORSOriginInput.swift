@@ -12,9 +12,12 @@ struct CORSOriginInput {
         let before = errors.count
         var origin: Origin?
         do throws(OriginFault) {
-            origin = try Origin(configuring: input.optionalString("origin") ?? "")
+            origin = try Origin(
+                configuring: DisplayText.stripped(input.optionalString("origin") ?? ""))
         } catch {
-            errors.append(FieldError(path + "/origin", .invalid, error.reason))
+            let hidden = DisplayText.hidden(in: input.optionalString("origin") ?? "")
+            let name = hidden.map { " It has \(DisplayText.name(of: $0))." } ?? ""
+            errors.append(FieldError(path + "/origin", .invalid, error.reason + name))
         }
         let credentials = input.flag("credentials")
         if credentials, let origin, !origin.mayCarryCredentials {

@@ -34,7 +34,7 @@ extension CORSOriginRow: JSONView {
                 "As browsers send it; spelling is brought to that form.",
                 example: .string("https://app.example.com")),
             FieldShape("credentials", .bool, "Cookies may go with it, on client contracts only."),
-            .nullable("label", .string(min: 1, max: 200)),
+            .nullable("label", .string(min: 1, max: 200, rule: .displayName)),
             .nullable("expires_at", .timestamp),
             .readOnly("created_at", .timestamp),
             .readOnly(

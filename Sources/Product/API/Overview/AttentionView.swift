@@ -23,7 +23,13 @@ enum AttentionView {
                         hasMore: isLast && tenants.count > Attention.tenants))
             }
         }
-        return .array(items + (try await unreachable(call, database)))
+        return .array(own(call) + items + (try await unreachable(call, database)))
+    }
+
+    /// The caller's own account has nothing that it could sign in with again.
+    private static func own(_ call: Call) -> [JSONValue] {
+        guard call.principal.isConsoleSession, !call.principal.canReturn else { return [] }
+        return [item("sign_in_unset", ListTotal(1, exact: true))]
     }
 
     /// The providers that this server cannot reach.
@@ -43,11 +49,13 @@ enum AttentionView {
         _ kind: String, _ count: ListTotal, tenant: Attention? = nil, since: Timestamp? = nil,
         hasMore: Bool = false
     ) -> JSONValue {
-        let place: JSONValue? = tenant.map {
-            .object([
-                .init("id", .uuid($0.tenantID)), .init("slug", .string($0.slug)),
-                .init("name", .string($0.name)),
-            ])
+        let place: JSONValue? = tenant.flatMap {
+            $0.tenantID == .platform
+                ? nil
+                : .object([
+                    .init("id", .uuid($0.tenantID)), .init("slug", .string($0.slug)),
+                    .init("name", .string($0.name)),
+                ])
         }
         return .object([
             .init("kind", .string(kind)), .init("tenant", place ?? .null),
@@ -73,11 +81,18 @@ enum AttentionView {
         [
             .readOnly(
                 "kind",
-                .enumeration(Attention.Kind.allCases.map(\.rawValue) + ["providers_unreachable"]),
-                "Join requests; domains not proved; invites whose mail failed; keys that end within "
-                    + "14 days; origins refused in 24 hours; providers out of reach of this server."
+                .enumeration(
+                    ["sign_in_unset"] + Attention.Kind.allCases.map(\.rawValue) + [
+                        "providers_unreachable"
+                    ]),
+                "The caller came by a link and set up neither a password nor a passkey; join requests; "
+                    + "domains not proved; invites whose mail failed; keys that end within "
+                    + "14 days; origins refused in 24 hours; keys whose scopes lead to an admin from before that was "
+                    + "asked of who gives them; providers out of reach of this server."
             ),
-            .readOnly("tenant", .object(tenant), nullable: true, "Null for providers."),
+            .readOnly(
+                "tenant", .object(tenant), nullable: true,
+                "Null for providers and for keys of the platform."),
             .readOnly("count", .object(count)),
             .readOnly("since", .timestamp, nullable: true, "Of providers: the first failure."),
             .readOnly("more_tenants", .bool, "Whether tenants with fewer are left out."),
@@ -91,7 +106,7 @@ extension Attention.Kind {
         case .joinRequests: .approveUsers
         case .domainsUnproved: .readPolicy
         case .mailFailed: .readInvites
-        case .keysEnding: .listKeys
+        case .keysEnding, .keysGivenBefore: .listKeys
         case .originsRefused: .readOrigins
         }
     }

@@ -21,10 +21,10 @@ enum AuditEndpoints {
     private static let list = Endpoint(
         .get, "/v1/audit-events", id: "listAuditEvents", tag: "Audit",
         summary: "Events of every tenant and the platform, newest first; a tenant's own to it.",
-        access: .own(.readAudit), query: query,
-        answers: [.list(AuditRow.shape, hasHistogram: true)], mayLag: true
+        access: .own(.readAudit), query: query + [.ofTenant],
+        answers: [.list(AuditRow.shape, hasHistogram: true)], problems: [.notFound], mayLag: true
     ) { call in
-        let home = call.principal.tenant
+        let home = try await call.askedTenant ?? call.principal.tenant
         return try await page(call, in: home)
     }
 
@@ -78,7 +78,7 @@ extension AuditRow: JSONView {
             $0.member("seq", seq)
             $0.member("occurred_at", occurredAt)
             $0.object("actor") {
-                $0.member("type", actorType)
+                $0.member("type", MakerView.type(actorType, actorID))
                 $0.member("id", actorID)
                 $0.member("name", actorName)
             }
@@ -90,7 +90,7 @@ extension AuditRow: JSONView {
             }
             $0.member("tenant_id", tenant == .platform ? nil : tenant)
             $0.member("tenant_name", tenantName)
-            $0.member("request_id", requestID)
+            $0.member("request_id", requestID.isEmpty ? nil : requestID)
             $0.member("decision_id", decisionID)
             $0.member("ip", ip)
             $0.member("changes", changes)
@@ -112,7 +112,9 @@ extension AuditRow: JSONView {
             .readOnly(
                 "tenant_name", .string(), nullable: true,
                 "The tenant's name now; `null` is the platform, or a tenant that is gone."),
-            .readOnly("request_id", .string()),
+            .readOnly(
+                "request_id", .string(), nullable: true,
+                "Null of what no request did: a job, a rule, the command line."),
             .readOnly("decision_id", .uuid, nullable: true, "By which decision it was done."),
             .readOnly("ip", .string(), nullable: true),
             .readOnly(

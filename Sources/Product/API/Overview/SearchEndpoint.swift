@@ -15,7 +15,9 @@ enum SearchEndpoint {
         .get, "/v1/search", id: "search", tag: "Overview",
         summary:
             "Tenants by slug or name, a verified domain; in one tenant also users, keys, invites, "
-            + "domains, origins, and any id; for the platform users of every tenant.",
+            + "domains and origins; for the platform users of every tenant. Each word is met, in any "
+            + "order. Any id that is shown anywhere, the reference of a refusal or of a failed sign-in, "
+            + "the id of a request, an address that was refused, the last four characters of a key.",
         access: .right(.readUsers),
         query: [
             QueryParameter("q", .string(min: 1, max: 255), required: true),
@@ -27,7 +29,8 @@ enum SearchEndpoint {
         answers: [.ok(ObjectShape("SearchResult", [.readOnly("items", .array(of: item))]))],
         problems: [.notFound], mayLag: true
     ) { call in
-        let text = try call.query.string("q")
+        // White space around what was pasted is no part of it.
+        let text = DisplayText.stripped(try call.query.string("q"))
         let database = try call.services.database
         var items: [JSONValue] = []
         var foundTenant = call.principal.tenant
@@ -46,6 +49,9 @@ enum SearchEndpoint {
         }
         if items.isEmpty { items = try await decision(text, call) }
         items += try await decisions(named: text, in: foundTenant, call)
+        items += try await failures(named: text, in: foundTenant, call)
+        items += try await keys(endingIn: text, in: foundTenant, call)
+        if let id = UUID(text), foundTenant == nil { items += try await anywhere(id, call) }
         guard let foundTenant else {
             return answer(
                 items + (try await domains(verifiedAs: text, call))
@@ -79,19 +85,92 @@ enum SearchEndpoint {
         .ok(.object([.init("items", .array(items))]))
     }
 
-    /// By the reference that a person was shown: for the platform also those without a tenant.
+    /// By the reference that a person was shown, by the request's id, and refusals by their address: for
+    /// the platform also those without a tenant.
     private static func decisions(
         named text: String, in foundTenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {
-        guard text.utf8.count == 6, call.bound(.readDecisions) == nil,
-            Permissions.permits(call.principal.subject, .readDecisions, in: foundTenant) == .allowed
+        // The platform's credentials need not know whose it is.
+        let place = call.principal.platform ? nil : foundTenant
+        guard call.bound(.readDecisions) == nil,
+            Permissions.permits(call.principal.subject, .readDecisions, in: place) == .allowed
         else { return [] }
         var filter = DecisionFilter()
-        filter.reference = text
-        return try await call.services.database.decisions(best, tenant: foundTenant, filter).rows
+        if let email = try? EmailAddress(plused(text)) {
+            filter = DecisionFilter(outcomes: [Outcome.refused.rawValue], emailKey: email.key)
+        } else if text.utf8.count == 6 {
+            filter.reference = text
+        } else if isRequestID(text) {
+            filter.requestID = text
+        } else {
+            return []
+        }
+        return try await call.services.database.decisions(best, tenant: place, filter).rows
             .map {
                 item("decision", $0.id, $0.email ?? $0.reference, $0.email, $0.tenantID)
             }
+    }
+
+    /// Sign-ins that failed before the rules, by the reference of the page or the request's id.
+    private static func failures(
+        named text: String, in foundTenant: UUID?, _ call: Call
+    ) async throws -> [JSONValue] {
+        let place = call.principal.platform ? nil : foundTenant
+        let isReference = text.utf8.count == 6
+        guard isReference || isRequestID(text),
+            Permissions.permits(call.principal.subject, .readClients, in: place) == .allowed
+        else { return [] }
+        let filter = FailedSignInFilter(
+            requestID: isReference ? nil : text, reference: isReference ? text : nil)
+        return try await call.services.database.failedSignIns(best, tenant: place, filter).rows
+            .map {
+                item(
+                    "failed_sign_in", $0.id, $0.reference ?? $0.requestID, nil,
+                    $0.tenant == .platform ? nil : $0.tenant)
+            }
+    }
+
+    /// In a query string a plus is a space, which no address has.
+    private static func plused(_ text: String) -> String {
+        text.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "+")
+    }
+
+    /// Whether it may be the id of a request: ours, or one that a proxy gave.
+    private static func isRequestID(_ text: String) -> Bool {
+        text.utf8.count >= 8 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x40 }
+    }
+
+    private static func keys(
+        endingIn text: String, in foundTenant: UUID?, _ call: Call
+    ) async throws -> [JSONValue] {
+        let place = call.principal.platform ? nil : foundTenant
+        guard text.utf8.count == 4, call.bound(.listKeys) == nil,
+            Permissions.permits(call.principal.subject, .listKeys, in: place) == .allowed
+        else { return [] }
+        return try await call.services.database.keys(endingIn: text, tenant: place)
+            .map { item("api_key", $0.id, $0.name, nil, $0.tenant == .platform ? nil : $0.tenant) }
+    }
+
+    /// What has this id, in whichever tenant or in none, for the platform's credentials.
+    private static func anywhere(_ id: UUID, _ call: Call) async throws -> [JSONValue] {
+        guard call.principal.platform else { return [] }
+        let database = try call.services.database
+        let subject = call.principal.subject
+        var items: [JSONValue] = []
+        for tenant in try await database.tenants(withThing: id) {
+            items += try await things(of: database.scope(tenant), id, call)
+        }
+        if Permissions.permits(subject, .readProviders, in: nil) == .allowed,
+            let row = try await database.provider(id, owner: nil)
+        {
+            items.append(item("provider", row.id, row.name, nil, row.tenantID))
+        }
+        if Permissions.permits(subject, .readOperators, in: nil) == .allowed,
+            let row = try await database.operatorRow(id)
+        {
+            items.append(item("operator", row.id, row.name ?? row.email, row.email, row.tenant))
+        }
+        return items
     }
 
     /// Users of other tenants, each with its tenant's name, for the platform's credentials.
@@ -134,7 +213,8 @@ enum SearchEndpoint {
     }
 
     private static func may(_ call: Call, _ right: Right, in scope: TenantScope) -> Bool {
-        Permissions.permits(call.principal.subject, right, in: scope.tenant) == .allowed
+        let place = scope.tenant == .platform ? nil : scope.tenant
+        return Permissions.permits(call.principal.subject, right, in: place) == .allowed
     }
 
     private static func things(
@@ -160,13 +240,30 @@ enum SearchEndpoint {
         of scope: TenantScope, _ id: UUID, _ call: Call
     ) async throws -> [JSONValue] {
         var items: [JSONValue] = []
-        let survivor = try await scope.winner(over: id) ?? id
-        if let user = try await scope.user(survivor) { items.append(found(user)) }
+        var person = try await scope.winner(over: id) ?? id
+        if let owner = try await scope.user(ofSignIn: id) { person = owner }
+        if may(call, .readUsers, in: scope), let user = try await scope.user(person) {
+            items.append(found(user))
+        }
         if may(call, .listKeys, in: scope), let key = try await scope.apiKey(id) {
             items.append(found(key, in: scope))
         }
         if may(call, .readInvites, in: scope), let invite = try await scope.invite(id) {
             items.append(found(invite))
+        }
+        let tenant = scope.tenant == .platform ? nil : scope.tenant
+        if may(call, .readInvites, in: scope), let link = try await scope.joinLink(id) {
+            items.append(
+                item("join_link", link.id, link.link.domains.first ?? link.makerName, nil, tenant))
+        }
+        if may(call, .readPolicy, in: scope), let row = try await scope.domain(id) {
+            items.append(item("domain", row.id, row.domain, nil, tenant))
+        }
+        if may(call, .readOrigins, in: scope), let row = try await scope.origin(id) {
+            items.append(item("cors_origin", row.id, row.origin, nil, tenant))
+        }
+        if may(call, .readUsers, in: scope), let row = try await scope.job(id) {
+            items.append(item("job", row.id, row.kind, nil, tenant))
         }
         let database = try call.services.database
         if !call.principal.platform, may(call, .readDecisions, in: scope),
@@ -183,7 +280,9 @@ enum SearchEndpoint {
             .readOnly(
                 "type",
                 .enumeration([
-                    "tenant", "user", "api_key", "invite", "decision", "domain", "cors_origin",
+                    "tenant", "user", "api_key", "invite", "join_link", "decision",
+                    "failed_sign_in",
+                    "domain", "cors_origin", "job", "provider", "operator",
                 ])),
             .readOnly("id", .uuid), .readOnly("name", .string()),
             .readOnly("slug", .string(), always: false),
@@ -216,7 +315,8 @@ enum SearchEndpoint {
     }
 
     private static func found(_ key: APIKeyRow, in scope: TenantScope) -> JSONValue {
-        item("api_key", key.id, key.key.name, nil, scope.tenant)
+        item(
+            "api_key", key.id, key.key.name, nil, scope.tenant == .platform ? nil : scope.tenant)
     }
 
     private static func found(_ invite: InviteRow) -> JSONValue {

@@ -153,7 +153,7 @@ enum PasskeyEndpoints {
     ) { call in
         let site = try call.passkeySite()
         let database = try call.services.database
-        let asked = try await database.count("passkey options \(call.request.remoteAddress)")
+        let asked = try await database.count("passkey options \(call.request.network)")
         guard asked <= optionsLimit else {
             throw Problem.rateLimited(
                 "Too many sign-ins from this address were begun; try again.", limit: optionsLimit,

@@ -31,7 +31,7 @@ struct PasskeyProof {
         let binding = TokenCookie.challenge.hash(in: call.request)
         // A browser that an operator is known to use is not held back by others at its address.
         let device = TokenCookie.device.hash(in: call.request)
-        var counter = ("address", call.request.remoteAddress, Self.freeOfAddress)
+        var counter = ("address", call.request.network, Self.freeOfAddress)
         if let device, try await database.isKnownDevice(device, of: nil) {
             counter = ("device", Base64URL.encode(device), Self.freeOfOperator)
         }
@@ -90,10 +90,11 @@ struct PasskeyProof {
                 passkey.id, counter: checked.counter, isBackedUp: checked.isBackedUp)
             guard isUsed else { throw WebAuthnFault.counterFellBack }
         } catch let fault as WebAuthnFault {
-            if fault == .counterFellBack {
-                try await database.passkeyRefused(passkey, of: person, by: person.actor(call))
+            if fault == .counterFellBack || fault == .backupEligibilityChanged {
+                try await database.passkeyRefused(
+                    passkey, of: person, because: fault.code, by: person.actor(call))
             }
-            throw refusal(fault)
+            throw fault == .backupEligibilityChanged ? changed(passkey) : refusal(fault)
         }
     }
 
@@ -117,6 +118,16 @@ struct PasskeyProof {
             try await database.clearSignInFailures(counter)
         }
         return person
+    }
+
+    /// Only its true holder reads this, and learns the way out.
+    private func changed(_ passkey: PasskeyRow) -> Problem {
+        var problem = Problem.unauthorized(
+            "The passkey “\(passkey.name)” has changed: its authenticator now says otherwise than "
+                + "before whether it can be backed up. Sign in another way, remove the passkey in "
+                + "your account, and add it again.")
+        problem.cause = "passkey: \(WebAuthnFault.backupEligibilityChanged.code)"
+        return problem
     }
 
     private func refusal(_ fault: WebAuthnFault) -> Problem {

@@ -96,7 +96,7 @@ enum PasswordResetEndpoints {
     private static let askLimit = 60
 
     private static func checkAsks(_ database: Database, _ call: Call) async throws {
-        let asks = try await database.count("links asked for, from \(call.request.remoteAddress)")
+        let asks = try await database.count("links asked for, from \(call.request.network)")
         guard asks > askLimit else { return }
         throw Problem.rateLimited(
             "Too many links were asked for; wait a minute.", limit: askLimit,

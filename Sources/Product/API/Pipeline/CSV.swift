@@ -18,6 +18,9 @@ struct CSVColumn: Sendable, Equatable {
 
 /// Lines of comma-separated values (RFC 4180).
 enum CSV {
+    /// The value of `guard` by which an import takes off the guards of a file whose columns were changed.
+    enum Guard: String, CaseIterable { case gatehouse }
+
     static func header(_ columns: [CSVColumn]) -> [UInt8] {
         line(columns.map { cell(.string($0.name)) })
     }
@@ -45,24 +48,67 @@ enum CSV {
     /// Spreadsheets evaluate cells that begin with these characters: a name such as
     /// `=HYPERLINK("https://evil.example")` would act for the operator who opens the file (OWASP,
     /// CSV injection; some languages read the full-width signs as the plain ones). If semicolons or
-    /// tabs separate cells, a cell begins after those too.
-    private static func guarded(_ text: String) -> String {
-        var guarded = String.UnicodeScalarView()
+    /// tabs separate cells, a cell begins after those too. An apostrophe goes before them, and before
+    /// an apostrophe that would read as such a guard, so that `unguarded` gives back every text.
+    static func guarded(_ text: String) -> String { walked(text) { $0.append("'") } }
+
+    /// The text before `guarded`.
+    static func unguarded(_ text: String) -> String { walked(text, atGuard: nil) }
+
+    /// `atGuard`: writes what goes before a character that begins a cell and needs a guard; nil: the
+    /// text has the guards, and loses them.
+    private static func walked(
+        _ text: String, atGuard: ((inout String.UnicodeScalarView) -> Void)?
+    ) -> String {
+        // Most texts have neither.
+        guard let first = text.utf8.first, !isPlain(first) || text.utf8.contains(where: isSeparator)
+        else { return text }
+        let scalars = Array(text.unicodeScalars)
+        var out = String.UnicodeScalarView()
         var begins = true
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "=", "+", "-", "@", "＝", "＋", "－", "＠":
-                if begins { guarded.append("'") }
-                begins = false
-            case "\t", "\r", "\n":
-                if guarded.isEmpty { guarded.append("'") }
-                begins = true
-            default: begins = scalar == ";"
+        var at = 0
+        while at < scalars.count {
+            if begins {
+                let next = at + 1 < scalars.count ? scalars[at + 1] : nil
+                let isQuote = scalars[at] == "'"
+                let needsGuard =
+                    isQuote
+                    ? next.map { $0 == "'" || isFormula($0, isFirst: at == 0) } ?? false
+                    : isFormula(scalars[at], isFirst: at == 0)
+                if needsGuard, let atGuard {
+                    atGuard(&out)
+                } else if needsGuard, isQuote {
+                    at += 1
+                }
             }
-            guarded.append(scalar)
+            out.append(scalars[at])
+            begins = separators.contains(scalars[at])
+            at += 1
         }
-        return String(guarded)
+        return String(out)
     }
+
+    /// Whether a spreadsheet may calculate a cell that begins so; a line feed counts at the first place
+    /// alone, since it ends most line breaks.
+    private static func isFormula(_ scalar: Unicode.Scalar, isFirst: Bool) -> Bool {
+        switch scalar {
+        case "=", "+", "-", "@", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}", "\t", "\r": true
+        case "\n": isFirst
+        default: false
+        }
+    }
+
+    /// Whether nothing that begins with this byte of UTF-8 needs a guard.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte < 0x80 && byte > 0x20 && !"=+-@'".utf8.contains(byte)
+    }
+
+    private static func isSeparator(_ byte: UInt8) -> Bool {
+        byte == 0x3B || byte == 0x09 || byte == 0x0D || byte == 0x0A
+    }
+
+    /// What may separate cells where the file is opened.
+    private static let separators: Set<Unicode.Scalar> = [";", "\t", "\r", "\n"]
 
     private static func quoted(_ text: String) -> [UInt8] {
         let quote = UInt8(ascii: "\"")

@@ -13,6 +13,16 @@ extension Call {
         guard let until = principal.stepUpUntil, now < until else { throw signInAgain(act) }
     }
 
+    /// Asks for a recent sign-in where the invite that is made or shown makes an admin.
+    func requireRecentSignIn(forInvite role: UserRole) throws {
+        if role == .admin { try requireRecentSignIn(for: "An invite of an admin") }
+    }
+
+    /// Asks for a recent sign-in where an admin is let in: by a restore, a resume or an approval.
+    func requireRecentSignIn(forAdmin user: UserRow) throws {
+        if user.role == .admin { try requireRecentSignIn(for: "Letting an admin in") }
+    }
+
     /// What to do where no second factor can be used.
     static let unusableFactors =
         "Your passkeys were made for another name of this server, or what you had was disowned by its "
@@ -24,24 +34,57 @@ extension Call {
         guard methods.isEmpty else {
             return stepUpRequired("\(act) needs a proof of the last 10 minutes that it is you.")
         }
+        if principal.hasUnusableFactors {
+            return stepUpRequired("\(act) needs a second factor. \(Self.unusableFactors)")
+        }
+        guard !principal.canReturn else {
+            return stepUpRequired(
+                "\(act) needs a sign-in of the last 10 minutes: sign out and in again.")
+        }
         return stepUpRequired(
-            principal.hasUnusableFactors
-                ? "\(act) needs a second factor. \(Self.unusableFactors)"
-                : "\(act) needs a sign-in of the last 10 minutes: sign out and in again.")
+            "\(act) needs a proof of the last 10 minutes that it is you, and your account has neither a "
+                + "password nor a passkey.")
     }
 
     func stepUpRequired(_ detail: String) -> Problem {
-        .stepUpRequired(detail, by: principal.stepUpMethods.map(\.rawValue))
+        .stepUpRequired(
+            detail, by: principal.stepUpMethods.map(\.rawValue), else: stepUpRemedies)
+    }
+
+    /// Of the caller; empty where there is a method.
+    var stepUpRemedies: [StepUpRemedy] {
+        principal.stepUpMethods.isEmpty
+            ? StepUpRemedy.all(
+                isUnusable: principal.hasUnusableFactors, canReturn: principal.canReturn,
+                isOpen: principal.stepUpUntil.map { now < $0 } ?? false,
+                sendsMail: services.sendsMail)
+            : []
+    }
+}
+
+extension StepUpRemedy {
+    /// What leads on where there is no method, the nearest first. `isUnusable`: there are second
+    /// factors, of which none can be used; `isOpen`: the proof of a sign-in by a link still counts.
+    static func all(
+        isUnusable: Bool, canReturn: Bool, isOpen: Bool, sendsMail: Bool
+    ) -> [StepUpRemedy] {
+        if isUnusable { return [.operatorReset] }
+        if canReturn { return [.signInAgain] }
+        return (isOpen ? [.setUp] : []) + (sendsMail ? [.mailLink] : []) + [.operatorReset]
     }
 }
 
 extension Problem {
-    package static func stepUpRequired(_ detail: String, by methods: [String]) -> Problem {
+    /// `remedies`: what leads on where there is no method.
+    package static func stepUpRequired(
+        _ detail: String, by methods: [String], else remedies: [StepUpRemedy]
+    ) -> Problem {
         Problem(
             .stepUpRequired, detail,
             members: [
                 .init("max_age", .int(Int(OperatorSession.recentSeconds))),
                 .init("methods", .strings(methods)),
+                .init("remedies", .strings(remedies.map(\.rawValue))),
             ])
     }
 }
@@ -53,7 +96,7 @@ extension Dispatcher {
         let call = exchange.call
         switch exchange.endpoint?.recentAct {
         case .always(let act): try call.requireRecentSignIn(for: act)
-        case .asked(let act, let isAct):
+        case .asked(let act, let isAct), .askedOrStored(let act, let isAct):
             if isAct(call) { try call.requireRecentSignIn(for: act) }
         case .stored, nil: break
         }

@@ -22,6 +22,7 @@ extension Call {
             case "email": .email
             case "name": .name
             case "occurred_at": .occurredAt
+            case "last_sign_in_at": .lastSignIn
             default: .createdAt
             }
         // An export has no total, so nothing is counted for it.

@@ -1,4 +1,6 @@
 import Domain
+import JSON
+import Storage
 import Text
 
 /// The authenticated caller.
@@ -21,6 +23,8 @@ package struct CallerPrincipal: Sendable, Equatable {
     package var stepUpMethods: [StepUpMethod] = []
     /// Whether its second factors are passkeys of another name of the server alone.
     package var hasUnusableFactors = false
+    /// Whether the console's operator can sign in again without a link or a colleague.
+    package var canReturn = true
     /// Whether it came through the provider past the operator's own second factor.
     package var lacksSecondFactor = false
     /// The only provider that the credential may name.
@@ -48,7 +52,7 @@ package struct CallerPrincipal: Sendable, Equatable {
 
     package var id: UUID? {
         switch subject {
-        case .operator(let id, _, _), .user(let id, _, _), .key(let id, _, _): id
+        case .operator(let id, _, _), .user(let id, _, _), .key(let id, _, _, _): id
         case .anyone: nil
         }
     }
@@ -60,11 +64,13 @@ package struct CallerPrincipal: Sendable, Equatable {
     package var platform: Bool { kind != .anonymous && tenant == nil }
 
     /// A key's scopes; empty for operators and users, whose role decides.
-    package var scopes: [String] { if case .key(_, _, let scopes) = subject { scopes } else { [] } }
+    package var scopes: [String] {
+        if case .key(_, _, let scopes, _) = subject { scopes } else { [] }
+    }
 
     package var user: UUID? {
         switch subject {
-        case .user(let id, _, _), .key(_, .user(let id, _, _), _): id
+        case .user(let id, _, _), .key(_, .user(let id, _, _), _, _): id
         case .operator, .key, .anyone: nil
         }
     }
@@ -96,5 +102,41 @@ package struct ResolvedTenant: Sendable, Equatable {
     package init(id: UUID, slug: String) {
         self.id = id
         self.slug = slug
+    }
+}
+
+extension Principal {
+    /// 403 with what is missing, unless the principal covers the role that it gives, or that the
+    /// user has whom it touches.
+    package func requireCover(of role: UserRole, in tenant: UUID) throws {
+        let missing = Permissions.lacking(self, for: role, in: tenant)
+        guard !missing.isEmpty else { return }
+        throw Problem.forbidden(
+            "The role \(role.rawValue) is beyond this credential, which lacks: "
+                + "\(missing.joined(separator: ", ")).")
+    }
+
+    /// When something ends that this principal makes and that should end at `end`: what a key makes ends no
+    /// later than the key.
+    package func cut(_ end: Timestamp) -> Timestamp { expiry.map { min($0, end) } ?? end }
+}
+
+extension Call {
+    /// 403 unless the caller covers the role of the user.
+    func requireCover(of user: UserRow) throws {
+        try principal.subject.requireCover(of: user.role, in: user.tenant)
+    }
+}
+
+/// Why an end is earlier than was asked.
+enum ExpiryReason {
+    static let field = FieldShape.readOnly(
+        "expires_at_reason", .enumeration(["maker"]), always: false,
+        "Present where the end is that of the key that made it, earlier than asked for.")
+
+    /// The member, if the end is the caller's own.
+    static func members(of end: Timestamp, _ call: Call) -> [JSONValue.Member] {
+        guard call.principal.subject.expiry == end else { return [] }
+        return [.init("expires_at_reason", .string("maker"))]
     }
 }

@@ -148,7 +148,7 @@ package struct Dispatcher: Sendable {
                 problem = self.problem(for: error, &exchange)
             }
         }
-        return hooks.encode(problem, exchange.call.request)
+        return problem.page ?? hooks.encode(problem, exchange.call.request)
             ?? problem.response(requestID: exchange.problemID)
     }
 
@@ -171,6 +171,7 @@ package struct Dispatcher: Sendable {
     func problem(for error: any Error, _ exchange: inout Exchange) -> Problem {
         if let problem = error as? Problem {
             exchange.fault = problem.cause
+            exchange.isForeseen = problem.isForeseen
             return problem
         }
         if let refused = error as? HTTPError { return Self.problem(refused) }

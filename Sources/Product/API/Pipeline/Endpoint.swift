@@ -65,6 +65,10 @@ package struct Endpoint: Sendable {
     package var maxBody: Int
     /// From the request's last byte to its response's first; then it is 503.
     package var time: Duration
+    /// Only the platform may call it, and its path names no tenant.
+    var isOutsideTenants: Bool {
+        if case .platform = access { !path.hasPrefix("/v1/tenants/{tenant}") } else { false }
+    }
     /// The defaults for an endpoint, and for a hook, whose caller waits 5 seconds and may retry
     /// within them.
     package static let ordinaryTime: Duration = .seconds(5)

@@ -11,6 +11,8 @@ struct Exchange {
     var isPastTenant = false
     var isHandled = false
     var fault: String?
+    /// Of the problem that is answered.
+    var isForeseen = false
     var outage: Outage?
     /// What the handler committed; nil: no position is asked for.
     var commits: OwnCommits?
@@ -54,6 +56,7 @@ struct Exchange {
             traceparent: call.request.first("traceparent"), fault: fault,
             outage: outage)
         record.isTLS = call.request.isTLS
+        record.isForeseen = isForeseen
         if match == nil { record.beginning = Self.beginning(of: call.request.path) }
         return record
     }

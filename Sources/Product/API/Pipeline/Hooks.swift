@@ -123,6 +123,10 @@ package struct RequestRecord: Sendable {
     package var outage: Outage?
     /// Whether the client's connection is encrypted.
     package var isTLS = false
+    /// A 5xx of an app's contract for what is no fault of this server: counted as 4xx.
+    package var isForeseen = false
+    /// Whether this server failed.
+    package var isFailed: Bool { status >= 500 && !isForeseen }
 
     /// Defaults describe a request without fault.
     package init(

@@ -1,5 +1,8 @@
+import Domain
 import HTTP
+import JSON
 import Storage
+import Text
 
 /// Tokens that fit no invite and no join link, counted for the client that brought them.
 enum LinkMisses {
@@ -14,11 +17,36 @@ enum LinkMisses {
             retryAfter: database.secondsOfMinuteLeft)
     }
 
+    /// Counts the token, and keeps why it lets no one in as a failed sign-in of its tenant; the answer
+    /// gets the reference that finds the line.
+    static func missed(
+        _ problem: Problem, why: String, token: String, _ call: Call
+    ) async throws -> Problem {
+        try await count(call)
+        let database = try call.services.database
+        let failed = FailedSignIn(
+            client: "hosted", operation: "\(call.request.method.rawValue) \(call.request.path)",
+            reason: why, requestID: call.request.id, reference: Base62.randomText(6),
+            ip: call.request.remoteAddress,
+            userAgent: call.request.first("user-agent").map {
+                String($0.unicodeScalars.prefix(512))
+            }, at: call.now)
+        // The answer is the same whether this is stored or not; the log has it either way.
+        let tenant = try? await database.tenant(ofToken: token)
+        try? await database.scope(tenant ?? .platform).keep(failed)
+        var problem = problem
+        let reference = failed.reference ?? ""
+        problem.detail += " (ref \(reference))"
+        problem.members.append(.init("reference", .string(reference)))
+        problem.cause = "sign-in: \(why), ref \(reference)"
+        return problem
+    }
+
     static func count(_ call: Call) async throws {
         _ = try await call.services.database.count(name(call))
     }
 
     private static func name(_ call: Call) -> String {
-        "links that do not fit, from \(call.request.remoteAddress)"
+        "links that do not fit, from \(call.request.network)"
     }
 }

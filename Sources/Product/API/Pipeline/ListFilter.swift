@@ -54,7 +54,7 @@ struct ListFilter: Sendable {
         }
     }
 
-    private static let page = 5000
+    private static let page = 200
 }
 
 extension Call {

@@ -7,12 +7,18 @@ package struct ReceivedBody: Sendable {
     /// Under which it is stored.
     var id: UUID
     var rows: Int
+    /// What is to be said of it as a whole.
+    var notes: [String]
     /// Removes what no handler took.
     var discard: @Sendable () async throws -> Void
 
-    init(id: UUID, rows: Int, discard: @escaping @Sendable () async throws -> Void) {
+    init(
+        id: UUID, rows: Int, notes: [String] = [],
+        discard: @escaping @Sendable () async throws -> Void
+    ) {
         self.id = id
         self.rows = rows
+        self.notes = notes
         self.discard = discard
     }
 }

@@ -8,6 +8,8 @@ package enum RecentAct: Sendable {
     case asked(String, @Sendable (Call) -> Bool)
     /// What is stored decides: the handler asks by `requireRecentSignIn`.
     case stored
+    /// A call is one if its input says so, or what is stored.
+    case askedOrStored(String, @Sendable (Call) -> Bool)
 }
 
 /// Acts that make a credential, move trust, or end something wide: by the id of their endpoint. A
@@ -48,17 +50,22 @@ package enum RecentActs {
         "askForEmailChange": .always("A user's new address"),
         "createUser": .asked("A new admin") { makesAdmin($0.input) },
         "updateUser": .asked("A new admin") { makesAdmin($0.input) },
-        "createInvite": .asked("An invite of an admin") {
+        "createInvite": .askedOrStored("An invite of an admin") {
             makesAdmin($0.input)
                 || ($0.input.optionalObjects("invites") ?? []).contains(where: makesAdmin)
         },
         "updateInvite": .asked("An invite of an admin") { makesAdmin($0.input) },
+        "resendInvite": .stored,
+        "restoreUser": .stored,
+        "resumeUser": .stored,
+        "approveUser": .stored,
         "createJoinLink": .always("A join link"),
 
         // Whose word counts.
         "createProvider": .always("A new provider"),
         "updateProvider": .always("A change of a provider"),
         "deleteProvider": .always("The removal of a provider"),
+        "createDomain": .always("A new domain"),
         "updateDomain": .always("A change of a domain"),
         "deleteDomain": .always("The removal of a domain"),
         "putPolicy": .always("A change of the policy"),
@@ -68,21 +75,25 @@ package enum RecentActs {
         },
         "linkIdentity": .always("A sign-in linked by hand"),
         "createLinkGrant": .always("A link grant"),
-        "resolveDecision": .asked("Giving an account") {
-            sameBytes($0.input.optionalString("action"), "give_account")
-        },
+        // It gives the account to another, or another address to the account.
+        "resolveDecision": .always("A user's new sign-in or address"),
         "mergeUsers": .asked("A merge") { !$0.isDryRun },
         "undoMerge": .always("The undo of a merge"),
         "createImport": .always("An import"),
+        "createCorsOrigin": .asked("An origin with cookies", carriesCookies),
+        "createPlatformCorsOrigin": .asked("An origin with cookies", carriesCookies),
+        "replaceCorsOrigins": .asked("An origin with cookies", carriesCookies),
 
         // What is wide, or cannot be undone.
         "undoJob": .always("The undo of a job"),
         "undoPlatformJob": .always("The undo of a job"),
-        "actOnUsers": .stored,
+        "resumeJob": .always("The resume of a job"),
+        "resumePlatformJob": .always("The resume of a job"),
+        "actOnUsers": .askedOrStored("A new admin") { makesAdmin($0.input) && !$0.isDryRun },
         "actOnInvites": .stored,
         "actOnApiKeys": .stored,
-        "actOnPeople": .asked("An erasure") {
-            sameBytes($0.input.optionalString("action"), "erase")
+        "actOnPeople": .asked("The export or erasure of a person") {
+            ["export", "erase"].contains($0.input.optionalString("action") ?? "")
         },
         "deleteUser": .asked("A purge") { $0.query.flag("purge") },
         "revokeApiKeys": .asked("The end of all keys") { !$0.input.has("owner_user_id") },
@@ -94,6 +105,11 @@ package enum RecentActs {
     /// A user who is an admin gets keys and links of others without a session of the console.
     private static func makesAdmin(_ input: Input) -> Bool {
         sameBytes(input.optionalString("role"), UserRole.admin.rawValue)
+    }
+
+    private static let carriesCookies: @Sendable (Call) -> Bool = { call in
+        call.input.flag("credentials")
+            || (call.input.optionalObjects("items") ?? []).contains { $0.flag("credentials") }
     }
 
     private static func sameBytes(_ text: String?, _ other: String) -> Bool {

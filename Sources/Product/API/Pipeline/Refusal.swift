@@ -16,7 +16,10 @@ func refusal(_ error: any Error) -> Problem? {
     case .quota(let member, let limit, let seconds):
         return .rateLimited(
             "The policy's \(member), \(limit), is used up.", limit: limit, retryAfter: seconds)
-    case .roleTooWide: return .forbidden("The role is beyond what this credential may give.")
+    case .roleTooWide(let lacks):
+        return .forbidden(
+            "The role is beyond what this credential may give; for an admin it lacks: "
+                + "\(lacks.joined(separator: ", ")).")
     case nil: break
     }
     if let limit = error as? MailLimitReached {

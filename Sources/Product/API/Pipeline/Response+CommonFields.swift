@@ -13,11 +13,6 @@ extension Response {
         addVary(CommonFields.vary.description)
     }
 
-    /// Only for responses over TLS.
-    package mutating func keepToTLS() {
-        addIfAbsent("strict-transport-security", CommonFields.strictTransportSecurity.description)
-    }
-
     mutating func addIfAbsent(_ name: String, _ value: String) {
         if first(name) == nil { fields.append(Field(name, value)) }
     }

@@ -34,13 +34,22 @@ extension Dispatcher {
     }
 
     func method(_ exchange: inout Exchange) throws -> Response? {
-        guard let match = exchange.match else { throw Problem.notFound("path") }
+        guard let match = exchange.match else {
+            throw Problem.notFound("path" + hint(exchange.call.request.path))
+        }
         guard match.value(for: exchange.call.request.method) == nil else { return nil }
         let allow = Field("allow", match.allowed.map(\.rawValue).joined(separator: ", "))
         if exchange.call.request.method == .options { return Response(204, fields: [allow]) }
         throw Problem(
             .methodNotAllowed, "\(exchange.call.request.method.rawValue) is not served here.",
             fields: [allow])
+    }
+
+    /// Completes "There is no such path" with the path that was meant, if a known slip explains it.
+    private func hint(_ path: String) -> String {
+        let bare = path.utf8.last == UInt8(ascii: "/") ? String(path.dropLast()) : path
+        let meant = [bare, "/v1" + bare].first { !sameBytes($0, path) && table.match($0) != nil }
+        return meant.map { "; `\($0.prefix(200))` is one" } ?? ""
     }
 
     func authenticate(_ exchange: inout Exchange) async throws -> Response? {
@@ -62,11 +71,11 @@ extension Dispatcher {
     }
 
     /// A foreign or unknown tenant and an id that is not a UUID are the same 404. A platform
-    /// credential without the right is refused before any look-up: otherwise 403 and 404 would
-    /// reveal what exists.
+    /// credential without the right, and any other at what is the platform's alone, is refused before
+    /// any look-up: otherwise 403 and 404 would reveal what exists.
     func tenant(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
-        if exchange.call.principal.platform {
+        if exchange.call.principal.platform || endpoint.isOutsideTenants {
             var call = exchange.call
             // Its rights are the same in every tenant.
             if call.parameters["tenant"] != nil {
@@ -161,12 +170,32 @@ extension Dispatcher {
             return try await ExportRun.begin(export, endpoint, exchange, by: self).response
         }
         if endpoint.isStream {
-            return try await EventRun.begin(endpoint, exchange, by: self)
+            return noting(try await EventRun.begin(endpoint, exchange, by: self), exchange)
         }
         guard let receive = endpoint.receive, exchange.call.received == nil else {
-            return try await answer(endpoint, &exchange)
+            return noting(try await answer(endpoint, &exchange), exchange)
         }
         return try await receiving(receive, &exchange) { try await answer(endpoint, &$0) }
+    }
+
+    /// A failure among the pieces of a response cuts it, and is a second log line: the first one says
+    /// that the response had begun.
+    private func noting(_ response: Response, _ exchange: Exchange) -> Response {
+        guard case .stream(let next) = response.body else { return response }
+        var noted = response
+        noted.body = .stream {
+            do {
+                return try await next()
+            } catch {
+                var exchange = exchange
+                let status = self.problem(for: error, &exchange).status
+                exchange.fault = "the response was cut: \(error)"
+                self.hooks.record(
+                    exchange.record(status, took: self.hooks.now(), since: exchange.call.now))
+                throw error
+            }
+        }
+        return noted
     }
 
     private func answer(

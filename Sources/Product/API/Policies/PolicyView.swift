@@ -32,7 +32,10 @@ extension PolicyRow {
             .optional(
                 "scope_catalogue", .array(of: .string(min: 1, max: 64, rule: .scope), max: 200),
                 "The tenant's own scopes for API keys."),
-            .optional("dev_origins", .bool, "Whether loopback origins may be allowed."),
+            .optional(
+                "dev_origins", .bool,
+                "Whether every loopback origin (`http://localhost:3000`, any port) is allowed without an entry of its own."
+            ),
             .optional("private_network", .bool, "Whether private network access is answered."),
             .optional(
                 "allowed_domains", .array(of: .string(min: 1, max: 255, rule: .domain), max: 200),

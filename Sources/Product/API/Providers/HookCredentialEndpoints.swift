@@ -29,7 +29,9 @@ enum HookCredentialEndpoints {
             + "provider's events alone. The secret is shown once.",
         access: .right(.writeProviders),
         body: .json(
-            ObjectShape("HookCredentialCreation", [.nullable("name", .string(min: 1, max: 200))])),
+            ObjectShape(
+                "HookCredentialCreation",
+                [.nullable("name", .string(min: 1, max: 200, rule: .displayName))])),
         answers: [.created(HookCredentialRow.secretShape)], idempotent: true, secret: true,
         exists: ProviderEndpoints.exists
     ) { call in
@@ -85,8 +87,8 @@ extension HookCredentialRow: JSONView {
             json.member("provider_id", providerID)
             json.member("name", name)
             json.object("created_by") {
-                $0.member("type", createdByType)
-                $0.member("id", createdByID)
+                $0.member("type", MakerView.type(createdByType, createdByID))
+                $0.member("id", MakerView.id(createdByType, createdByID))
             }
             json.member("expires_at", bounds.expiresAt)
             json.member("allowed_ips", bounds.allowedIPs)

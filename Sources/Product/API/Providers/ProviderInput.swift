@@ -37,22 +37,28 @@ struct ProviderInput {
         let (named, before) = (issuer, current?.isConfirmed == true ? current?.issuer : nil)
         let isSame = before.map { sameBytes($0, named) } ?? false
         isConfirmed = call.principal.platform || kind != "cognito" || isSame
-        try check()
+        try check(names: input.has("endpoints") || input.has("issuer") || current == nil)
         try checkSecret(current)
         try checkOpening(call, isSame ? current : nil)
+        try await checkReach(call, current)
         document = .object(try await settle(members, call))
     }
 
     private var issuerFault: String? {
+        if kind != "cognito", RelyingParty.isTemplate(issuer) {
+            return "must have no braces: no token bears such an issuer; "
+                + RelyingParty.templateAdvice
+        }
         switch kind {
         case "cognito" where !RelyingParty.isPoolID(issuer):
-            "must be a user pool's id, such as eu-central-1_aBc123"
+            return "must be a user pool's id, such as eu-central-1_aBc123"
         case "oidc" where !RelyingParty.isIssuerAddress(issuer),
             "google" where !RelyingParty.isIssuerAddress(issuer),
             "github" where !RelyingParty.isIssuerAddress(issuer):
-            "must be an https URL without a user, a query and a fragment; http is for 127.0.0.1, "
+            return
+                "must be an https URL without a user, a query and a fragment; http is for 127.0.0.1, "
                 + "[::1] and localhost alone"
-        default: nil
+        default: return nil
         }
     }
 
@@ -70,13 +76,39 @@ struct ProviderInput {
         ])
     }
 
+    /// An address inside the network is refused here, not only when the server first asks it. A host's name is judged by
+    /// its addresses, at each connection.
+    private func checkReach(_ call: Call, _ current: ProviderRow?) async throws {
+        let kinds = ["oidc", "google", "github"]
+        var urls = kinds.contains(kind) ? [("/issuer", issuer)] : []
+        for member in document["endpoints"]?.members ?? [] {
+            urls.append((pointer("/endpoints", member.name), member.value.string ?? ""))
+        }
+        var known = (current?.document["endpoints"]?.members ?? []).compactMap(\.value.string)
+        if let current { known.append(current.issuer) }
+        let documents = try call.services.providerDocuments
+        var errors: [FieldError] = []
+        for (pointer, url) in urls where !known.contains(where: { sameBytes($0, url) }) {
+            let isOpen = await documents.permits(url, for: owner == .platform ? nil : owner)
+            guard !isOpen else { continue }
+            errors.append(
+                FieldError(
+                    pointer, .invalid,
+                    "leads into the inner network, which this server does not enter; the operator of the server may open "
+                        + "one address by GATEHOUSE_OUTBOUND_ALLOW"))
+        }
+        if !errors.isEmpty { throw Problem.invalid(errors) }
+    }
+
     private static let standardIssuers = [
         "google": "https://accounts.google.com", "github": "https://github.com",
         "password": "gatehouse",
     ]
 
-    private func check() throws {
-        var errors: [FieldError] = []
+    /// `names`: the endpoints come with this request; a name that was stored before is no reason to
+    /// refuse another change.
+    private func check(names: Bool) throws {
+        var errors: [FieldError] = names ? unknownEndpoints + missingEndpoints : []
         if issuer.isEmpty {
             errors.append(FieldError("/issuer", .required, "is required for \(kind)"))
         } else if let fault = issuerFault {
@@ -103,6 +135,14 @@ struct ProviderInput {
                         + "[::1] and localhost alone"))
         }
         for (index, item) in (document["upstreams"]?.array ?? []).enumerated()
+        where RelyingParty.isTemplate(item["issuer"]?.string ?? "") {
+            errors.append(
+                FieldError(
+                    "/upstreams/\(index)/issuer", .invalid,
+                    "must have no braces: no token bears such an issuer; "
+                        + RelyingParty.templateAdvice))
+        }
+        for (index, item) in (document["upstreams"]?.array ?? []).enumerated()
         where (item["kind"]?.string == nil) != (item["issuer"]?.string == nil) {
             errors.append(
                 FieldError(
@@ -110,6 +150,35 @@ struct ProviderInput {
             )
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
+    }
+
+    private var unknownEndpoints: [FieldError] {
+        let known = RelyingParty.Endpoint.allCases.map(\.rawValue)
+        return (document["endpoints"]?.members ?? []).compactMap { member in
+            guard !known.contains(where: { sameBytes($0, member.name) }) else { return nil }
+            return FieldError(
+                pointer("/endpoints", member.name), .invalid,
+                "is no endpoint; the names are \(known.joined(separator: ", "))")
+        }
+    }
+
+    /// A GitHub of one's own: what gets its secret or a token is never github.com by default.
+    private var missingEndpoints: [FieldError] {
+        guard kind == "github" else { return [] }
+        var endpoints: [RelyingParty.Endpoint: String] = [:]
+        for name in RelyingParty.Endpoint.allCases {
+            endpoints[name] = document["endpoints"]?[name.rawValue]?.string
+        }
+        let party = RelyingParty(
+            provider: .platform, kind: .github, issuer: issuer,
+            clientID: document["client_id"]?.string ?? "", endpoints: endpoints)
+        return party.missingGitHubEndpoints.map { name in
+            FieldError(
+                pointer("/endpoints", name.rawValue), .required,
+                name == .tokenCheck
+                    ? "is required where userinfo_endpoint does not end with /user"
+                    : "is required where another host than github.com is set")
+        }
     }
 
     /// UserPoolIdType of the Cognito API, without requiring its `_` in the middle, which emulators

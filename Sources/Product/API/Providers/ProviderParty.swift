@@ -14,6 +14,7 @@ extension ProviderRow {
         return RelyingParty(
             provider: id, kind: kind, issuer: issuer, clientID: document["client_id"]?.string,
             otherAudiences: (document["client_tenants"]?.members ?? []).map(\.name),
+            authorizedParties: (document["authorized_parties"]?.array ?? []).compactMap(\.string),
             endpoints: endpoints, owner: tenantID)
     }
 }

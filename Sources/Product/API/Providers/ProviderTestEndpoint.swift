@@ -3,6 +3,7 @@ import Federation
 import HTTP
 import JSON
 import Storage
+import Text
 
 /// `/v1/providers/{id}/test`: tests a provider's setup before users need it.
 enum ProviderTestEndpoint {
@@ -44,14 +45,7 @@ enum ProviderTestEndpoint {
     ) async throws -> [ProviderFinding] {
         guard let party = provider.relyingParty else { return [] }
         guard party.kind != .github else {
-            return [
-                ProviderFinding(
-                    check: .endpoints, isGood: provider.hasSecret,
-                    detail: provider.hasSecret
-                        ? "GitHub's are built in."
-                        : "GitHub's are built in; without the client's secret its tokens cannot be "
-                            + "checked to be ours.")
-            ]
+            return gitHub(party, hasSecret: provider.hasSecret)
         }
         guard let findings = try await call.services.providerDocuments.examine(party) else {
             throw Problem.rateLimited(
@@ -59,6 +53,25 @@ enum ProviderTestEndpoint {
                 retryAfter: 5)
         }
         return findings
+    }
+
+    /// GitHub publishes nothing to fetch: what is known is where its secret and its tokens go.
+    private static func gitHub(_ party: RelyingParty, hasSecret: Bool) -> [ProviderFinding] {
+        let missing = party.missingGitHubEndpoints.map(\.rawValue)
+        let known = party.gitHubEndpoints
+        let used = [RelyingParty.Endpoint.token, .userInfo, .tokenCheck].compactMap { known[$0] }
+        var text =
+            party.endpoints.isEmpty && sameBytes(party.issuer, "https://github.com")
+            ? "GitHub's are built in."
+            : "The secret and the tokens go to \(used.joined(separator: ", "))."
+        if !missing.isEmpty { text = "Not set: \(missing.joined(separator: ", "))." }
+        if !hasSecret {
+            text += " Without the client's secret its tokens cannot be checked to be ours."
+        }
+        return [
+            ProviderFinding(
+                check: .endpoints, isGood: hasSecret && missing.isEmpty, detail: text)
+        ]
     }
 
     private static func json(_ finding: ProviderFinding) -> JSONValue {

@@ -1,4 +1,5 @@
 import Domain
+import Federation
 import JSON
 import Storage
 import Text
@@ -7,7 +8,7 @@ extension ProviderRow: JSONView {
     /// The settings of the document with their defaults, in the order of the wire.
     static let settings: [(name: String, standard: JSONValue)] = [
         ("client_id", .null), ("email_trust", .null), ("domains", .array([])),
-        ("endpoints", .object([])), ("upstreams", .array([])),
+        ("endpoints", .object([])), ("authorized_parties", .array([])), ("upstreams", .array([])),
         ("strict_upstreams", .bool(false)), ("client_tenants", .object([])),
         ("admin_create", .string("deny")), ("lambda_open", .string("off")),
     ]
@@ -74,13 +75,24 @@ extension ProviderRow: JSONView {
                 "issuer", .string(min: 1, max: 1024), nullable: true,
                 "The issuer's address; of a Cognito pool its id.",
                 example: .string("https://sign-in.example.com")),
-            .nullable("client_id", .string(min: 1, max: 255)),
+            .nullable("client_id", .string(min: 1, max: 255, rule: .foreignID)),
             FieldShape(
                 "email_trust", trust, nullable: true,
                 "What its word about an address is worth; null takes the kind's default."),
             .optional(
                 "domains", .array(of: domain, max: 100), "For which `authoritative` counts."),
-            .optional("endpoints", .map(of: .string(min: 1, max: 2048))),
+            .optional(
+                "endpoints", .map(of: .string(min: 1, max: 2048)),
+                "What discovery does not find, and what is to be used instead; its names are "
+                    + RelyingParty.Endpoint.allCases.map { "`\($0.rawValue)`" }
+                    .joined(separator: ", ")
+                    + ". A GitHub Enterprise Server's follow from its issuer, and its "
+                    + "`token_check_endpoint` from `userinfo_endpoint`."),
+            .optional(
+                "authorized_parties",
+                .array(of: .string(min: 1, max: 255, rule: .foreignID), max: 50),
+                "Other clients of the provider (`azp`) that may bring id tokens issued for "
+                    + "`client_id`; its own clients and Google's need no line here."),
             .optional("upstreams", .array(of: .object(upstream), max: 50)),
             .optional("strict_upstreams", .bool, "Refuses upstreams that are not listed."),
             .optional("client_tenants", .map(of: .string(min: 1, max: 63)), "Client to tenant."),

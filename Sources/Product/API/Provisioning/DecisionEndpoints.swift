@@ -28,7 +28,7 @@ enum DecisionEndpoints {
             "reference", .string(min: 1, max: 12), "What the person was told to name."),
         QueryParameter(
             "q", .string(min: 1, max: 320),
-            "Part of an address, under 3 characters its beginning; or a reference."),
+            "Parts of an address, in any order; or a reference."),
         QueryParameter("user_id", .uuid),
     ]
 
@@ -37,8 +37,10 @@ enum DecisionEndpoints {
             .get, path, id: id, tag: "Provisioning", summary: summary,
             access: .own(.readDecisions),
             query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + filters
+                + (path.contains("{tenant}") ? [] : [QueryParameter.ofTenant])
                 + QueryParameter.histogram,
-            answers: [.list(DecisionRow.shape, hasHistogram: true)], mayLag: true
+            answers: [.list(DecisionRow.shape, hasHistogram: true)], problems: [.notFound],
+            mayLag: true
         ) { call in
             let database = try call.services.database
             let list = try call.listQuery()
@@ -62,12 +64,13 @@ enum DecisionEndpoints {
                 }
                 filter.emailKey = email.key
             }
-            let tenant = call.decisionTenant
+            let reader = call.decisionTenant
+            let tenant = try await call.askedTenant ?? reader
             let page = try await database.decisions(list, tenant: tenant, filter)
             let bars = try await call.histogram { [filter] in
                 try await database.histogram($0, of: filter, tenant: tenant)
             }
-            return call.list(page, bars) { $0.cut(to: tenant).write(to: &$1) }
+            return call.list(page, bars) { $0.cut(to: reader).write(to: &$1) }
         }
     }
 
@@ -98,7 +101,28 @@ enum DecisionEndpoints {
     }
 }
 
+extension QueryParameter {
+    /// Of a list over all tenants.
+    static let ofTenant = QueryParameter(
+        "tenant", .string(min: 1, max: 63),
+        "Id or slug: of this tenant alone. A tenant's credential has its own alone.")
+}
+
 extension Call {
+    /// The tenant of the query `tenant=`; nil if it is missing, or if the path names one. Throws 404 for a tenant other
+    /// than the credential's own.
+    var askedTenant: UUID? {
+        get async throws {
+            guard resolvedTenant == nil, let wanted = query.optionalString("tenant") else {
+                return nil
+            }
+            guard let found = try await services.database.tenant(wanted),
+                principal.platform || principal.tenant == found.id
+            else { throw Problem.notFound("tenant") }
+            return found.id
+        }
+    }
+
     /// The path's tenant, else the credential's; nil: all, for the platform.
     fileprivate var decisionTenant: UUID? {
         resolvedTenant?.id ?? (principal.platform ? nil : principal.tenant ?? .platform)

@@ -47,7 +47,14 @@ extension ProvisioningResult {
         "ProvisioningOutcome",
         [
             .readOnly("outcome", .enumeration(of: Outcome.self)),
-            .readOnly("reason", .enumeration(of: Reason.self), nullable: true),
+            .readOnly(
+                "reason", .enumeration(of: Reason.self), nullable: true,
+                "Why it refused. `no_tenant`: no tenant knows the address by a live invite, a waiting "
+                    + "user or a verified domain that counts, the one of `tenant` neither. "
+                    + "`email_unverified`: nothing that counts proves the address; by a verified "
+                    + "domain a provider's `email_verified` counts only if the provider is "
+                    + "authoritative for that domain. `would_admit` of `evaluate` and of the decision "
+                    + "names what would let the person in."),
             .readOnly("user", .any, nullable: true),
             .readOnly("tenant", .object(TenantRow.shape), nullable: true),
             .readOnly("identity_id", .uuid, nullable: true),

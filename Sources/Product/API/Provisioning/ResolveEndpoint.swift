@@ -35,9 +35,7 @@ enum ResolveEndpoint {
         let resolved = try await call.scope.change(by: call.actor) { change in
             let resolved = try await change.resolve(
                 id, resolution, isAssertedByTenant: !call.principal.platform, in: database)
-            guard UserIdentityEndpoints.mayActFor(call, resolved.user) else {
-                throw Problem.forbidden("The user's role is above what this credential may give.")
-            }
+            try call.requireCover(of: resolved.user)
             if call.services.sendsMail { try await tell(resolved, change, database, call) }
             return resolved
         }

@@ -22,7 +22,7 @@ struct TokenSignIn {
         do throws(IDTokenFault) {
             token = try IDToken(Array(text.utf8))
         } catch {
-            throw Self.refused(error.rawValue)
+            throw Self.refused(error.reason)
         }
         let (provider, party) = try await provider(of: token)
         let claims = try await claims(of: token, from: party)
@@ -128,7 +128,7 @@ struct TokenSignIn {
         }
         guard !fitting.isEmpty else { throw Self.refused("issuer_unknown") }
         fitting.removeAll { !$0.1.takesOne(of: token.claimedAudiences) }
-        guard !fitting.isEmpty else { throw Self.refused(IDTokenFault.audienceMismatch.rawValue) }
+        guard !fitting.isEmpty else { throw Self.refused(IDTokenFault.audienceMismatch.reason) }
         var asked: UUID?
         if let text = call.input.optionalString("tenant") {
             asked = try await database.tenant(text)?.id
@@ -145,7 +145,7 @@ struct TokenSignIn {
             return try await documents.claims(of: token, from: party)
         } catch {
             switch error {
-            case .token(let fault): throw Self.refused(fault.rawValue)
+            case .token(let fault): throw Self.refused(fault.reason)
             case .unavailable(let reason):
                 var problem = Problem.unavailable
                 problem.detail = "The provider cannot be asked now; try again."

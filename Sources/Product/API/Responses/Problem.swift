@@ -37,6 +37,11 @@ package struct Problem: Error, Sendable {
     package var members: [JSONValue.Member]
     /// The cause, only for the log.
     package var cause: String?
+    /// A 5xx that an app's contract prescribes for what is no fault of this server, such as a provider
+    /// that is not set up: anybody can cause it, so it is logged as a notice and raises no alert.
+    package var isForeseen = false
+    /// What a browser gets instead of the document; the log is the same.
+    package var page: Response?
 
     /// `status` nil: the code's own.
     package init(
@@ -51,17 +56,21 @@ package struct Problem: Error, Sendable {
         self.members = members
     }
 
-    /// 422 with all faults, at most the first hundred.
+    /// 422 with all faults, at most the first hundred. `detail` is the first one's sentence, since most programs print
+    /// nothing else.
     package static func invalid(_ errors: [FieldError]) -> Problem {
-        // A sentence names a few; `errors` has them all.
-        let pointers = errors.prefix(10).map {
-            $0.pointer.isEmpty ? "the body" : String($0.pointer.prefix(200))
-        }
-        let rest = errors.count > 10 ? " and \(errors.count - 10) more" : ""
+        let sentence =
+            errors.first.map { first in
+                "\(first.pointer.isEmpty ? "The body" : String(first.pointer.prefix(200))) \(first.detail)"
+            } ?? "The input is not valid"
+        let more =
+            switch errors.count {
+            case ...1: "."
+            case 2: "; `errors` has one fault more."
+            default: "; `errors` has \(errors.count - 1) faults more."
+            }
         return Problem(
-            .validationFailed,
-            "The input is not valid: \(pointers.joined(separator: ", "))\(rest).",
-            errors: Array(errors.prefix(maxErrors)))
+            .validationFailed, sentence + more, errors: Array(errors.prefix(maxErrors)))
     }
 
     /// 404; `what` completes "There is no such …".

@@ -11,12 +11,19 @@ struct ConsoleSession {
     /// Until when the operator counts as present; nil: was not proved in this session.
     var until: Timestamp?
 
-    func json(at now: Timestamp) -> JSONValue {
-        let open = until.flatMap { now < $0 ? $0 : nil }
+    func json(_ call: Call) throws -> JSONValue {
+        let open = until.flatMap { call.now < $0 ? $0 : nil }
+        let (factors, sendsMail) = (`operator`.factors, call.services.sendsMail)
+        let remedies =
+            factors.stepUpMethods.isEmpty
+            ? StepUpRemedy.all(
+                isUnusable: factors.areUnusable, canReturn: factors.canReturn, isOpen: open != nil,
+                sendsMail: sendsMail) : []
         return .object([
             .init("operator", `operator`.json),
             .init("step_up_until", open.map(JSONValue.time) ?? .null),
-            .init("methods", .strings(`operator`.factors.stepUpMethods.map(\.rawValue))),
+            .init("methods", .strings(factors.stepUpMethods.map(\.rawValue))),
+            .init("remedies", .strings(remedies.map(\.rawValue))),
         ])
     }
 
@@ -29,7 +36,13 @@ struct ConsoleSession {
                 "Until then what is hard to take back may be done; null: step up first."),
             .readOnly(
                 "methods", .array(of: .enumeration(of: StepUpMethod.self)),
-                "What a step-up asks for, one of them. Empty: sign in anew."),
+                "What a step-up asks for, one of them. Empty: `remedies` lead on."),
+            .readOnly(
+                "remedies", .array(of: .enumeration(of: StepUpRemedy.self)),
+                "Where `methods` is empty, what leads on, the nearest first: a password or passkey "
+                    + "set up now, while the link's sign-in is fresh; a new link by "
+                    + "`POST /v1/session/link`; a sign-out and a sign-in at the provider; "
+                    + "`gatehouse operator reset` by the server's administrator."),
         ])
 
     /// Signs the operator in: the answer with its cookie.
@@ -41,7 +54,7 @@ struct ConsoleSession {
             operator: person, until: person.factors.isStepUp(method) ? until : nil)
         return try await begin(
             person, by: method, call,
-            answering: .created(session.json(at: call.now), at: "/v1/session", etag: nil))
+            answering: .created(session.json(call), at: "/v1/session", etag: nil))
     }
 
     /// With another answer. `provider`, `isFresh`: of a sign-in there; see `startOperatorSession`.
@@ -70,7 +83,7 @@ struct ConsoleSession {
         guard let session = call.principal.session,
             let answer = try await stepUp(
                 person, in: session, by: SignInMethod(method), call,
-                answering: .ok(ConsoleSession(operator: person, until: until).json(at: call.now)))
+                answering: .ok(ConsoleSession(operator: person, until: until).json(call)))
         else { throw Problem.unauthorized("The session is over; sign in again.") }
         return answer
     }
@@ -93,7 +106,7 @@ struct ConsoleSession {
         guard let session = call.principal.session,
             let answer = try await stepUp(
                 person, in: session, by: method, call,
-                answering: .ok(ConsoleSession(operator: person, until: nil).json(at: call.now)))
+                answering: .ok(ConsoleSession(operator: person, until: nil).json(call)))
         else { throw Problem.unauthorized("The session is over; sign in again.") }
         return answer
     }

@@ -48,12 +48,16 @@ package struct OperatorAssertion: Sendable {
     /// Whether a provider of this kind says when its user signed in, as `max_age` asks it to.
     var saysWhen: Bool { provider.kind == "oidc" }
 
-    /// Seconds by which the provider's clock may be behind.
+    /// Seconds by which the provider's clock may be behind or ahead.
     private static let clockSkew: Int64 = 60
 
-    /// Whether its user signed in there no earlier than that; nil: the provider does not say.
-    func isAuthenticated(since time: Timestamp) -> Bool? {
-        authenticatedAt.map { $0 >= time.microseconds / 1_000_000 - Self.clockSkew }
+    /// Whether its user signed in there no earlier than that, and not in the future; nil: the provider
+    /// does not say.
+    func isAuthenticated(since time: Timestamp, at now: Timestamp) -> Bool? {
+        authenticatedAt.map {
+            $0 >= time.microseconds / 1_000_000 - Self.clockSkew
+                && $0 <= now.microseconds / 1_000_000 + Self.clockSkew
+        }
     }
 
     /// The asserted address, if the provider is authoritative for it.

@@ -95,7 +95,8 @@ enum ProviderSignInEndpoints {
         let recent = call.now.adding(seconds: -OperatorSession.recentSeconds)
         return try await ConsoleSession.begin(
             person, by: assertion.method, at: setting.provider,
-            isFresh: assertion.isAuthenticated(since: recent) ?? !assertion.saysWhen, call,
+            isFresh: assertion.isAuthenticated(since: recent, at: call.now) ?? !assertion.saysWhen,
+            call,
             in: assertion.device, answering: .seeOther("/console/sign-in#signed-in"))
     }
 
@@ -106,7 +107,7 @@ enum ProviderSignInEndpoints {
             throw Refused.otherPerson.problem
         }
         // `max_age=0` asks for it; a provider that ignores it says an old time, or none.
-        guard assertion.isAuthenticated(since: assertion.begunAt) ?? false else {
+        guard assertion.isAuthenticated(since: assertion.begunAt, at: call.now) ?? false else {
             throw Refused.notAnew.problem
         }
         let stamped = try await ConsoleSession.stepUp(

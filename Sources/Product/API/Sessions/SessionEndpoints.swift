@@ -9,8 +9,8 @@ import Text
 enum SessionEndpoints {
     static let all: [Endpoint] =
         [
-            signIn, current, signOut, StepUpEndpoint.stepUp, NotMeEndpoint.disown,
-            SignInWaysEndpoint.ways,
+            signIn, current, signOut, StepUpEndpoint.stepUp,
+            NotMeEndpoint.disown, SignInWaysEndpoint.ways,
         ] + ProviderSignInEndpoints.all
 
     private static let signIn = Endpoint(
@@ -49,8 +49,8 @@ enum SessionEndpoints {
         answers: [.ok(ConsoleSession.shape)]
     ) { call in
         .ok(
-            ConsoleSession(operator: try await call.operator, until: call.principal.stepUpUntil)
-                .json(at: call.now))
+            try ConsoleSession(operator: try await call.operator, until: call.principal.stepUpUntil)
+                .json(call))
     }
 
     private static let signOut = Endpoint(
@@ -77,6 +77,11 @@ enum SessionEndpoints {
                 let person = try await database.consumeOperatorLink(hash),
                 person.status != .suspended
             else { throw Problem.unauthorized("The link is used up or over; ask for a new one.") }
+            if let problem = try await elsewhere(person.email, call),
+                try await database.isProviderRequired(of: person.id)
+            {
+                throw problem
+            }
             guard !person.factors.hasSecondFactor else {
                 throw Problem.unauthorized(
                     "A link is not enough for an account with a second factor.")
@@ -100,12 +105,17 @@ enum SessionEndpoints {
 
     /// Says where the operators of the address's domain sign in, whether there is one or not.
     private static func refused(_ call: Call) async throws -> Problem {
+        try await elsewhere(call.input.string("email"), call)
+            ?? .unauthorized("The address and the password do not fit.")
+    }
+
+    /// Nil where the provider is not required for the address.
+    private static func elsewhere(_ email: String, _ call: Call) async throws -> Problem? {
         let database = try call.services.database
         guard let setting = try await database.operatorSignIn(), setting.isRequired,
-            let address = try? EmailAddress(call.input.string("email")),
-            setting.covers(address.domain.ascii),
+            let address = try? EmailAddress(email), setting.covers(address.domain.ascii),
             let provider = try await database.provider(setting.provider, owner: nil)
-        else { return .unauthorized("The address and the password do not fit.") }
+        else { return nil }
         return .unauthorized("Operators of \(address.domain.ascii) sign in at \(provider.name).")
     }
 

@@ -5,23 +5,41 @@ import Storage
 import Text
 
 /// One attempt at an operator's password, locked out after failures by counters that all replicas
-/// share: of the client's address, and of the account. Unknown accounts cost and count the same as
+/// share: of the client's network, and of the account. Unknown accounts cost and count the same as
 /// known ones. A browser in which the operator signed in before has its own counter, by a cookie of
 /// its own, so that attempts from elsewhere cannot lock the owner out, not even those at his address.
 struct SignInAttempt {
     var email: String
-    var address: String
+    var network: String
     var database: Database
     var passwords: PasswordHasher
     /// The hash of the browser's cookie; nil: it sent none.
     var device: [UInt8]?
+    /// As a wrong password is written down.
+    private let described: WrongPasswords.Attempt
 
     init(of email: String, _ call: Call) throws {
         self.email = email
-        address = call.request.remoteAddress
+        network = call.request.network
         database = try call.services.database
         passwords = try call.services.passwords
         device = TokenCookie.device.hash(in: call.request)
+        described = WrongPasswords.Attempt(
+            client: "console",
+            operation: "\(call.request.method.rawValue) \(call.request.path)",
+            reason: "wrong_password", requestID: call.request.id, ip: call.request.remoteAddress,
+            userAgent: call.request.first("user-agent").map {
+                String($0.unicodeScalars.prefix(512))
+            })
+    }
+
+    /// Counts one wrong password of each account that was tried; of none, one of an unknown account.
+    private func noteWrong(_ people: [OperatorRow]) {
+        let (log, now) = (database.wrongPasswords, database.clock())
+        if people.isEmpty { return log.note(.unknown, of: .platform, described, at: now) }
+        for person in people {
+            log.note(.operator(person.id), of: person.tenant ?? .platform, described, at: now)
+        }
     }
 
     /// Failures before the first wait; many users may share an address.
@@ -52,16 +70,20 @@ struct SignInAttempt {
         let candidates = try await candidates(key, tenant)
         var tried = try await claimAddress(candidates)
         var wait: Timestamp?
+        var wrong: [Candidate] = []
         for candidate in candidates {
             switch try await outcome(of: password, candidate) {
             case .right(let person):
                 // The earlier attempts were not guesses.
                 for counter in tried { try await database.forgiveAttempt(counter) }
                 return person
-            case .wrong(let counter): tried.append(counter)
+            case .wrong(let counter):
+                tried.append(counter)
+                wrong.append(candidate)
             case .locked(let until): wait = wait ?? until
             }
         }
+        if !wrong.isEmpty { noteWrong(wrong.compactMap { $0.found?.0 }) }
         if let wait { throw locked(wait, free: Self.freeOfAccount) }
         return nil
     }
@@ -78,7 +100,9 @@ struct SignInAttempt {
         case .right:
             for counter in tried { try await database.forgiveAttempt(counter) }
             return true
-        case .wrong: return false
+        case .wrong:
+            noteWrong([person])
+            return false
         case .locked(let until): throw locked(until, free: Self.freeOfAccount)
         }
     }
@@ -89,7 +113,7 @@ struct SignInAttempt {
     private func claimAddress(_ candidates: [Candidate]) async throws -> [[UInt8]] {
         let real = candidates.filter { $0.found != nil }
         if !real.isEmpty, real.allSatisfy(\.isKnown) { return [] }
-        let client = name("address", address)
+        let client = name("address", network)
         if let until = try await database.claimAttempt(client, free: Self.freeOfAddress) {
             throw locked(until, free: Self.freeOfAddress)
         }

@@ -12,10 +12,7 @@ struct Decoder {
             fail(path, .wrongType, "must be an object")
             return Input()
         }
-        let shape =
-            shape.alternatives.first { alternative in
-                members.contains { sameBytes($0.name, alternative.member) }
-            }?.shape ?? shape
+        let shape = shape.chosen(for: members)
         var input = Input()
         for member in members {
             let pointer = pointer(path, member.name)
@@ -35,8 +32,9 @@ struct Decoder {
                 }
                 continue
             }
-            check(member.value, field, at: pointer)
-            input.members.append(member)
+            let value = field.kind.normal(member.value)
+            check(value, field, at: pointer)
+            input.members.append(.init(member.name, value))
         }
         for field in shape.fields where field.isRequired && !field.isReadOnly {
             if !members.contains(where: { sameBytes($0.name, field.name) }) {
@@ -61,11 +59,17 @@ struct Decoder {
         case (.string(let min, let max, let rule), .string(let text)):
             string(text, min, max, rule, at: path)
         case (.email, .string(let text)):
-            if !isEmailShaped(text) { fail(path, .invalid, "must be an email address") }
+            if let hidden = DisplayText.hidden(in: text) {
+                fail(path, .invalid, EmailFault.hidden(hidden).mend)
+            } else if !isEmailShaped(text) {
+                fail(path, .invalid, "must be an email address" + plusHint(text))
+            }
         case (.uuid, .string(let text)):
             if UUID(text) == nil { fail(path, .invalid, "must be a UUID") }
         case (.timestamp, .string(let text)):
-            if Timestamp(text) == nil { fail(path, .invalid, "must be an RFC 3339 time") }
+            if Timestamp(text) == nil {
+                fail(path, .invalid, "must be an RFC 3339 time" + plusHint(text))
+            }
         case (.enumeration(let names), .string(let text)):
             if !names.contains(where: { sameBytes($0, text) }) {
                 fail(path, .notAllowed, "must be one of \(names.joined(separator: ", "))")
@@ -98,7 +102,7 @@ struct Decoder {
         } else if length > max {
             fail(path, .tooLong, "must have at most \(max) characters")
         } else if let rule, !rule.check(text) {
-            fail(path, .invalid, rule.detail)
+            fail(path, .invalid, rule.fault(of: text))
         }
     }
 
@@ -141,6 +145,20 @@ func isEmailShaped(_ text: String) -> Bool {
     guard bytes.count <= 254, let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return false }
     return (1...64).contains(at) && at < bytes.count - 1
         && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+}
+
+/// Of a query's text: a raw `+` is a space there.
+private func plusHint(_ text: String) -> String {
+    text.utf8.contains(0x20) ? "; in a query a + is written as %2B" : ""
+}
+
+extension ObjectShape {
+    /// The alternative whose member is there, else itself.
+    func chosen(for members: [JSONValue.Member]) -> ObjectShape {
+        alternatives.first { alternative in
+            members.contains { sameBytes($0.name, alternative.member) }
+        }?.shape ?? self
+    }
 }
 
 extension Kind {

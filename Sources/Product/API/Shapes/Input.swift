@@ -106,8 +106,11 @@ package struct Input: Sendable, Equatable {
 
 extension Input {
     /// PUT and PATCH may repeat read-only members as GET gave them; a changed one is 422.
-    /// `counted`: a member that may differ, since it is counted anew each time.
-    package func checkRepeated(against current: JSONValue, but counted: String? = nil) throws {
+    /// `counted`: a member that may differ, since it is counted anew each time. `ways`: for a member's name, what changes
+    /// it instead.
+    package func checkRepeated(
+        against current: JSONValue, but counted: String? = nil, ways: [String: String] = [:]
+    ) throws {
         guard let now = Input(current) else { return }
         let changed = repeated.filter {
             now[$0.name] != $0.value
@@ -116,7 +119,9 @@ extension Input {
         guard changed.isEmpty else {
             throw Problem.invalid(
                 changed.map {
-                    FieldError(pointer("", $0.name), .changed, "is read-only and differs")
+                    FieldError(
+                        pointer("", $0.name), .changed,
+                        "is read-only and differs" + (ways[$0.name].map { "; \($0)" } ?? ""))
                 })
         }
     }

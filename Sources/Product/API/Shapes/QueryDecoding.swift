@@ -16,14 +16,14 @@ func decodeQuery(_ text: String, _ declared: [QueryParameter]) -> (Input, [Field
         }
         let pointer = "?" + name
         guard let parameter = declared.first(where: { $0.covers(name) }) else {
-            decoder.fail(pointer, .unknown, "is not a known query parameter")
+            decoder.fail(pointer, .unknown, unknown(name, declared))
             continue
         }
         guard !input.has(name) else {
             decoder.fail(pointer, .duplicate, "must stand once")
             continue
         }
-        let json = parameter.kind.value(ofQuery: value)
+        let json = parameter.kind.normal(parameter.kind.value(ofQuery: value))
         decoder.check(json, FieldShape(parameter.name, parameter.kind), at: pointer)
         input.members.append(JSONValue.Member(name, json))
     }
@@ -31,6 +31,27 @@ func decodeQuery(_ text: String, _ declared: [QueryParameter]) -> (Input, [Field
         decoder.fail("?" + parameter.name, .required, "is required")
     }
     return (input, decoder.errors)
+}
+
+/// Completes "?name …", with what serves the purpose here, if other interfaces' word for it is known.
+private func unknown(_ name: String, _ declared: [QueryParameter]) -> String {
+    let instead =
+        switch name {
+        case "page", "offset", "starting_after", "after": "cursor"
+        case "per_page", "page_size", "size", "count": "limit"
+        case "search", "query", "filter": "q"
+        case "order", "order_by", "sort_by", "orderby": "sort"
+        default: ""
+        }
+    if declared.contains(where: { sameBytes($0.name, instead) }) {
+        let hint = sameBytes(instead, "cursor") ? ", with `next_cursor` of the answer before" : ""
+        return "is not a known query parameter; use `\(instead)`\(hint)"
+    }
+    if sameBytes(name, "format") {
+        return
+            "is not a known query parameter; ask by `Accept: text/csv` where an export is offered"
+    }
+    return "is not a known query parameter"
 }
 
 extension Kind {

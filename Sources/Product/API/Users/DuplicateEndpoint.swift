@@ -15,17 +15,21 @@ enum DuplicateEndpoint {
         .get, UserEndpoints.path + "/duplicates", id: "listDuplicates", tag: "Users",
         summary:
             "Pairs of users who may be one person, with the evidence. A page looks through ten "
-            + "users for each item of `limit` and may hold no pair; `total` counts the users.",
+            + "users for each item of `limit` and may hold no pair; `total` counts the pairs found "
+            + "so far, and is exact on the last page.",
         access: .right(.readUsers),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
         answers: [.list(shape)], mayLag: true
     ) { call in
         var list = try call.listQuery()
         list.limit *= usersOfItem
+        let before = list.total?.value ?? 0
+        // The users themselves need no count.
+        list.total = ListTotal(before, exact: false)
         let (pairs, page) = try await call.scope.duplicates(list)
         return call.list(
             pairs, next: page.next.map { Cursor(key: $0.value, id: $0.id) },
-            total: Total(page.total.value, exact: page.total.exact)
+            total: Total(before + pairs.count, exact: page.next == nil)
         ) { pair, json in
             json.object {
                 $0.member("users", [pair.first, pair.second])

@@ -52,11 +52,12 @@ extension IdentityRow: IdentityView {
             .readOnly("id", .uuid),
             FieldShape("provider", .enumeration(of: ProviderKind.self), "The provider's kind."),
             FieldShape(
-                "issuer", .string(min: 1, max: 512),
+                "issuer", .string(min: 1, max: 512, rule: .foreignID),
                 "Of a Cognito pool its id, or `<pool>/<upstream>` for people of an upstream.",
                 example: .string("https://accounts.google.com")),
             FieldShape(
-                "subject", .string(min: 1, max: 255), "The provider's own name of the person.",
+                "subject", .string(min: 1, max: 255, rule: .foreignID),
+                "The provider's own name of the person.",
                 example: .string("110169484474386276334")),
             .nullable("email", .email, "As the provider told it last."),
             .readOnly("email_vouched", .bool, "Whether the provider proves the address."),

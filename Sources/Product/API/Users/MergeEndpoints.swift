@@ -77,9 +77,9 @@ enum MergeEndpoints {
     /// Thrown to roll a transaction back.
     private struct DryRun: Error { var row: MergeRow }
 
-    /// A merge makes the loser's sign-ins the winner's, so no caller merges above their own role.
+    /// A merge makes the loser's sign-ins the winner's, so a caller covers the roles of both.
     private static func requireRoles(_ call: Call, _ winner: UserRow, _ loser: UserRow) throws {
-        for user in [winner, loser] { try UserIdentityEndpoints.requireRole(call, of: user) }
+        for user in [winner, loser] { try call.requireCover(of: user) }
     }
 
     @Sendable private static func exists(_ call: Call) async throws -> Bool {

@@ -21,7 +21,7 @@ enum UserAccountEndpoints {
                     "PasswordLink",
                     [
                         .readOnly("url", .string(max: 2048), "Shown once."),
-                        .readOnly("expires_at", .timestamp),
+                        .readOnly("expires_at", .timestamp), ExpiryReason.field,
                     ]))
         ], problems: [.conflict], idempotent: true, secret: true, exists: UserEndpoints.exists
     ) { call in
@@ -29,14 +29,18 @@ enum UserAccountEndpoints {
         let returns = try await ReturnAddress.allowed([call.input], call)
         if let fault = ReturnAddress.fault(call.input, returns) { throw Problem.invalid([fault]) }
         let returnTo = call.input.optionalString("return_to")
-        let link = try await call.scope.change(by: call.actor) { change in
-            try await change.makePasswordLink(for: change.lockUser(id), returnTo: returnTo)
+        let link = try await call.making { change in
+            let user = try await change.lockUser(id)
+            try call.requireCover(of: user)
+            return try await change.makePasswordLink(
+                for: user, returnTo: returnTo, until: call.principal.subject.expiry)
         }
-        let body = JSONValue.object([
-            .init("url", .string("\(call.services.publicURL)/reset#token=\(link.token)")),
-            .init("expires_at", .time(link.expiresAt)),
-        ])
-        return noStore(.json(201, bytes: body.encoded()))
+        let members: [JSONValue.Member] =
+            [
+                .init("url", .string("\(call.services.publicURL)/reset#token=\(link.token)")),
+                .init("expires_at", .time(link.expiresAt)),
+            ] + ExpiryReason.members(of: link.expiresAt, call)
+        return noStore(.json(201, bytes: JSONValue.object(members).encoded()))
     }
 
     private static let emailPath = UserEndpoints.path + "/{id}/email-change"
@@ -55,7 +59,7 @@ enum UserAccountEndpoints {
                         "EmailChange",
                         [
                             .readOnly("email", .string(), "What waits to be confirmed."),
-                            .readOnly("expires_at", .timestamp),
+                            .readOnly("expires_at", .timestamp), ExpiryReason.field,
                         ])))
         ], problems: [.conflict, .emailTaken], idempotent: true, exists: UserEndpoints.exists
     ) { call in
@@ -67,19 +71,22 @@ enum UserAccountEndpoints {
                 .conflict, "Without a mail server no address can be proved; set one up first.")
         }
         let database = try services.database
-        let end = try await call.scope.change(by: call.actor) { change in
+        let end = try await call.making { change in
             let user = try await change.lockUser(id)
+            try call.requireCover(of: user)
             guard !sameBytes(user.email, email.original) else {
                 throw Problem.invalid([
                     FieldError("/email", .notAllowed, "is the user's address already")
                 ])
             }
             return try await change.askForEmail(
-                email, for: user, publicURL: services.publicURL, in: database)
+                email, for: user, until: call.principal.subject.expiry,
+                publicURL: services.publicURL, in: database)
         }
-        let body = JSONValue.object([
+        let members: [JSONValue.Member] = [
             .init("email", .string(email.original)), .init("expires_at", .time(end)),
-        ])
+        ]
+        let body = JSONValue.object(members + ExpiryReason.members(of: end, call))
         return noStore(.json(202, bytes: body.encoded()))
     }
 
@@ -106,7 +113,7 @@ enum UserAccountEndpoints {
         ], problems: [.notFound, .emailTaken, .rateLimited], maxBody: 1 << 14
     ) { call in
         let database = try call.services.database
-        let misses = "links that do not fit, from \(call.request.remoteAddress)"
+        let misses = "links that do not fit, from \(call.request.network)"
         guard try await database.counted(misses) < missLimit else {
             throw Problem.rateLimited(
                 "Too many links that do not fit; wait a minute.", limit: missLimit,

@@ -19,7 +19,9 @@ enum UserEndpoints {
         summary:
             "The users of the tenant, newest first; the deleted by `status=deleted` or their ids.",
         access: .own(.readUsers),
-        query: QueryParameter.list(sorts: ["-created_at", "created_at", "email", "-email"])
+        query: QueryParameter.list(sorts: [
+            "-created_at", "created_at", "email", "-email", "-last_sign_in_at", "last_sign_in_at",
+        ])
             + UserFilter.parameters,
         answers: [.list(UserRow.shape)], mayLag: true
     ) { call in
@@ -44,10 +46,12 @@ enum UserEndpoints {
         let email = try call.input.emailAddress("email")
         let database = try call.services.database
         let attributes = call.input.attributes(on: AttributePair())
+        let role: UserRole = call.input.optionalCase("role") ?? .member
+        try call.principal.subject.requireCover(of: role, in: call.tenant.id)
         let row = try await call.scope.change(by: call.actor) { change in
             try await change.createUser(
                 email: email, name: call.input.optionalString("name"),
-                role: call.input.optionalCase("role") ?? .member,
+                role: role,
                 externalID: call.input.optionalString("external_id"), attributes: attributes,
                 isKept: call.input.flag("keep"), database: database)
         }
@@ -62,6 +66,12 @@ enum UserEndpoints {
         return .ok(row.seen(by: call), etag: row.etag)
     }
 
+    /// What changes a member that PATCH only repeats.
+    private static let ways = [
+        "email": "the address changes by POST …/email-change",
+        "status": "it changes by POST …/suspend, …/resume and …/restore, and by DELETE",
+    ]
+
     private static let update = Endpoint(
         .patch, path + "/{id}", id: "updateUser", tag: "Users",
         summary:
@@ -72,7 +82,7 @@ enum UserEndpoints {
         ifMatch: .honoured, exists: mayBeEdited
     ) { call in
         try await change(call) { change, row in
-            try call.input.checkRepeated(against: row.json)
+            try call.input.checkRepeated(against: row.json, ways: Self.ways)
             var new = row
             new.role = call.input.optionalCase("role") ?? row.role
             if call.input.has("name") { new.name = call.input.optionalString("name") }
@@ -169,6 +179,10 @@ enum UserEndpoints {
         )
         guard permission == .allowed else {
             throw Problem.forbidden("The right \(right.rawValue) is missing.")
+        }
+        guard new.role != row.role else { return }
+        for role in [row.role, new.role] {
+            try call.principal.subject.requireCover(of: role, in: row.tenant)
         }
     }
 

@@ -31,7 +31,7 @@ enum UserIdentityEndpoints {
         let database = try call.services.database
         let (user, made) = try await call.scope.change(by: call.actor) { change in
             let user = try await change.lockUser(id)
-            try requireRole(call, of: user)
+            try call.requireCover(of: user)
             return try await change.linkIdentity(
                 user, provider: input.string("provider"),
                 issuer: input.string("issuer"), subject: input.string("subject"),
@@ -64,17 +64,6 @@ enum UserIdentityEndpoints {
         return .noContent
     }
 
-    /// No identity is linked to an account above the caller's own role.
-    static func mayActFor(_ call: Call, _ user: UserRow) -> Bool {
-        Permissions.mayActFor(call.principal.subject, user.role, in: user.tenant)
-    }
-
-    static func requireRole(_ call: Call, of user: UserRow) throws {
-        guard mayActFor(call, user) else {
-            throw Problem.forbidden("The user's role is above what this credential may give.")
-        }
-    }
-
     /// A user keeps one of their identities; only an operator unlinks the last one.
     private static func requireUnlink(_ call: Call, _ user: UserRow) throws {
         guard call.sees(user.id) else { throw Problem.notFound("user") }
@@ -92,7 +81,11 @@ enum UserIdentityEndpoints {
             .readOnly("token", .string(), "Shown once."),
             .readOnly(
                 "url", .string(max: 2048), "Where the person signs in with it, to hand over."),
-            .readOnly("expires_at", .timestamp),
+            .readOnly(
+                "challenge", .string(min: 8, max: 8),
+                "Thinkwork's app asks for these digits beside the token; the page at `url` shows them to "
+                    + "the person, with the account that they lead to."),
+            .readOnly("expires_at", .timestamp), ExpiryReason.field,
         ])
 
     private static let grant = Endpoint(
@@ -102,14 +95,22 @@ enum UserIdentityEndpoints {
         problems: [.conflict], idempotent: true, secret: true, exists: UserEndpoints.exists
     ) { call in
         let id = try call.id()
-        let grant = try await call.scope.change(by: call.actor) { change in
-            try await change.makeLinkGrant(for: change.lockUser(id))
+        let grant = try await call.making { change in
+            let user = try await change.lockUser(id)
+            try call.requireCover(of: user)
+            return try await change.makeLinkGrant(for: user, until: call.principal.subject.expiry)
         }
-        let body = JSONValue.object([
-            .init("token", .string(grant.token)),
-            .init("url", .string("\(call.services.publicURL)/sign-in#grant=\(grant.token)")),
-            .init("expires_at", .time(grant.expiresAt)),
-        ])
-        return .json(201, bytes: body.encoded())
+        let members: [JSONValue.Member] =
+            [
+                .init("token", .string(grant.token)),
+                .init("url", .string("\(call.services.publicURL)/sign-in#grant=\(grant.token)")),
+                .init(
+                    "challenge",
+                    .string(
+                        try call.services.database.challenge(
+                            ofGrant: TenantToken.hash(grant.token)))),
+                .init("expires_at", .time(grant.expiresAt)),
+            ] + ExpiryReason.members(of: grant.expiresAt, call)
+        return .json(201, bytes: JSONValue.object(members).encoded())
     }
 }

@@ -12,11 +12,12 @@ enum UserStatusEndpoints {
     ) { change, row in try await change.suspendUser(row) }
 
     private static let resume = verb(
-        "resume", "Ends a suspension.", .resumeUsers
+        "resume", "Ends a suspension.", .resumeUsers, givesControl: true
     ) { change, row in try await change.resumeUser(row) }
 
     private static let restore = verb(
-        "restore", "Brings a deleted user back; after 30 days a `conflict`.", .restoreUsers
+        "restore", "Brings a deleted user back; after 30 days a `conflict`.", .restoreUsers,
+        givesControl: true
     ) { change, row in try await change.restoreUser(row) }
 
     private static let approve = Endpoint(
@@ -29,6 +30,8 @@ enum UserStatusEndpoints {
         let database = try call.services.database
         let reason = reason(call)
         return try await UserEndpoints.change(call) { change, row in
+            try call.requireCover(of: row)
+            try call.requireRecentSignIn(forAdmin: row)
             let approved = try await change.approveUser(row, reason: reason)
             if row.status == .pending, call.services.sendsMail {
                 try await change.tellOfAnswer(
@@ -74,7 +77,7 @@ enum UserStatusEndpoints {
     }
 
     private static func verb(
-        _ name: String, _ summary: String, _ right: Right,
+        _ name: String, _ summary: String, _ right: Right, givesControl: Bool = false,
         _ body: @escaping @Sendable (Change, UserRow) async throws -> UserRow
     ) -> Endpoint {
         Endpoint(
@@ -82,7 +85,13 @@ enum UserStatusEndpoints {
             summary: summary, access: .right(right), answers: [.ok(UserRow.shape)],
             problems: [.conflict, .emailTaken], idempotent: true, exists: UserEndpoints.exists
         ) { call in
-            try await UserEndpoints.change(call, body)
+            try await UserEndpoints.change(call) { change, row in
+                if givesControl {
+                    try call.requireCover(of: row)
+                    try call.requireRecentSignIn(forAdmin: row)
+                }
+                return try await body(change, row)
+            }
         }
     }
 }

@@ -76,6 +76,9 @@ package struct APIKey: Sendable, Equatable {
     package var revocationReason: String?
     /// When the owning user was deleted: the key is revoked until the user is restored.
     package var ownerDeletedAt: Timestamp?
+    /// Whether its scopes were given before those that lead to an admin were asked of who gives them,
+    /// and have not been given anew since.
+    package var isGivenBefore = false
     /// The key whose rate limit counter this one shares; nil: its own.
     package var limitSharedWith: UUID?
     package var lastUsedAt: Timestamp?
@@ -120,6 +123,11 @@ package struct APIKey: Sendable, Equatable {
     }
 
     package var isRevoked: Bool { revokedAt != nil || ownerDeletedAt != nil }
+
+    /// Whether a scope leads to the rights of an admin by design.
+    package var leads: Bool {
+        scopes.contains { ManagementScope(named: $0)?.isAdminEquivalent ?? false }
+    }
 
     /// The old secret while it still works.
     package func livePrevious(at now: Timestamp) -> Previous? {

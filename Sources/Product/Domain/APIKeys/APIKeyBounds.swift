@@ -35,6 +35,13 @@ package struct APIKeyBounds: Sendable, Equatable {
         self.ratePerMinute = ratePerMinute
     }
 
+    /// What decides whom a key with these bounds may make.
+    package var limits: Principal.KeyLimits {
+        Principal.KeyLimits(
+            isBound: !allowedIPs.isEmpty || !allowedOrigins.isEmpty || ratePerMinute != nil,
+            expiresAt: expiresAt)
+    }
+
     /// The parts in which `other` exceeds this. Scopes of a tenant's catalogue give no rights at
     /// `/v1` and do not count, unless the key itself is being widened (`countsCatalogue`).
     package func exceeded(by other: APIKeyBounds, countsCatalogue: Bool = false) -> [Part] {

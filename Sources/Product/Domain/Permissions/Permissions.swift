@@ -33,7 +33,7 @@ package enum Permissions {
             if let tenant, tenant != home { return .notFound }
             if tenant == nil || right.isPlatformOnly { return .forbidden(missing: right.rawValue) }
         }
-        if case .key(_, let owner, let scopes) = principal {
+        if case .key(_, let owner, let scopes, _) = principal {
             guard let scope = right.scope, scopes.contains(where: { sameBytes($0, scope.rawValue) })
             else { return .forbidden(missing: right.scope?.rawValue ?? right.rawValue) }
             switch owner {
@@ -74,25 +74,76 @@ package enum Permissions {
         }.map(\.rawValue)
     }
 
+    /// The widest role of a user that this principal may give, or may touch where touching gives or
+    /// moves control (role, address, sign-ins, password, restoring): all rights of the role that
+    /// write, but for those over own objects, are the principal's own, and a bound key covers no
+    /// admin. `member` has no such right. What only takes away asks for no role.
+    package static func widestRole(_ principal: Principal, in tenant: UUID) -> UserRole {
+        UserRole.allCases.last { lacking(principal, for: $0, in: tenant).isEmpty } ?? .member
+    }
+
+    /// What the principal lacks to give or touch this role: a key's scopes, a person's rights, or
+    /// its bounds; empty: nothing.
+    package static func lacking(
+        _ principal: Principal, for role: UserRole, in tenant: UUID?
+    ) -> [String] {
+        var names: [String] = []
+        for right in Right.allCases where right.writes {
+            let isHeld: Bool
+            switch PermissionTable.reach(.user(role), right) {
+            case .none, .own: continue
+            case .all: isHeld = permits(principal, right, in: tenant, role: .admin)
+            case .upTo(let bound): isHeld = permits(principal, right, in: tenant, role: bound)
+            }
+            guard !isHeld else { continue }
+            let name = missing(principal, right)
+            if !names.contains(where: { sameBytes($0, name) }) { names.append(name) }
+        }
+        if role == .admin, case .key(_, _, _, let limits) = principal, limits.isBound {
+            names.append("no bound of addresses, origins or rate")
+        }
+        return names
+    }
+
+    private static func permits(
+        _ principal: Principal, _ right: Right, in tenant: UUID?, role: UserRole
+    ) -> Bool {
+        permits(principal, right, in: tenant, target: PermissionTarget(role: role)) == .allowed
+    }
+
+    /// The scope that a key lacks, or the right that its owner lacks.
+    private static func missing(_ principal: Principal, _ right: Right) -> String {
+        guard case .key(_, _, let scopes, _) = principal, let scope = right.scope,
+            !scopes.contains(where: { sameBytes($0, scope.rawValue) })
+        else { return right.rawValue }
+        return scope.rawValue
+    }
+
     /// The widest role that this principal may give by an invite; nil: none.
     package static func widestInvite(_ principal: Principal, in tenant: UUID) -> UserRole? {
         UserRole.allCases.last {
-            permits(principal, .manageInvites, in: tenant, target: PermissionTarget(role: $0))
-                == .allowed
+            permits(principal, .manageInvites, in: tenant, role: $0)
+                && lacking(principal, for: $0, in: tenant).isEmpty
         }
     }
 
-    /// Whether `principal` may decide whose sign-in leads to an account of this role. Needs the
-    /// right to link, and a role that is not lower: an operator's, or the equivalent of a key's
-    /// scopes.
+    /// Whether `principal` may decide whose sign-in leads to an account of this role: needs the
+    /// right to link, and to cover the role.
     package static func mayActFor(
         _ principal: Principal, _ role: UserRole, in tenant: UUID
     ) -> Bool {
-        guard permits(principal, .linkIdentities, in: tenant) == .allowed else { return false }
+        permits(principal, .linkIdentities, in: tenant) == .allowed
+            && lacking(principal, for: role, in: tenant).isEmpty
+    }
+
+    /// Whether `principal` may make a key that acts as this user, or get its secret anew: the user
+    /// does, and who may act for the user.
+    package static func mayHoldKeys(
+        _ principal: Principal, of user: UUID, _ role: UserRole, in tenant: UUID
+    ) -> Bool {
         switch principal {
-        case .user(_, let own, _), .key(_, .user(_, let own, _), _): return role <= own
-        case .operator, .key: return true
-        case .anyone: return false
+        case .user(user, _, tenant), .key(_, .user(user, _, tenant), _, _): true
+        default: mayActFor(principal, role, in: tenant)
         }
     }
 
@@ -102,7 +153,9 @@ package enum Permissions {
         _ principal: Principal, _ role: Operator.Role, in tenant: UUID?
     ) -> Bool {
         guard permits(principal, .writeOperators, in: tenant) == .allowed else { return false }
-        guard case .key = principal else { return true }
+        guard case .key(_, _, _, let limits) = principal else { return true }
+        // What an operator does is bound by nothing that bounds the key.
+        if limits.isBound, role == .owner || role == .admin { return false }
         // A key has no role: its scopes must cover all rights of the role.
         return Right.allCases.allSatisfy { right in
             PermissionTable.reach(.operator(role), right) == .none
@@ -129,23 +182,38 @@ package enum Permissions {
         }
     }
 
-    /// The management scopes among `asked` that this principal cannot give to a key: a key never
-    /// exceeds its issuer. Catalogue scopes are not limited.
+    /// The scopes among `asked` that this principal cannot give to a key of `tenant` (nil: of the
+    /// platform): a key never exceeds its issuer, in its tenant's own catalogue either.
     package static func scopesBeyond(
         _ principal: Principal, asked: [String], in tenant: UUID?
     ) -> [String] {
-        asked.filter { text in
-            guard
-                let scope = ManagementScope.allCases.first(where: { sameBytes($0.rawValue, text) })
-            else { return false }
-            if case .key(_, _, let own) = principal, !own.contains(where: { sameBytes($0, text) }) {
-                return true
-            }
-            // The issuer must have every right of the scope: a developer who may only draft a policy
-            // could otherwise publish one through a key.
-            return !scope.rights.filter { tenant == nil || $0.isForTenantKeys }.allSatisfy {
-                permits(principal, $0, in: tenant) == .allowed
-            }
+        asked.filter { !mayGive(principal, $0, in: tenant) }
+    }
+
+    private static func mayGive(_ principal: Principal, _ text: String, in tenant: UUID?) -> Bool {
+        guard let scope = ManagementScope(named: text) else {
+            return mayGiveOfCatalogue(principal, text, in: tenant)
         }
+        if case .key(_, _, let own, _) = principal, !own.contains(where: { sameBytes($0, text) }) {
+            return false
+        }
+        if scope.isAdminEquivalent, !lacking(principal, for: .admin, in: tenant).isEmpty {
+            return false
+        }
+        // The issuer must have every right of the scope: a developer who may only draft a policy
+        // could otherwise publish one through a key.
+        return scope.rights.filter { tenant == nil || $0.isForTenantKeys }.allSatisfy {
+            permits(principal, $0, in: tenant) == .allowed
+        }
+    }
+
+    /// A key gives the scopes of the catalogue that it has. The platform's keys can have none: they
+    /// give what an admin of the tenant would, if they cover one.
+    private static func mayGiveOfCatalogue(
+        _ principal: Principal, _ text: String, in tenant: UUID?
+    ) -> Bool {
+        guard case .key(_, let owner, let own, _) = principal else { return true }
+        if own.contains(where: { sameBytes($0, text) }) { return true }
+        return owner == .platform && lacking(principal, for: .admin, in: tenant).isEmpty
     }
 }

@@ -15,6 +15,18 @@ package enum Right: String, Sendable, CaseIterable {
     case writePlatformProviders, writePlatformOrigins, writePlatformKeys, reportBounces
     case exportPeople, erasePeople
 
+    /// Whether the right changes something. A key's rights are compared with a role's by the rights that
+    /// change something: so a new right to read makes no key fall short of a role that it covers.
+    package var writes: Bool {
+        switch self {
+        case .readTenant, .readUsers, .readInvites, .readDecisions, .listKeys, .verifyKeys,
+            .readOrigins, .readClients, .evaluate, .evaluateOrigins, .readPolicy, .readProviders,
+            .readAudit, .readOperators, .exportPeople:
+            false
+        default: true
+        }
+    }
+
     /// Rights that no role has at a tenant.
     package var isPlatformOnly: Bool {
         switch self {

@@ -34,6 +34,11 @@ package struct Attempt: Sendable, Equatable {
     package var address: Address
     /// nil: the claim is absent, which differs from an explicit false.
     package var emailVerified: Bool?
+    /// The provider verified several addresses, of which two are invited where the person asks, and
+    /// the primary one is not.
+    package var isAddressOpen = false
+    /// Why the provider could not be asked for the address, for the trace alone.
+    package var addressFault: String?
     /// Google's `hd`, an A-label.
     package var hostedDomain: String?
     /// The OAuth client that started the sign-in; nil if the caller names none.

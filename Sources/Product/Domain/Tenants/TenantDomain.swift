@@ -13,6 +13,9 @@ package struct TenantDomain: Sendable, Equatable {
         case inviteOnly = "invite_only"
     }
 
+    /// How many domains a tenant may have claimed at once: each is looked up again every week.
+    package static let most = 1000
+
     /// The claim's id; several tenants may claim one domain.
     package var id: UUID
     package var tenantID: UUID

@@ -26,7 +26,7 @@ extension ClientCall {
     func count(_ start: Start) async throws {
         let counter = "\(start) at \(client.name) of \(tenant.id)"
         let ofAddress = try await count(
-            "\(counter) from \(request.remoteAddress)", upTo: start.perAddress)
+            "\(counter) from \(request.network)", upTo: start.perAddress)
         let isCrowded = try await core.database.count(counter) > start.perClient
         if isCrowded, ofAddress > start.perAddress / 10 { throw tooMany }
     }
@@ -37,10 +37,10 @@ extension ClientCall {
     func slowStrangersAttempts() async throws {
         let tries = try await core.database.count("strangers' tries of \(tenant.id)")
         guard tries > Self.strangersAttempts else { return }
-        guard core.slowedAttempts.begin("\(tenant.id) \(request.remoteAddress)") else {
+        guard core.slowedAttempts.begin("\(tenant.id) \(request.network)") else {
             throw tooMany
         }
-        defer { core.slowedAttempts.end("\(tenant.id) \(request.remoteAddress)") }
+        defer { core.slowedAttempts.end("\(tenant.id) \(request.network)") }
         try await core.pause(.seconds(1))
     }
 
@@ -62,6 +62,9 @@ extension ClientCall {
         throw SignInRefusal.locked(Int(max(1, wait)))
     }
 
+    /// As `attemptOwn` is told.
+    static let pin = "pin"
+
     /// One attempt at a secret of a signed-in user. On a session and network with an earlier
     /// success, attempts are counted apart: guesses from elsewhere, with a stolen token or a
     /// session of their own, do not lock the user out.
@@ -77,7 +80,10 @@ extension ClientCall {
             isKnown
             ? digest(secret, user.description, device) : digest(secret, user.description)
         try await claim(counter, free: Self.freeAttempts)
-        guard try await isRight() else { return false }
+        guard try await isRight() else {
+            noteWrong(sameBytes(secret, Self.pin) ? "wrong_pin" : "wrong_password", of: user)
+            return false
+        }
         try await core.database.clearSignInFailures(counter)
         if !isKnown {
             try await scope.change(by: actor(person.user)) {

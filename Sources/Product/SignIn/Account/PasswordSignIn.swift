@@ -24,7 +24,7 @@ extension ClientCall {
             isKnown
             ? digest("account at device", key, device.key(from: request.remoteAddress))
             : digest("account", key)
-        let address = digest("address", request.remoteAddress)
+        let address = digest("address", request.network)
         try await claim(account, free: Self.freeAttempts)
         if !isKnown {
             try await claim(address, free: Self.freeAttemptsOfAddress)
@@ -33,12 +33,15 @@ extension ClientCall {
         let verdict = try await check(
             password, against: found?.user.status == .active ? found?.secrets.passwordHash : nil)
         guard let found, verdict.matches, let hash = found.secrets.passwordHash else {
+            noteWrong("wrong_password", of: found?.user.id)
             throw SignInRefusal.wrongPassword
         }
         let user = try await admitByPassword(found.user)
         try await core.database.clearSignInFailures(account)
         if !isKnown { try await core.database.forgiveAttempt(address) }
-        let renewed = verdict.needsRehash ? try await core.hashed(Array(password.utf8)) : nil
+        let renewed =
+            verdict.needsRehash
+            ? try await core.hashed(Array(password.utf8), isCut: verdict.isCut) : nil
         try await scope.change(by: actor(user)) { change in
             try await change.rememberDevice(deviceKey, of: user.id)
             if let renewed { try await change.rehashPassword(renewed, of: user.id, from: hash) }
@@ -121,8 +124,8 @@ extension ClientCall {
 }
 
 extension SignInCore {
-    func hashed(_ secret: [UInt8]) async throws -> String {
-        try await bounded { try await $0.hash(secret) }
+    func hashed(_ secret: [UInt8], isCut: Bool = false) async throws -> String {
+        try await bounded { try await $0.hash(secret, isCut: isCut) }
     }
 
     /// Limits how many hashes run and wait at once; further calls are asked to retry.

@@ -28,7 +28,7 @@ extension ClientCall {
     /// Throws `.pinMissing`, `.wrongPin`, and `.locked` after too many wrong ones.
     package func checkPin(_ pin: String, of person: SignedIn) async throws {
         guard let hash = person.secrets.pinHash else { throw SignInRefusal.pinMissing }
-        let isRight = try await attemptOwn("pin", of: person) {
+        let isRight = try await attemptOwn(Self.pin, of: person) {
             let bytes = Array(pin.utf8)
             let verdict = try await core.bounded { try await $0.verify(bytes, against: hash) }
             if verdict.needsRehash {

@@ -24,14 +24,6 @@ package struct ReportedDevice: Sendable {
     /// The origin of a request, as far as it may count as the user's: the network and what the app
     /// reports, so that the same device elsewhere is another one.
     func key(from address: String) -> String {
-        [network(of: address), id ?? "", type ?? "", os ?? ""].joined(separator: "\0")
-    }
-
-    /// An IPv6 host has a /64 to itself.
-    private func network(of address: String) -> String {
-        guard let parsed = IPAddress(address), parsed.bytes.count == 16,
-            let block = IPRange("\(address)/64")
-        else { return address }
-        return block.description
+        [IPAddress.network(of: address), id ?? "", type ?? "", os ?? ""].joined(separator: "\0")
     }
 }

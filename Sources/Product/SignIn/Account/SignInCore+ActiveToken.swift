@@ -42,5 +42,6 @@ extension ActiveToken {
             tenant: tenant, user: found.user.id, email: found.user.email,
             client: found.session.client, issuedAt: issuedAt, expiresAt: expiresAt,
             attributes: found.user.attributes.public)
+        externalID = found.user.externalID
     }
 }

@@ -54,7 +54,7 @@ enum DeepRecallDevice {
             let code = DeepRecall.text(input, "device_code")
         else { throw DeepRecall.bad("client_id and device_code are required") }
         switch try await poll(call, code, device: nil) {
-        case .granted(let token):
+        case .granted(let token, _):
             return .ok(
                 .object([
                     .init("access_token", .string(token)), .init("token_type", .string("bearer")),
@@ -77,8 +77,8 @@ enum DeepRecallDevice {
         var pause = interval
         while true {
             switch try await poll(call, code, device: device) {
-            case .granted(let token):
-                let person = try await call.person(grantedGitHubToken: token)
+            case .granted(let token, let begunAt):
+                let person = try await call.person(grantedGitHubToken: token, begunAt: begunAt)
                 return try await DeepRecallExchange.begin(call, of: person, device)
                     .answer(namesActor: false)
             case .over(let error): throw DeepRecall.bad(error)

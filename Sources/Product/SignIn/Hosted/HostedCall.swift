@@ -34,10 +34,10 @@ struct HostedCall: Sendable {
     func show() async throws -> Response {
         if let page = try await HostedGrant.page(self) { return page }
         var page = HostedPage("Sign in", in: client)
-        page.takesGrant(at: "\(HostedSignIn.platformPath)/grant")
         let providers = try await client.core.database.offeredProviders(of: client.tenant.id)
         if providers.isEmpty { page.warn("No provider is set up yet. Ask your administrator.") }
         page.providers(providers, to: path)
+        page.takesGrant(at: HostedGrant.path)
         return page.response()
     }
 
@@ -47,23 +47,34 @@ struct HostedCall: Sendable {
         guard let id = form.first("provider").flatMap({ UUID($0) }) else {
             throw SignInRefusal.noProvider
         }
-        let (url, cookie) = try await begin(at: id)
+        return try await redirect(to: id, byGrant: try await HostedGrant.hash(in: form, client))
+    }
+
+    /// 303 to the provider. `seconds`: who was asked there longer ago is asked anew.
+    func redirect(
+        to provider: UUID, bringing token: BroughtToken? = nil, byGrant grant: [UInt8]? = nil,
+        maxAge seconds: Int64? = nil
+    ) async throws -> Response {
+        let (url, cookie) = try await begin(
+            at: provider, bringing: token, byGrant: grant, maxAge: seconds)
         return Response(
             303, fields: [Field("location", url), cookie, Field("cache-control", "no-store")])
     }
 
     /// The redirect URL, and the cookie that binds the return to this browser. `token`: of the page
     /// on which it begins.
-    func begin(at provider: UUID, bringing token: BroughtToken? = nil) async throws -> (
-        String, Field
-    ) {
+    func begin(
+        at provider: UUID, bringing token: BroughtToken? = nil, byGrant grant: [UInt8]? = nil,
+        maxAge: Int64? = nil
+    ) async throws -> (String, Field) {
         let chosen = HostedCall(client.call, client.tenant, client.core, provider: provider).client
         guard let row = try await chosen.provider() else { throw SignInRefusal.noProvider }
         let state = "\(TokenSecret.make()).\(client.tenant.id)"
-        let begun = try await chosen.beginLogin(
-            LoginWish(
-                redirectURI: chosen.returnAddress(of: row), state: state, isBrowsers: true,
-                token: token))
+        var wish = LoginWish(
+            redirectURI: chosen.returnAddress(of: row), state: state, isBrowsers: true,
+            token: token, maxAge: maxAge)
+        wish.grantHash = grant
+        let begun = try await chosen.beginLogin(wish)
         let cookie = HostedCookie.state.field(
             "\(state).\(begun.browser ?? "")", for: chosen.request)
         return (begun.url, cookie)

@@ -8,8 +8,17 @@ enum HostedGerman {
         "No provider is set up yet. Ask your administrator.":
             "Noch ist kein Anbieter eingerichtet. Fragen Sie Ihre Verwaltung.",
         "Add a sign-in": "Eine Anmeldung hinzufügen",
-        "Sign in the way that you want to use from now on. It is then added to your account.":
-            "Melden Sie sich so an, wie Sie es von nun an wollen. Das kommt dann zu Ihrem Konto.",
+        "It is added to the account {}.": "Sie kommt zum Konto {} hinzu.",
+        "Sign in the way that you want to use for this account from now on.":
+            "Melden Sie sich so an, wie Sie es von nun an bei diesem Konto wollen.",
+        "If an app asks you for eight digits beside the link: {}.":
+            "Wenn eine App neben dem Link acht Ziffern verlangt: {}.",
+        "If that is not your account, close the page.":
+            "Wenn das nicht Ihr Konto ist, schließen Sie die Seite.",
+        "I have a link or a code": "Ich habe einen Link oder einen Code",
+        "This link adds a sign-in to an account. The next page says which.":
+            "Dieser Link fügt einem Konto eine Anmeldung hinzu. Die nächste Seite sagt, welchem.",
+        "The whole link, or its code": "Der ganze Link oder sein Code",
         "{} is added": "{} ist hinzugefügt",
         "This did not work": "Das hat nicht geklappt",
         "The sign-in is another account's already.":
@@ -39,6 +48,7 @@ enum HostedGerman {
         "Password": "Passwort",
         "Continue with the password": "Weiter mit dem Passwort",
         "Continue": "Weiter",
+        "Reference: {}": "Kennzeichen: {}",
         "Go back and begin again. If it goes on, ask your administrator.":
             "Gehen Sie zurück, und beginnen Sie neu. Wenn es so bleibt, fragen Sie Ihre Verwaltung.",
     ]

@@ -1,57 +1,117 @@
 import API
+import Cryptography
 import Domain
 import HTTP
 import Storage
 import Text
 
 /// A link grant that an operator handed over: its recipient proves an identity at a provider, which
-/// is then added to the account.
+/// is then added to the account. The account is named before that, and again before it is added: the
+/// grant may be a stranger's.
 enum HostedGrant {
-    /// The page posts the fragment (after `#`) of its address, which no server saw. Nothing is used
-    /// up: the browser keeps it for ten minutes and is redirected to the tenant's page.
+    static let path = "\(HostedSignIn.platformPath)/grant"
+
+    /// A person pressed the button of a page that took the grant out of its address, or pasted it.
+    /// Nothing is used up: the browser keeps it for ten minutes and is redirected to the tenant's
+    /// page.
     static func take(_ call: Call, _ core: SignInCore) async throws -> Response {
         let form = FormText(String(decoding: call.request.body, as: UTF8.self))
-        guard let token = form.first("grant"),
-            let id = try await core.database.tenant(ofToken: token)
-        else { throw unusable }
+        guard let pasted = form.first(name).flatMap({ PastedLink($0) }) else { throw unusable }
+        if let page = pasted.page, pasted.kind == .token {
+            return redirect(to: "\(core.publicURL)\(page)#token=\(pasted.code)", cookie: nil)
+        }
+        guard let id = try await core.database.tenant(ofToken: pasted.code) else { throw unusable }
         let hosted = try await HostedCall(call, id.description, core)
-        return Response(
+        guard try await user(of: pasted.code, hosted.client) != nil else { throw unusable }
+        return redirect(
+            to: hosted.path, cookie: HostedCookie.grant.field(pasted.code, for: call.request))
+    }
+
+    private static func redirect(to address: String, cookie: Field?) -> Response {
+        Response(
             303,
-            fields: [
-                Field("location", hosted.path), HostedCookie.grant.field(token, for: call.request),
-                Field("cache-control", "no-store"),
-            ])
+            fields: [Field("location", address)] + (cookie.map { [$0] } ?? [])
+                + [Field("cache-control", "no-store")])
     }
 
     /// The tenant's page for a browser that holds a grant; nil without one.
     static func page(_ hosted: HostedCall) async throws -> Response? {
         let client = hosted.client
-        guard try await held(client) != nil else { return nil }
+        guard let token = try await held(client), let user = try await user(of: token, client)
+        else { return nil }
         var page = HostedPage("Add a sign-in", in: client)
-        page.say(
-            "Sign in the way that you want to use from now on. It is then added to your account.")
-        page.providers(try await client.provingProviders(), to: hosted.path)
+        page.say([
+            "It is added to the account \(masked(user.email)).",
+            "Sign in the way that you want to use for this account from now on.",
+        ])
+        page.providers(
+            try await client.provingProviders(), to: hosted.path, [(name, mark(token, client))])
+        if try await client.scope.client(ThinkWork.contract.name)?.enabled == true {
+            let challenge = client.core.database.challenge(ofGrant: TenantToken.hash(token))
+            page.say("If an app asks you for eight digits beside the link: \(challenge).")
+        }
+        page.say("If that is not your account, close the page.")
         return page.response()
     }
 
-    /// The grant in the browser's cookie for this tenant; nil for another tenant's.
-    static func held(_ client: ClientCall) async throws -> String? {
-        guard let token = HostedCookie.grant.value(in: client.request),
-            try await client.core.database.tenant(ofToken: token) == client.tenant.id
-        else { return nil }
-        return token
+    /// The hash of the grant on whose page a form was sent; nil for another page's. Throws
+    /// `.stateUnknown` if the browser holds that grant no more.
+    static func hash(in form: FormText, _ client: ClientCall) async throws -> [UInt8]? {
+        guard let sent = form.first(name) else { return nil }
+        guard let token = try await held(client), sameBytes(sent, mark(token, client)) else {
+            throw SignInRefusal.stateUnknown
+        }
+        return TenantToken.hash(token)
     }
 
-    static func use(
-        _ token: String, for person: ProvedPerson, _ client: ClientCall
+    /// The person came back from a provider to which the grant's page led.
+    static func ask(
+        _ person: ProvedPerson, _ grant: [UInt8], _ client: ClientCall
     ) async throws -> Response {
-        switch try await client.useLinkGrant(token, for: person) {
+        guard let user = try await client.scope.grantedUser(grant) else {
+            return failed(usedUp, 404, client)
+        }
+        var next = PendingSignIn(person, tenant: client.tenant.id)
+        next.grantHash = grant
+        return try HostedSteps.confirm(next, as: masked(user.email), client)
+    }
+
+    /// The person said yes.
+    static func use(
+        _ grant: [UInt8], for person: ProvedPerson, _ client: ClientCall
+    ) async throws -> Response {
+        switch try await client.useLinkGrant(grant, for: person) {
         case .linked(let user), .again(let user):
             return HostedSteps.done(
                 "\(person.provider.name) is added", as: user.email, client)
         case .conflict: return failed("The sign-in is another account's already.", 409, client)
         case .unknown, .used, .over, .refused: return failed(usedUp, 404, client)
         }
+    }
+
+    /// The grant in the browser's cookie for this tenant; nil for another tenant's.
+    private static func held(_ client: ClientCall) async throws -> String? {
+        guard let token = HostedCookie.grant.value(in: client.request),
+            try await client.core.database.tenant(ofToken: token) == client.tenant.id
+        else { return nil }
+        return token
+    }
+
+    private static func user(of token: String, _ client: ClientCall) async throws -> UserRow? {
+        try await client.scope.grantedUser(TenantToken.hash(token))
+    }
+
+    /// Distinguishes the grant's page from every other page of the browser.
+    private static func mark(_ token: String, _ client: ClientCall) -> String {
+        let code = client.core.database.directory.authenticate(Array("grant \(token)".utf8))
+        return Base64URL.encode(code)
+    }
+
+    /// `b…@acme.example`: its owner knows the account by that, and no one else learns the address.
+    static func masked(_ email: String) -> String {
+        let parts = email.split(separator: "@", maxSplits: 1)
+        let first = parts.first?.unicodeScalars.first.map { String($0) } ?? ""
+        return parts.count == 2 ? "\(first)…@\(parts[1])" : "\(first)…"
     }
 
     /// Clears the grant's cookie, so that the browser can sign in otherwise.
@@ -62,7 +122,54 @@ enum HostedGrant {
         return page.response(status, cookies: [HostedCookie.grant.field(nil, for: client.request)])
     }
 
+    private static let name = "grant"
     private static let usedUp: HostedText =
         "The link is used up or over. Ask your administrator for a new one."
     private static let unusable = Problem(.notFound, usedUp.said(in: .english))
+}
+
+/// What a person pasted: a one-time link, or its code alone, as mail programs and people hand it on.
+struct PastedLink: Equatable {
+    enum Kind: Equatable { case token, grant }
+
+    /// Of the link; nil for a code alone.
+    var page: String?
+    var kind: Kind?
+    var code: String
+
+    /// nil if no code is in it. Spaces, line breaks, punctuation around it and percent-encoding are
+    /// forgiven.
+    init?(_ text: String) {
+        var bytes = Array(text.utf8.prefix(4096))
+        // An address may be encoded once by the mail and once more by a redirect.
+        for _ in 0..<3 { bytes = PercentEncoding.decode(bytes) ?? bytes }
+        let plain = String(decoding: bytes, as: UTF8.self).unicodeScalars
+        bytes = Array(String(plain.filter { !$0.properties.isWhitespace }).utf8)
+        var rest = bytes[...]
+        for (sign, kind) in [("token=", Kind.token), ("grant=", .grant)] {
+            let sign = Array(sign.utf8)
+            guard
+                let start = bytes.indices.first(where: { bytes[$0...].starts(with: sign) })
+            else { continue }
+            self.kind = kind
+            page = Self.pages.first {
+                bytes[..<start].reversed().starts(with: "\($0)#".utf8.reversed())
+            }
+            rest = bytes[(start + sign.count)...]
+            break
+        }
+        let code = rest.drop { !Self.isPart($0) }.prefix(while: Self.isPart)
+        guard (20...128).contains(code.count) else { return nil }
+        self.code = String(decoding: code, as: UTF8.self)
+    }
+
+    /// Codes are base64url (RFC 4648 section 5).
+    private static func isPart(_ byte: UInt8) -> Bool {
+        byte == 0x2D || byte == 0x5F || ASCII.isLowerOrDigit(ASCII.lower(byte))
+    }
+
+    /// The pages of other one-time links.
+    private static let pages = [
+        "/invite", "/join", "/reset", "/email", "/not-me", "/console/sign-in",
+    ]
 }

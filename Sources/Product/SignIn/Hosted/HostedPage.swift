@@ -77,11 +77,13 @@ struct HostedPage {
     }
 
     /// A sign-in button for each provider.
-    mutating func providers(_ providers: [ProviderRow], to path: String) {
+    mutating func providers(
+        _ providers: [ProviderRow], to path: String, _ hidden: [(String, String)] = []
+    ) {
         for provider in providers {
             button(
                 "Continue with \(provider.name)", to: path,
-                [("provider", provider.id.description)])
+                [("provider", provider.id.description)] + hidden)
         }
     }
 
@@ -112,17 +114,29 @@ struct HostedPage {
         body += "</fieldset>\(button("Continue"))</form>"
     }
 
-    /// Takes a grant from the address's fragment (after `#`), and posts it.
+    /// Takes a grant from the address's fragment (after `#`), or pasted where a mail lost it. Nothing is
+    /// sent before the person presses the button.
     mutating func takesGrant(at path: String) {
         body +=
-            "<form method=\"post\" action=\"\(htmlEscaped(path))\" id=\"grant\" hidden>"
-            + "<input type=\"hidden\" name=\"grant\"></form><script>\(Self.script)</script>"
+            "<details id=\"grant\"><summary>\(said("I have a link or a code"))</summary>"
+            + Self.form(path, []) + "<p id=\"given\" hidden>"
+            + "\(said("This link adds a sign-in to an account. The next page says which."))</p>"
+            + "<div id=\"pasted\"><label for=\"code\">\(said("The whole link, or its code"))</label>"
+            + "<input id=\"code\" name=\"grant\" type=\"text\" required autocomplete=\"off\" "
+            + "spellcheck=\"false\" maxlength=\"2048\"></div>\(button("Continue"))</form></details>"
+            + "<script>\(Self.script)</script>"
     }
 
+    /// Everything but the form is hidden where the address brought a grant.
     private static let script = """
-        const grant=new URLSearchParams(location.hash.slice(1)).get("grant");\
-        if(grant){history.replaceState(null,"",location.pathname);\
-        const form=document.getElementById("grant");form.elements.grant.value=grant;form.submit()}
+        const find=id=>document.getElementById(id);\
+        const take=()=>{const hash=location.hash;if(!/grant(=|%3D)/i.test(hash))return;\
+        history.replaceState(null,"",location.pathname);\
+        const part=find("grant");part.open=true;find("code").value=hash.slice(1);\
+        find("given").hidden=false;find("pasted").hidden=true;\
+        part.querySelector("summary").hidden=true;\
+        for(const form of document.forms)form.hidden=!part.contains(form)};\
+        take();addEventListener("hashchange",take)
         """
 
     func response(_ status: Int = 200, cookies: [Field] = []) -> Response {
@@ -192,7 +206,8 @@ struct HostedPage {
         h1{margin:.25rem 0 1rem;font-size:1.4rem;line-height:1.25}.alert{color:var(--bad)}\
         form{margin:.75rem 0}label{display:block;margin:.5rem 0 .25rem}\
         fieldset{border:0;margin:0;padding:0}legend{padding:0;margin-bottom:.5rem}\
-        input[type=email],input[type=password]{width:100%;min-height:44px;padding:.5rem .75rem;\
+        summary{padding:.625rem 0;cursor:pointer;color:var(--act)}\
+        input[type=email],input[type=password],input[type=text]{width:100%;min-height:44px;padding:.5rem .75rem;\
         border:1px solid var(--line);border-radius:8px;background:transparent;color:inherit;\
         font:inherit}.choice{padding:.625rem 0}button,.act{width:100%;min-height:44px;margin-top:.5rem;\
         border:0;border-radius:8px;background:var(--fill);color:var(--on);font:inherit;\

@@ -15,11 +15,24 @@ enum HostedReturn {
         let isPlatforms = UUID(asked) == .platform
         let hosted = try await HostedCall(call, isPlatforms ? nil : asked, core)
         let (person, begun) = try await hosted.client.proveLogin(answer)
-        let token = begun.token
-        if token == nil, let grant = try await HostedGrant.held(hosted.client) {
-            return try await HostedGrant.use(grant, for: person, hosted.client)
+        if let grant = begun.grantHash {
+            return try await HostedGrant.ask(person, grant, hosted.client)
         }
-        if token == nil, let held = try await PendingSignIn(call.request, core), held.user == nil,
+        do {
+            return try await settle(person, begun.token, hosted)
+        } catch SignInRefusal.signedOut(isStale: true) where !begun.isAskedAnew {
+            return try await hosted.redirect(
+                to: person.provider.id, bringing: begun.token, maxAge: 0)
+        }
+    }
+
+    private static func settle(
+        _ person: ProvedPerson, _ token: BroughtToken?, _ hosted: HostedCall
+    ) async throws -> Response {
+        let isPlatforms = hosted.client.tenant.id == .platform
+        if token == nil,
+            let held = try await PendingSignIn(
+                hosted.client.request, hosted.client.core), held.user == nil,
             held.tenant == hosted.client.tenant.id, !isPlatforms, !held.person.isSame(as: person)
         {
             let user = try await hosted.client.admit(person)

@@ -74,13 +74,20 @@ enum HostedSteps {
     ) throws -> Response {
         var next = held
         next.user = user.id
+        return try confirm(next, as: user.email, client)
+    }
+
+    /// The same with the account as the page shows it.
+    static func confirm(
+        _ next: PendingSignIn, as account: String, _ client: ClientCall
+    ) throws -> Response {
         let sealed = try next.sealed(client.core)
-        let provider = held.person.provider.name
+        let provider = next.person.provider.name
         var page = HostedPage("Add \(provider)?", in: client)
-        if let email = held.person.email {
-            page.say("\(provider) as \(email) will sign you in as \(user.email).")
+        if let email = next.person.email {
+            page.say("\(provider) as \(email) will sign you in as \(account).")
         } else {
-            page.say("\(provider) will sign you in as \(user.email).")
+            page.say("\(provider) will sign you in as \(account).")
         }
         page.button(
             "Add \(provider)", to: "\(HostedSignIn.platformPath)/link",
@@ -122,6 +129,9 @@ enum HostedSteps {
     static func link(_ call: Call, _ core: SignInCore) async throws -> Response {
         let (held, _) = try await held(call, core)
         let client = try await HostedCall(call, held.tenant.description, core).client
+        if let grant = held.grantHash {
+            return try await HostedGrant.use(grant, for: held.person, client)
+        }
         guard let id = held.user, let user = try await client.scope.user(id),
             user.status == .active
         else { throw SignInRefusal.stateUnknown }

@@ -14,13 +14,13 @@ package enum OperatorLogin {
     package static func service(_ core: SignInCore) -> Services.OperatorLogin {
         Services.OperatorLogin(
             begin: { call, provider, session, device in
-                try await recorded {
+                try await recorded(call, core) {
                     var (url, value) = try await begin(call, provider, session, core)
                     if let device { value += "." + device }
                     return (url, HostedCookie.operator.field(value, for: call.request))
                 }
             },
-            end: { call in try await recorded { try await end(call, core) } })
+            end: { call in try await recorded(call, core) { try await end(call, core) } })
     }
 
     private static func begin(
@@ -61,8 +61,13 @@ package enum OperatorLogin {
     }
 
     private static func recorded<Result>(
-        _ body: () async throws -> Result
+        _ call: Call, _ core: SignInCore, _ body: () async throws -> Result
     ) async throws -> Result {
-        do { return try await body() } catch let refusal as SignInRefusal { throw refusal.recorded }
+        do {
+            return try await body()
+        } catch let refusal as SignInRefusal {
+            throw await client(call, core).explained(
+                refusal.recorded, at: "\(call.request.method.rawValue) \(call.request.path)")
+        }
     }
 }

@@ -12,6 +12,8 @@ struct PendingSignIn: Sendable {
     var tenant: UUID
     /// The account to which this identity is to be added, once that was proved too.
     var user: UUID?
+    /// The hash of the link grant by which it is to be added, in place of that proof.
+    var grantHash: [UInt8]?
 
     init(_ person: ProvedPerson, tenant: UUID, user: UUID? = nil) {
         self.person = person
@@ -36,12 +38,18 @@ struct PendingSignIn: Sendable {
             provider: row, subject: subject, email: value["email"]?.string,
             emailVerified: value["verified"]?.bool, name: value["name"]?.string,
             hostedDomain: value["hosted_domain"]?.string, audience: value["audience"]?.string)
+        person.otherEmails = (value["other_emails"]?.array ?? []).compactMap(\.string)
         switch value["token_time"] {
         case nil, .null: person.tokenTime = nil
+        case let time? where time["begun"]?.int != nil:
+            person.tokenTime = .begun(
+                Timestamp(microseconds: Int64(time["begun"]?.int ?? 0)),
+                authenticatedAt: time["asked"]?.int.map { Int64($0) })
         case let time?: person.tokenTime = time.int.map { .at(Int64($0)) } ?? .unknown
         }
         self.tenant = tenant
         user = value["user"]?.string.flatMap { UUID($0) }
+        grantHash = value["grant"]?.string.flatMap { Base64URL.decode($0) }
     }
 
     /// The cookie's value, sealed so that only this server can read or write it.
@@ -51,11 +59,13 @@ struct PendingSignIn: Sendable {
         let value = JSONValue.object([
             .init("until", .int(Int(until))), .init("tenant", .string(tenant.description)),
             .init("user", text(user?.description)),
+            .init("grant", text(grantHash.map { Base64URL.encode($0) })),
             .init("provider", .string(person.provider.id.description)),
             .init("subject", .string(person.subject)), .init("email", text(person.email)),
             .init("verified", person.emailVerified.map(JSONValue.bool) ?? .null),
             .init("name", text(person.name)), .init("hosted_domain", text(person.hostedDomain)),
             .init("audience", text(person.audience)), .init("token_time", tokenTime),
+            .init("other_emails", .array(person.otherEmails.map(JSONValue.string))),
         ])
         return Base64URL.encode(try core.sealer.seal(value.encoded(), context: Self.context))
     }
@@ -64,6 +74,11 @@ struct PendingSignIn: Sendable {
         switch person.tokenTime {
         case nil: .null
         case .at(let seconds): .int(Int(seconds))
+        case .begun(let time, let asked):
+            .object([
+                .init("begun", .int(Int(time.microseconds))),
+                .init("asked", asked.map { .int(Int($0)) } ?? .null),
+            ])
         case .unknown: .string("unknown")
         }
     }

@@ -42,7 +42,8 @@ enum Immich {
         leastPassword: { $0.isCompatible("v2") ? TenantPolicy.passwordFloor : nil },
         routes: ImmichServer.routes + ImmichSignIn.routes + ImmichOAuth.routes
             + ImmichPassword.routes
-            + ImmichPin.routes + ImmichUser.routes + ImmichProfile.routes + ImmichKeys.routes,
+            + ImmichPin.routes + ImmichUser.routes + ImmichProfile.routes
+            + ImmichPreferences.routes + ImmichSessions.routes + ImmichKeys.routes,
         encode: encode, explain: explain, refine: refine)
 
     /// Exactly these four members: the apps' own tests compare the whole body.
@@ -95,16 +96,22 @@ enum Immich {
         return problem
     }
 
-    static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
+    /// `cause`: why a sign-in failed, where the text is about one.
+    static func bad(_ text: String, cause: String? = nil) -> Problem {
+        var problem = Problem(.invalidRequest, text)
+        problem.cause = cause.map { SignInRefusal.causeStart + $0 }
+        return problem
+    }
 
     /// 400 with the text of the app's validator: `email must be an email`.
     static func invalid(_ name: String, _ fault: String) -> Problem {
         invalid(name, text: "\(name) \(fault)")
     }
 
-    /// The same with its own text.
-    static func invalid(_ name: String, text: String) -> Problem {
-        Problem(.invalidRequest, text, errors: [FieldError("/\(name)", .invalid, text)])
+    /// The same with its own text. `listed`: as the list of the older apps' server has it.
+    static func invalid(_ name: String, text: String, listed: String? = nil) -> Problem {
+        let detail = listed.map { "[\(name)] \($0)" } ?? text
+        return Problem(.invalidRequest, text, errors: [FieldError("/\(name)", .invalid, detail)])
     }
 }
 
@@ -123,12 +130,31 @@ extension Input {
         return flag
     }
 
+    /// As the apps' validator names what it got.
+    private static func kind(of value: JSONValue?) -> String {
+        switch value {
+        case nil: "undefined"
+        case .null: "null"
+        case .bool: "boolean"
+        case .number: "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+
     /// A required text member. Throws 400 with the text of the app's validator.
     func required(_ name: String) throws -> String {
         guard let text = optionalString(name) else {
-            throw Immich.invalid(name, "must be a string")
+            throw Immich.invalid(
+                name, text: "\(name) must be a string",
+                listed: "Invalid input: expected string, received \(Self.kind(of: self[name]))")
         }
-        guard !text.isEmpty else { throw Immich.invalid(name, "should not be empty") }
+        guard !text.isEmpty else {
+            throw Immich.invalid(
+                name, text: "\(name) should not be empty",
+                listed: "Too small: expected string to have >=1 characters")
+        }
         return text
     }
 }

@@ -137,9 +137,12 @@ enum ImmichKeys {
 
     private static func name(_ input: Input) throws -> String? {
         guard input.has("name") else { return nil }
-        let name = try input.required("name")
+        let name = DisplayText.named(try input.required("name"))
         guard name.unicodeScalars.count <= 255 else {
             throw Immich.invalid("name", "must be shorter than 256 characters")
+        }
+        guard DisplayText.isName(name) else {
+            throw Immich.invalid("name", "must have no control or invisible characters")
         }
         return name
     }

@@ -11,15 +11,17 @@ enum ImmichOAuth {
         ContractRoute(.get, "/api/oauth/authorize") { call in
             try await requireProvider(call)
             if let method = call.query("code_challenge_method"), method != "S256" {
-                throw Immich.bad("code_challenge_method must be S256")
+                throw Immich.bad("code_challenge_method must be S256", cause: "challenge_unfit")
             }
             guard let challenge = call.query("code_challenge") else {
                 throw SignInRefusal.verifierMissing
             }
+            // The documented app names no redirect address here: the client's first is used.
+            guard let uri = call.query("redirect_uri") ?? call.client.redirectURIs.first else {
+                throw SignInRefusal.redirectNotRegistered
+            }
             let begun = try await call.beginLogin(
-                wish(
-                    call, call.query("redirect_uri"), state: call.query("state"),
-                    challenge: challenge))
+                wish(call, uri, state: call.query("state"), challenge: challenge))
             return .ok(.object([.init("url", .string(begun.url))]))
         },
         ContractRoute(.post, "/api/oauth/authorize") { try await begin($0) },
@@ -43,8 +45,8 @@ enum ImmichOAuth {
         try await requireProvider(call)
         let input = try call.object()
         let challenge = input.optionalString("codeChallenge")
-        var wish = try wish(
-            call, input.optionalString("redirectUri"), state: input.optionalString("state"),
+        var wish = wish(
+            call, try input.required("redirectUri"), state: input.optionalString("state"),
             challenge: challenge)
         wish.isBrowsers = challenge == nil
         let begun = try await call.beginLogin(wish)
@@ -57,14 +59,10 @@ enum ImmichOAuth {
         return answer
     }
 
-    /// Without a redirect address, as in the older apps, the client's first is used. The app's own
-    /// scheme is replaced by the override if one is set.
+    /// The app's own scheme is replaced by the override if one is set.
     private static func wish(
-        _ call: ClientCall, _ given: String?, state: String?, challenge: String?
-    ) throws -> LoginWish {
-        guard let uri = given ?? call.client.redirectURIs.first else {
-            throw SignInRefusal.redirectNotRegistered
-        }
+        _ call: ClientCall, _ uri: String, state: String?, challenge: String?
+    ) -> LoginWish {
         var wish = LoginWish(redirectURI: uri, state: state, challenge: challenge)
         if isApps(uri) { wish.sentRedirectURI = call.setting(overrideName)?.string }
         return wish
@@ -103,7 +101,9 @@ enum ImmichOAuth {
         let input = try call.object()
         let url = try input.required("url")
         let query = FormText(String(url.drop { $0 != "?" }.dropFirst().prefix { $0 != "#" }))
-        guard let state = query.first("state") else { throw Immich.bad("OAuth state is missing") }
+        guard let state = query.first("state") else {
+            throw Immich.bad("OAuth state is missing", cause: "no state")
+        }
         if let error = query.first("error") {
             throw SignInRefusal.notProved("the provider's answer: " + String(error.prefix(64)))
         }
@@ -117,7 +117,7 @@ enum ImmichOAuth {
         }
         // The documented app sends only its verifier; without both the missing state is the error.
         guard expected != nil || input.has("codeVerifier") else {
-            throw Immich.bad("OAuth state is missing")
+            throw Immich.bad("OAuth state is missing", cause: "no state")
         }
         // The cookie contains the app's own verifier, or our secret for the browser that began.
         let verifier =

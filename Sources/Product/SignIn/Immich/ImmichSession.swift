@@ -58,3 +58,61 @@ enum ImmichSession {
         ReportedDevice(type: request.first("devicetype"), os: request.first("devicemodel"))
     }
 }
+
+/// The devices at which the user is signed in to this app, as its web page lists them.
+enum ImmichSessions {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.get, "/api/sessions") { call in
+            let (user, current) = try await holder(call, "session.read")
+            let page = try await call.scope.sessions(of: user.id, ListQuery(limit: 200))
+            let items = page.rows.filter { sameBytes($0.client, call.client.name) }
+                .map { json($0, isCurrent: $0.id == current) }
+            return .json(bytes: JSONValue.array(items).encoded())
+        },
+        ContractRoute(.delete, "/api/sessions") { call in
+            let (user, current) = try await holder(call, "session.delete")
+            try await call.scope.change(by: call.actor(user)) {
+                try await $0.endSessions(of: user, at: call.client.name, except: current)
+            }
+            return .noContent
+        },
+        ContractRoute(.delete, "/api/sessions/{session}") { call in
+            let (user, _) = try await holder(call, "session.delete")
+            guard let id = UUID(try call.parameter("session")) else { throw missing }
+            do {
+                try await call.scope.change(by: call.actor(user)) {
+                    try await $0.endSessions(of: user, at: call.client.name, id: id)
+                }
+            } catch StorageFailure.notFound {
+                throw missing
+            }
+            return .noContent
+        },
+    ]
+
+    private static let missing = Immich.bad("Not found or no authDevice.delete access")
+
+    /// The user, and the session of the request; nil for a key, which needs the permission.
+    private static func holder(
+        _ call: ClientCall, _ permission: String
+    ) async throws -> (user: UserRow, current: UUID?) {
+        let caller = try await call.caller()
+        try ImmichKeys.require(permission, of: caller)
+        guard let user = caller.user else { throw Problem.forbidden("Forbidden") }
+        if case .person(let person) = caller { return (user, person.session.id) }
+        return (user, nil)
+    }
+
+    private static func json(_ session: UserSessionRow, isCurrent: Bool) -> JSONValue {
+        .object([
+            .init("id", .string(session.id.description)),
+            .init("createdAt", .string(session.createdAt.description)),
+            .init("updatedAt", .string(session.lastSeenAt.description)),
+            .init("current", .bool(isCurrent)),
+            .init("isPendingSyncReset", .bool(false)),
+            .init("deviceOS", .string(session.deviceOS ?? "")),
+            .init("deviceType", .string(session.deviceType ?? "")),
+            .init("appVersion", .null),
+        ])
+    }
+}

@@ -28,7 +28,10 @@ enum ImmichUser {
         init(_ input: Input, of user: UserRow, _ call: ClientCall) throws {
             if input.has("email") { try Self.check(email: input.required("email"), user, call) }
             if input.has("name") {
-                let text = try input.required("name")
+                let text = DisplayText.named(try input.required("name"))
+                guard DisplayText.isName(text) else {
+                    throw Immich.invalid("name", "must have no control or invisible characters")
+                }
                 guard text.unicodeScalars.count <= 200 else {
                     throw Immich.invalid("name", "must be shorter than or equal to 200 characters")
                 }

@@ -23,7 +23,7 @@ package enum DevicePoll: Sendable {
     case pending(String)
     /// `expired_token` or `access_denied`.
     case over(String)
-    case granted(accessToken: String)
+    case granted(accessToken: String, begunAt: Timestamp)
 }
 
 extension ClientCall {
@@ -44,9 +44,13 @@ extension ClientCall {
         return person
     }
 
-    /// The person of a token that `pollDevice` was granted.
-    package func person(grantedGitHubToken token: String) async throws -> ProvedPerson {
-        try await remote(.github).gitHubPerson(token)
+    /// The person of a token that `pollDevice` was granted. `begunAt`: of the device's sign-in.
+    package func person(
+        grantedGitHubToken token: String, begunAt: Timestamp
+    ) async throws -> ProvedPerson {
+        var person = try await remote(.github).gitHubPerson(token)
+        person.tokenTime = .begun(begunAt, authenticatedAt: nil)
+        return person
     }
 
     /// Begins a sign-in on a device without a browser; `device`: the app's id of it.
@@ -100,7 +104,7 @@ extension ClientCall {
         guard let token = answer["access_token"]?.string,
             try await scope.consumeLogin(hash, client: client.name) != nil
         else { throw SignInRefusal.stateUnknown }
-        return .granted(accessToken: token)
+        return .granted(accessToken: token, begunAt: begun.begunAt ?? now)
     }
 
     private func remote(_ kind: ProviderKind) async throws -> RemoteProvider {

@@ -8,6 +8,9 @@ import Storage
 import Text
 
 extension RemoteProvider {
+    /// Of an account, beside the primary one: each may be the one that was invited.
+    private static let addressLimit = 20
+
     /// The person of a GitHub token that we redeemed, or that was proved to be ours.
     func gitHubPerson(_ token: String) async throws -> ProvedPerson {
         let url = try await endpoint(.userInfo)
@@ -17,10 +20,18 @@ extension RemoteProvider {
         }
         var person = ProvedPerson(provider: row, subject: "\(id)", audience: clientID)
         person.name = user["name"]?.string ?? user["login"]?.string
-        let emails = try await ask(.get, url + "/emails", bearer: token)
-        let primary = emails.array?.first { $0["primary"]?.bool == true }
-        person.email = primary?["email"]?.string
-        person.emailVerified = primary?["verified"]?.bool
+        do {
+            let emails = try await ask(.get, url + "/emails", bearer: token)
+            let primary = emails.array?.first { $0["primary"]?.bool == true }
+            person.email = primary?["email"]?.string
+            person.emailVerified = primary?["verified"]?.bool
+            person.otherEmails = (emails.array ?? []).filter {
+                $0["verified"]?.bool == true && $0["primary"]?.bool != true
+            }.prefix(Self.addressLimit).compactMap { $0["email"]?.string }
+        } catch let refusal as SignInRefusal {
+            // The person is proved: without an address the rules decide.
+            person.addressFault = refusal.reason
+        }
         return person
     }
 
@@ -29,10 +40,7 @@ extension RemoteProvider {
     /// which the token itself lacks.
     func requireOurs(_ token: String) async throws -> TokenTime {
         guard let secret else { throw SignInRefusal.noProvider }
-        let set = row.document["endpoints"]?["token_check_endpoint"]?.string
-        let url =
-            set
-            ?? "https://api.github.com/applications/\(PercentEncoding.encode(clientID.utf8))/token"
+        let url = try await endpoint(.tokenCheck)
         let body = JSONValue.object([.init("access_token", .string(token))])
         let answer = try await send(
             OutboundRequest(

@@ -6,8 +6,14 @@ import Text
 extension ClientCall {
     /// Adds an identity that was just proved to the user of the grant.
     func useLinkGrant(_ token: String, for person: ProvedPerson) async throws -> GrantUse {
+        guard let hash = grantHash(token) else { return .unknown }
+        return try await useLinkGrant(hash, for: person)
+    }
+
+    /// The same by the hash of the grant's token.
+    func useLinkGrant(_ hash: [UInt8], for person: ProvedPerson) async throws -> GrantUse {
         try await useLinkGrant(
-            token,
+            hash,
             for: GrantedSignIn(
                 provider: person.provider.kind, issuer: person.provider.issuer,
                 subject: person.subject, email: person.email,
@@ -16,25 +22,33 @@ extension ClientCall {
 
     /// The same for a person of a pool's id token.
     func useLinkGrant(_ token: String, for person: BearerPerson) async throws -> GrantUse {
+        guard let hash = grantHash(token) else { return .unknown }
         guard let identity = try await core.database.identity(of: person.attempt) else {
             return .refused
         }
         return try await useLinkGrant(
-            token,
+            hash,
             for: GrantedSignIn(
                 provider: identity.provider.rawValue, issuer: identity.issuer,
                 subject: identity.subject, email: person.attempt.email,
                 isAssertedByTenant: person.provider.tenantID != nil))
     }
 
-    private func useLinkGrant(_ token: String, for signIn: GrantedSignIn) async throws -> GrantUse {
+    /// nil for a token of another tenant, or of none.
+    func grantHash(_ token: String) -> [UInt8]? {
         guard let locator = TenantToken.locator(token), sameBytes(locator, tenant.locator) else {
-            return .unknown
+            return nil
         }
+        return TenantToken.hash(token)
+    }
+
+    private func useLinkGrant(
+        _ hash: [UInt8], for signIn: GrantedSignIn
+    ) async throws -> GrantUse {
         try await count(.token)
         let database = core.database
         return try await scope.change(by: clientActor) {
-            try await $0.useLinkGrant(token, for: signIn, in: database)
+            try await $0.useLinkGrant(hash, for: signIn, in: database)
         }
     }
 }

@@ -2,6 +2,7 @@ import API
 import Cryptography
 import Domain
 import Federation
+import HTTP
 import Storage
 import Text
 
@@ -28,22 +29,25 @@ extension ClientCall {
         let verifier = wish.challenge == nil ? TokenSecret.make() : nil
         let browser = wish.isBrowsers ? TokenSecret.make() : nil
         let hash = Self.hash(state)
+        var maxAge = wish.maxAge
+        if maxAge == nil, try await scope.forgetStaleSignIn(place, at: provider.id) { maxAge = 0 }
         let challenge = wish.challenge ?? Self.challenge(of: verifier ?? "")
-        let isKept = try await scope.begin(
-            LoginState(
-                hash: hash, client: client.name, provider: provider.id,
-                redirectURI: redirectURI, nonce: nonce, challenge: wish.challenge,
-                secrets: try verifier.map {
-                    try core.sealer.seal(Array($0.utf8), context: tenant.id.bytes + hash)
-                }, browserHash: browser.map(Self.hash), token: wish.token,
-                operatorSession: wish.operatorSession))
-        guard isKept else { throw SignInRefusal.stateUnknown }
+        var begun = LoginState(
+            hash: hash, client: client.name, provider: provider.id,
+            redirectURI: redirectURI, nonce: nonce, challenge: wish.challenge,
+            secrets: try verifier.map {
+                try core.sealer.seal(Array($0.utf8), context: tenant.id.bytes + hash)
+            }, browserHash: browser.map(Self.hash), token: wish.token,
+            operatorSession: wish.operatorSession)
+        begun.grantHash = wish.grantHash
+        begun.isAskedAnew = maxAge == 0
+        guard try await scope.begin(begun) else { throw SignInRefusal.stateUnknown }
         var parameters = [
             ("response_type", "code"), ("client_id", remote.clientID),
             ("redirect_uri", redirectURI), ("scope", remote.scope), ("state", state),
             ("nonce", nonce), ("code_challenge", challenge), ("code_challenge_method", "S256"),
         ]
-        if let seconds = wish.maxAge { parameters.append(("max_age", "\(seconds)")) }
+        if let seconds = maxAge { parameters.append(("max_age", "\(seconds)")) }
         let query = FormText.encode(parameters)
         let joint = endpoint.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         return BegunLogin(url: endpoint + joint + query, state: state, browser: browser)
@@ -53,8 +57,18 @@ extension ClientCall {
     /// identify the user. Throws `.stateUnknown`, `.wrongVerifier`, `.verifierMissing`,
     /// `.notProved`, `.providerAway`, `.refused`.
     package func completeLogin(_ answer: LoginReturn) async throws -> UserRow {
-        try await admit(proveLogin(answer).person)
+        let (person, begun) = try await proveLogin(answer)
+        do {
+            return try await admit(person)
+        } catch SignInRefusal.signedOut(isStale: true) where !begun.isAskedAnew {
+            // The app caught the redirect: its next sign-in asks the person anew.
+            try await scope.noteStaleSignIn(place, at: begun.provider)
+            throw SignInRefusal.signedOut(isStale: true)
+        }
     }
+
+    /// Where an app's sign-in comes from.
+    private var place: [UInt8] { Self.hash("stale\0\(client.name)\0\(request.remoteAddress)") }
 
     /// The same up to the person as the provider proved it, and how the sign-in was begun.
     func proveLogin(
@@ -73,9 +87,10 @@ extension ClientCall {
         if let issuer = answer.issuer, !remote.isIssuer(issuer) {
             throw SignInRefusal.notProved("mix-up: iss is another issuer's")
         }
-        let person = try await remote.redeem(
+        var person = try await remote.redeem(
             code: answer.code, redirectURI: begun.redirectURI, verifier: verifier,
             nonce: begun.nonce, namesIssuer: answer.issuer != nil || answer.hidesIssuer)
+        person.tokenTime = .begun(begun.begunAt ?? now, authenticatedAt: person.authenticatedAt)
         return (person, begun)
     }
 

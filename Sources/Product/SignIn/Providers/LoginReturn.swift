@@ -20,6 +20,8 @@ package struct LoginWish: Sendable {
     var token: BroughtToken?
     /// The console's session that it is to step up.
     var operatorSession: UUID?
+    /// The hash of the link grant on whose page it begins.
+    var grantHash: [UInt8]?
     /// Seconds; a user who signed in at the provider longer ago is asked anew (OpenID Connect Core
     /// section 3.1.2.1).
     var maxAge: Int64?

@@ -8,15 +8,35 @@ import Text
 
 /// The responses of a provider's endpoints to this server.
 extension RemoteProvider {
-    /// The address from the userinfo endpoint, if the id token has none (OpenID Connect Core
-    /// section 5.3.2: only for the same subject; plain, or signed by the provider's keys).
+    /// What the id token leaves out about the address, from the userinfo endpoint (OpenID Connect
+    /// Core section 5.3.2: only for the same subject; plain, or signed by the provider's keys). The
+    /// person is proved already: an endpoint that fails leaves the address missing, and the rules
+    /// decide; why is kept for the decision.
     func complete(_ person: inout ProvedPerson, _ accessToken: String) async throws {
-        guard let url = try await metadata().endpoints[.userInfo] else { return }
-        let info = try await userInfo(url, bearer: accessToken)
-        guard let subject = info["sub"]?.string, sameBytes(subject, person.subject) else { return }
-        person.email = info["email"]?.string
-        person.emailVerified = info["email_verified"]?.bool
-        person.name = person.name ?? info["name"]?.string
+        guard person.email == nil || person.emailVerified == nil else { return }
+        do {
+            guard let url = try await metadata().endpoints[.userInfo] else { return }
+            let info = try await userInfo(url, bearer: accessToken)
+            guard Self.isSubject(info["sub"], person.subject) else {
+                throw SignInRefusal.notProved("userinfo: subject_mismatch")
+            }
+            person.take(info)
+        } catch let refusal as SignInRefusal {
+            person.addressFault = refusal.reason
+        }
+    }
+
+    /// Some write a numeric subject in userinfo, which in the id token is a text: a whole number that
+    /// every reader reads alike.
+    private static func isSubject(_ value: JSONValue?, _ subject: String) -> Bool {
+        switch value {
+        case .string(let text): return sameBytes(text, subject)
+        case .number(let text):
+            let isWhole = text.utf8.allSatisfy { ASCII.isDigit($0) }
+            guard isWhole, let number = UInt64(text), number <= 1 << 53 else { return false }
+            return sameBytes(text, subject)
+        default: return false
+        }
     }
 
     private func userInfo(_ url: String, bearer: String) async throws -> JSONValue {
@@ -31,7 +51,7 @@ extension RemoteProvider {
             let text = answer.body.reversed().drop { $0 == 0x0A || $0 == 0x0D }.reversed()
             return try await core.documents.claims(of: SignedUserInfo(Array(text)), from: party)
         } catch let fault as IDTokenFault {
-            throw SignInRefusal.notProved("userinfo: " + fault.rawValue)
+            throw SignInRefusal.notProved("userinfo: " + fault.reason)
         } catch let fault as FederationFault {
             throw SignInRefusal(fault, of: "userinfo")
         }
@@ -56,7 +76,10 @@ extension RemoteProvider {
     }
 
     private func unrefused(_ value: JSONValue, by url: String) throws -> JSONValue {
-        guard value["error"] == nil else { throw SignInRefusal.notProved("refused by \(url)") }
+        if let error = value["error"] {
+            let name = error.string.map { ": \($0.prefix(64))" } ?? ""
+            throw SignInRefusal.notProved("refused by \(url)\(name)")
+        }
         return value
     }
 
@@ -82,8 +105,25 @@ extension RemoteProvider {
             let name = value?["error"]?.string ?? "status \(answer.status)"
             return .object([.init("error", .string(name))])
         }
+        if answer.body.isEmpty { return .null }
         guard let value else { throw SignInRefusal.notProved("no JSON") }
-        return value
+        return value.withoutNulls
+    }
+}
+
+extension ProvedPerson {
+    /// Takes the address of a userinfo response, or its word about the id token's own address.
+    fileprivate mutating func take(_ info: JSONValue) {
+        let claims = IDClaims(userInfo: info, subject: subject)
+        name = name ?? claims.name
+        guard let own = email else {
+            email = claims.email
+            emailVerified = claims.emailVerified
+            return
+        }
+        let keys = [own, claims.email ?? ""].map { try? EmailAddress($0).key }
+        guard let key = keys[0], let other = keys[1], sameBytes(key, other) else { return }
+        emailVerified = claims.emailVerified
     }
 }
 
@@ -91,7 +131,7 @@ extension SignInRefusal {
     /// Why a provider's token is not accepted. `what`: its name, for the log.
     init(_ fault: FederationFault, of what: String) {
         switch fault {
-        case .token(let fault): self = .notProved("\(what): \(fault.rawValue)")
+        case .token(let fault): self = .notProved("\(what): \(fault.reason)")
         case .unavailable(let reason): self = .providerAway(reason)
         }
     }

@@ -15,7 +15,7 @@ extension ClientCall {
             let remote = try await remote(row)
         else { throw SignInRefusal.noProvider }
         var person = try await remote.person(accessToken: text)
-        if person.email == nil { try await remote.complete(&person, text) }
+        try await remote.complete(&person, text)
         return person
     }
 }

@@ -16,13 +16,6 @@ struct RemoteProvider: Sendable {
     let secret: String?
     let core: SignInCore
 
-    private static let gitHub: [RelyingParty.Endpoint: String] = [
-        .authorization: "https://github.com/login/oauth/authorize",
-        .token: "https://github.com/login/oauth/access_token",
-        .userInfo: "https://api.github.com/user",
-        .deviceAuthorization: "https://github.com/login/device/code",
-    ]
-
     var isGitHub: Bool { party.kind == .github }
 
     var scope: String { isGitHub ? "read:user user:email" : "openid profile email" }
@@ -32,8 +25,8 @@ struct RemoteProvider: Sendable {
     /// Throws `.providerAway`: without the endpoint no redirect is possible.
     func endpoint(_ wanted: RelyingParty.Endpoint) async throws -> String {
         if let set = party.endpoints[wanted] { return set }
-        if isGitHub, let known = Self.gitHub[wanted] { return known }
-        guard !isGitHub, let found = try await metadata().endpoints[wanted] else {
+        let known = isGitHub ? party.gitHubEndpoints : try await metadata().endpoints
+        guard let found = known[wanted] else {
             throw SignInRefusal.providerAway("no \(wanted.rawValue)")
         }
         return found
@@ -68,7 +61,7 @@ struct RemoteProvider: Sendable {
             throw SignInRefusal.notProved("no id_token")
         }
         var person = try await person(idToken: text, nonce: nonce)
-        if person.email == nil, let access = tokens["access_token"]?.string {
+        if let access = tokens["access_token"]?.string {
             try await complete(&person, access)
         }
         return person
@@ -89,7 +82,7 @@ struct RemoteProvider: Sendable {
             claims = try await core.documents.claims(
                 of: token, from: party, nonce: nonce, isAccessToken: isAccessToken)
         } catch let fault as IDTokenFault {
-            throw SignInRefusal.notProved(Self.name(isAccessToken) + fault.rawValue)
+            throw SignInRefusal.notProved(Self.name(isAccessToken) + fault.reason)
         } catch let fault as FederationFault {
             throw SignInRefusal(fault, of: isAccessToken ? "access token" : "id token")
         }

@@ -21,7 +21,7 @@ enum RelateKeys {
         ContractRoute(.post, "\(path)/{key}/rotate") { call in
             let holder = try await Relate.user(call, writing)
             let row = try await found(call, holder.user)
-            try require(row.key.scopes, of: holder)
+            try require(row.key.scopes, of: holder, known: try await catalogue(call))
             let (key, secret) = try await call.rotateKey(
                 row.key.id, by: holder.user, with: holder.key)
             return created(key, secret)
@@ -29,21 +29,26 @@ enum RelateKeys {
     ]
 
     private static let path = "/api/smtp-credentials"
-    private static let reading = ["app", "api:read"]
-    private static let writing = ["app", "api:write"]
+    /// The scope of a device's key.
+    private static let device = "app"
+    private static let reading = [device, "api:read"]
+    private static let writing = [device, "api:write"]
     private static let platforms = ["ios", "android", "windows", "macos", "web"]
 
     private static func create(_ call: ClientCall) async throws -> Response {
         let holder = try await Relate.user(call, writing)
         let input = try call.object()
-        let name = input.optionalString("name") ?? ""
+        let name = DisplayText.named(input.optionalString("name") ?? "")
         guard !isBlank(name) else { throw Relate.bad("Name is required") }
         guard name.utf16.count <= 100 else {
             throw Relate.bad("Name must be 100 characters or less")
         }
-        guard isPlain(name) else { throw Relate.bad("Name must have no control characters") }
-        let scopes = try await scopes(call, input)
-        try require(scopes, of: holder)
+        guard DisplayText.isName(name) else {
+            throw Relate.bad("Name must have no control characters")
+        }
+        let known = try await catalogue(call)
+        let scopes = try scopes(known, input)
+        try require(scopes, of: holder, known: known)
         let (key, secret) = try await call.makeKey(
             name: name, scopes: scopes, owner: holder.user, by: holder.key)
         return created(key, secret)
@@ -53,8 +58,11 @@ enum RelateKeys {
     private static func createForDevice(_ call: ClientCall) async throws -> Response {
         let holder = try await Relate.user(call, writing)
         let input = try call.object()
-        let device = input.optionalString("deviceName") ?? ""
-        guard !isBlank(device), isPlain(device) else { throw Relate.bad("DeviceName is required") }
+        let deviceName = DisplayText.named(input.optionalString("deviceName") ?? "")
+        guard !isBlank(deviceName) else { throw Relate.bad("DeviceName is required") }
+        guard DisplayText.isName(deviceName) else {
+            throw Relate.bad("DeviceName must have no control characters")
+        }
         let told = input.optionalString("platform") ?? ""
         guard !isBlank(told) else { throw Relate.bad("Platform is required") }
         let platform = platforms.first { sameBytesIgnoringASCIICase($0, told) }
@@ -63,10 +71,10 @@ enum RelateKeys {
                 "Invalid platform: \(told). Valid platforms are: "
                     + platforms.joined(separator: ", "))
         }
-        try require(["app"], of: holder)
-        let name = cut("Mobile App - \(device) (\(platform))")
+        try require([device], of: holder, known: [])
+        let name = cut("Mobile App - \(deviceName) (\(platform))")
         let (key, secret) = try await call.makeKey(
-            name: name, scopes: ["app"], owner: holder.user, by: holder.key)
+            name: name, scopes: [device], owner: holder.user, by: holder.key)
         return created(key, secret)
     }
 
@@ -105,10 +113,7 @@ enum RelateKeys {
     }
 
     /// Without named scopes: all that the tenant knows.
-    private static func scopes(_ call: ClientCall, _ input: Input) async throws -> [String] {
-        let known = try await call.scope.scopeCatalogue().filter {
-            ManagementScope(rawValue: $0) == nil
-        }
+    private static func scopes(_ known: [String], _ input: Input) throws -> [String] {
         let wanted = input["scopes"] ?? .null
         if wanted.isNull || wanted.array?.isEmpty == true { return known }
         guard let items = wanted.array else { throw Relate.bad("Scopes must be a list") }
@@ -124,9 +129,21 @@ enum RelateKeys {
         return scopes
     }
 
-    /// 403 if a key would give a scope that it does not have.
-    private static func require(_ scopes: [String], of holder: Relate.Holder) throws {
-        guard scopes.allSatisfy(holder.has) else {
+    /// The scopes of the tenant that are no right at `/v1`.
+    private static func catalogue(_ call: ClientCall) async throws -> [String] {
+        try await call.scope.scopeCatalogue().filter { ManagementScope(rawValue: $0) == nil }
+    }
+
+    /// 403 if a key would give a scope that it does not have. A device's key stands for its user, whose
+    /// provider's token the app has not kept: it gives whatever the tenant knows, as the user could.
+    private static func require(
+        _ scopes: [String], of holder: Relate.Holder, known: [String]
+    ) throws {
+        let isDevice = holder.key != nil && holder.has(device)
+        func mayGive(_ scope: String) -> Bool {
+            holder.has(scope) || isDevice && known.contains { sameBytes($0, scope) }
+        }
+        guard scopes.allSatisfy(mayGive) else {
             throw Problem.forbidden("A key gives no scope that it does not have.")
         }
     }
@@ -152,10 +169,6 @@ enum RelateKeys {
 
     private static func isBlank(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
-    }
-
-    private static func isPlain(_ text: String) -> Bool {
-        text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
     }
 
     /// At most 100 UTF-16 units, without splitting a character.

@@ -19,14 +19,14 @@ enum RelateProfile {
         let input = try call.object()
         let wanted = input["displayName"] ?? .null
         if wanted.isNull { return .ok(profile(of: user)) }
-        let name = wanted.string ?? ""
-        guard name.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
+        let name = DisplayText.named(wanted.string ?? "")
+        guard !name.isEmpty else {
             throw Relate.bad("DisplayName is required")
         }
         guard name.unicodeScalars.count <= 200 else {
             throw Relate.bad("DisplayName must be 200 characters or less")
         }
-        guard name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+        guard DisplayText.isName(name) else {
             throw Relate.bad("DisplayName must have no control characters")
         }
         let renamed = try await call.scope.change(by: call.actor(user)) { change in

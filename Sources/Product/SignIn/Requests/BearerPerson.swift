@@ -22,7 +22,7 @@ extension ClientCall {
         do throws(IDTokenFault) {
             token = try IDToken(Array(credential.text.utf8))
         } catch {
-            throw SignInRefusal.notProved("id token: " + error.rawValue)
+            throw SignInRefusal.notProved("id token: " + error.reason)
         }
         let (provider, party) = try await issuer(of: token)
         do throws(FederationFault) {

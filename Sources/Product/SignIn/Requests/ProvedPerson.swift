@@ -11,6 +11,11 @@ package struct ProvedPerson: Sendable {
     package var email: String?
     /// Absent is not the same as an explicit false.
     package var emailVerified: Bool?
+    /// Further addresses of the account that the provider verified.
+    var otherEmails: [String] = []
+    /// Why the provider could not be asked for the address, for the decision's trace; nil: it was
+    /// not asked, or answered.
+    var addressFault: String?
     package var name: String?
     /// Google's `hd`.
     package var hostedDomain: String?
@@ -54,6 +59,8 @@ extension ClientCall {
                 person.provider.id.description, issuer: nil, subject: person.subject))
         attempt.email = person.email
         attempt.emailVerified = person.emailVerified
+        attempt.addressFault = person.addressFault
+        attempt.otherEmails = person.otherEmails
         attempt.hostedDomain = person.hostedDomain
         attempt.name = person.name
         attempt.clientID = person.audience
@@ -98,8 +105,8 @@ extension ClientCall {
             result = try await core.database.provision(
                 attempt, dryRun: isDryRun, by: clientActor
             ) { _ in "" }
-        } catch is TokenOutdated {
-            throw SignInRefusal.signedOut
+        } catch let fault as TokenOutdated {
+            throw SignInRefusal.signedOut(isStale: fault.isStale)
         }
         return result
     }

@@ -10,7 +10,9 @@ extension Contract {
         do {
             return try await work()
         } catch let refusal as SignInRefusal where refusal == .noProvider {
-            throw ours(Problem(.internalError, text), refusal.cause)
+            var problem = ours(Problem(.internalError, text), refusal.cause)
+            problem.isForeseen = true
+            throw problem
         } catch let refusal as SignInRefusal where refusal.isProviderAway {
             let later = [Field("retry-after", "5")]
             throw ours(Problem(.unavailable, away ?? text, fields: later), refusal.cause)

@@ -15,7 +15,7 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     /// The API key, with its reason.
     case invalidKey(String)
     /// All sessions of the user were ended after the provider's token was issued.
-    case signedOut
+    case signedOut(isStale: Bool)
     case userSuspended, tenantSuspended
     /// The tenant has no provider for this client.
     case noProvider
@@ -104,24 +104,26 @@ extension SignInRefusal {
     }
 
     /// The cause, for the log and the tenant's operators: the response says less.
-    var cause: String? {
-        let reason: String? =
-            switch self {
-            case .notProved(let reason): reason
-            case .refused(let reason, let reference):
-                reason.rawValue + Self.referenceStart + reference
-            case .stateUnknown: "state_unknown"
-            case .stateUnfit: "state_unfit"
-            case .challengeUnfit: "challenge_unfit"
-            case .wrongVerifier: "wrong_verifier"
-            case .verifierMissing: "verifier_missing"
-            case .noProvider: "no_provider"
-            case .signedOut: "signed_out"
-            case .redirectNotRegistered: "redirect_not_registered"
-            case .providerAway(let reason): "provider_away: " + reason
-            default: nil
-            }
-        return reason.map { Self.causeStart + $0 }
+    var cause: String? { reason.map { Self.causeStart + $0 } }
+
+    /// The same without the log's mark.
+    var reason: String? {
+        switch self {
+        case .notProved(let reason): reason
+        case .refused(let reason, let reference):
+            reason.rawValue + Self.referenceStart + reference
+        case .tenantSuspended: "tenant_suspended"
+        case .stateUnknown: "state_unknown"
+        case .stateUnfit: "state_unfit"
+        case .challengeUnfit: "challenge_unfit"
+        case .wrongVerifier: "wrong_verifier"
+        case .verifierMissing: "verifier_missing"
+        case .noProvider: "no_provider"
+        case .signedOut(let isStale): isStale ? "signed_out, asked again" : "signed_out"
+        case .redirectNotRegistered: "redirect_not_registered"
+        case .providerAway(let reason): "provider_away: " + reason
+        default: nil
+        }
     }
 
     var isProviderAway: Bool { if case .providerAway = self { true } else { false } }

@@ -17,7 +17,8 @@ enum ThinkWork {
         settings: [
             .optional("password", .bool, "Whether the pool takes passwords; false when absent.")
         ],
-        routes: ThinkWorkOptions.routes + ThinkWorkMe.routes + ThinkWorkInvites.routes
+        routes: ThinkWorkOptions.routes + ThinkWorkMe.routes + ThinkWorkSession.routes
+            + ThinkWorkInvites.routes
             + ThinkWorkEnrollment.routes,
         encode: { problem, _ in problem.plainError }, explain: explain)
 

@@ -3,9 +3,11 @@ import Domain
 import HTTP
 import JSON
 import Storage
+import Text
 
 /// A second identity for a user with an operator's link grant: the grant is the app's `startToken`.
-/// The recipient's challenge is the app's own; only its form is checked.
+/// The recipient's challenge is shown at the grant's page, which names the account: a link alone adds
+/// no sign-in to another person's account.
 enum ThinkWorkEnrollment {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/enrollment/consume") { try await consume($0) }
@@ -19,9 +21,10 @@ enum ThinkWorkEnrollment {
             let challenge = input.optionalString("recipientChallenge"),
             let redirect = input.optionalString("redirectUri"), !redirect.isEmpty
         else { throw Problem(.invalidRequest, "Invalid enrollment request") }
-        guard challenge.utf8.count == 8,
-            challenge.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return outcome("invalid_challenge", 400) }
+        guard let hash = call.grantHash(token) else { return outcome("invalid_grant", 400) }
+        guard sameBytes(challenge, call.core.database.challenge(ofGrant: hash)) else {
+            return outcome("invalid_challenge", 400)
+        }
         return switch try await call.useLinkGrant(token, for: person) {
         case .linked, .again: outcome("consumed", 200)
         case .unknown, .refused: outcome("invalid_grant", 400)

@@ -15,6 +15,8 @@ enum ThinkWorkInvites {
     private struct Inviter {
         var principal: Principal
         var actor: Actor
+        /// Held while it invites; nil: a user.
+        var key: CallingKey?
     }
 
     /// A user by the pool's id token, or a key.
@@ -27,7 +29,8 @@ enum ThinkWorkInvites {
                 principal: key.subject,
                 actor: Actor(
                     type: "key", id: key.id?.description ?? "", name: key.name,
-                    requestID: call.request.id, ip: call.request.remoteAddress))
+                    requestID: call.request.id, ip: call.request.remoteAddress),
+                key: CallingKey(key))
         }
         let found = try await call.evaluate(try await call.bearerPerson())
         guard found.verdict.outcome == .existing, found.verdict.maySignIn, let user = found.user,
@@ -54,22 +57,28 @@ enum ThinkWorkInvites {
         guard role != nil || asked == nil else {
             throw Problem(.invalidRequest, "role must be member, manager or admin")
         }
-        let name = input.optionalString("name")
+        let name = input.optionalString("name").map(DisplayText.named)
+        guard name.map(DisplayText.isName) ?? true else {
+            throw Problem(
+                .invalidRequest, "name \(TextRule.displayName.fault(of: name ?? ""))")
+        }
         guard name.map({ (1...255).contains($0.unicodeScalars.count) }) ?? true else {
             throw Problem(.invalidRequest, "name must have 1 to 255 characters")
         }
         var request = InviteRequest(email: email, role: role, widest: widest)
+        request.latest = inviter.principal.expiry
         request.defaultRole = .member
         request.rolePrevails = true
-        return try await invite(request, name, inviter.actor, call)
+        return try await invite(request, name, inviter, call)
     }
 
     private static func invite(
-        _ request: InviteRequest, _ name: String?, _ actor: Actor, _ call: ClientCall
+        _ request: InviteRequest, _ name: String?, _ inviter: Inviter, _ call: ClientCall
     ) async throws -> Response {
         let database = call.core.database
         do {
-            let (user, result) = try await call.scope.change(by: actor) { change in
+            let (user, result) = try await call.scope.change(by: inviter.actor) { change in
+                if let key = inviter.key { _ = try await key.held(in: change) }
                 let result = try await change.invite(request, in: database)
                 guard let id = result.invite.userID else { throw Problem.internalError }
                 let user = try await change.lockUser(id)

@@ -37,13 +37,20 @@ enum TimeTracker {
             bad("OIDC session not found or expired. Initiate login again.")
         case .wrongVerifier, .verifierMissing, .notProved:
             bad(exchangeFailed + "the provider's answer could not be verified.")
+        case .signedOut:
+            bad(exchangeFailed + "every session of the account was ended since; sign in again.")
         default: nil
         }
     }
 
     static let exchangeFailed = "Failed to exchange token: "
 
-    static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
+    /// `cause`: why a sign-in failed, where the text is about one.
+    static func bad(_ text: String, cause: String? = nil) -> Problem {
+        var problem = Problem(.invalidRequest, text)
+        problem.cause = cause.map { SignInRefusal.causeStart + $0 }
+        return problem
+    }
 
     /// `username` is the part before the @: the core identifies users by their address.
     static func json(_ user: UserRow) -> JSONValue {

@@ -54,9 +54,12 @@ enum TimeTrackerKeys {
 
     private static func create(_ call: ClientCall) async throws -> Response {
         let user = try await owner(call)
-        let name = try call.object().optionalString("name") ?? ""
+        let name = DisplayText.named(try call.object().optionalString("name") ?? "")
         guard (1...255).contains(name.unicodeScalars.count) else {
             throw TimeTracker.bad("name must have 1 to 255 characters")
+        }
+        guard DisplayText.isName(name) else {
+            throw TimeTracker.bad("name must have no control or invisible characters")
         }
         let (row, secret) = try await call.makeKey(
             name: name, scopes: [scope], owner: user, by: nil)

@@ -47,7 +47,8 @@ enum TimeTrackerSignIn {
     private static func exchange(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
         guard let code = text("code", input), let state = text("state", input) else {
-            throw TimeTracker.bad("Missing required parameters: code, state")
+            throw TimeTracker.bad(
+                "Missing required parameters: code, state", cause: "no code or state")
         }
         // The app itself caught the redirect, and its body has no field for `iss`.
         let user = try await call.completeLogin(

@@ -16,10 +16,10 @@ enum TimeTrackerWeb {
     ]
 
     /// 302 to the provider. The cookie binds the return to this browser.
-    static func begin(_ call: ClientCall) async throws -> Response {
+    static func begin(_ call: ClientCall, maxAge: Int64? = nil) async throws -> Response {
         guard call.appURL != nil else { throw SignInRefusal.redirectNotRegistered }
         let begun = try await call.beginLogin(
-            LoginWish(redirectURI: call.baseURL + path, isBrowsers: true))
+            LoginWish(redirectURI: call.baseURL + path, isBrowsers: true, maxAge: maxAge))
         let secret = begun.state + "." + (begun.browser ?? "")
         return Response(
             302,
@@ -34,15 +34,21 @@ enum TimeTrackerWeb {
         let query = FormText(call.request.query)
         guard let app = call.appURL, let state = query.first("state"), !query.isRepeated("state"),
             let browser = secret(of: state, call)
-        else { throw TimeTracker.bad("Invalid session") }
+        else { throw TimeTracker.bad("Invalid session", cause: "state_unknown") }
         do {
             guard let code = query.first("code"), !query.isRepeated("code") else {
                 throw SignInRefusal.notProved("no code")
             }
-            let user = try await call.completeLogin(
+            let (person, begun) = try await call.proveLogin(
                 LoginReturn(
                     state: state, code: code, redirectURI: call.baseURL + path,
                     issuer: query.first("iss"), browser: browser))
+            let user: UserRow
+            do {
+                user = try await call.admit(person)
+            } catch SignInRefusal.signedOut(isStale: true) where !begun.isAskedAnew {
+                return try await self.begin(call, maxAge: 0)
+            }
             let seconds = call.tokenSeconds(default: lifetime)
             let (token, _) = try await call.startSession(
                 of: user.id, .oauth, ReportedDevice(), seconds: seconds)

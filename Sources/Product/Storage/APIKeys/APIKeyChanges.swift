@@ -62,8 +62,8 @@ extension Change {
                 scopes = \(next.scopes), rate_limit = \(next.ratePerMinute), note = \(next.note),
                 allowed_ips = \(next.allowedIPs), allowed_origins = \(next.allowedOrigins),
                 expires_at = \(next.expiresAt), revoked_at = \(next.revokedAt),
-                revocation_reason = \(next.revocationReason), version = version + 1,
-                updated_at = \(now)
+                revocation_reason = \(next.revocationReason), given_before = \(next.isGivenBefore),
+                version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(next.id) RETURNING \(APIKeyRow.columns)
             """)
         let target = AuditTarget("api_key", next.id, next.name)

@@ -9,6 +9,9 @@ package struct APIKeyFilter: Sendable {
     package var environment: String?
     /// Only keys that work now and end within so many days.
     package var endsWithin: Int?
+    /// Only keys that work now and had a scope that leads to an admin before that was asked of who
+    /// gives it: the ids of the operators who may give one. Nil: all keys.
+    package var givenBeforeBut: [String]?
     /// Part of the name; under three characters the prefix of a word of it. Searched first.
     package var text: String?
 
@@ -22,6 +25,12 @@ package struct APIKeyFilter: Sendable {
         self.text = text
     }
 
+    /// Whether every key passes, but for the text.
+    var isWide: Bool {
+        status == nil && owner == nil && environment == nil && endsWithin == nil
+            && givenBeforeBut == nil
+    }
+
     static func ending(within days: Int, at now: Timestamp) -> SQL {
         let end = now.adding(seconds: Int64(days) * 86_400)
         return """
@@ -30,11 +39,30 @@ package struct APIKeyFilter: Sendable {
             """
     }
 
+    /// Those that are bound all the same, and those that one gave who does not cover an admin or
+    /// is gone. `covering`: the ids of operators who do, and of the command line.
+    static func givenBefore(but covering: [String], at now: Timestamp) -> SQL {
+        func overlaps(_ scopes: [ManagementScope]) -> SQL {
+            let list = scopes.map(\.rawValue).joined(separator: ",")
+            return "scopes && '{\(raw: list)}'::text[]"
+        }
+        let leading = ManagementScope.allCases.filter(\.isAdminEquivalent)
+        return """
+             AND given_before AND revoked_at IS NULL AND \(overlaps(leading))
+                AND owner_deleted_at IS NULL AND (expires_at IS NULL OR expires_at > \(now))
+                AND (created_by_type IN ('key', 'user')
+                    OR created_by_type = 'operator' AND created_by_id <> ALL (\(covering)::text[])
+                    OR \(overlaps(leading.filter { !$0.mayBeBound }))
+                        AND (allowed_ips <> '{}' OR allowed_origins <> '{}' OR rate_limit IS NOT NULL))
+            """
+    }
+
     func condition(at now: Timestamp) -> SQL {
         var sql: SQL = ""
         if let owner { sql += " AND owner_user_id = \(owner)" }
         if let environment { sql += " AND environment = \(environment)" }
         if let endsWithin { sql += Self.ending(within: endsWithin, at: now) }
+        if let givenBeforeBut { sql += Self.givenBefore(but: givenBeforeBut, at: now) }
         guard let status else { return sql }
         if status == .revoked {
             return sql + " AND (revoked_at IS NOT NULL OR owner_deleted_at IS NOT NULL)"

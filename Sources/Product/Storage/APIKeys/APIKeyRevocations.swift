@@ -28,19 +28,23 @@ extension Change {
         if !rows.isEmpty { _ = try await revoke(ids(rows), reason: reason) }
     }
 
-    /// Revokes the key, every key that it created by any call, and what those created; ends the
-    /// hook credentials of them all. A revoked key still leads to the keys it created. `permit` is
-    /// called for each key before anything changes, and throws if the caller may not revoke it.
-    /// Returns the number of keys that were active.
+    /// Revokes the key, every key that it created by any call, and what those created; ends what
+    /// they all made and no one has taken up: hook credentials, invites, links, operators, jobs. What
+    /// is in use is listed. A revoked key still leads to what it created. `permit` is called for each
+    /// key before anything changes, and throws if the caller may not revoke it; `ended` for each job,
+    /// in the transaction that ends it.
     package func revokeWithMade(
         _ root: APIKeyRow, reason: String?, in database: Database,
-        permit: (APIKeyRow) throws -> Void
-    ) async throws -> Int {
+        permit: (APIKeyRow) throws -> Void,
+        ended: (Change, JobRow) async throws -> Void = { _, _ in }
+    ) async throws -> EndedWithKey {
         let made = try await holdMade(by: [root.id], also: [root.id])
         for row in made { try permit(row) }
-        var revoked = try await revoke(made.map(\.id), reason: reason)
+        var result = EndedWithKey()
+        result.counts["keys"] = try await revoke(made.map(\.id), reason: reason)
         let makers = made.map(\.id)
         var all = makers
+        var places = [tenant]
         if tenant == .platform {
             // A concurrent creation of a key by one of these waits for this transaction.
             for other in try await database.tenants(withKeysOf: makers) {
@@ -51,11 +55,20 @@ extension Change {
                     return (ids, try await change.revoke(ids, reason: reason))
                 }
                 all += ids
-                revoked += count
+                result.add("keys", count)
+            }
+            places += try await database.tenants(changedBy: all)
+        }
+        result.add("hook_credentials", try await endHookCredentials(madeBy: all))
+        for place in places {
+            let (keys, before) = (all.map(\.description), result)
+            result = try await at(place) { change in
+                var result = before
+                try await change.endMade(by: keys, &result, in: database, ended: ended)
+                return result
             }
         }
-        try await endHookCredentials(madeBy: all)
-        return revoked
+        return result
     }
 
     /// All keys created by these in this tenant, at any depth, and `also`, locked in the order of
@@ -110,7 +123,7 @@ extension Change {
         return targets.count
     }
 
-    private func endHookCredentials(madeBy keys: [UUID]) async throws {
+    private func endHookCredentials(madeBy keys: [UUID]) async throws -> Int {
         let rows = try await query(
             """
             DELETE FROM hook_credentials
@@ -119,6 +132,7 @@ extension Change {
             """)
         let targets = try rows.all(HookCredentialRow.init).map(\.target)
         if !targets.isEmpty { try await audit(.hookCredentialDeleted, ofEach: targets) }
+        return targets.count
     }
 
     private func ids(_ rows: Rows) throws -> [UUID] {
@@ -169,6 +183,19 @@ extension Change {
 }
 
 extension Database {
+    /// The tenants in which one of these keys did anything that the audit holds.
+    fileprivate func tenants(changedBy keys: [UUID]) async throws -> [UUID] {
+        let rows = try await platform.read(
+            """
+            SELECT id FROM tenants WHERE id = ANY (ARRAY(SELECT DISTINCT tenant_id FROM audit_events
+                WHERE actor_id = ANY (\(keys.map(\.description))) AND actor_type = 'key'))
+            ORDER BY id
+            """)
+        var found: [UUID] = []
+        for row in rows { found.append(try row.get(0)) }
+        return found
+    }
+
     /// The tenants in which one of these platform keys created a key.
     fileprivate func tenants(withKeysOf makers: [UUID]) async throws -> [UUID] {
         let rows = try await platform.read(

@@ -24,7 +24,7 @@ package struct APIKeyRow: ListedRow {
         previous_last4, previous_until, previous_last_used_at, previous_uses, scopes, owner_type,
         owner_user_id, created_by_type, created_by_id, rate_limit, note, allowed_ips,
         allowed_origins, expires_at, last_used_at, last_used_ip, revoked_at, revocation_reason,
-        version, created_at, updated_at, name_key, owner_deleted_at, limit_shared_with
+        version, created_at, updated_at, name_key, owner_deleted_at, limit_shared_with, given_before
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -47,6 +47,7 @@ package struct APIKeyRow: ListedRow {
             lastUsedIP: try row.get(24))
         key.ownerDeletedAt = try row.get(31)
         key.limitSharedWith = try row.get(32)
+        key.isGivenBefore = try row.get(33)
         createdByType = try row.get(16)
         createdByID = try row.get(17)
         version = try row.get(27)

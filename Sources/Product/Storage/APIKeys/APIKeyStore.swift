@@ -19,8 +19,9 @@ extension TenantScope {
 
     func apiKeyList(_ filter: APIKeyFilter) -> SearchedList {
         SearchedList(
-            .apiKeys, in: "name_key", of: APIKeyRow.columns,
-            where: "tenant_id = \(tenant)\(filter.condition(at: database.clock()))")
+            .apiKeys, of: tenant, in: "name_key", of: APIKeyRow.columns,
+            where: "tenant_id = \(tenant)\(filter.condition(at: database.clock()))",
+            isWide: filter.isWide)
     }
 
     /// nil if the tenant has no such key; buffered uses are written first.

@@ -35,6 +35,13 @@ extension PresentedKey {
     /// Whether a browser's origin matches the key's origins; true if there are none.
     package func allows(origin text: String) -> Bool { bounds.allows(origin: text) }
 
+    /// What of its bounds decides whom it may make.
+    package var limits: Principal.KeyLimits {
+        Principal.KeyLimits(
+            isBound: !allowedIPs.isEmpty || !allowedOrigins.isEmpty || rateLimit != nil,
+            expiresAt: expiresAt)
+    }
+
     private var bounds: APIKeyBounds {
         APIKeyBounds(
             scopes: scopes, expiresAt: expiresAt, allowedIPs: allowedIPs,

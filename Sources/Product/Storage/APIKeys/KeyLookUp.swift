@@ -147,7 +147,7 @@ final class KeyLookUp {
         lookups.read(
             of: holder.tenant,
             """
-            SELECT status, role, public_attributes FROM users
+            SELECT status, role, public_attributes, external_id FROM users
             WHERE tenant_id = \(holder.tenant) AND id = \(owner)
             """
         ) { [self] answer in

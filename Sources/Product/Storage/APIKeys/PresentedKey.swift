@@ -33,6 +33,8 @@ package final class PresentedKey: Sendable {
     package let userRole: UserRole?
     /// Of the user who owns it; nil if none does.
     package let attributes: Attributes?
+    /// The id that the tenant's own system gives the key's user; nil if it gives none.
+    package let externalID: String?
     package let name: String
 
     /// A row of `KeyLookUp`; `owner`: the row of the user who owns it.
@@ -57,6 +59,9 @@ package final class PresentedKey: Sendable {
         userRole = try owner.map { row throws(PostgresError) in try row.get(1) }
         attributes = try owner.map { row throws(PostgresError) in
             Attributes(stored: try row.get(2))
+        }
+        externalID = try owner.flatMap { row throws(PostgresError) in
+            try row.get(3, as: String?.self)
         }
     }
 }

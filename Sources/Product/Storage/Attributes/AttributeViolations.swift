@@ -30,7 +30,7 @@ extension TenantScope {
             let rows = try await read(
                 """
                 SELECT id, public_attributes, private_attributes FROM users
-                WHERE tenant_id = \(tenant) AND id > \(last) AND status <> 'deleted'
+                WHERE tenant_id = \(tenant) AND id > \(last)\(SQL.everyID) AND status <> 'deleted'
                     AND status <> 'merged' ORDER BY id LIMIT \(raw: "\(AttributeViolations.batch)")
                 """)
             for row in rows {

@@ -1,3 +1,4 @@
+import Domain
 import Postgres
 import Text
 
@@ -16,6 +17,9 @@ package struct AuditFilter: Sendable {
     package var onlyActors: [String]?
 
     package init() {}
+
+    /// Whether no event is left out for what it is about.
+    var isWide: Bool { actor == nil && action == nil && target == nil && onlyActors == nil }
 
     /// The disjoint conditions under which an event passes the filter: each walks an index in the
     /// list's order. `condition`: of one tenant, or of all.
@@ -74,21 +78,16 @@ extension TenantScope {
         return (filter, try await actions(of: filter))
     }
 
-    /// The tenant's actions of a group: one index look-up for each action that exists. Nil if no
+    /// The tenant's actions of a group: one index look-up for each action that there may be. Nil if no
     /// group is asked for.
     func actions(of filter: AuditFilter) async throws(PostgresError) -> [String]? {
         guard let group = filter.group else { return nil }
+        let known = AuditAction.allCases.map(\.rawValue).filter { $0.hasPrefix(group) }
         let rows = try await readLagging(
             """
-            WITH RECURSIVE known AS (
-                (SELECT action FROM audit_events WHERE tenant_id = \(tenant)
-                 ORDER BY action LIMIT 1)
-                UNION ALL
-                SELECT (SELECT e.action FROM audit_events e
-                    WHERE e.tenant_id = \(tenant) AND e.action > known.action
-                    ORDER BY e.action LIMIT 1)
-                FROM known WHERE known.action IS NOT NULL)
-            SELECT action FROM known WHERE starts_with(action, \(group))
+            SELECT known.action FROM unnest(\(known)::text[]) AS known (action)
+            WHERE (SELECT count(*) FROM (SELECT 1 FROM audit_events e
+                WHERE e.tenant_id = \(tenant) AND e.action = known.action LIMIT 1) AS one) > 0
             """)
         return try rows.all { row throws(PostgresError) in try row.get(0) }
     }

@@ -65,6 +65,7 @@ extension AuditRow {
     ) -> SQL {
         let (ways, kinds) = parts(of: tenant, filter, actions)
         let most = ListTotal.most + 1
+        let everyTime = tenant != nil && filter.isWide ? list.everyTime : ""
         let met = met(of: tenant, filter, actions, most: most, "")
         let counting: SQL =
             list.total != nil
@@ -75,7 +76,7 @@ extension AuditRow {
             """
         return """
             SELECT \(columns)\(counting)
-            FROM \(kinds)(\(merged(ways.map { "SELECT * FROM \($0)\(list.tail)" }))) AS audit_events
+            FROM \(kinds)(\(merged(ways.map { "SELECT * FROM \($0)\(everyTime)\(list.tail)" }))) AS audit_events
             \(list.order(of: "audit_events.")) LIMIT \(raw: "\(list.fetched)")
             """
     }

@@ -122,14 +122,21 @@ extension Change {
     package func warnOfLoss(
         _ domain: DomainRow, publicURL: String, in database: Database
     ) async throws {
+        let able: SQL =
+            """
+             AND status = 'active' AND role IN ('owner', 'admin')\(ListQuery.everyTime("created_at"))
+            ORDER BY created_at
+            """
         let rows = try await query(
             """
-            WITH able AS (SELECT id, email, tenant_id, created_at FROM operators
-                WHERE (tenant_id = \(tenant) OR tenant_id IS NULL) AND status = 'active'
-                    AND role IN ('owner', 'admin'))
-            SELECT o.id, o.email, t.name, t.slug FROM able o JOIN tenants t ON t.id = \(tenant)
-            WHERE o.tenant_id IS NOT NULL OR NOT EXISTS (SELECT 1 FROM able WHERE tenant_id IS NOT NULL)
-            ORDER BY o.created_at LIMIT \(Database.warnedOperators)
+            WITH own AS (SELECT id, email, created_at FROM operators
+                WHERE tenant_id = \(tenant)\(able) LIMIT \(Database.warnedOperators)),
+            others AS (SELECT id, email, created_at FROM operators
+                WHERE tenant_id IS NULL AND NOT EXISTS (SELECT FROM own)\(able)
+                LIMIT \(Database.warnedOperators))
+            SELECT o.id, o.email, t.name, t.slug
+            FROM (SELECT * FROM own UNION ALL SELECT * FROM others) AS o, tenants t
+            WHERE t.id = \(tenant) ORDER BY o.created_at
             """)
         for row in rows {
             let person: UUID = try row.get(0)

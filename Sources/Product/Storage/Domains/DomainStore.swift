@@ -28,10 +28,12 @@ extension TenantScope {
         if let status { source += " AND status = \(status)" }
         if unproved { source += DomainRow.unproved }
         if let text {
-            let pattern = "%" + Database.escapeLike(text.lowercased()) + "%"
-            source += " AND (domain LIKE \(pattern) OR display ILIKE \(pattern))"
+            let patterns = Database.patterns(of: text)
+            source +=
+                " AND concat_ws(' ', domain, display) ILIKE ALL (\(patterns))"
         }
-        let statement = ListStatement(columns: DomainRow.columns, source: source)
+        let statement = ListStatement(
+            columns: DomainRow.columns, source: source, isWide: status == nil && !unproved)
         return try await readLagging(statement.page(list)).page(list, DomainRow.init)
     }
 }
@@ -45,7 +47,8 @@ extension Database {
 }
 
 extension Change {
-    /// Claims a domain, still unproved; 409 with the claim's id if this tenant already has it.
+    /// Claims a domain, still unproved; 409 with the claim's id if this tenant already has it, and without
+    /// one if the tenant has claimed as many as it may.
     package func claimDomain(
         _ name: DomainName, includeSubdomains: Bool, mode: TenantDomain.Mode? = nil,
         role: UserRole? = nil
@@ -66,6 +69,7 @@ extension Change {
                 code: "conflict", detail: "The tenant has claimed this domain already.",
                 id: try held.first?.get(0))
         }
+        try await requireRoomForDomain()
         let domain = try DomainRow(row)
         var changes = AuditChanges()
         changes.add("include_subdomains", nil, "\(includeSubdomains)")
@@ -73,6 +77,25 @@ extension Change {
         changes.add("role", nil, domain.role?.rawValue)
         try await audit(.domainCreated, AuditTarget("domain", domain.id, domain.domain), changes)
         return domain
+    }
+
+    /// 409 if the tenant has claimed more domains than it may, that of this transaction among them. Another's
+    /// claim waits until this transaction ends.
+    private func requireRoomForDomain() async throws {
+        try await query(
+            "SELECT pg_advisory_xact_lock(hashtextextended('domains ' || \(tenant.description), 0))"
+        )
+        let claimed = try await query(
+            """
+            SELECT count(*) FROM (SELECT 1 FROM domains WHERE tenant_id = \(tenant)
+                LIMIT \(TenantDomain.most + 1)) AS claimed
+            """
+        ).only { (row) throws(PostgresError) in try row.get(0, as: Int.self) }
+        guard claimed > TenantDomain.most else { return }
+        throw StorageFailure.conflict(
+            code: "conflict",
+            detail: "The tenant has claimed \(TenantDomain.most) domains; delete one first.",
+            id: nil)
     }
 
     /// The claim, locked until this transaction ends.

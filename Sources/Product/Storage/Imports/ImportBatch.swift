@@ -11,11 +11,11 @@ extension Change {
     ) async throws -> (results: [JobResult], isLast: Bool) {
         let rows = try await stagedRows(of: rules.id, after: position, limit: limit)
         var results: [JobResult] = []
-        let facts = try await importFacts(rows, of: rules.id, in: database)
+        let facts = try await importFacts(rows, by: rules, in: database)
         let schema = try await attributeSchema().schema
         var new: [ImportCandidate] = []
-        for row in rows {
-            switch facts.verdict(on: row, by: rules, schema) {
+        for (row, verdict) in zip(rows, try await verdicts(on: rows, facts, by: rules, schema)) {
+            switch verdict {
             case .result(let result): results.append(result)
             case .create(let candidate): new.append(candidate)
             case .update(let candidate, let known):
@@ -27,5 +27,21 @@ extension Change {
         }
         results += try await insertUsers(new, by: rules, schema, in: database)
         return (results.sorted { $0.row < $1.row }, rows.count < limit)
+    }
+
+    /// What becomes of each row. The ids that new users take are claimed with them: one that an import
+    /// into any tenant has claimed since they were read is not free.
+    private func verdicts(
+        on rows: [StagedRow], _ facts: ImportFacts, by rules: ImportRules, _ schema: AttributeSchema
+    ) async throws -> [ImportFacts.Verdict] {
+        var facts = facts
+        let verdicts = rows.map { facts.verdict(on: $0, by: rules, schema) }
+        let wanted = verdicts.compactMap(\.fileID)
+        guard !wanted.isEmpty else { return verdicts }
+        let claimed = try await query("SELECT directory_claim_ids(\(wanted))")
+            .all { row throws(PostgresError) in try row.get(0, as: UUID.self) }
+        guard claimed.count < wanted.count else { return verdicts }
+        facts.free.subtract(Set(wanted).subtracting(claimed))
+        return rows.map { facts.verdict(on: $0, by: rules, schema) }
     }
 }

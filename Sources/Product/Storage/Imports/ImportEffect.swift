@@ -26,6 +26,7 @@ enum ImportEffect: Sendable {
                 .init("version", .int(version)),
                 .init("name", user.name.map(JSONValue.string) ?? .null),
                 .init("role", .string(user.role.rawValue)),
+                .init("keep", .bool(user.isKept)),
                 .init("external_id", user.externalID.map(JSONValue.string) ?? .null),
                 .init("public_attributes", .string(user.attributes.public.text)),
                 .init("private_attributes", .string(user.attributes.private.text)),

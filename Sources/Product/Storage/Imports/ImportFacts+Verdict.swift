@@ -7,13 +7,19 @@ extension ImportFacts {
     func verdict(
         on row: StagedRow, by rules: ImportRules, _ schema: AttributeSchema
     ) -> Verdict {
-        let user: ImportedUser
+        var user: ImportedUser
         switch row.content {
         case .success(let content): user = content
         case .failure(let fault): return .result(JobResult(row.row, fault))
         }
-        let known = known[user.email.key]
+        let named = user.uuid.flatMap { byID[$0.description] }
+        if user.isDeleted { return .result(Self.deleted(row.row, named)) }
+        let known = named ?? known[user.email.key]
+        let fileID = known == nil ? user.uuid.flatMap { free.contains($0) ? $0 : nil } : nil
+        let isForeign = user.id != nil && named == nil && fileID == nil
+        if isForeign { user.takeForeignID() }
         var candidate = ImportCandidate(row: row.row, user: user, known: known?.id)
+        candidate.idIsForeign = isForeign
         let contested = contested(by: user, in: row.row, known)
         if let fault = fault(in: row.row, user, known, by: rules) {
             var result = JobResult(row.row, fault, about: known?.id)
@@ -26,6 +32,7 @@ extension ImportFacts {
                     row: row.row, rules.conflict == .skip ? .unchanged : .failed,
                     code: "email_taken", detail: "A user of this tenant has the address.",
                     targetType: "user", targetID: known.id)
+                if named != nil { result.detail = "A user of this tenant has the id." }
                 result.externalID = contested
                 return .result(result)
             }
@@ -35,8 +42,21 @@ extension ImportFacts {
             return .result(JobResult(row.row, fault))
         }
         candidate.known = nil
+        candidate.fileID = fileID
         candidate.user = user.asNew
         return .create(candidate)
+    }
+
+    /// Of a row of a deleted user: nothing is made of it.
+    private static func deleted(_ row: Int, _ named: Known?) -> JobResult {
+        guard let named, named.status == .deleted else {
+            return JobResult(
+                row, ImportFault("user_deleted", "The row is of a user who was deleted."),
+                about: named?.id)
+        }
+        return JobResult(
+            row: row, .unchanged, detail: "The user is deleted here too.", targetType: "user",
+            targetID: named.id)
     }
 
     private static func attributeFault(
@@ -59,6 +79,14 @@ extension ImportFacts {
                 "Row \(other) of this import has the same address, external id or sign-in.")
         }
         if let known {
+            if known.status == .deleted {
+                return ImportFault(
+                    "user_deleted", "The user with this id was deleted; restore the user first.")
+            }
+            if let other = self.known[user.email.key], other.id != known.id {
+                return ImportFault(
+                    "conflict", "The id is one user's, and the address the user \(other.id)'s.")
+            }
             // What is skipped or fails needs no more reasons.
             guard rules.conflict == .update else { return nil }
             guard rules.roles.contains(known.role) else { return Self.roleTooHigh }

@@ -9,16 +9,26 @@ struct ImportFacts: Sendable {
         var id: UUID
         var role: UserRole
         var status: User.Status
+        var emailKey: String
     }
 
     enum Verdict {
         case result(JobResult)
         case create(ImportCandidate)
         case update(ImportCandidate, UUID)
+
+        /// The id of its row that a new user gets.
+        var fileID: UUID? {
+            if case .create(let candidate) = self { candidate.fileID } else { nil }
+        }
     }
 
     /// By email key.
     var known: [String: Known] = [:]
+    /// By the ids that rows have, in their canonical form; deleted users too.
+    var byID: [String: Known] = [:]
+    /// Ids of rows that new users may get: nothing of any tenant has or had them.
+    var free: Set<UUID> = []
     /// Email keys of users who were deleted, and of former addresses of others.
     var deleted: Set<String> = []
     var reserved: Set<String> = []

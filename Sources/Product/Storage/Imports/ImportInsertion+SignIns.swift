@@ -9,7 +9,7 @@ extension Change {
         _ identities: [(user: UUID, identity: ImportedIdentity, isVerified: Bool)],
         by rules: ImportRules, _ database: Database
     ) async throws {
-        let ids = identities.map { _ in UUID.ordered(at: now) }
+        let ids = identities.map { _ in UUID.random() }
         queryLater(
             """
             INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,

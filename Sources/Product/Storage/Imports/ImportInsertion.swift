@@ -1,4 +1,5 @@
 import Domain
+import JSON
 import Postgres
 import Text
 
@@ -11,7 +12,7 @@ extension Change {
         in database: Database
     ) async throws -> [JobResult] {
         guard !candidates.isEmpty else { return [] }
-        let users = candidates.map { newUser($0.user) }
+        let users = candidates.map(newUser)
         insertRows(users, of: candidates.map(\.user))
         putInSearch(users)
         queryLater(
@@ -32,6 +33,7 @@ extension Change {
                 changes.add("role", nil, user.new.role)
                 changes.add("status", nil, user.new.status)
                 changes.add("external_id", nil, user.new.externalID)
+                if user.new.isKept { changes.add("keep", .bool(false), .bool(true)) }
                 changes.add(AttributePair(), user.new.attributes)
                 return (AuditTarget("user", user.new.id, user.new.email), changes)
             })
@@ -42,8 +44,9 @@ extension Change {
         }
     }
 
-    /// The ids of a batch lie side by side, so that its entries in the indexes do, too.
-    private func newUser(_ user: ImportedUser) -> (new: NewUser, createdAt: Timestamp) {
+    /// With ids of version 4, as everybody's: contracts show them, and apps' models refuse others.
+    private func newUser(_ candidate: ImportCandidate) -> (new: NewUser, createdAt: Timestamp) {
+        let user = candidate.user
         var new = NewUser(
             email: user.email.original, emailKey: user.email.key, name: user.name,
             role: user.role ?? .member,
@@ -51,7 +54,8 @@ extension Change {
             source: .import, emailVerifiedAt: user.emailVerified ? now : nil,
             passwordHash: user.passwordHash, externalID: user.externalID,
             attributes: user.attributes)
-        new.id = UUID.ordered(at: now)
+        new.isKept = user.isKept ?? false
+        if let id = candidate.fileID { new.id = id }
         return (new, min(user.createdAt ?? now, now))
     }
 
@@ -65,12 +69,12 @@ extension Change {
             INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
                 email_verified_at, password_hash, password_changed_at, external_id,
                 public_attributes, private_attributes, status_before, created_at, updated_at,
-                resumed_at, password_awaited)
+                resumed_at, password_awaited, keep)
             SELECT anchor.id, u.id, u.email, u.email_key, nullif(u.name, ''), u.role, u.status,
                 'import', nullif(u.verified_at, \(never)), nullif(u.password, ''),
                 CASE WHEN u.password <> '' THEN \(now)::timestamptz END, nullif(u.external_id, ''),
                 u.shown, u.kept, CASE WHEN u.status = 'suspended' THEN u.before END, u.created_at,
-                \(now), \(now), u.awaited <> ''
+                \(now), \(now), u.awaited <> '', u.keep <> ''
             FROM \(SQL.anchor(of: tenant)), unnest(\(new.map(\.id))::uuid[], \(new.map(\.email))::text[],
                 \(new.map(\.emailKey))::text[], \(new.map { $0.name ?? "" })::text[],
                 \(new.map(\.role.rawValue))::text[], \(new.map(\.status.rawValue))::text[],
@@ -81,9 +85,10 @@ extension Change {
                 \(new.map(\.attributes.private.text))::text[],
                 \(users.map(\.createdAt))::timestamptz[],
                 \(imported.map { $0.awaitsPassword ? "yes" : "" })::text[],
-                \(imported.map(\.begins.rawValue))::text[])
+                \(imported.map(\.begins.rawValue))::text[],
+                \(new.map { $0.isKept ? "yes" : "" })::text[])
                 AS u (id, email, email_key, name, role, status, verified_at, password, external_id,
-                    shown, kept, created_at, awaited, before)
+                    shown, kept, created_at, awaited, before, keep)
             WHERE anchor.id = \(tenant)
             """)
     }

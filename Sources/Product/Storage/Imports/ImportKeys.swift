@@ -10,7 +10,11 @@ extension ImportedUser {
 
     private var ownKeys: [Int64] {
         var keys = [StagedPerson.key(email: email.key)]
-        if let externalID { keys.append(Self.key(externalID: externalID)) }
+        // Two rows of one deleted person stand in no one's way.
+        if isDeleted { return [] }
+        // An id that the user does not get becomes the external id; who gets theirs is not known yet.
+        if let externalID = externalID ?? id { keys.append(Self.key(externalID: externalID)) }
+        if let id { keys.append(StagedPerson.key(id: id)) }
         return keys + identities.map(\.key)
     }
 

@@ -53,6 +53,7 @@ extension Change {
             """
             UPDATE users SET name = \(effect["name"]?.string), role = \(role),
                 external_id = \(effect["external_id"]?.string),
+                keep = coalesce(\(effect["keep"]?.bool)::boolean, keep),
                 public_attributes = \(effect["public_attributes"]?.string ?? "{}"),
                 private_attributes = \(effect["private_attributes"]?.string ?? "{}"),
                 password_hash = CASE WHEN \(effect["password"]?.bool == true) THEN NULL
@@ -74,6 +75,7 @@ extension Change {
         changes.add("role", user.role, row.role)
         changes.add("status", user.status, row.status)
         changes.add("external_id", user.externalID, row.externalID)
+        changes.add("keep", .bool(user.isKept), .bool(row.isKept))
         changes.add(user.attributes, row.attributes)
         try await audit(.userUpdated, row.target, changes)
     }

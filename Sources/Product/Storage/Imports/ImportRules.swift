@@ -16,6 +16,9 @@ package struct ImportRules: Sendable {
     /// The maker speaks for the tenant alone: so do the identities.
     package var isAssertedByTenant: Bool
 
+    /// The platform's word alone makes users with the ids of a file.
+    var keepsFileIDs: Bool { !isAssertedByTenant }
+
     package init(id: UUID, conflict: Conflict, roles: [UserRole], isAssertedByTenant: Bool) {
         self.id = id
         self.conflict = conflict
@@ -29,4 +32,8 @@ struct ImportCandidate: Sendable {
     var row: Int
     var user: ImportedUser
     var known: UUID?
+    /// The row's id is no user's of this tenant; the user gets another one.
+    var idIsForeign = false
+    /// The row's id, if the new user gets it; nil: another one.
+    var fileID: UUID?
 }

@@ -13,9 +13,17 @@ extension Change {
         let user = candidate.user.asUpdate(
             of: before, hasPassword: try await hasPassword(before.id))
         var after = before
-        if let name = user.name { after.name = name }
+        // A name of before the rule about its ends is the same name.
+        if let name = user.name, before.name.map(DisplayText.stripped) != name { after.name = name }
         if let role = user.role { after.role = role }
-        if let externalID = user.externalID { after.externalID = externalID }
+        if let isKept = user.isKept { after.isKept = isKept }
+        // A foreign id takes the place of no external id.
+        if let externalID = user.externalID,
+            !candidate.idIsForeign || before.externalID == nil
+                || candidate.user.id != externalID
+        {
+            after.externalID = externalID
+        }
         after.attributes.public = before.attributes.public.merging(.object(user.publicAttributes))
         after.attributes.private =
             before.attributes.private.merging(.object(user.privateAttributes))

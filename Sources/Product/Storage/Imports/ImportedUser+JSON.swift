@@ -11,6 +11,9 @@ extension ImportedUser {
         }
         if emailVerified { members.append(.init("email_verified", .bool(true))) }
         if awaitsPassword { members.append(.init("password_awaited", .bool(true))) }
+        add("id", id)
+        if isDeleted { members.append(.init("deleted", .bool(true))) }
+        if let isKept { members.append(.init("keep", .bool(isKept))) }
         if isSuspended { members.append(.init("suspended", .bool(true))) }
         add("name", name)
         add("role", role?.rawValue)
@@ -37,6 +40,9 @@ extension ImportedUser {
         self.init(email: email)
         emailVerified = document["email_verified"]?.bool ?? false
         awaitsPassword = document["password_awaited"]?.bool ?? false
+        id = document["id"]?.string
+        isDeleted = document["deleted"]?.bool ?? false
+        isKept = document["keep"]?.bool
         isSuspended = document["suspended"]?.bool ?? false
         name = document["name"]?.string
         role = document["role"]?.string.flatMap(UserRole.init)

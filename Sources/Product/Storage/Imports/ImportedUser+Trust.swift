@@ -4,6 +4,17 @@ import Text
 /// Anybody could have signed up elsewhere with an address that was never verified there, with a
 /// password and sign-ins of their own.
 extension ImportedUser {
+    /// An id that the user does not get is kept as the external id where the row has none. The same words, be
+    /// the id another's or no one's.
+    mutating func takeForeignID() {
+        if externalID == nil {
+            externalID = id
+            add("The user has an id of this tenant; the row's is kept as the external id.")
+        } else {
+            add("The user has an id of this tenant; the row's is not taken over.")
+        }
+    }
+
     /// As a new user. Who has no sign-in but an unverified address's password waits for a mailed
     /// reset: only who reads the mail sets one.
     var asNew: ImportedUser {
@@ -22,6 +33,7 @@ extension ImportedUser {
     /// What a known user may get: sign-ins of a verified address alone, and none beside those that
     /// another person may hold.
     func asUpdate(of known: UserRow, hasPassword: Bool) -> ImportedUser {
+        guard known.emailKey == email.key else { return withoutSignIns(Self.otherAddress) }
         let added = identities.contains { identity in
             !known.identities.contains { $0.isSameSignIn(as: identity) }
         }
@@ -34,6 +46,9 @@ extension ImportedUser {
 
     private static let unverified =
         "The address is not verified, so password and sign-ins are not taken over."
+    private static let otherAddress =
+        "The user has another address by now, which an import does not change: password and sign-ins "
+        + "are not taken over."
     private static let unproved =
         "The user's address and sign-ins were never proved, so the file's are not taken over."
 

@@ -33,7 +33,14 @@ package struct ImportedUser: Sendable, Equatable {
     /// Nil: a new user is a member, a known one keeps the role.
     package var role: UserRole?
     package var isSuspended = false
+    /// The file says that the user was deleted: nothing is made of the row.
+    package var isDeleted = false
+    /// Nil: a new user is not kept from the policy's `inactivity`, a known one stays as it is.
+    package var isKept: Bool?
     package var externalID: String?
+    /// The user's id in the system of the file: a user of this tenant who has it is meant, whatever the
+    /// address is.
+    package var id: String?
     /// Each an object's members, merged into those of a known user.
     package var publicAttributes: [JSONValue.Member] = []
     package var privateAttributes: [JSONValue.Member] = []

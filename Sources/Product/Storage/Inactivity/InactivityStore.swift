@@ -3,20 +3,20 @@ import Postgres
 import Text
 
 extension Database {
-    /// Active tenants behind `after` that have a rule and were not looked at on this day.
+    /// Tenants behind `after` that have a rule, in the order of their ids. `isDue`: is active, and was not
+    /// looked at on this day.
     package func tenantsWithInactivity(
         after: UUID?, limit: Int
-    ) async throws(PostgresError) -> [UUID] {
+    ) async throws(PostgresError) -> [(id: UUID, isDue: Bool)] {
         try await platform.read(
             """
-            SELECT t.id FROM tenants t
-            WHERE t.inactivity_since IS NOT NULL AND t.status = 'active'
-                AND t.id > \(after ?? .platform) AND NOT EXISTS (
-                    SELECT 1 FROM inactivity_days d
-                    WHERE d.tenant_id = t.id AND d.day >= \(clock().startOfDay))
-            ORDER BY t.id LIMIT \(limit)
+            SELECT t.id, t.status = 'active' AND (SELECT count(*) FROM inactivity_days d
+                WHERE d.tenant_id = t.id AND d.day >= \(clock().startOfDay)) = 0
+            FROM (SELECT id, status FROM tenants WHERE inactivity_since IS NOT NULL
+                AND id > \(after ?? .platform) ORDER BY id LIMIT \(limit)) AS t
+            ORDER BY t.id
             """
-        ).all { row throws(PostgresError) in try row.get(0) }
+        ).all { row throws(PostgresError) in (try row.get(0), try row.get(1)) }
     }
 }
 

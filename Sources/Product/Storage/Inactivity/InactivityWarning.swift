@@ -28,7 +28,12 @@ extension Change {
     ) async throws -> Bool {
         if database.sendsMail {
             let kind = OutgoingMail.Kind.inactivityWarning
-            try await checkMail(kind, to: row.email, about: row.id, left: left, in: database)
+            try checkMail(left: left)
+            guard try await hasRoom(kind, to: row.email, in: database) else {
+                throw MailLimitReached(
+                    detail: "Not warned: \(MailLimit.words).", limit: MailLimit.asks,
+                    seconds: MailLimit.seconds)
+            }
             try await post(
                 OutgoingMail(
                     kind, to: row.email, tenantName: try await tenantName(),

@@ -46,7 +46,8 @@ extension Change {
                 public_attributes = \(next.attributes.public.text),
                 private_attributes = \(next.attributes.private.text),
                 \(roleGiven(next.role)), version = version + 1, updated_at = \(now)
-            WHERE tenant_id = \(tenant) AND id = \(invite.id) AND status = 'pending'
+            WHERE tenant_id = \(tenant) AND id = \(invite.id)
+                AND \(SQL.unindexed("status")) = 'pending'
             RETURNING \(InviteRow.columns)
             """)
         let edited = try rows.only(InviteRow.init)
@@ -69,7 +70,8 @@ extension Change {
             UPDATE invites v SET \(roleGiven(role)),
                 version = v.version + 1, updated_at = \(now)
             FROM (SELECT id, role AS before FROM invites WHERE tenant_id = \(tenant)
-                AND email_key = \(row.emailKey) AND status = 'pending' FOR UPDATE) AS was
+                AND email_key = \(row.emailKey)
+                AND \(SQL.unindexed("status")) = 'pending' FOR UPDATE) AS was
             WHERE v.tenant_id = \(tenant) AND v.id = was.id AND v.role <> \(role)
             RETURNING v.id, v.email, was.before
             """)

@@ -61,7 +61,7 @@ extension Change {
         let own = try await query(
             """
             SELECT 1 FROM invites WHERE tenant_id = \(tenant) AND email_key = \(emailKey)
-                AND status = 'pending' AND expires_at > \(now)
+                AND \(SQL.unindexed("status")) = 'pending' AND expires_at > \(now)
             """)
         guard own.isEmpty else { return }
         let isHourly = quotas.hourlyLeft <= 0

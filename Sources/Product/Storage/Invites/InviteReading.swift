@@ -23,6 +23,15 @@ package struct InviteFilter: Sendable {
         self.text = text
     }
 
+    fileprivate var isWide: Bool {
+        deliveries == nil && externalID == nil && job == nil && status == nil && emailKey == nil
+    }
+
+    /// Of several results of mail each has an index by age.
+    fileprivate var ways: [SQL] {
+        (deliveries ?? []).map { " AND delivery_status = '\(raw: $0.rawValue)'" }
+    }
+
     fileprivate func condition(_ now: Timestamp, in tenant: UUID) -> SQL {
         var sql: SQL = ""
         // Written out, so that the planner knows which of them are rare.
@@ -70,8 +79,9 @@ extension TenantScope {
 
     func inviteList(_ filter: InviteFilter) -> SearchedList {
         SearchedList(
-            .invites, in: "email_key", of: InviteRow.columns,
-            where: "tenant_id = \(tenant)\(filter.condition(database.clock(), in: tenant))")
+            .invites, of: tenant, in: "email_key", of: InviteRow.columns,
+            where: "tenant_id = \(tenant)\(filter.condition(database.clock(), in: tenant))",
+            isWide: filter.isWide, ways: filter.ways)
     }
 }
 

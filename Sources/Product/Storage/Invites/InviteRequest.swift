@@ -27,6 +27,10 @@ package struct InviteRequest: Sendable {
     package var returnTo: String?
     /// The widest role that the inviter may give; nil: none.
     package var widest: UserRole?
+    /// What the inviter lacks to give an admin; for the refusal.
+    package var lacks: [String] = []
+    /// When the invite ends at the latest: with the key that makes it. Nil: not limited.
+    package var latest: Timestamp?
     /// What the policy's quotas still allow, asked once for a whole list; nil: asked for this one.
     package var quotas: InviteQuotas?
     /// How many mails the tenant may still cause; as in `Change.mailsLeft`.
@@ -73,6 +77,6 @@ package enum InviteRefusal: Error, Sendable, Equatable {
     case blocked(by: String)
     /// A quota of the policy, by its member, is used up.
     case quota(String, limit: Int, seconds: Int64)
-    /// The inviter may not give the role.
-    case roleTooWide
+    /// The inviter may not give the role, and lacks this to give an admin.
+    case roleTooWide(lacks: [String])
 }

@@ -11,7 +11,9 @@ extension Change {
     ) async throws -> InviteResult {
         let policy = try await policy().policy
         let role = request.role ?? request.defaultRole ?? policy.givenRole
-        guard let widest = request.widest, role <= widest else { throw InviteRefusal.roleTooWide }
+        guard let widest = request.widest, role <= widest else {
+            throw InviteRefusal.roleTooWide(lacks: request.lacks)
+        }
         try Self.requireTaken(request.email, by: policy)
         try await checkMail(of: request, policy, database)
         try await requireFits(request.externalID, at: request.email.key)
@@ -26,14 +28,11 @@ extension Change {
                 guard request.resend || request.rolePrevails && !standsAsAsked else {
                     return try Self.standing(pending, standsAsAsked)
                 }
-                guard pending.role <= widest else { throw InviteRefusal.roleTooWide }
+                guard pending.role <= widest else {
+                    throw InviteRefusal.roleTooWide(lacks: request.lacks)
+                }
                 guard !request.resend else { return try await renew(pending, request) }
-                let next = InviteChange(
-                    role: role, expiresAt: pending.expiresAt, message: pending.message,
-                    attributes: pending.attributes)
-                return InviteResult(
-                    outcome: .existing,
-                    invite: try await editInvite(pending, to: next, in: database))
+                return try await give(role, to: pending, until: request.latest, in: database)
             }
             _ = try await markRevoked(pending)
         }
@@ -51,7 +50,7 @@ extension Change {
                 \(!policy.allows(domain: request.email.domain.ascii)), \(request.externalID), \(request.returnTo),
                 \(mailToBe(request.delivery)), \(request.attributes.public.text),
                 \(request.attributes.private.text),
-                \(request.expiresAt ?? now.adding(seconds: Invite.defaultLifetime)),
+                \(end(request.expiresAt, request.latest)),
                 \(now), \(now))
             RETURNING \(InviteRow.columns)
             """)
@@ -63,6 +62,21 @@ extension Change {
         changes.add(AttributePair(), invite.attributes)
         try await audit(.inviteCreated, invite.target, changes)
         return InviteResult(outcome: .created, invite: invite, token: token)
+    }
+
+    /// The pending invite with another role, and no later an end than `latest`.
+    private func give(
+        _ role: UserRole, to pending: InviteRow, until latest: Timestamp?, in database: Database
+    ) async throws -> InviteResult {
+        let next = InviteChange(
+            role: role, expiresAt: earlier(pending.expiresAt, latest), message: pending.message,
+            attributes: pending.attributes)
+        return InviteResult(
+            outcome: .existing, invite: try await editInvite(pending, to: next, in: database))
+    }
+
+    private func end(_ asked: Timestamp?, _ latest: Timestamp?) -> Timestamp {
+        earlier(asked ?? now.adding(seconds: Invite.defaultLifetime), latest)
     }
 
     /// Refuses an address that the policy takes from no invite.
@@ -88,14 +102,12 @@ extension Change {
         let rows = try await query(
             """
             SELECT id FROM invites WHERE tenant_id = \(tenant) AND email_key = \(request.email.key)
-                AND status = 'pending' AND expires_at > \(now)
+                AND \(SQL.unindexed("status")) = 'pending' AND expires_at > \(now)
             """)
         let pending: UUID? = try rows.first?.get(0)
         if pending != nil, !request.resend { return }
         try await requireRecipient(request.email.original, policy, database)
-        try await checkMail(
-            .invite, to: request.email.original, about: pending, left: request.mailsLeft,
-            in: database)
+        try checkMail(left: request.mailsLeft)
     }
 
     /// The invite, locked after the live user at its address, as everywhere.
@@ -115,9 +127,11 @@ extension Change {
     }
 
     /// A new token for a locked invite; the old one is invalid from then on. An expired invite
-    /// becomes live again. Throws `MailLimitReached` if it was mailed too often.
+    /// becomes live again. Throws `MailLimitReached` if it was mailed too often. `latest`: when it
+    /// ends at the latest.
     package func resend(
-        _ invite: InviteRow, _ delivery: Invite.Delivery, in database: Database
+        _ invite: InviteRow, _ delivery: Invite.Delivery, until latest: Timestamp? = nil,
+        in database: Database
     ) async throws -> InviteResult {
         let policy = try await policy().policy
         guard policy.signUp != .closed else {
@@ -135,10 +149,9 @@ extension Change {
         }
         if delivery == .mail {
             try await requireRecipient(invite.email, policy, database)
-            try await checkMail(
-                .invite, to: invite.email, about: invite.id, left: mailsLeft(.invite), in: database)
+            try checkMail(left: try await mailsLeft(.invite))
         }
-        return try await renew(invite, delivery)
+        return try await renew(invite, delivery, until: end(nil, latest))
     }
 
     /// The pending invite as it is; 409 with its id if another role was asked for.
@@ -174,7 +187,8 @@ extension Change {
         let rows = try await query(
             """
             SELECT \(InviteRow.columns) FROM invites
-            WHERE tenant_id = \(tenant) AND email_key = \(emailKey) AND status = 'pending'
+            WHERE tenant_id = \(tenant) AND email_key = \(emailKey)
+                AND \(SQL.unindexed("status")) = 'pending'
             FOR UPDATE
             """)
         return try rows.first.map(InviteRow.init)
@@ -187,12 +201,12 @@ extension Change {
         let role = request.role ?? invite.role
         if role != invite.role { try await giveRowOfInvite(invite.emailKey, role) }
         return try await renew(
-            invite, request.delivery, until: request.expiresAt, role: role,
+            invite, request.delivery, until: end(request.expiresAt, request.latest), role: role,
             message: request.message, returnTo: request.returnTo, attributes: attributes)
     }
 
     private func renew(
-        _ invite: InviteRow, _ delivery: Invite.Delivery, until: Timestamp? = nil,
+        _ invite: InviteRow, _ delivery: Invite.Delivery, until: Timestamp,
         role: UserRole? = nil, message: String? = nil, returnTo: String? = nil,
         attributes: AttributePair? = nil
     ) async throws -> InviteResult {
@@ -208,8 +222,9 @@ extension Change {
                 public_attributes = \(attributes.public.text),
                 private_attributes = \(attributes.private.text),
                 message = coalesce(\(message), message), \(roleGiven(role ?? invite.role)),
-                expires_at = \(until ?? now.adding(seconds: Invite.defaultLifetime))
-            WHERE tenant_id = \(tenant) AND id = \(invite.id) AND status = 'pending'
+                expires_at = \(until)
+            WHERE tenant_id = \(tenant) AND id = \(invite.id)
+                AND \(SQL.unindexed("status")) = 'pending'
             RETURNING \(InviteRow.columns)
             """)
         let renewed = try rows.only(InviteRow.init)
@@ -240,7 +255,8 @@ extension Change {
         let rows = try await query(
             """
             UPDATE invites SET \(Self.revoked), version = version + 1, updated_at = \(now)
-            WHERE tenant_id = \(tenant) AND id = \(invite.id) AND status = 'pending'
+            WHERE tenant_id = \(tenant) AND id = \(invite.id)
+                AND \(SQL.unindexed("status")) = 'pending'
             RETURNING \(InviteRow.columns)
             """)
         try await dropMail(.invite, about: invite.id)

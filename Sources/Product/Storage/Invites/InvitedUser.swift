@@ -34,7 +34,8 @@ extension Change {
                     WHERE tenant_id = \(tenant) AND id = \(user.id) AND source = 'invite'
                         AND role <> \(role) AND NOT EXISTS (
                             SELECT 1 FROM invites v WHERE v.tenant_id = \(tenant)
-                                AND v.email_key = \(email.key) AND v.status = 'pending'
+                                AND v.email_key = \(email.key)
+                                AND \(SQL.unindexed("v.status")) = 'pending'
                                 AND v.expires_at > \(now))
                     """)
                 return user.id

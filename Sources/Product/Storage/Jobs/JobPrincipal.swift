@@ -50,6 +50,6 @@ extension Change {
             guard home == tenant, let role = try await role(ofActive: user) else { return nil }
             owner = .user(id: user, role: role, tenant: tenant)
         }
-        return .key(id: id, owner: owner, scopes: key.scopes)
+        return .key(id: id, owner: owner, scopes: key.scopes, limits: key.bounds.limits)
     }
 }

@@ -32,7 +32,8 @@ extension Database {
 
     /// Whose job it is; nil: there is none.
     package func tenant(ofJob id: UUID) async throws(PostgresError) -> UUID? {
-        try await platform.read("SELECT tenant_id FROM jobs WHERE id = \(id)").first?.get(0)
+        try await platform.read("SELECT tenant_id FROM jobs WHERE id::text = \(id.description)")
+            .first?.get(0)
     }
 }
 
@@ -41,7 +42,8 @@ extension TenantScope {
         _ list: ListQuery, _ filter: JobFilter
     ) async throws(PostgresError) -> ListPage<JobRow> {
         let statement = ListStatement(
-            columns: JobRow.columns, source: filter.source("tenant_id = \(tenant)"))
+            columns: JobRow.columns, source: filter.source("tenant_id = \(tenant)"),
+            isWide: filter.status == nil && filter.kind == nil)
         return try await readLagging(statement.page(list)).page(list, JobRow.init)
     }
 

@@ -12,6 +12,25 @@ package enum BroughtToken: Sendable, Equatable {
 }
 
 extension Change {
+    /// Whether the key, of this tenant or of the platform, was not revoked and still may invite. A key
+    /// that has merely expired took its links with it already.
+    private func isLive(inviter text: String) async throws(PostgresError) -> Bool {
+        guard let id = UUID(text) else { return false }
+        let condition: SQL =
+            """
+            id = \(id) AND revoked_at IS NULL AND owner_deleted_at IS NULL
+                AND \(ManagementScope.invitesWrite.rawValue) = ANY (scopes)
+            """
+        let own = try await query(
+            "SELECT 1 FROM api_keys WHERE tenant_id = \(tenant) AND \(condition)")
+        if !own.isEmpty { return true }
+        transaction.setLater("app.tenant", UUID.platform.description)
+        let platforms = try await query(
+            "SELECT 1 FROM api_keys WHERE tenant_id = \(UUID.platform) AND \(condition)")
+        transaction.setLater("app.tenant", tenant.description)
+        return !platforms.isEmpty
+    }
+
     /// The join link of a token or of a reservation, without a lock: who takes a place asks again.
     func joinLink(where condition: SQL) async throws(PostgresError) -> JoinLinkFacts? {
         let rows = try await query(
@@ -21,25 +40,106 @@ extension Change {
             """)
         guard let found = rows.first else { return nil }
         let row = try JoinLinkRow(found)
-        let mayInvite =
+        var mayInvite =
             switch try await inviter(found, from: JoinLinkRow.end) {
             case .key: true
             case .person(let widest): widest != nil
             }
+        if mayInvite, sameBytes(row.makerType, "key") {
+            mayInvite = try await isLive(inviter: row.makerID)
+        }
         return JoinLinkFacts(link: row.link, makerMayInvite: mayInvite)
     }
 }
 
-/// A live join link, with its tenant, as its page shows it.
+extension TenantScope {
+    /// The links with those as revoked whose makers may no longer invite, as the rules find when
+    /// a person comes by one: a revoked key, an operator or a user who is gone or was demoted.
+    func withLiveMakers(_ rows: [JoinLinkRow]) async throws(PostgresError) -> [JoinLinkRow] {
+        let now = database.clock()
+        let active = rows.filter { $0.link.status(at: now) == .active }
+        if active.isEmpty { return rows }
+        func makers(_ type: String) -> [UUID] {
+            Set(active.filter { sameBytes($0.makerType, type) }.compactMap { UUID($0.makerID) })
+                .sorted()
+        }
+        var live: Set<UUID> = try await liveOperators(makers("operator"))
+        let keys = try await liveKeys(makers("key"))
+        let users = try await liveUsers(makers("user") + keys.values.compactMap { $0 })
+        live.formUnion(users)
+        live.formUnion(keys.filter { $0.value.map(users.contains) ?? true }.keys)
+        return rows.map { row in
+            guard ["operator", "key", "user"].contains(where: { sameBytes($0, row.makerType) }),
+                row.link.status(at: now) == .active,
+                UUID(row.makerID).map({ !live.contains($0) }) ?? true
+            else { return row }
+            var row = row
+            row.link.revokedAt = now
+            return row
+        }
+    }
+
+    private func liveOperators(_ ids: [UUID]) async throws(PostgresError) -> Set<UUID> {
+        if ids.isEmpty { return [] }
+        return try await Self.ids(
+            database.readLaggingAsApp(
+                """
+                SELECT id FROM operators WHERE id = ANY (\(ids)) AND status = 'active'
+                    AND role IN ('owner', 'admin', 'support')
+                    AND (tenant_id IS NULL OR tenant_id = \(tenant))
+                """))
+    }
+
+    /// By the users who own them.
+    private func liveKeys(_ ids: [UUID]) async throws(PostgresError) -> [UUID: UUID?] {
+        if ids.isEmpty { return [:] }
+        let rows = try await database.readLagging(
+            """
+            SELECT id, owner_user_id FROM api_keys
+            WHERE tenant_id IN (\(tenant), \(UUID.platform)) AND id = ANY (\(ids))
+                AND revoked_at IS NULL AND owner_deleted_at IS NULL
+                AND \(ManagementScope.invitesWrite.rawValue) = ANY (scopes)
+            """, in: nil)
+        var found: [UUID: UUID?] = [:]
+        for row in rows { found.updateValue(try row.get(1), forKey: try row.get(0)) }
+        return found
+    }
+
+    private func liveUsers(_ ids: [UUID]) async throws(PostgresError) -> Set<UUID> {
+        if ids.isEmpty { return [] }
+        return try await Self.ids(
+            readLagging(
+                """
+                SELECT m.id FROM unnest(\(ids)::uuid[]) AS m (id), LATERAL (
+                    SELECT status, role FROM users WHERE tenant_id = \(tenant)
+                        AND id = \(MergedUsers.survivor(of: "m.id", in: tenant)) OFFSET 0) AS u
+                WHERE u.status = 'active' AND u.role IN ('manager', 'admin')
+                """))
+    }
+
+    private static func ids(_ rows: Rows) throws(PostgresError) -> Set<UUID> {
+        var found: Set<UUID> = []
+        for row in rows { found.insert(try row.get(0)) }
+        return found
+    }
+}
+
+/// A join link, with its tenant, as its page shows it.
 package struct OfferedJoinLink: Sendable {
     package var row: JoinLinkRow
     package var tenant: TenantRow
+
+    /// Why it lets no one in: `join_revoked`; nil: it is live.
+    package func fault(at now: Timestamp) -> String? {
+        let status = row.link.status(at: now)
+        guard status == .active else { return "join_\(status.rawValue)" }
+        return tenant.status == .active ? nil : "tenant_\(tenant.status.rawValue)"
+    }
 }
 
 extension Database {
-    /// nil for a token that lets no one in: it is unknown, or its link is no longer live. Uses
-    /// nothing up.
-    package func offeredJoinLink(_ token: String) async throws -> OfferedJoinLink? {
+    /// The link of a token, live or not. Uses nothing up.
+    package func joinLink(ofToken token: String) async throws -> OfferedJoinLink? {
         guard let id = try await tenant(ofToken: token) else { return nil }
         let scope = scope(id)
         let rows = try await scope.read(
@@ -47,9 +147,9 @@ extension Database {
             SELECT \(JoinLinkRow.columns) FROM join_links
             WHERE tenant_id = \(id) AND token_hash = \(TenantToken.hash(token))
             """)
-        guard let row = try rows.first.map(JoinLinkRow.init),
-            row.link.status(at: clock()) == .active,
-            let tenant = try await scope.tenantRow(), tenant.status == .active
+        guard let found = try rows.first.map(JoinLinkRow.init),
+            let row = try await scope.withLiveMakers([found]).first,
+            let tenant = try await scope.tenantRow()
         else { return nil }
         return OfferedJoinLink(row: row, tenant: tenant)
     }

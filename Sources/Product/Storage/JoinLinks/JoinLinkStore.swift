@@ -3,11 +3,14 @@ import Postgres
 import Text
 
 extension TenantScope {
-    /// Newest first, one row more than the page.
+    /// Newest first, one row more than the page; those whose makers may no longer invite as revoked.
     package func joinLinks(_ list: ListQuery) async throws(PostgresError) -> ListPage<JoinLinkRow> {
         let statement = ListStatement(
-            columns: JoinLinkRow.columns, source: "join_links WHERE tenant_id = \(tenant)")
-        return try await readLagging(statement.page(list)).page(list, JoinLinkRow.init)
+            columns: JoinLinkRow.columns, source: "join_links WHERE tenant_id = \(tenant)",
+            isWide: true)
+        var page = try await readLagging(statement.page(list)).page(list, JoinLinkRow.init)
+        page.rows = try await withLiveMakers(page.rows)
+        return page
     }
 
     /// nil if the tenant has no such link.
@@ -17,7 +20,7 @@ extension TenantScope {
             SELECT \(JoinLinkRow.columns) FROM join_links
             WHERE tenant_id = \(tenant) AND id = \(id)
             """)
-        return try rows.first.map(JoinLinkRow.init)
+        return try await withLiveMakers(rows.all(JoinLinkRow.init)).first
     }
 }
 

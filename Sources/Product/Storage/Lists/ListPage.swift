@@ -88,9 +88,12 @@ struct ListStatement {
     var columns: SQL
     /// A table and a condition: `users WHERE tenant_id = …`.
     var source: SQL
+    /// Whether the tenant alone, or what most of its rows have, is the condition, and an index by age is there.
+    var isWide = false
 
     func page(_ list: ListQuery) -> SQL {
-        "SELECT \(columns)\(counting(list)) FROM \(source)\(list.tail)"
+        let everyTime = isWide ? list.everyTime : ""
+        return "SELECT \(columns)\(counting(list)) FROM \(source)\(everyTime)\(list.tail)"
     }
 
     /// The column `counted`, up to 10,001, or nothing if the total is known.

@@ -11,6 +11,8 @@ package struct ListQuery: Sendable {
         case email
         /// Only for lists that have a name; without case.
         case name
+        /// Only for lists of users; who never signed in comes before all who did.
+        case lastSignIn
     }
 
     package var limit: Int
@@ -43,15 +45,40 @@ package struct ListQuery: Sendable {
     /// ` ORDER BY` with the list's order, of the columns of `table` (with its dot).
     func order(of table: SQL) -> SQL {
         let direction: SQL = descending ? "DESC" : "ASC"
-        return " ORDER BY \(table)\(column) \(direction), \(table)id \(direction)"
+        return " ORDER BY \(column(of: table)) \(direction), \(table)id \(direction)"
     }
 
-    private var column: SQL {
+    private var column: SQL { column(of: "") }
+
+    private func column(of table: SQL) -> SQL {
         switch sort {
-        case .createdAt: "created_at"
-        case .occurredAt: "occurred_at"
-        case .email: "email_key"
-        case .name: "name_key"
+        case .createdAt: table + "created_at"
+        case .occurredAt: table + "occurred_at"
+        case .email: table + "email_key"
+        case .name: table + "name_key"
+        // Row-level security lets no index serve a condition on coalesce.
+        case .lastSignIn:
+            """
+            CASE WHEN \(table)last_sign_in_at IS NULL THEN '-infinity' ELSE \(table)last_sign_in_at END
+            """
+        }
+    }
+
+    /// As the value of a cursor: never.
+    static let never = "never"
+
+    /// A condition, with its AND, that every time passes: for a list that nothing but the tenant narrows. In a
+    /// table that PostgreSQL has not counted it makes the index of that order the one to read by;
+    /// otherwise the rows of a tenant seem so few that all of them are read and sorted for one page.
+    static func everyTime(_ column: SQL) -> SQL {
+        " AND \(column) BETWEEN '-infinity' AND 'infinity'"
+    }
+
+    /// The same of the column that the list is ordered by; nothing if that is no time.
+    var everyTime: SQL {
+        switch sort {
+        case .createdAt, .occurredAt, .lastSignIn: Self.everyTime(column)
+        case .email, .name: ""
         }
     }
 
@@ -60,7 +87,9 @@ package struct ListQuery: Sendable {
         guard let after else { return "" }
         let comparison: SQL = descending ? "<" : ">"
         switch sort {
-        case .createdAt, .occurredAt:
+        case .lastSignIn where sameBytes(after.value, Self.never):
+            return " AND (\(column), id) \(comparison) ('-infinity', \(after.id))"
+        case .createdAt, .occurredAt, .lastSignIn:
             let at = Timestamp(microseconds: Int64(after.value) ?? 0)
             return " AND (\(column), id) \(comparison) (\(at), \(after.id))"
         case .email, .name:

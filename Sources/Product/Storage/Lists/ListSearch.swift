@@ -8,12 +8,23 @@ struct ListSearch: Sendable {
     var ids: [[UUID]] = []
     /// Conditions that many rows meet, each with its AND.
     var conditions: [SQL] = []
-    /// A text that many rows contain.
+    /// What is searched for. `ids` have what of it is looked up, unless many rows do.
+    var text: SearchedText?
+    /// The same, if many rows do.
     var frequent: SearchedText?
     /// Some of the many: the list has at least those of them that pass its filters.
     var some: [UUID]?
     /// Many rows that an index of another table has in the order of their age.
     var byAge: AgedRows?
+
+    /// The rows that each kind has; nil if there is no kind of few rows.
+    var fewIDs: [UUID]? {
+        guard let first = ids.first else { return nil }
+        return ids.dropFirst().reduce(first) { found, other in
+            let other = Set(other)
+            return found.filter(other.contains)
+        }
+    }
 
     /// What stands for the list's table if it is read by that index.
     func aged(_ list: ListQuery) -> SQL? {
@@ -62,7 +73,9 @@ extension TenantScope {
             other.ids.append(together)
             rows = try await readLagging(listed.sql(other, list))
             found = try decode(rows)
-            if found.count < list.fetched, together.count == Self.most {
+            // Those first by age or text are not those first by another order.
+            let isOther = list.sort == .lastSignIn
+            if isOther || found.count < list.fetched, together.count == Self.most {
                 other.ids.removeLast()
                 other.conditions.append(text.condition(on: listed.content))
                 rows = try await readLagging(listed.sql(other, list))
@@ -85,6 +98,7 @@ extension TenantScope {
             """)
         var ids: [UUID] = []
         ids.reserveCapacity(rows.count)
+        search.text = text
         // A NULL among the matches means that there are more.
         for row in rows {
             if let id = try row.get(0, as: UUID?.self) { ids.append(id) }
@@ -102,7 +116,8 @@ extension TenantScope {
         of text: SearchedText, in name: SearchedList.Name, _ list: ListQuery, _ most: Int
     ) async throws(PostgresError) -> [UUID] {
         let isByAge = list.sort == .createdAt
-        let by = (list.descending ? "-" : "") + (isByAge ? "created_at" : "text")
+        let isOther = list.sort == .lastSignIn
+        let by = isOther ? "" : (list.descending ? "-" : "") + (isByAge ? "created_at" : "text")
         let at = isByAge ? list.after.flatMap { Int64($0.value) } : nil
         let rows = try await readLagging(
             """

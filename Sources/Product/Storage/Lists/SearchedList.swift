@@ -1,21 +1,52 @@
 import Postgres
 import Text
 
-/// The words of a search as patterns for LIKE.
+/// The words of a search as patterns for LIKE; a text is met by each word, in any order.
 struct SearchedText: Sendable {
+    /// What is looked up: of each word of three characters or more that it stands anywhere, or, where there
+    /// is none, of the first word that it begins the text or a word in it.
     let patterns: [String]
+    /// Of each other word the same beginnings.
+    private let others: [[String]]
+    private let isAll: Bool
 
-    /// Under three characters the beginning of the text or of a word in it.
     init(_ text: String) {
-        let escaped = Database.escapeLike(text.lowercased())
-        let isPrefix = text.unicodeScalars.count < 3
-        patterns = isPrefix ? [escaped + "%", "% " + escaped + "%"] : ["%" + escaped + "%"]
+        let words = Database.words(of: text)
+        let long = words.filter { $0.unicodeScalars.count > 2 }
+        let short = words.filter { $0.unicodeScalars.count < 3 }.map(Database.escapeLike)
+            .map { [$0 + "%", "% " + $0 + "%"] }
+        isAll = !long.isEmpty
+        patterns = isAll ? long.map { "%\(Database.escapeLike($0))%" } : short[0]
+        others = isAll ? short : Array(short.dropFirst())
     }
 
-    /// Whether `content` matches. Behind row-level security the planner takes any LIKE for rare; a
-    /// CASE it takes for even odds, and walks the index.
+    /// Whether `content` matches.
     func condition(on content: SQL) -> SQL {
-        " AND CASE WHEN \(content) LIKE ANY (\(patterns)) THEN true ELSE false END"
+        Self.condition(patterns, isAll ? "ALL" : "ANY", on: content) + further(on: content)
+    }
+
+    /// Whether `content` matches by the words that are not looked up.
+    func further(on content: SQL) -> SQL {
+        others.map { Self.condition($0, "ANY", on: content) }.reduce("", +)
+    }
+
+    /// Behind row-level security the planner takes any LIKE for rare; a CASE it takes for even odds, and
+    /// walks the index.
+    private static func condition(_ patterns: [String], _ which: SQL, on content: SQL) -> SQL {
+        " AND CASE WHEN \(content) LIKE \(which) (\(patterns)) THEN true ELSE false END"
+    }
+}
+
+extension Database {
+    /// At most eight words, in lower case; a text of white space alone is one.
+    static func words(of text: String) -> [String] {
+        let words = text.lowercased().split(whereSeparator: \.isWhitespace).prefix(8)
+        return words.isEmpty ? [text.lowercased()] : words.map(String.init)
+    }
+
+    /// For LIKE ALL or ILIKE ALL: each word stands somewhere in the text.
+    static func patterns(of text: String) -> [String] {
+        words(of: text).map { "%\(escapeLike($0))%" }
     }
 }
 
@@ -28,12 +59,18 @@ struct SearchedList: Sendable {
     }
 
     var name: Name
+    var tenant: UUID
     /// The lower-case text of a row that is searched.
     var content: SQL
     /// The columns that it is made of.
     var searched: SQL
     /// The list's filters besides a search: the tenant first.
     var condition: SQL
+    /// Whether the tenant alone, or what most of its rows have, is the condition.
+    var isWide = false
+    /// The values of one column that pass, if the list is of several: disjoint conditions, each with its
+    /// AND, of which each has an index in the list's order.
+    var ways: [SQL] = []
     /// The whole statement, around the page's rows and the column `counted` (or nothing).
     var statement: @Sendable (_ page: SQL, _ counting: SQL, _ list: ListQuery) -> SQL
 
@@ -43,13 +80,30 @@ struct SearchedList: Sendable {
     func sql(_ search: ListSearch, _ list: ListQuery, walking most: Int? = nil) -> SQL {
         let walked = search.aged(list)
         var source = walked.map { $0 + " WHERE \(condition)" } ?? rows
+        // The rows first, then what else they must pass: nothing is left to the planner.
+        let few = search.fewIDs
+        if let few {
+            source = """
+                (SELECT * FROM \(raw: name.rawValue) WHERE tenant_id = \(tenant) AND id = ANY (\(few))
+                    OFFSET 0) AS \(raw: name.rawValue) WHERE \(condition)
+                """
+        }
         if walked == nil, let aged = search.byAge { source += aged.condition }
-        for ids in search.ids { source += " AND id = ANY (\(ids))" }
         for condition in search.conditions { source += condition }
-        let counted = search.some.map { rows + " AND id = ANY (\($0))" } ?? source
+        let further = search.text?.further(on: content) ?? ""
+        if search.frequent == nil { source += further }
+        let counted = search.some.map { rows + " AND id = ANY (\($0))\(further)" } ?? source
         var counting = ListStatement(columns: "", source: counted).counting(list)
-        var page: SQL = "SELECT * FROM \(source)\(list.tail)"
-        if !search.ids.isEmpty {
+        var page: SQL =
+            "SELECT * FROM \(source)\(isWide && walked == nil ? list.everyTime : "")\(list.tail)"
+        if ways.count > 1 {
+            let parts = ways.map { "(SELECT * FROM \(source)\($0)\(list.tail))" as SQL }
+            page = """
+                SELECT * FROM (\(SQL.joined(parts, separator: " UNION ALL "))) AS parts
+                \(list.order(of: "")) LIMIT \(raw: "\(list.fetched)")
+                """
+        }
+        if few != nil {
             // They are few, and the page's order reads all of them anyway, so they are counted on
             // the way. OFFSET 0 keeps the planner from walking the order to them instead: it
             // assumes an even spread, while they may all lie at its far end.
@@ -83,9 +137,16 @@ struct SearchedList: Sendable {
 
 extension SearchedList {
     /// A list of one table's rows that are searched in one column.
-    init(_ name: Name, in column: SQL, of columns: SQL, where condition: SQL) {
+    init(
+        _ name: Name, of tenant: UUID, in column: SQL, of columns: SQL, where condition: SQL,
+        isWide: Bool = false,
+        ways: [SQL] = []
+    ) {
         let table: SQL = "\(raw: name.rawValue)"
-        self.init(name: name, content: column, searched: column, condition: condition) {
+        self.init(
+            name: name, tenant: tenant, content: column, searched: column, condition: condition,
+            isWide: isWide, ways: ways
+        ) {
             page, counting, list in
             """
             SELECT \(columns)\(counting) FROM (\(page)) AS \(table)\(list.order(of: table + "."))

@@ -33,7 +33,8 @@ extension Change {
         guard let report, report.action != .other else { return .ignored }
         let (mail, invite): (UUID, UUID) = (try row.get(0), try row.get(1))
         // A mail that comes back at once may do so before we know that the mail server took it.
-        let isOpen: SQL = "status = 'pending' AND delivery_status IN ('queued', 'sent')"
+        let isOpen: SQL =
+            "\(SQL.unindexed("status")) = 'pending' AND delivery_status IN ('queued', 'sent')"
         if report.action == .delayed {
             let shown = try await show(.sent, report.words, mail, of: invite, isOpen)
             return shown == nil ? .outdated : .delayed

@@ -12,18 +12,42 @@ package struct MailLimitReached: Error, Sendable {
     package var seconds: Int64
 }
 
-/// How many mails a tenant may cause per hour. They carry a sender's name and a text of its choice
-/// from the server's own domain, to addresses that never asked for them.
+/// How many mails go within an hour. They carry a sender's name and a text of a tenant's choice from
+/// the server's own domain, to addresses that never asked for them.
 package enum MailLimit {
     package static let seconds: Int64 = 3600
-    /// About one invite.
-    package static let ofInvite = 5
-    /// To one address, of one tenant.
-    package static let ofRecipient = 10
-    /// To one address, of all tenants together.
-    package static let ofRecipientInAll = 50
     /// Of one tenant, to all addresses together.
     package static let ofTenant = 20_000
+    /// Asks of one tenant, to one address.
+    package static let asksOfTenant = 4
+    /// Asks of all tenants, to one address.
+    package static let asks = 8
+    /// Asks for oneself, to one address.
+    package static let ownAsks = 4
+    /// Notices to one address that go at once; further ones are folded.
+    package static let notices = 3
+    /// Seconds for which a mail with folded notices waits for more of them: with the sender's pause
+    /// under ten minutes.
+    package static let foldingSeconds: Int64 = 540
+    /// Notices that a folded mail shows; more are counted.
+    package static let foldedNotices = 20
+    /// Why a mail to a full address is not sent: the same for every cause.
+    package static let words = "too many mails to this address"
+}
+
+/// What is counted together, for one recipient and hour. None empties another, so that neither a
+/// tenant's invites nor a stranger's asks keep a warning from a person.
+enum MailPot: Sendable {
+    /// What tenants and operators ask of a person.
+    case asks
+    /// What anybody asks for who says that they are the person.
+    case ownAsks
+    /// What a person must know of their account: never dropped.
+    case notices
+
+    var kinds: [String] {
+        OutgoingMail.Kind.allCases.filter { $0.pot == self }.map(\.rawValue)
+    }
 }
 
 extension Database {
@@ -49,47 +73,52 @@ extension Change {
         return MailLimit.ofTenant - sent
     }
 
-    /// Throws `MailLimitReached` if a mail of the kind to the address exceeds a limit. `thing`: the
-    /// object of the mail, nil if it does not exist yet. `left`: as in `mailsLeft`.
-    package func checkMail(
-        _ kind: OutgoingMail.Kind, to address: String, about thing: UUID?, left: Int,
-        in database: Database
-    ) async throws {
+    /// Throws `MailLimitReached` if the tenant has no mail left. `left`: as in `mailsLeft`.
+    package func checkMail(left: Int) throws(MailLimitReached) {
         guard left > 0 else {
             throw MailLimitReached(
                 detail: "The tenant has sent as many mails as it may within an hour.",
                 limit: MailLimit.ofTenant, seconds: MailLimit.seconds)
         }
-        let since = now.adding(seconds: -MailLimit.seconds)
-        let recipient: SQL = "recipient = \(database.recipient(address))"
-        let own: SQL = " AND tenant_id = \(tenant)"
-        func sent(_ which: SQL) -> SQL {
-            // The kind stands apart, so that all mails of the kind are not read to find these.
-            """
-            SELECT created_at FROM (SELECT created_at, kind FROM mail
-                WHERE \(which) AND created_at > \(since) OFFSET 0) AS sent
-            WHERE kind = \(kind.rawValue)
-            """
-        }
-        let full = "This address was sent as many mails as one may be within an hour."
-        try await check(sent(recipient + own), MailLimit.ofRecipient, full)
-        try await check(sent(recipient), MailLimit.ofRecipientInAll, full, database.platform.read)
-        if let thing {
-            let often = "This was mailed as often as it may be within an hour."
-            try await check(sent("about = \(thing)" + own), MailLimit.ofInvite, often)
-        }
     }
 
-    /// The newest `limit` of the mails: the oldest of them has to leave the hour first.
-    private func check(
-        _ mails: SQL, _ limit: Int, _ detail: String, _ read: ((SQL) async throws -> Rows)? = nil
-    ) async throws {
-        let last = mails + " ORDER BY created_at DESC OFFSET \(limit - 1) LIMIT 1"
-        let rows = if let read { try await read(last) } else { try await query(last) }
-        guard let first: Timestamp = try rows.first?.get(0) else { return }
-        let end = first.adding(seconds: MailLimit.seconds)
-        throw MailLimitReached(
-            detail: detail, limit: limit,
-            seconds: max(1, (end.microseconds - now.microseconds + 999_999) / 1_000_000))
+    /// Whether a mail of the kind to the address would be sent now. Other posts to the address wait
+    /// until this transaction is over, so that they count what it posts.
+    package func hasRoom(
+        _ kind: OutgoingMail.Kind, to address: String, in database: Database
+    ) async throws -> Bool {
+        let recipient = database.recipient(address)
+        let lock = recipient.prefix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        try await query("SELECT pg_advisory_xact_lock(\(lock))")
+        let pot = kind.pot
+        let own = try await query(sent(pot, to: recipient, "tenant_id = \(tenant)"))
+            .only { row throws(PostgresError) in try row.get(0, as: Int.self) }
+        if pot == .asks, own >= MailLimit.asksOfTenant { return false }
+        // No tenant delays what the platform writes to its operators.
+        var others = 0
+        if pot != .notices || tenant != .platform {
+            others = try await database.platform.read(
+                sent(pot, to: recipient, "tenant_id <> \(tenant)")
+            ).only { row throws(PostgresError) in try row.get(0, as: Int.self) }
+        }
+        let most =
+            switch pot {
+            case .asks: MailLimit.asks
+            case .ownAsks: MailLimit.ownAsks
+            case .notices: MailLimit.notices
+            }
+        return own + others < most
+    }
+
+    /// How many mails of the pot the address was sent. The kinds stand apart, so that all mails of a
+    /// kind are not read to find these.
+    private func sent(_ pot: MailPot, to recipient: [UInt8], _ whose: SQL) -> SQL {
+        """
+        SELECT count(*) FROM (SELECT kind, failure FROM mail
+            WHERE \(whose) AND recipient = \(recipient)
+                AND created_at > \(now.adding(seconds: -MailLimit.seconds)) OFFSET 0) AS sent
+        WHERE kind = ANY (\(pot.kinds)) AND kind <> 'notices'
+            AND failure IS DISTINCT FROM 'folded'
+        """
     }
 }

@@ -19,13 +19,81 @@ extension Change {
     /// Queues a mail; it is sent if this transaction is committed. Waiting mails about the same
     /// object are dropped: their links are dead. `people`: users whose purge ends the mail, besides
     /// the object. `id`: the object knows its mail by it, so reports about the mail are expected.
+    /// False: the recipient got as many as one may within an hour, so it is not sent, and an invite
+    /// shows that. A notice goes in any case, from the fourth on with those that follow it.
+    @discardableResult
     package func post(
         _ mail: OutgoingMail, about thing: UUID, of people: [UUID] = [], as known: UUID? = nil,
         in database: Database
-    ) async throws {
+    ) async throws -> Bool {
         try await dropMail(mail.kind, about: thing)
         let id = known ?? .random()
-        let token = known == nil ? nil : ReturnToken.make(locator: try await locator())
+        guard try await hasRoom(mail.kind, to: mail.to, in: database) else {
+            if mail.kind.pot == .notices {
+                try await fold(mail, of: people + [thing], in: database)
+                return true
+            }
+            if mail.kind == .invite {
+                try await showSending(id, of: thing, refused: MailLimit.words)
+            }
+            return false
+        }
+        try await queue(
+            mail, id, about: thing, of: people, isExpected: known != nil, at: now, in: database)
+        return true
+    }
+
+    /// Adds the notice to the mail that waits for more of them, or queues one that does.
+    private func fold(
+        _ mail: OutgoingMail, of people: [UUID], in database: Database
+    ) async throws {
+        if !mail.link.isEmpty {
+            // For the limits of their kinds.
+            try await query(
+                """
+                INSERT INTO mail (tenant_id, id, kind, about, recipient, created_at, ended_at,
+                    failure)
+                SELECT anchor.id, \(UUID.random()), \(mail.kind.rawValue), \(UUID.random()),
+                    \(database.recipient(mail.to)), \(now), \(now), 'folded'
+                FROM \(SQL.anchor(of: tenant)) WHERE anchor.id = \(tenant)
+                """)
+        }
+        let rows = try await query(
+            """
+            SELECT about FROM mail WHERE tenant_id = \(tenant)
+                AND recipient = \(database.recipient(mail.to))
+                AND created_at > \(now.adding(seconds: -MailLimit.seconds)) AND kind = 'notices'
+                AND next_at > \(now) AND attempts = 0 LIMIT 1 FOR UPDATE
+            """)
+        guard let about: UUID = try rows.first?.get(0) else {
+            var folded = OutgoingMail(
+                .notices, to: mail.to, tenantName: mail.tenantName, expiresAt: mail.expiresAt)
+            folded.parts = [mail]
+            return try await queue(
+                folded, .random(), about: .random(), of: people, isExpected: false,
+                at: now.adding(seconds: MailLimit.foldingSeconds), in: database)
+        }
+        try await rewriteMail(.notices, about: about, in: database) { folded in
+            if folded.parts.count < MailLimit.foldedNotices {
+                folded.parts.append(mail)
+            } else {
+                folded.message = "\((folded.message.flatMap { Int($0) } ?? 0) + 1)"
+            }
+            folded.expiresAt = max(folded.expiresAt, mail.expiresAt)
+        }
+        try await query(
+            """
+            UPDATE mail SET people = ARRAY(
+                SELECT DISTINCT unnest(people || \(people)::uuid[]))
+            WHERE tenant_id = \(tenant) AND about = \(about) AND kind = 'notices'
+            """)
+    }
+
+    private func queue(
+        _ mail: OutgoingMail, _ id: UUID, about thing: UUID, of people: [UUID], isExpected: Bool,
+        at due: Timestamp, in database: Database
+    ) async throws {
+        let token = !isExpected ? nil : ReturnToken.make(locator: try await locator())
         let sealed = try database.seal(mail.bytes, .mail, of: tenant, row: id)
         let isUrgent = mail.kind.isUrgent
         let step = isUrgent ? Database.urgentMailStep : Database.mailStep
@@ -36,7 +104,7 @@ extension Change {
             SELECT anchor.id, \(id), \(mail.kind.rawValue), \(thing), \(sealed),
                 \(database.recipient(mail.to)), \(isUrgent), greatest(\(now), (
                     SELECT max(turn) FROM mail WHERE tenant_id = \(tenant) AND urgent = \(isUrgent)
-                        AND next_at IS NOT NULL) + \(step) * interval '1 second'), \(now), \(now), \(token),
+                        AND next_at IS NOT NULL) + \(step) * interval '1 second'), \(due), \(now), \(token),
                 nullif(\(people)::uuid[], '{}')
             FROM \(SQL.anchor(of: tenant)) WHERE anchor.id = \(tenant)
             """)
@@ -98,14 +166,8 @@ extension Database {
     /// is over.
     package func takeDueMail() async throws -> [DueMail] {
         let now = clock()
-        let due = try await platform.read(
-            """
-            SELECT id, tenant_id FROM mail WHERE next_at <= \(now) ORDER BY turn, id
-            LIMIT \(Self.mailBatch * Self.mailTakers)
-            """)
         var found: [DueMail] = []
-        for next in due where found.count < Self.mailBatch {
-            let (id, tenant): (UUID, UUID) = (try next.get(0), try next.get(1))
+        for (id, tenant) in try await dueMail(at: now) where found.count < Self.mailBatch {
             let taken = try await app.query(
                 """
                 UPDATE mail SET attempts = attempts + 1,
@@ -134,6 +196,30 @@ extension Database {
         }
         return found
     }
+
+    /// The ids of due mails with their tenants, in the order of their turns. If they are few, only these are
+    /// read: by their turns alone, all those that wait for a later attempt come between.
+    private func dueMail(at now: Timestamp) async throws(PostgresError) -> [(UUID, UUID)] {
+        let few = try await platform.read(
+            """
+            SELECT id, tenant_id, turn FROM mail WHERE next_at <= \(now) ORDER BY next_at, id
+            LIMIT \(Self.fewMails + 1)
+            """)
+        guard few.count > Self.fewMails else {
+            var due: [(id: UUID, tenant: UUID, turn: Timestamp)] = []
+            for row in few { due.append((try row.get(0), try row.get(1), try row.get(2))) }
+            due.sort { ($0.turn, $0.id) < ($1.turn, $1.id) }
+            return due.map { ($0.id, $0.tenant) }
+        }
+        let due = try await platform.read(
+            """
+            SELECT id, tenant_id FROM mail WHERE next_at <= \(now) ORDER BY turn, id
+            LIMIT \(Self.mailBatch * Self.mailTakers)
+            """)
+        return try due.map { row throws(PostgresError) in (try row.get(0), try row.get(1)) }
+    }
+
+    private static let fewMails = 500
 
     /// How many are still to be sent; at most 100,000 are counted.
     package func waitingMail() async throws(PostgresError) -> Int {

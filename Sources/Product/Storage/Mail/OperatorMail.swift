@@ -4,7 +4,8 @@ import Postgres
 import Text
 
 /// What an operator is mailed about their own account. These mails warn of a thief, so that no mail of
-/// others counts against them: not the tenant's invites, nor another tenant's to the same address.
+/// others ends them: beyond three notices in an hour the next wait a few minutes for one another, and those
+/// of the platform's own operators not even for what tenants send to the same address.
 extension Change {
     /// Of one kind, to one operator, in an hour.
     private static let alarmLimit = 20

@@ -4,7 +4,7 @@ import Text
 /// The content of a mail before it is rendered. Holds a one-time link, so it is stored sealed and
 /// never shown.
 package struct OutgoingMail: Sendable {
-    package enum Kind: String, Sendable {
+    package enum Kind: String, Sendable, CaseIterable {
         case invite
         case operatorLink = "operator_link"
         case passwordReset = "password_reset"
@@ -38,13 +38,28 @@ package struct OutgoingMail: Sendable {
         case operatorFactorRefused = "operator_factor_refused"
         /// The record that proves a domain is missing; `message` says which one.
         case domainLost = "domain_lost"
+        /// Several notices of `parts` in one mail; `message`: how many more there were, if any.
+        case notices
+
+        /// The count against which the mail is held.
+        var pot: MailPot {
+            switch self {
+            case .invite, .operatorLink, .emailChange, .inviteDeclined, .joinApproved,
+                .joinDeclined, .inactivityWarning:
+                .asks
+            case .passwordReset: .ownAsks
+            case .emailChanged, .signInAdded, .accountGiven, .merged, .mergeUndone,
+                .operatorChanged, .operatorSignIn, .operatorFactorRefused, .domainLost, .notices:
+                .notices
+            }
+        }
 
         /// A person is waiting for it at a page, or it warns of a thief: a tenant's invites do not go
         /// before it.
         var isUrgent: Bool {
             switch self {
             case .passwordReset, .operatorLink, .emailChange, .operatorChanged, .operatorSignIn,
-                .operatorFactorRefused:
+                .operatorFactorRefused, .notices:
                 true
             case .invite, .domainLost, .emailChanged, .signInAdded, .inviteDeclined, .accountGiven,
                 .merged, .mergeUndone, .joinApproved, .joinDeclined,
@@ -64,6 +79,8 @@ package struct OutgoingMail: Sendable {
     package var role: String?
     package var message: String?
     package var expiresAt: Timestamp
+    /// The notices that are folded into this mail.
+    package var parts: [OutgoingMail] = []
 
     package init(
         _ kind: Kind, to: String, tenantName: String? = nil, link: String = "",
@@ -83,12 +100,25 @@ package struct OutgoingMail: Sendable {
     /// The content that is sealed.
     var bytes: [UInt8] {
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
-        return JSONValue.object([
+        var members: [JSONValue.Member] = [
             .init("to", .string(to)), .init("tenant", text(tenantName)),
             .init("link", .string(link)), .init("inviter", text(inviter)),
             .init("role", text(role)), .init("message", text(message)),
             .init("expires_at", .string(expiresAt.description)),
-        ]).encoded()
+        ]
+        if !parts.isEmpty {
+            members.append(
+                .init(
+                    "parts",
+                    .array(
+                        parts.map {
+                            .array([
+                                .string($0.kind.rawValue),
+                                .string(String(decoding: $0.bytes, as: UTF8.self)),
+                            ])
+                        })))
+        }
+        return JSONValue.object(members).encoded()
     }
 
     init?(_ kind: Kind, _ bytes: [UInt8]) {
@@ -100,5 +130,11 @@ package struct OutgoingMail: Sendable {
             kind, to: to, tenantName: value["tenant"]?.string, link: link,
             inviter: value["inviter"]?.string, role: value["role"]?.string,
             message: value["message"]?.string, expiresAt: end)
+        parts = (value["parts"]?.array ?? []).compactMap { part in
+            guard let pair = part.array, pair.count == 2,
+                let kind = pair[0].string.flatMap(Kind.init), let text = pair[1].string
+            else { return nil }
+            return OutgoingMail(kind, Array(text.utf8))
+        }
     }
 }

@@ -43,6 +43,8 @@ extension Change {
     func mailReset(
         of id: UUID, to email: String, _ publicURL: String, _ database: Database
     ) async throws {
+        // A link that was mailed stays good where no other follows it.
+        guard try await hasRoom(.passwordReset, to: email, in: database) else { return }
         let token = TokenSecret.make()
         let end = now.adding(seconds: Database.resetSeconds)
         try await addOperatorLink(
@@ -71,6 +73,8 @@ extension Change {
             """)
         guard let row = rows.first else { return }
         let id: UUID = try row.get(0)
+        // A link that was mailed stays good where no other follows it.
+        guard try await hasRoom(.passwordReset, to: row.get(1), in: database) else { return }
         let token = TenantToken.make(locator: try row.get(3))
         let end = now.adding(seconds: Database.resetSeconds)
         try await endResets(of: id)

@@ -99,6 +99,17 @@ extension Database {
     package func resetUserPassword(
         _ token: String, in tenant: UUID, passwordHash: String, requestID: String, ip: String?
     ) async throws -> Bool {
+        do {
+            return try await resetPassword(
+                token, in: tenant, passwordHash: passwordHash, requestID: requestID, ip: ip)
+        } catch is DeadReset {
+            return false
+        }
+    }
+
+    private func resetPassword(
+        _ token: String, in tenant: UUID, passwordHash: String, requestID: String, ip: String?
+    ) async throws -> Bool {
         let hash = TenantToken.hash(token)
         return try await scope(tenant).change(by: .system) { change in
             let found = try await change.query(
@@ -151,4 +162,4 @@ extension Database {
 }
 
 /// Rolls back a reset whose token was used concurrently.
-package struct DeadReset: Error {}
+private struct DeadReset: Error {}

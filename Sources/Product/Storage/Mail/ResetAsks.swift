@@ -16,7 +16,7 @@ package struct ResetAsk: Sendable {
 /// Most have no effect: a request for an unknown address costs one look-up.
 extension Database {
     /// Requests for one address and tenant that are answered per hour; more are dropped.
-    static let resetsAnHour = 5
+    static let resetsAnHour = MailLimit.ownAsks
     /// The most requests that may wait.
     package static let waitingResetAsks = 10_000
     /// Seconds for which a replica leases the requests that it took.
@@ -55,8 +55,8 @@ extension Database {
         let rows = try await app.query(
             """
             UPDATE reset_asks SET next_at = \(now.adding(seconds: Self.resetAskLease))
-            WHERE id IN (SELECT id FROM reset_asks WHERE next_at <= \(now) ORDER BY next_at, id
-                LIMIT \(Self.resetAskBatch) FOR UPDATE SKIP LOCKED)
+            WHERE id = ANY (ARRAY(SELECT id FROM reset_asks WHERE next_at <= \(now)
+                ORDER BY next_at, id LIMIT \(Self.resetAskBatch) FOR UPDATE SKIP LOCKED))
             RETURNING id, tenant_id, email_key, return_to
             """)
         return try rows.map { row throws(PostgresError) in

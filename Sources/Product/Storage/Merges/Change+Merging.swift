@@ -106,11 +106,12 @@ extension Change {
                 winner_signed_in_at, winner_kept, loser_status, identities, keys, accepted_invites,
                 revoked_invites, addresses, carried, left_identities, left_aliases,
                 winner_email_key, winner_had_password)
-            SELECT anchor.id, \(UUID.ordered(at: now)), \(winner.id), \(loser.id), \(now),
+            SELECT anchor.id, \(UUID.random()), \(winner.id), \(loser.id), \(now),
                 \(actor.type), \(actor.id), \(actor.name), \(winner.status),
                 \(winner.lastSignInAt), \(winner.isKept), \(loser.status), \(moved.identities), \(keyDocument),
                 \(moved.invites), ARRAY(SELECT id FROM invites WHERE tenant_id = \(tenant)
-                    AND email_key = \(loser.emailKey) AND status = 'pending'), \(moved.addresses),
+                    AND email_key = \(loser.emailKey)
+                    AND \(SQL.unindexed("status")) = 'pending'), \(moved.addresses),
                 \(moved.carried),
                 (SELECT coalesce(jsonb_agg(to_jsonb(i) ORDER BY i.id), '[]') FROM identities i
                     WHERE i.tenant_id = \(tenant) AND i.user_id = \(loser.id)),

@@ -191,7 +191,7 @@ extension Change {
             UPDATE invites v SET status = 'pending', version = v.version + 1, updated_at = \(now)
             FROM user_merges m
             WHERE v.tenant_id = \(tenant) AND v.id = ANY (m.revoked_invites)
-                AND v.status = 'revoked' AND v.updated_at = \(merge.createdAt)
+                AND \(SQL.unindexed("v.status")) = 'revoked' AND v.updated_at = \(merge.createdAt)
                 AND m.tenant_id = \(tenant) AND m.id = \(merge.id)
             """)
     }

@@ -67,7 +67,8 @@ extension TenantScope {
     ) async throws(PostgresError) -> ListPage<MergeRow> {
         var source: SQL = "user_merges WHERE tenant_id = \(tenant)"
         if let winner { source += " AND winner_id = \(winner)" }
-        let statement = ListStatement(columns: MergeRow.columns, source: source)
+        let statement = ListStatement(
+            columns: MergeRow.columns, source: source, isWide: winner == nil)
         return try await readLagging(statement.page(list)).page(list, MergeRow.init)
     }
 

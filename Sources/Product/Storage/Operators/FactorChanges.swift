@@ -43,7 +43,7 @@ extension Change {
 
     /// Throws 409 if what the operator signs in with changed since the row was read, which was
     /// before its proof. Locks the row against such a change.
-    func requireProof(of person: OperatorRow) async throws {
+    package func requireProof(of person: OperatorRow) async throws {
         let same = try await query(
             """
             SELECT 1 FROM operators

@@ -21,8 +21,7 @@ extension Database {
         var sql: SQL = ""
         if let scope { sql += " AND o.tenant_id = \(scope)" }
         if let text {
-            let pattern = "%" + escapeLike(text) + "%"
-            sql += " AND (o.email ILIKE \(pattern) OR o.name ILIKE \(pattern))"
+            sql += " AND concat_ws(' ', o.email, o.name) ILIKE ALL (\(patterns(of: text)))"
         }
         return sql
     }
@@ -90,28 +89,29 @@ extension Change {
             """)
     }
 
-    /// Locks the operator and the owners of the same scope, in the order of their ids, so that two
-    /// owners cannot remove each other. `others`: other active owners who have signed in.
+    /// Locks the operator, and the scope until the transaction ends, so that two owners cannot remove each
+    /// other. `others`: 1 if the scope has another active owner who has signed in, else 0.
     package func lockOperator(
         _ id: UUID, scope: UUID?
     ) async throws -> (row: OperatorRow, others: Int)? {
-        let rows = try await query(
+        let place = scope ?? .platform
+        try await query(
+            "SELECT pg_advisory_xact_lock(hashtextextended(\("operators \(place)"), 0))")
+        let found = try await query(
             """
             SELECT \(OperatorRow.columns) FROM operators o
-            WHERE o.tenant_id IS NOT DISTINCT FROM \(scope) AND (o.role = 'owner' OR o.id = \(id))
-            ORDER BY o.id FOR UPDATE
+            WHERE o.id = \(id) AND o.tenant_id IS NOT DISTINCT FROM \(scope) FOR UPDATE
+            """
+        ).first.map(OperatorRow.init)
+        guard let found else { return nil }
+        let others = try await query(
+            """
+            SELECT 1 FROM operators o
+            WHERE coalesce(o.tenant_id, '00000000-0000-0000-0000-000000000000') = \(place)
+                AND o.role = 'owner' AND o.status = 'active' AND o.last_sign_in_at IS NOT NULL
+                AND o.id <> \(id) LIMIT 1
             """)
-        var found: OperatorRow?
-        var others = 0
-        for row in rows {
-            let one = try OperatorRow(row)
-            if one.id == id {
-                found = one
-            } else if one.role == .owner, one.status == .active, one.lastSignInAt != nil {
-                others += 1
-            }
-        }
-        return found.map { ($0, others) }
+        return (found, others.count)
     }
 
     /// Writes and audits the fields that differ; changes nothing if none does.

@@ -17,6 +17,8 @@ package struct OperatorFactors: Sendable, Equatable {
     package var recoveryCodesLeft = 0
     /// The kind of the provider at which the operator's sign-in is bound; nil: at none.
     package var providerKind: String?
+    /// The provider alone signs in, which finds the operator by the address.
+    package var mustUseProvider = false
 
     /// Recovery codes alone are none: they stand in for one that is lost.
     package var hasSecondFactor: Bool {
@@ -28,6 +30,9 @@ package struct OperatorFactors: Sendable, Equatable {
 
     /// Whether the operator can sign in, and prove to be present, without a link or a recovery code.
     var hasWayIn: Bool { passkeys > 0 || (hasPassword || providerKind != nil) && !areUnusable }
+
+    /// Whether the operator can end every session and sign in again, without a link or a colleague.
+    package var canReturn: Bool { hasWayIn || mustUseProvider && !areUnusable }
 
     /// What a step-up asks for: who has a second factor proves it by that, never by the password.
     /// Empty where the operator signed in by a link and chose no password, or has passkeys of another
@@ -47,7 +52,8 @@ package struct OperatorFactors: Sendable, Equatable {
         !hasSecondFactor || method.isSecondFactor
     }
 
-    /// Of the operator `o`.
+    /// Of the operator `o`. Counts, not EXISTS: PostgreSQL may read a whole table to answer EXISTS for
+    /// many operators at once.
     static let columns: SQL =
         """
         o.password_hash IS NOT NULL AND NOT (\(OperatorSignIn.endsPassword)),
@@ -55,22 +61,22 @@ package struct OperatorFactors: Sendable, Equatable {
             WHERE k.operator_id = o.id AND k.usable AND NOT k.disowned),
         (SELECT count(*) FROM operator_passkeys k
             WHERE k.operator_id = o.id AND NOT (k.usable AND NOT k.disowned)),
-        EXISTS (SELECT 1 FROM operator_totp t
-            WHERE t.operator_id = o.id AND t.confirmed AND NOT t.disowned),
-        EXISTS (SELECT 1 FROM operator_totp t
-            WHERE t.operator_id = o.id AND t.confirmed AND t.disowned),
+        (SELECT count(*) FROM operator_totp t
+            WHERE t.operator_id = o.id AND t.confirmed AND NOT t.disowned) > 0,
+        (SELECT count(*) FROM operator_totp t
+            WHERE t.operator_id = o.id AND t.confirmed AND t.disowned) > 0,
         (SELECT count(*) FROM operator_recovery_codes r
             WHERE r.operator_id = o.id AND r.used_at IS NULL),
-        \(OperatorSignIn.boundKind)
+        \(OperatorSignIn.boundKind), \(OperatorSignIn.endsPassword)
         """
-    static let columnCount = 7
+    static let columnCount = 8
 
     init() {}
 
     init(_ row: Row) throws(PostgresError) {
         (
             hasPassword, passkeys, unusablePasskeys, totp, isAppDisowned, recoveryCodesLeft,
-            providerKind
+            providerKind, mustUseProvider
         ) = try row.columns()
     }
 

@@ -78,11 +78,20 @@ extension Database {
         let session = try OperatorSession(row)
         let seen: Timestamp = try row.get(
             OperatorRow.columnCount + OperatorSession.columnCount)
-        if seen < now.adding(seconds: -60) {
-            _ = try await app.query(
-                "UPDATE operator_sessions SET last_seen_at = \(now) WHERE id = \(session.id)")
-        }
+        if seen < now.adding(seconds: -60) { await noteUse(of: session.id, at: now) }
         return session
+    }
+
+    /// At most once a minute. A failure is ignored: a database that refuses writes still answers reads. A row that another
+    /// request is writing is skipped.
+    private func noteUse(of session: UUID, at now: Timestamp) async {
+        _ = try? await app.mark(
+            """
+            UPDATE operator_sessions SET last_seen_at = \(now)
+            WHERE id = (SELECT id FROM operator_sessions
+                WHERE id = \(session) AND last_seen_at < \(now.adding(seconds: -60))
+                FOR UPDATE SKIP LOCKED)
+            """)
     }
 
     /// Signs an operator in: a new session, the time of the sign-in, and its audit row. It counts
@@ -173,6 +182,14 @@ extension Database {
         }
     }
 
+    /// From now on the operator has never signed in: what a program did in their name is none of theirs.
+    package func forgetSignIns(of person: OperatorRow) async throws {
+        _ = try await scope(person.tenant ?? .platform).change(by: .system) { change in
+            try await change.query(
+                "UPDATE operators SET last_sign_in_at = NULL WHERE id = \(person.id)")
+        }
+    }
+
     package func endOperatorSession(_ id: UUID, of person: OperatorRow, by actor: Actor)
         async throws
     {
@@ -195,7 +212,9 @@ extension Database {
             """)
     }
 
-    /// Uses a link up; nil if it is unknown, used or expired. One statement enforces single use.
+    /// Uses a link up; nil if it is unknown, used or expired. One statement enforces single use. A link
+    /// signs no one in for whom the provider is required: the caller asks `isProviderRequired`, which
+    /// counts a mailbox that a mailed link has just proved.
     package func consumeOperatorLink(_ tokenHash: [UInt8]) async throws -> OperatorRow? {
         let now = clock()
         let rows = try await app.query(

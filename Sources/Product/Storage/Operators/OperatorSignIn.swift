@@ -33,9 +33,10 @@ package struct OperatorSignIn: Sendable, Equatable {
     /// Of the operator `o`: the kind of the provider at which a sign-in is bound; NULL: at none.
     static let boundKind: SQL =
         """
-        (SELECT p.kind FROM operator_sign_in s JOIN providers p ON p.id = s.provider_id
-            JOIN operator_identities i ON i.issuer = p.issuer AND i.operator_id = o.id
-                AND NOT i.disowned)
+        (SELECT p.kind FROM operator_sign_in s, LATERAL (SELECT kind, issuer FROM providers
+                WHERE id = s.provider_id OFFSET 0) AS p
+            WHERE EXISTS (SELECT 1 FROM operator_identities i WHERE i.operator_id = o.id
+                AND i.issuer = p.issuer AND NOT i.disowned))
         """
 }
 
@@ -44,6 +45,13 @@ extension Database {
     package func operatorSignIn() async throws(PostgresError) -> OperatorSignIn? {
         try await app.read("SELECT \(OperatorSignIn.columns) FROM operator_sign_in").first
             .map(OperatorSignIn.init)
+    }
+
+    /// Whether the operator signs in at the provider, or by a passkey, and not otherwise.
+    package func isProviderRequired(of person: UUID) async throws -> Bool {
+        try await app.read(
+            "SELECT \(OperatorSignIn.endsPassword) FROM operators o WHERE o.id = \(person)"
+        ).only { row throws(PostgresError) in try row.get(0) }
     }
 
     /// The operator whose sign-in is bound.
@@ -98,9 +106,21 @@ extension Change {
             "domains", JSONValue.array((current?.domains ?? []).map(JSONValue.string)),
             JSONValue.array(domains.map(JSONValue.string)))
         changes.add("required", JSONValue.bool(current?.isRequired ?? false), .bool(isRequired))
+        if isRequired { try await endPasswordSessions(of: domains) }
         try await audit(
             .operatorSignInChanged, AuditTarget("provider", provider.id, provider.name), changes)
         return try rows.only(OperatorSignIn.init)
+    }
+
+    /// What a password or a link began ends with them; passkeys and the provider sign in further.
+    private func endPasswordSessions(of domains: [String]) async throws(PostgresError) {
+        try await query(
+            """
+            DELETE FROM operator_sessions s USING operators o
+            WHERE o.id = s.operator_id AND o.confirmed
+                AND split_part(o.email_key, '@', 2) = ANY (\(domains))
+                AND s.provider_id IS NULL AND s.method <> 'passkey'
+            """)
     }
 
     /// Passwords of the domains sign in again.

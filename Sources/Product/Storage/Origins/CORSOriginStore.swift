@@ -11,7 +11,8 @@ extension TenantScope {
     ) async throws(PostgresError) -> ListPage<CORSOriginRow> {
         let statement = ListStatement(
             columns: CORSOriginRow.columns,
-            source: "cors_origins WHERE tenant_id = \(tenant)\(Self.originFilter(text))")
+            source: "cors_origins WHERE tenant_id = \(tenant)\(Self.originFilter(text))",
+            isWide: true)
         return try await read(statement.page(list)).page(list, CORSOriginRow.init)
     }
 
@@ -22,8 +23,7 @@ extension TenantScope {
 
     private static func originFilter(_ text: String?) -> SQL {
         guard let text else { return "" }
-        let pattern = "%" + Database.escapeLike(text) + "%"
-        return " AND (origin ILIKE \(pattern) OR label ILIKE \(pattern))"
+        return " AND concat_ws(' ', origin, label) ILIKE ALL (\(Database.patterns(of: text)))"
     }
 
     static func originVersion(_ tenant: UUID) -> SQL {
@@ -72,8 +72,8 @@ extension Change {
         let rows = try await query(
             """
             SELECT EXISTS (SELECT 1 FROM domains
-                WHERE tenant_id = \(tenant) AND status = 'verified'
-                    AND (domain = \(base) OR right(\(base), length(domain) + 1) = '.' || domain))
+                WHERE tenant_id = \(tenant) AND domain = ANY(\(FactsReading.suffixes(of: base)))
+                    AND status = 'verified')
             """)
         return try rows.first?.get(0, as: Bool.self) ?? false
     }

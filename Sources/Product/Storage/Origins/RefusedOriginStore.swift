@@ -92,11 +92,10 @@ extension TenantScope {
         return try await read(
             """
             SELECT o.origin, o.count, o.first_seen, o.last_seen, array_to_string(ARRAY(
-                    SELECT DISTINCT p.path FROM refused_origins r, unnest(r.paths) AS p (path)
-                    WHERE r.tenant_id = \(tenant) AND r.hour >= \(from) AND r.origin = o.origin
-                    ORDER BY p.path LIMIT \(RefusedOrigins.paths)), ' ')
+                    SELECT DISTINCT p.path FROM string_to_table(o.paths, ' ') AS p (path)
+                    WHERE p.path <> '' ORDER BY p.path LIMIT \(RefusedOrigins.paths)), ' ')
             FROM (SELECT origin, sum(count)::bigint AS count, min(first_seen) AS first_seen,
-                    max(last_seen) AS last_seen
+                    max(last_seen) AS last_seen, string_agg(array_to_string(paths, ' '), ' ') AS paths
                 FROM refused_origins WHERE tenant_id = \(tenant) AND hour >= \(from)
                 GROUP BY origin ORDER BY 2 DESC, 4 DESC, 1 LIMIT \(limit)) AS o
             ORDER BY o.count DESC, o.last_seen DESC, o.origin

@@ -11,9 +11,11 @@ package struct Attention: Sendable {
         case mailFailed = "mail_failed"
         case keysEnding = "keys_ending"
         case originsRefused = "origins_refused"
+        case keysGivenBefore = "keys_given_before"
     }
 
     package var kind: Kind
+    /// The nil id: the platform's own.
     package var tenantID: UUID
     package var slug: String
     package var name: String
@@ -30,7 +32,9 @@ package struct Attention: Sendable {
 extension Attention.Kind {
     /// The tenants of the rows that are counted, one of each, to be capped. `own`: the condition on
     /// the tenant; `isAcross`: it takes all tenants, so that the index over all of them serves.
-    fileprivate func source(_ own: SQL, isAcross: Bool, at now: Timestamp) -> SQL {
+    fileprivate func source(
+        _ own: SQL, isAcross: Bool, covering: [String], at now: Timestamp
+    ) -> SQL {
         let everywhere: SQL = isAcross ? " AND expires_at > '-infinity'" : ""
         return switch self {
         case .joinRequests:
@@ -47,6 +51,11 @@ extension Attention.Kind {
             tenant_id FROM api_keys WHERE \(own)\(everywhere)
                 \(APIKeyFilter.ending(within: Attention.keyDays, at: now))
             """
+        case .keysGivenBefore:
+            """
+            tenant_id FROM api_keys
+            WHERE \(own)\(APIKeyFilter.givenBefore(but: covering, at: now))
+            """
         case .originsRefused:
             """
             DISTINCT tenant_id, origin FROM (SELECT tenant_id, origin FROM refused_origins
@@ -59,21 +68,27 @@ extension Attention.Kind {
     /// How many rows of a day are looked through: anybody can cause them.
     private static let refusedRows = 100_000
 
+    /// Whether the platform has such of its own.
+    private var isOfPlatform: Bool { self == .keysGivenBefore }
+
     private var listMost: Int {
         self == .originsRefused ? Attention.refusedOrigins : ListTotal.most
     }
 
     /// Selects kind, tenant and count, and whether counting stopped early. Counting stops for all
     /// tenants together: it costs the same, however many there are.
-    fileprivate func counting(_ own: SQL, isAcross: Bool, at now: Timestamp) -> SQL {
+    fileprivate func counting(
+        _ own: SQL, isAcross: Bool, covering: [String], at now: Timestamp
+    ) -> SQL {
         """
-        (SELECT \(rawValue), t.id, t.slug, t.name, least(found.count, \(listMost))::bigint,
+        (SELECT \(rawValue), found.tenant_id, coalesce(t.slug, ''), coalesce(t.name, ''), least(found.count, \(listMost))::bigint,
             found.count <= \(listMost) AND found.whole <= \(ListTotal.most)
         FROM (SELECT tenant_id, count(*) AS count, sum(count(*)) OVER () AS whole
-            FROM (SELECT \(source(own, isAcross: isAcross, at: now))
+            FROM (SELECT \(source(own, isAcross: isAcross, covering: covering, at: now))
                 LIMIT \(raw: "\(ListTotal.most + 1)")) AS capped
             GROUP BY tenant_id) AS found
-        JOIN tenants t ON t.id = found.tenant_id AND t.status <> 'deleted'
+        LEFT JOIN tenants t ON t.id = found.tenant_id AND t.status <> 'deleted'
+        WHERE t.id IS NOT NULL OR \(isOfPlatform) AND found.tenant_id = \(UUID.platform)
         ORDER BY 5 DESC, t.slug LIMIT \(raw: "\(Attention.tenants + 1)"))
         """
     }
@@ -89,7 +104,10 @@ extension Database {
         if kinds.contains(.originsRefused) { await writeRefusedOrigins(of: tenant) }
         let now = clock()
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
-        let counts = kinds.map { $0.counting(own, isAcross: tenant == nil, at: now) }
+        let covering = kinds.contains(.keysGivenBefore) ? try await coveringOperators() : []
+        let counts = kinds.map {
+            $0.counting(own, isAcross: tenant == nil, covering: covering, at: now)
+        }
         return try await readLagging(SQL.joined(counts, separator: " UNION ALL "), in: nil)
             .all { row throws(PostgresError) in
                 Attention(
@@ -97,6 +115,14 @@ extension Database {
                     tenantID: try row.get(1), slug: try row.get(2), name: try row.get(3),
                     count: ListTotal(try row.get(4), exact: try row.get(5)))
             }
+    }
+
+    /// The ids of those who cover an admin, wherever they act: of operators, and that under which the command line acts.
+    package func coveringOperators() async throws(PostgresError) -> [String] {
+        try await readLaggingAsApp(
+            "SELECT id::text FROM operators WHERE role IN ('owner', 'admin') AND status = 'active'"
+        ).all { row throws(PostgresError) in try row.get(0, as: String.self) }
+            + [UUID.platform.description]
     }
 
     /// What has been set up. `tenant` nil: anywhere.
@@ -109,7 +135,8 @@ extension Database {
             """
             SELECT EXISTS (SELECT 1 FROM tenants WHERE status <> 'deleted'),
                 EXISTS (SELECT 1 FROM invites WHERE \(own)),
-                EXISTS (SELECT 1 FROM verification_counts WHERE \(own) AND uses > 0)
+                EXISTS (SELECT 1 FROM (SELECT 1 FROM verification_counts WHERE \(own) AND uses > 0
+                    ORDER BY hour LIMIT 1) AS used)
             """, in: nil)
         if let row = ofTenants.first {
             (steps.tenant, steps.invite, steps.call) = try row.columns()

@@ -71,11 +71,12 @@ extension Database {
 
     /// Audits that a passkey's counter did not grow, which a copied authenticator causes.
     package func passkeyRefused(
-        _ passkey: PasskeyRow, of person: OperatorRow, by actor: Actor
+        _ passkey: PasskeyRow, of person: OperatorRow, because reason: String, by actor: Actor
     ) async throws {
         try await scope(person.tenant ?? .platform).change(by: actor) { change in
             var changes = AuditChanges()
             changes.add("passkey", nil, passkey.name)
+            changes.add("reason", nil, reason)
             try await change.audit(
                 .operatorPasskeyRefused, person.target, changes)
         }

@@ -20,12 +20,12 @@ extension Database {
     /// the name; at most `most`. Without three letters or digits in a row it finds none: the index
     /// knows nothing shorter.
     package func people(matching text: String, most: Int) async throws -> [NamedPerson] {
-        let words = text.lowercased().split(separator: " ")
+        let words = Self.words(of: text)
         let isFound = words.contains { word in
             word.split { !$0.isLetter && !$0.isNumber }.contains { $0.count > 2 }
         }
         guard isFound else { return [] }
-        let patterns = words.prefix(8).map { "%\(Self.escapeLike(String($0)))%" }
+        let patterns = Self.patterns(of: text)
         let found = try await readLagging(
             "SELECT tenant_id, user_id FROM search_people(\(patterns), \(most)::integer)", in: nil)
         let tenants: [UUID] = try found.map { try $0.get(0) }

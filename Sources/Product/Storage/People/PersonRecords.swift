@@ -79,7 +79,8 @@ package struct PersonRecords: Sendable {
             UNION SELECT NULL, i.provider, i.issuer, i.subject FROM identities i
             WHERE i.tenant_id = \(tenant) AND i.user_id = ANY (\(ids))
             """)
-        return try keys.map { StagedPerson.key(email: $0) }
+        return try ids.map { StagedPerson.key(id: $0.description) }
+            + keys.map { StagedPerson.key(email: $0) }
             + rows.all { row throws(PostgresError) in
                 if let id = try row.get(0, as: String?.self) {
                     return StagedPerson.key(externalID: id)

@@ -18,7 +18,9 @@ extension Change {
                 \(now), \(isConfirmed))
             ON CONFLICT DO NOTHING RETURNING \(ProviderRow.columns)
             """)
-        guard let row = rows.first else { throw Self.taken }
+        guard let row = rows.first else {
+            throw Self.taken(by: try await provider(kind, issuer)?.id)
+        }
         try await audit(.providerCreated, AuditTarget("provider", id, name))
         return try ProviderRow(row)
     }
@@ -38,6 +40,9 @@ extension Change {
     package func updateProvider(
         _ row: ProviderRow, name: String, issuer: String, document: JSONValue, isConfirmed: Bool
     ) async throws -> ProviderRow {
+        if let other = try await provider(row.kind, issuer), other.id != row.id {
+            throw Self.taken(by: other.id)
+        }
         let rows: Rows
         do {
             rows = try await query(
@@ -48,7 +53,7 @@ extension Change {
                 WHERE id = \(row.id) RETURNING \(ProviderRow.columns)
                 """)
         } catch {
-            if error.isUniqueViolation { throw Self.taken }
+            if error.isUniqueViolation { throw Self.taken(by: nil) }
             throw error
         }
         var changes = AuditChanges()
@@ -66,9 +71,21 @@ extension Change {
         try await audit(.providerDeleted, AuditTarget("provider", row.id, row.name))
     }
 
-    private static var taken: StorageFailure {
+    /// This owner's provider of a kind and issuer.
+    private func provider(_ kind: String, _ issuer: String) async throws -> ProviderRow? {
+        let owner: UUID? = tenant == .platform ? nil : tenant
+        return try await query(
+            """
+            SELECT \(ProviderRow.columns) FROM providers
+            WHERE tenant_id IS NOT DISTINCT FROM \(owner) AND kind = \(kind) AND issuer = \(issuer)
+            """
+        ).first.map(ProviderRow.init)
+    }
+
+    private static func taken(by id: UUID?) -> StorageFailure {
         .conflict(
-            code: "conflict", detail: "A provider of this kind and issuer is registered already.",
-            id: nil)
+            code: "conflict",
+            detail: "A provider of this kind and issuer is registered already; change that one.",
+            id: id)
     }
 }

@@ -35,8 +35,12 @@ extension Database {
     package func providers(near tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
         let rows = try await app.read(
             """
-            SELECT \(ProviderRow.columns) FROM providers
-            WHERE tenant_id = \(tenant) OR tenant_id IS NULL
+            SELECT \(ProviderRow.columns) FROM (
+                (SELECT * FROM providers WHERE tenant_id = \(tenant)\(ListQuery.everyTime("created_at"))
+                    ORDER BY created_at, id LIMIT 200)
+                UNION ALL
+                (SELECT * FROM providers WHERE tenant_id IS NULL\(ListQuery.everyTime("created_at"))
+                    ORDER BY created_at, id LIMIT 200)) AS near
             ORDER BY tenant_id NULLS LAST, created_at, id LIMIT 200
             """)
         var found: [ProviderRow] = []

@@ -26,6 +26,8 @@ extension Change {
             address: Self.address(call.email), emailVerified: call.emailVerified,
             clientID: call.clientID, hasInviteToken: tokenHash != nil)
         attempt.hasJoinToken = joinHash != nil
+        attempt.addressFault = call.addressFault
+        attempt.isAddressOpen = call.isAddressOpen
         if identity.provider == .google {
             attempt.hostedDomain = call.hostedDomain.flatMap {
                 try? DomainName($0, allowSingleLabel: true).ascii

@@ -18,7 +18,9 @@ package struct DecisionFilter: Sendable {
     fileprivate var users: [UUID] = []
     /// The reference that the person was shown.
     package var reference: String?
-    /// Part of an address without case, a prefix if it is short; or a whole reference.
+    /// Of the request that was decided, as its answer named it.
+    package var requestID: String?
+    /// Words that each are part of the address, in any order and without case; or a whole reference.
     package var text: String?
 
     /// The other filters start unset.
@@ -28,9 +30,18 @@ package struct DecisionFilter: Sendable {
         self.emailKey = emailKey
     }
 
+    /// Whether every decision passes, but for its time and the text.
+    var isWide: Bool {
+        outcomes == nil && reason == nil && user == nil && emailKey == nil && reference == nil
+            && requestID == nil
+    }
+
     var condition: SQL {
         var sql: SQL = ""
-        if let outcomes {
+        if emailKey != nil, outcomes == [Outcome.refused.rawValue] {
+            // The condition of the index by address, which a parameter cannot meet.
+            sql += " AND outcome = 'refused'"
+        } else if let outcomes {
             sql +=
                 outcomes.count == 1
                 ? " AND outcome = \(outcomes[0])" : " AND outcome = ANY (\(outcomes))"
@@ -43,11 +54,11 @@ package struct DecisionFilter: Sendable {
         }
         if let emailKey { sql += " AND email_key = \(emailKey)" }
         if let reference { sql += " AND reference = \(reference)" }
+        if let requestID { sql += " AND request_id = \(requestID)" }
         if let text {
-            let patterns = SearchedText(text).patterns
             sql += """
-                 AND CASE WHEN email_key LIKE ANY (\(patterns)) OR reference = \(text)
-                    THEN true ELSE false END
+                 AND CASE WHEN email_key LIKE ALL (\(Database.patterns(of: text)))
+                    OR reference = \(text) THEN true ELSE false END
                 """
         }
         return sql
@@ -82,7 +93,9 @@ extension Database {
     /// `tenant` nil: of any tenant or of none, for the platform, never a tenant's part.
     package func decision(_ id: UUID, tenant: UUID?) async throws(PostgresError) -> DecisionRow? {
         var sql: SQL = "SELECT \(DecisionRow.columns(of: tenant)) FROM decisions WHERE "
-        sql += tenant.map { "tenant_id = \($0) AND id = \(id)" } ?? "part IS NULL AND id = \(id)"
+        sql +=
+            tenant.map { "tenant_id = \($0) AND id = \(id)" }
+            ?? "part IS NULL AND id::text = \(id.description)"
         guard let row = try await read(sql, of: tenant).first else { return nil }
         return try await named([DecisionRow(row)], to: tenant).first
     }

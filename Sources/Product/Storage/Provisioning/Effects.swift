@@ -203,7 +203,8 @@ struct EffectWriting: Sendable {
                 version = users.version + 1, updated_at = \(now)
             FROM (SELECT id, status, role, name FROM users
                 WHERE tenant_id = \(tenant) AND id = \(user)) AS was
-            WHERE users.tenant_id = \(tenant) AND users.id = was.id AND users.status = 'pending'
+            WHERE users.tenant_id = \(tenant) AND users.id = was.id
+                AND \(SQL.unindexed("users.status")) = 'pending'
             RETURNING \(DecidedUser.columns(of: tenant)), was.status, was.role,
                 users.name IS DISTINCT FROM was.name
             """)
@@ -282,7 +283,8 @@ struct EffectWriting: Sendable {
             UPDATE invites SET status = 'accepted', accepted_at = \(now),
                 accepted_user_id = \(userID), accepted_identity_id = \(identityID),
                 version = version + 1, updated_at = \(now)
-            WHERE tenant_id = \(tenant) AND id = \(invite) AND status = 'pending'
+            WHERE tenant_id = \(tenant) AND id = \(invite)
+                AND \(SQL.unindexed("status")) = 'pending'
                 AND expires_at > \(now)
             RETURNING email, external_id, user_id, public_attributes, private_attributes
             """)

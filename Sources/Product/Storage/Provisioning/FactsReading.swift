@@ -38,12 +38,15 @@ struct FactsReading: Sendable {
             subject: attempt.identity.subject)
     }
 
-    /// Locks the person's identity and address, which serialises the attempts of one person across
+    /// The address that is decided by, and the others of the account.
+    private var addressKeys: [String] { [attempt.email?.key].compactMap(\.self) + call.otherKeys }
+
+    /// Locks the person's identity and addresses, which serialises the attempts of one person across
     /// replicas, and asks for the answer that is recorded under `digest`: with what `read` asks next.
     mutating func begin(_ digest: [UInt8]? = nil, isEvent: Bool = false, locking: Bool = true) {
         earlier = change.askEarlier(
             digest, isEvent: isEvent, identity: identityKey,
-            address: attempt.email.map { database.personKey(emailKey: $0.key) } ?? [],
+            address: addressKeys.flatMap { database.personKey(emailKey: $0) },
             locking: locking)
     }
 
@@ -172,6 +175,7 @@ struct FactsReading: Sendable {
         facts.formerHolders += people.former
         if let email = attempt.email, let inviteRows {
             (tenant.user, tenant.deleted) = (people.live, people.deleted)
+            try await readOtherAddresses(&tenant, change)
             tenant.invite = try await change.invite(inviteRows.rows(), row: tenant.user)
             if tenant.user == nil { tenant.user = try await change.formerHolder(of: email.key) }
         }
@@ -179,11 +183,26 @@ struct FactsReading: Sendable {
             tenant.isWaitingRoomFull = try await change.isWaitingRoomFull()
         }
         if tenant.user == nil, tenant.deleted == nil {
-            let address = attempt.email.map { [database.personKey(emailKey: $0.key)] } ?? []
-            tenant.deleted = try await change.buried([identityKey] + address)
+            let addresses = addressKeys.map { database.personKey(emailKey: $0) }
+            tenant.deleted = try await change.buried([identityKey] + addresses)
         }
         try await readLinkGrant(change)
         facts.tenants[id] = tenant
+    }
+
+    /// A suspended or deleted row at any address of the account refuses as at the one that is decided
+    /// by: who was put out does not come back by another of theirs.
+    private func readOtherAddresses(
+        _ tenant: inout TenantFacts, _ change: Change
+    ) async throws(PostgresError) {
+        for key in call.otherKeys {
+            let people = try await change.people(change.askPeople(at: key).rows(), at: key)
+            if let user = people.live, user.status == .suspended {
+                tenant.user = user
+                return
+            }
+            if people.live == nil, tenant.deleted == nil { tenant.deleted = people.deleted }
+        }
     }
 
     private mutating func readKeptGrant(of reservation: Reservation) async throws(PostgresError) {

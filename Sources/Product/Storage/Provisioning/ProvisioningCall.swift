@@ -32,13 +32,27 @@ package struct ProvisioningCall: Sendable {
     package var email: String?
     /// nil: the claim is absent, which is not an explicit false.
     package var emailVerified: Bool?
+    /// Further addresses that the provider verified for this account. One of them takes the place of
+    /// `email` before anything is locked, if it is the one that was invited; none is stored.
+    package var otherEmails: [String] = []
+    /// Two of the addresses are invited where the person asks, and the primary one is not.
+    var isAddressOpen = false
+    /// Why the provider could not be asked for the address; nil: it was not asked, or answered.
+    package var addressFault: String?
     /// Google's `hd`; nil without one.
     package var hostedDomain: String?
-    /// A longer name is cut, so that it does not cause a refusal.
+    /// A longer name is cut and one with invisible characters goes without them, so that it does not
+    /// cause a refusal.
     package var name: String? {
         didSet {
-            guard let name, name.unicodeScalars.count > Self.nameLimit else { return }
-            self.name = String(String.UnicodeScalarView(name.unicodeScalars.prefix(Self.nameLimit)))
+            guard let given = name else { return }
+            let shown = DisplayText.shown(given)
+            let scalars = shown.unicodeScalars
+            name =
+                shown.isEmpty
+                ? nil
+                : scalars.count > Self.nameLimit
+                    ? String(String.UnicodeScalarView(scalars.prefix(Self.nameLimit))) : shown
         }
     }
     /// Id or slug, and its source.
@@ -156,8 +170,22 @@ extension ProvisioningCall {
     /// What attempts of one person share before resolution: the subject, and the address. Coarser
     /// than the row locks, never finer.
     var personKeys: [String] {
-        guard let email else { return [subjectKey] }
-        return [subjectKey, "address " + ((try? EmailAddress(email))?.key ?? email)]
+        let addresses = Set([email].compactMap(\.self) + otherEmails).map(Self.addressKey)
+        return [subjectKey] + addresses.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// Of the address that is decided by; nil without one.
+    var addressKey: String? { email.map(Self.addressKey) }
+
+    private static func addressKey(_ email: String) -> String {
+        "address " + ((try? EmailAddress(email))?.key ?? email)
+    }
+
+    /// The keys of the further addresses, in byte order.
+    var otherKeys: [String] {
+        Set(otherEmails.compactMap { try? EmailAddress($0).key }).sorted {
+            $0.utf8.lexicographicallyPrecedes($1.utf8)
+        }
     }
 
     /// The subject at the provider, as the call has it.

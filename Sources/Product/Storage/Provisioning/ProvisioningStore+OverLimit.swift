@@ -38,7 +38,7 @@ extension Database {
         _ body: () async throws -> ProvisioningResult?
     ) async throws -> ProvisioningResult? {
         let keys = call.personKeys
-        guard let address = keys.dropFirst().first, !call.needsReservation else {
+        guard let address = call.addressKey, !call.needsReservation else {
             return try await personLock.withExclusive(keys: keys, by: call.callerName, body)
         }
         let name = "\(address) \(call.callerName)"

@@ -32,6 +32,7 @@ extension Database {
     private func decide(
         _ call: ProvisioningCall, dryRun: Bool, by actor: Actor, _ render: @escaping Render
     ) async throws -> ProvisioningResult? {
+        let call = try await choosingAddress(call)
         if dryRun { return try await attempts(at: call, dryRun: true, by: actor, render) }
         let result = try await underPersonLock(call, by: actor, render) {
             try await attempts(at: call, dryRun: false, by: actor, render)
@@ -254,7 +255,8 @@ extension Database {
         if let decided, verdict.isSuccess, let time = reading.call.tokenTime,
             time.isRefused(signedOutAt: decided.signedOutAt)
         {
-            throw TokenOutdated()
+            throw TokenOutdated(
+                isStale: decided.signedOutAt.map { time.isStale(signedOutAt: $0) } ?? false)
         }
         let user = decided?.row
         let key = reading.attempt.identity

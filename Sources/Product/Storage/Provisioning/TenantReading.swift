@@ -198,7 +198,7 @@ extension Change {
     }
 
     func askPendingInvite(to emailKey: String) -> AskedRows {
-        askInvite(where: "v.email_key = \(emailKey) AND v.status = 'pending'")
+        askInvite(where: "v.email_key = \(emailKey) AND \(SQL.unindexed("v.status")) = 'pending'")
     }
 
     /// From `askInvite`; nil if there is none. `user`: the user at the invited address.

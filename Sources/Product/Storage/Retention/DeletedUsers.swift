@@ -7,22 +7,30 @@ extension Database {
     /// are those of an operator's purge and a crash leaves the next user to the next round.
     static let purgeBatch = 100
 
-    /// The oldest deletions, across tenants.
-    static func usersSQL(deletedBy end: Timestamp) -> SQL {
+    /// The oldest deletions, across tenants, but for those that were passed over.
+    static func usersSQL(deletedBy end: Timestamp, but passed: PassedOver) -> SQL {
         """
         SELECT tenant_id, id FROM users WHERE status = 'deleted' AND deleted_at <= \(end)
+            AND \(passed.others("id"))
         ORDER BY deleted_at LIMIT \(purgeBatch)
         """
     }
 
     /// How many were purged; nil if another replica is sweeping.
-    func purgeUsers(deletedBy end: Timestamp) async throws -> Int? {
-        let found = try await platform.read(Self.usersSQL(deletedBy: end))
+    func purgeUsers(deletedBy end: Timestamp, _ passed: inout PassedOver) async throws -> Int? {
+        let found = try await platform.read(Self.usersSQL(deletedBy: end, but: passed))
         var count = 0
         for row in found {
             let (tenant, id): (UUID, UUID) = (try row.get(0), try row.get(1))
-            guard let isDone = try await purge(id, of: tenant, deletedBy: end) else { return nil }
-            count += isDone ? 1 : 0
+            guard !passed.leaves(tenant) else { continue }
+            do {
+                guard let isDone = try await purge(id, of: tenant, deletedBy: end) else {
+                    return nil
+                }
+                count += isDone ? 1 : 0
+            } catch {
+                try passed.add(id, of: tenant, error)
+            }
         }
         return count
     }
@@ -44,7 +52,7 @@ extension Change {
         let rows = try await query(
             """
             SELECT \(UserRow.columns(of: tenant)) FROM users WHERE tenant_id = \(tenant) AND id = \(id)
-                AND status = 'deleted' AND deleted_at <= \(end)
+                AND \(SQL.unindexed("status")) = 'deleted' AND deleted_at <= \(end)
             FOR UPDATE OF users
             """)
         return try rows.first.map(UserRow.init)

@@ -5,26 +5,31 @@ import Text
 extension Database {
     /// How many were removed; nil if another replica is sweeping. The rest of a large job waits for
     /// the next round.
-    func removeJobs(keptUntil end: Timestamp) async throws -> Int? {
+    func removeJobs(keptUntil end: Timestamp, _ passed: inout PassedOver) async throws -> Int? {
         let found = try await platform.read(
             """
-            SELECT tenant_id, id FROM jobs WHERE kept_until <= \(end)
+            SELECT tenant_id, id FROM jobs WHERE kept_until <= \(end) AND \(passed.others("id"))
             ORDER BY kept_until LIMIT \(Self.purgeBatch)
             """)
         var (count, steps) = (0, 0)
         for row in found {
             let (tenant, id): (UUID, UUID) = (try row.get(0), try row.get(1))
+            guard !passed.leaves(tenant) else { continue }
             var isGone = false
-            while !isGone {
-                if steps == Self.sweepBatches { return count }
-                steps += 1
-                let removed = try await scope(tenant).change(by: .system) { change in
-                    try await change.removeRows(ofJob: id, keptUntil: end)
+            do {
+                while !isGone {
+                    if steps == Self.sweepBatches { return count }
+                    steps += 1
+                    let removed = try await scope(tenant).change(by: .system) { change in
+                        try await change.removeRows(ofJob: id, keptUntil: end)
+                    }
+                    guard let removed else { return nil }
+                    isGone = removed
                 }
-                guard let removed else { return nil }
-                isGone = removed
+                count += 1
+            } catch {
+                try passed.add(id, of: tenant, error)
             }
-            count += 1
         }
         return count
     }

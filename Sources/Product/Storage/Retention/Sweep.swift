@@ -13,18 +13,21 @@ extension Database {
     static let sweepLock: Int64 = 0x6761_7465_0001
 
     /// One round over every table. Calls `removed` for each batch; false if another replica is
-    /// sweeping. Where a table fails, the others are swept before its error is thrown.
+    /// sweeping. What fails is passed over and waits for the next round: the rest of its table and the
+    /// other tables are swept before the first `PassedOver` is thrown.
     package func sweep(
         removed: @Sendable (_ table: String, _ rows: Int) -> Void
     ) async throws -> Bool {
         var failure: (any Error)?
         for rows in EndedRows.all {
+            var passed = PassedOver(rows.table)
             do {
-                guard try await sweep(rows, removed) else { return false }
+                guard try await sweep(rows, &passed, removed) else { return false }
             } catch {
                 if (error as? PostgresError)?.kind == .unavailable { throw error }
-                failure = failure ?? error
+                try passed.add(nil, of: nil, error)
             }
+            if passed.count > 0 { failure = failure ?? passed }
         }
         if let failure { throw failure }
         return true
@@ -34,7 +37,7 @@ extension Database {
     package static var sweptTables: [String] { EndedRows.all.map(\.table) }
 
     private func sweep(
-        _ rows: EndedRows, _ removed: @Sendable (String, Int) -> Void
+        _ rows: EndedRows, _ passed: inout PassedOver, _ removed: @Sendable (String, Int) -> Void
     ) async throws -> Bool {
         let end = clock().adding(seconds: -rows.seconds(retention))
         for _ in 0..<Self.sweepBatches {
@@ -44,27 +47,35 @@ extension Database {
                 guard let done = try await removeBatch(rows, past: end) else { return false }
                 count = done
             case .tenant, .decisions:
-                for tenant in try await tenants(with: rows, past: end) {
-                    guard let done = try await removeBatch(rows, past: end, of: tenant) else {
-                        return false
+                for tenant in try await tenants(with: rows, past: end, but: passed) {
+                    do {
+                        guard let done = try await removeBatch(rows, past: end, of: tenant) else {
+                            return false
+                        }
+                        count += done
+                    } catch {
+                        try passed.add(tenant, of: tenant, error)
                     }
-                    count += done
                 }
             case .users:
-                guard let done = try await purgeUsers(deletedBy: end) else { return false }
+                guard let done = try await purgeUsers(deletedBy: end, &passed) else { return false }
                 count = done
             case .jobs:
-                guard let done = try await removeJobs(keptUntil: end) else { return false }
+                guard let done = try await removeJobs(keptUntil: end, &passed) else { return false }
                 count = done
             case .imports:
-                try await cancelPausedImports(after: retention.pausedImports)
-                count = try await removeImports()
+                try await cancelPausedImports(after: retention.pausedImports, &passed)
+                count = try await removeImports(&passed)
             case .tenants:
-                guard let done = try await purgeTenants(deletedBy: end) else { return false }
+                guard let done = try await purgeTenants(deletedBy: end, &passed) else {
+                    return false
+                }
                 count = done
             }
             if count > 0 { removed(rows.table, count) }
-            if count < rows.batch { break }
+            // What was passed over does not end the round for those behind it.
+            let isLast = count + passed.takeNew() < rows.batch
+            if isLast { break }
         }
         return true
     }
@@ -102,12 +113,15 @@ extension Database {
     }
 
     /// Tenants that own some of the rows that expired first.
-    private func tenants(with rows: EndedRows, past end: Timestamp) async throws -> [UUID] {
+    private func tenants(
+        with rows: EndedRows, past end: Timestamp, but passed: PassedOver
+    ) async throws -> [UUID] {
         let found = try await platform.read(
             """
             SELECT DISTINCT tenant_id FROM (
                 SELECT tenant_id FROM \(raw: rows.table) WHERE \(raw: rows.column) <= \(end)
                     AND \(raw: rows.column) > '-infinity'
+                    AND NOT tenant_id = ANY (\(passed.things))
                 ORDER BY \(raw: rows.column) LIMIT \(Self.sweepBatch)) AS oldest
             """)
         return try found.map { row throws(PostgresError) in try row.get(0, as: UUID.self) }
@@ -133,4 +147,54 @@ extension Change {
         }
         return count
     }
+}
+
+/// What one round of the sweep could not remove from one table, and passed over.
+struct PassedOver: Error, CustomStringConvertible {
+    /// A tenant of which so many things failed is left for the next round, so that one tenant's
+    /// thousands do not take the round's time from all others.
+    private static let ofTenant = 3
+
+    let table: String
+    /// Their ids, or of rows that are removed tenant by tenant, the tenants'.
+    private(set) var things: [UUID] = []
+    private(set) var count = 0
+    private var tenants: [UUID: Int] = [:]
+    private var first = ""
+    private var new = 0
+
+    init(_ table: String) { self.table = table }
+
+    /// Throws the error if the database is away: then nothing else would fare better. `thing` nil: the
+    /// whole table.
+    mutating func add(_ thing: UUID?, of tenant: UUID?, _ error: any Error) throws {
+        if (error as? PostgresError)?.kind == .unavailable { throw error }
+        if count == 0 {
+            let place = tenant.map { " of tenant \($0)" } ?? ""
+            first =
+                (thing == nil || thing == tenant ? "" : " \(thing?.description ?? "")")
+                + "\(place): \(error)"
+        }
+        count += 1
+        new += 1
+        if let thing { things.append(thing) }
+        if let tenant { tenants[tenant, default: 0] += 1 }
+    }
+
+    /// Whether the tenant is left for the next round.
+    func leaves(_ tenant: UUID) -> Bool { tenants[tenant, default: 0] >= Self.ofTenant }
+
+    /// A condition: the things that may still be tried.
+    func others(_ id: SQL, of tenant: SQL = "tenant_id") -> SQL {
+        let left = tenants.filter { $0.value >= Self.ofTenant }.map(\.key)
+        return "NOT \(id) = ANY (\(things)) AND NOT \(tenant) = ANY (\(left))"
+    }
+
+    /// How many were added since the last call, with whom they kept from being tried.
+    mutating func takeNew() -> Int {
+        defer { new = 0 }
+        return new > 0 ? Database.sweepBatch : 0
+    }
+
+    var description: String { "\(count) passed over in \(table), first\(first)" }
 }

@@ -101,7 +101,8 @@ extension TenantScope {
         while true {
             let rows = try await read(
                 """
-                SELECT id, email_key FROM users WHERE tenant_id = \(tenant) AND id > \(last)
+                SELECT id, email_key FROM users
+                WHERE tenant_id = \(tenant) AND id > \(last)\(SQL.everyID)
                 ORDER BY id LIMIT \(Database.rotationBatch)
                 """)
             guard !rows.isEmpty else { break }

@@ -24,6 +24,10 @@ package struct LoginState: Sendable {
     package var token: BroughtToken?
     /// The console's session that it is to step up.
     package var operatorSession: UUID?
+    /// The hash of the link grant on whose page it was begun.
+    package var grantHash: [UInt8]?
+    /// The provider has to ask the person anew.
+    package var isAskedAnew = false
     /// When it was begun; nil: not yet.
     package private(set) var begunAt: Timestamp?
 
@@ -49,7 +53,7 @@ package struct LoginState: Sendable {
     static let columns: SQL =
         """
         state_hash, client, provider_id, redirect_uri, nonce, challenge, secrets, device,
-        browser_hash, invite_hash, join_hash, operator_session, created_at
+        browser_hash, invite_hash, join_hash, operator_session, created_at, grant_hash, asked_anew
         """
 
     init(_ row: Row) throws(PostgresError) {
@@ -63,6 +67,8 @@ package struct LoginState: Sendable {
             token = try row.get(10, as: [UInt8]?.self).map { .join($0) }
         }
         (operatorSession, begunAt) = try row.columns(from: 11)
+        grantHash = try row.get(13, as: [UInt8]?.self)
+        isAskedAnew = try row.get(14)
     }
 }
 
@@ -79,16 +85,46 @@ extension TenantScope {
             """
             INSERT INTO login_states (tenant_id, state_hash, client, provider_id, redirect_uri,
                 nonce, challenge, secrets, device, browser_hash, invite_hash, join_hash,
-                operator_session, created_at, expires_at)
+                operator_session, grant_hash, asked_anew, created_at, expires_at)
             VALUES (\(tenant), \(state.hash), \(state.client), \(state.provider),
                 \(state.redirectURI), \(state.nonce), \(state.challenge), \(state.secrets),
                 \(state.device), \(state.browserHash), \(state.token?.inviteHash),
-                \(state.token?.joinHash), \(state.operatorSession), \(now),
-                \(now.adding(seconds: Self.loginSeconds)))
+                \(state.token?.joinHash), \(state.operatorSession), \(state.grantHash),
+                \(state.isAskedAnew), \(now), \(now.adding(seconds: Self.loginSeconds)))
             ON CONFLICT DO NOTHING RETURNING 1
             """)
         return rows.count == 1
     }
+
+    /// Notes that the next sign-in of this place has to ask the person anew at the provider: an app
+    /// that caught the redirect itself cannot be sent back. `place`: a hash of the client and its
+    /// address; lasts as long as a sign-in.
+    package func noteStaleSignIn(_ place: [UInt8], at provider: UUID) async throws {
+        let now = database.clock()
+        _ = try await write(
+            """
+            INSERT INTO login_states (tenant_id, state_hash, client, provider_id, redirect_uri,
+                nonce, created_at, expires_at)
+            VALUES (\(tenant), \(place), \(Self.staleClient), \(provider), '', '', \(now),
+                \(now.adding(seconds: Self.loginSeconds)))
+            ON CONFLICT DO NOTHING
+            """)
+    }
+
+    /// Whether a sign-in of this place was too old within the last minutes; the note is removed thereby.
+    package func forgetStaleSignIn(_ place: [UInt8], at provider: UUID) async throws -> Bool {
+        let rows = try await write(
+            """
+            DELETE FROM login_states WHERE tenant_id = \(tenant) AND state_hash = \(place)
+                AND client = \(Self.staleClient) AND provider_id = \(provider)
+                AND expires_at > \(database.clock())
+            RETURNING 1
+            """)
+        return rows.count == 1
+    }
+
+    /// No client has this name, so that such a row never ends as a sign-in.
+    private static var staleClient: String { "stale sign-in" }
 
     /// Uses a state up, on any replica: one DELETE decides which request was first. nil if it is
     /// unknown, expired, used, another client's, or another browser's. `browser`: the hash of the

@@ -107,6 +107,22 @@ extension Change {
             """)
     }
 
+    /// Ends the user's sessions at one client: that one, or all but `kept` if `id` is nil. 404 if there
+    /// is no such session.
+    package func endSessions(
+        of user: UserRow, at client: String, id: UUID? = nil, except kept: UUID? = nil
+    ) async throws {
+        var sql: SQL =
+            """
+            DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(user.id)
+                AND client = \(client) AND id IS DISTINCT FROM \(kept)
+            """
+        if let id { sql += " AND id = \(id)" }
+        let ended = try await query(sql).affected
+        if id != nil, ended == 0 { throw StorageFailure.notFound("session") }
+        if ended > 0 { try await audit(.sessionEnded, user.target) }
+    }
+
     /// Ends all of a user's sessions but one.
     package func endSessions(of user: UserRow, except kept: UUID?) async throws {
         let ended = try await query(

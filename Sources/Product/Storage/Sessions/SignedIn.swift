@@ -82,17 +82,20 @@ extension TenantScope {
             user: try UserRow(row), secrets: try UserSecrets(row),
             session: try UserSessionRow(row, from: UserSecrets.end),
             tenantStatus: try row.get(UserSecrets.end + UserSessionRow.count))
-        try await noteUse(of: found.session, at: now)
+        await noteUse(of: found.session, at: now)
         return found
     }
 
-    /// Exact to the minute, without a write for each request.
-    private func noteUse(of session: UserSessionRow, at now: Timestamp) async throws {
+    /// At most once a minute. A failure is ignored, and a row that another request is writing is skipped.
+    private func noteUse(of session: UserSessionRow, at now: Timestamp) async {
         guard session.lastSeenAt.adding(seconds: 60) <= now else { return }
-        _ = try await write(
+        _ = try? await write(
             """
             UPDATE sessions SET last_seen_at = \(now)
-            WHERE tenant_id = \(tenant) AND id = \(session.id) AND last_seen_at < \(now)
+            WHERE tenant_id = \(tenant) AND id = (SELECT id FROM sessions
+                WHERE tenant_id = \(tenant) AND id = \(session.id)
+                    AND last_seen_at <= \(now.adding(seconds: -60))
+                FOR UPDATE SKIP LOCKED)
             """)
     }
 

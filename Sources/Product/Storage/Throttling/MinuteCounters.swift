@@ -6,6 +6,12 @@ package final class MinuteCounters<Key: Hashable & Sendable>: Sendable {
     private struct Minute {
         var number: Int64 = -1
         var counts: [Key: Int] = [:]
+
+        /// A clock that was set back by a little begins no minute anew.
+        mutating func enter(_ number: Int64) {
+            guard number > self.number || number < self.number - 2 else { return }
+            self = Self(number: number)
+        }
     }
 
     /// Further keys are not stored and count as seen once.
@@ -18,7 +24,7 @@ package final class MinuteCounters<Key: Hashable & Sendable>: Sendable {
     package func count(_ key: Key, at now: Timestamp) -> Int {
         let number = now.microseconds / 60_000_000
         return minute.withLock { minute in
-            if minute.number != number { minute = Minute(number: number) }
+            minute.enter(number)
             let count = (minute.counts[key] ?? 0) + 1
             if count > 1 || minute.counts.count < keyLimit { minute.counts[key] = count }
             return count
@@ -31,7 +37,7 @@ package final class MinuteCounters<Key: Hashable & Sendable>: Sendable {
     package func take(_ key: Key, limit: Int, at now: Timestamp) -> Int? {
         let number = now.microseconds / 60_000_000
         return minute.withLock { minute in
-            if minute.number != number { minute = Minute(number: number) }
+            minute.enter(number)
             let count = (minute.counts[key] ?? 0) + 1
             guard count <= limit else { return nil }
             if count > 1 || minute.counts.count < keyLimit { minute.counts[key] = count }

@@ -44,16 +44,25 @@ extension Database {
         Timestamp(microseconds: now.microseconds / 60_000_000 * 60_000_000)
     }
 
+    /// Another replica's clock may be ahead by so much, and its minute counts as this one: else two
+    /// that differ would begin it anew in turn, and there were no limit.
+    private static func last(_ minute: Timestamp) -> Timestamp { minute.adding(seconds: 120) }
+
     private static func counted(_ key: [UInt8], in minute: Timestamp) -> SQL {
-        "SELECT count FROM minute_counts WHERE key = \(key) AND minute = \(minute)"
+        """
+        SELECT count FROM minute_counts
+        WHERE key = \(key) AND minute BETWEEN \(minute) AND \(last(minute))
+        """
     }
 
     private static func counting(_ key: [UInt8], in minute: Timestamp, _ number: Int = 1) -> SQL {
         """
         INSERT INTO minute_counts AS c (key, minute, count) VALUES (\(key), \(minute), \(number))
-        ON CONFLICT (key) DO UPDATE SET minute = excluded.minute,
-            count = CASE WHEN c.minute = excluded.minute THEN c.count + excluded.count
-                ELSE excluded.count END
+        ON CONFLICT (key) DO UPDATE SET
+            minute = CASE WHEN c.minute BETWEEN \(minute) AND \(last(minute)) THEN c.minute
+                ELSE excluded.minute END,
+            count = CASE WHEN c.minute BETWEEN \(minute) AND \(last(minute))
+                THEN c.count + excluded.count ELSE excluded.count END
         RETURNING count
         """
     }

@@ -56,8 +56,7 @@ extension Change {
         to row: UserRow, _ kind: OutgoingMail.Kind, reason: String? = nil, in database: Database
     ) async throws {
         do {
-            try await checkMail(
-                kind, to: row.email, about: row.id, left: mailsLeft(kind), in: database)
+            try checkMail(left: try await mailsLeft(kind))
         } catch is MailLimitReached { return }
         try await post(
             OutgoingMail(

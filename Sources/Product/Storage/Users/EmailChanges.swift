@@ -13,13 +13,14 @@ extension Change {
     /// Mails a link to the new address; an earlier pending one becomes invalid. The user row is
     /// locked. 409 `conflict` unless the user is active, `email_taken` with the other user's id.
     package func askForEmail(
-        _ email: EmailAddress, for user: UserRow, publicURL: String, in database: Database
+        _ email: EmailAddress, for user: UserRow, until latest: Timestamp? = nil,
+        publicURL: String, in database: Database
     ) async throws -> Timestamp {
         try require(user, user.status == .active)
         try await requireFree(email.key, for: user)
         let name = try await tenantName()
         let token = TenantToken.make(locator: try await locator())
-        let end = now.adding(seconds: Self.emailChangeSeconds)
+        let end = earlier(now.adding(seconds: Self.emailChangeSeconds), latest)
         try await query(
             """
             INSERT INTO email_changes (tenant_id, user_id, email, email_key, token_hash,

@@ -45,7 +45,7 @@ extension Change {
 
     /// Notifies the user of a new identity, and cancels a pending change of the address: one
     /// attacker may have caused both. A password has its own notification.
-    func tellOfSignIn(
+    package func tellOfSignIn(
         at provider: String, _ user: UUID, _ email: String, in database: Database
     ) async throws {
         try await endEmailChange(of: user)

@@ -1,3 +1,4 @@
+import Cryptography
 import Domain
 import Postgres
 import Text
@@ -11,14 +12,21 @@ package struct IssuedLinkGrant: Sendable {
 }
 
 extension Change {
-    /// The user row is locked.
-    package func makeLinkGrant(for user: UserRow) async throws -> IssuedLinkGrant {
+    /// An end that is no later than `latest`, if there is such.
+    func earlier(_ end: Timestamp, _ latest: Timestamp?) -> Timestamp {
+        latest.map { min($0, end) } ?? end
+    }
+
+    /// The user row is locked. `latest`: when it ends at the latest.
+    package func makeLinkGrant(
+        for user: UserRow, until latest: Timestamp? = nil
+    ) async throws -> IssuedLinkGrant {
         try require(user, user.status != .deleted && user.status != .suspended)
         let locator = try await query("SELECT locator FROM tenants WHERE id = \(tenant)")
             .only { row throws(PostgresError) in try row.get(0, as: String.self) }
         let grant = IssuedLinkGrant(
             token: TenantToken.make(locator: locator),
-            expiresAt: now.adding(seconds: LinkGrant.lifetime))
+            expiresAt: earlier(now.adding(seconds: LinkGrant.lifetime), latest))
         try await query(
             """
             INSERT INTO link_grants (tenant_id, id, token_hash, user_id, created_at,
@@ -30,12 +38,8 @@ extension Change {
         return grant
     }
 
-    /// The grant of the token, whatever its state, locked; nil if it is unknown.
-    package func linkGrant(_ token: String) async throws(PostgresError) -> LinkGrant? {
-        try await linkGrant(hash: TenantToken.hash(token))
-    }
-
-    func linkGrant(hash: [UInt8]) async throws(PostgresError) -> LinkGrant? {
+    /// The grant of the token with this hash, whatever its state, locked; nil if it is unknown.
+    package func linkGrant(hash: [UInt8]) async throws(PostgresError) -> LinkGrant? {
         let rows = try await query(
             """
             SELECT id, user_id, expires_at, used_at FROM link_grants
@@ -57,5 +61,32 @@ extension Change {
                 AND expires_at > \(now)
             """
         ).affected == 1
+    }
+}
+
+extension TenantScope {
+    /// The user of a grant that can be used now, by its token's hash: what its page names before
+    /// anything happens. nil if it is unknown, used or expired, or the user is not active.
+    package func grantedUser(_ hash: [UInt8]) async throws -> UserRow? {
+        let rows = try await read(
+            """
+            SELECT user_id FROM link_grants
+            WHERE tenant_id = \(tenant) AND token_hash = \(hash) AND used_at IS NULL
+                AND expires_at > \(database.clock())
+            """)
+        guard let id = try rows.first?.get(0, as: UUID.self) else { return nil }
+        let found = try await user(id)
+        return found?.status == .active ? found : nil
+    }
+}
+
+extension Database {
+    /// Eight digits that an app may ask for beside the grant: who knows them has read at the grant's
+    /// page whose account it is. `hash`: of the grant's token.
+    package func challenge(ofGrant hash: [UInt8]) -> String {
+        let code = directory.authenticate(Array("challenge of grant ".utf8) + hash)
+        let number = code.prefix(7).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % 100_000_000
+        let digits = "\(number)"
+        return String(repeating: "0", count: 8 - digits.utf8.count) + digits
     }
 }

@@ -57,19 +57,19 @@ extension Change {
     }
 
     /// Adds a proved identity to the user of the grant, whatever its address. One statement uses
-    /// the grant up.
+    /// the grant up. `hash`: of its token.
     package func useLinkGrant(
-        _ token: String, for signIn: GrantedSignIn, in database: Database
+        _ hash: [UInt8], for signIn: GrantedSignIn, in database: Database
     ) async throws -> GrantUse {
         let owner = try await query(
             """
             SELECT user_id FROM link_grants
-            WHERE tenant_id = \(tenant) AND token_hash = \(TenantToken.hash(token))
+            WHERE tenant_id = \(tenant) AND token_hash = \(hash)
             """)
         guard let id = try owner.first?.get(0, as: UUID.self) else { return .unknown }
         // The user's row is locked first, as everywhere.
         let user = try await lockUser(id)
-        guard let grant = try await linkGrant(token) else { return .unknown }
+        guard let grant = try await linkGrant(hash: hash) else { return .unknown }
         let isMine = user.identities.contains {
             sameBytes($0.provider, signIn.provider) && sameBytes($0.issuer, signIn.issuer)
                 && sameBytes($0.subject, signIn.subject)

@@ -53,9 +53,13 @@ package struct ListedUser: ListedRow {
     /// Left out of the rule for unused accounts. Never NULL: `check` refuses such a result.
     package var isKept: Bool { (try? row.get(ListedIdentity.end + 2, as: Bool.self)) ?? false }
 
-    /// The cursor's value: the email key, or `created_at` in microseconds since 1970.
+    /// The cursor's value: the email key, or the time in microseconds since 1970.
     package func value(of sort: ListQuery.Sort) -> String {
-        sort == .email ? StoredText(of: row, 2).string : "\(createdAt.microseconds)"
+        switch sort {
+        case .email: StoredText(of: row, 2).string
+        case .lastSignIn: lastSignInAt.map { "\($0.microseconds)" } ?? ListQuery.never
+        default: "\(createdAt.microseconds)"
+        }
     }
 
     /// From `TenantScope.userList`: a user has as many rows as identities.

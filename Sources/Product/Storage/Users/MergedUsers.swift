@@ -103,7 +103,7 @@ extension Change {
             try await query(
                 """
                 UPDATE users SET status = 'deleted', deleted_at = \(now)
-                WHERE tenant_id = \(tenant) AND status = 'merged' AND id IN (
+                WHERE tenant_id = \(tenant) AND \(SQL.unindexed("status")) = 'merged' AND id IN (
                     SELECT m.id FROM merged_users m
                     WHERE m.tenant_id = \(tenant) AND m.user_id = \(row.id))
                 RETURNING \(UserRow.columns(of: tenant))

@@ -17,8 +17,9 @@ extension Change {
     /// A link for an operator to hand over, without mail: it sets the user's password, or the first
     /// one. Earlier links become invalid, and the apps demand a new password until one is set. The
     /// user row is locked. 409 `conflict` unless the user is active. `returnTo` nil: its page leads nowhere.
+    /// `latest`: when it ends at the latest.
     package func makePasswordLink(
-        for user: UserRow, returnTo: String? = nil
+        for user: UserRow, returnTo: String? = nil, until latest: Timestamp? = nil
     ) async throws -> IssuedPasswordLink {
         guard user.status == .active else {
             throw StorageFailure.conflict(
@@ -30,13 +31,13 @@ extension Change {
         try await endResets(of: user.id)
         let link = IssuedPasswordLink(
             token: TenantToken.make(locator: try await locator()),
-            expiresAt: now.adding(seconds: Self.passwordLinkSeconds))
+            expiresAt: earlier(now.adding(seconds: Self.passwordLinkSeconds), latest))
         try await query(
             """
             INSERT INTO password_resets (tenant_id, id, token_hash, user_id, return_to,
-                created_at, expires_at, by_operator)
+                created_at, expires_at, by_operator, made_by_type, made_by_id)
             VALUES (\(tenant), \(UUID.random()), \(TenantToken.hash(link.token)), \(user.id),
-                \(returnTo), \(now), \(link.expiresAt), true)
+                \(returnTo), \(now), \(link.expiresAt), true, \(actor.type), \(actor.id))
             """)
         try await requireNewPassword(of: user.id)
         try await audit(.userPasswordLinkMade, user.target)

@@ -33,13 +33,6 @@ extension Change {
             """)
         try await query(
             """
-            UPDATE invites SET delivery_detail = NULL
-            WHERE tenant_id = \(tenant) AND delivery_detail IS NOT NULL
-                AND EXISTS (SELECT 1 FROM unnest(\(words)::text[]) AS word
-                    WHERE strpos(lower(delivery_detail), lower(word)) > 0)
-            """)
-        try await query(
-            """
             UPDATE api_keys SET last_used_ip = NULL, note = NULL
             WHERE tenant_id = \(tenant) AND owner_user_id = \(row.id)
             """)
@@ -66,16 +59,25 @@ extension Change {
         of user: UUID, _ things: [UUID], _ addresses: [String], _ database: Database
     ) async throws {
         let recipients = addresses.map(database.recipient)
-        try await query(
+        // One condition at a time: each has its index.
+        let conditions: [SQL] = [
+            "about = ANY (\(things + [user])::uuid[])", "people && \([user])::uuid[]",
             """
-            UPDATE mail SET letter = NULL, next_at = NULL, ended_at = coalesce(ended_at, \(now)),
-                failure = CASE WHEN failure IS NULL AND ended_at IS NOT NULL THEN NULL
-                    ELSE 'redacted' END
-            WHERE tenant_id = \(tenant) AND (about = ANY (\(things + [user])::uuid[])
-                OR people && \([user])::uuid[] OR next_at IS NOT NULL AND recipient = ANY (ARRAY(
-                    SELECT substring(\(Array(recipients.joined()))::bytea FROM n::integer FOR 32)
-                    FROM generate_series(1, \(recipients.count * 32), 32) AS n)))
-            """)
+            next_at IS NOT NULL AND recipient = ANY (ARRAY(
+                SELECT substring(\(Array(recipients.joined()))::bytea FROM n::integer FOR 32)
+                FROM generate_series(1, \(recipients.count * 32), 32) AS n))
+            """,
+        ]
+        for condition in conditions {
+            try await query(
+                """
+                UPDATE mail SET letter = NULL, next_at = NULL,
+                    ended_at = coalesce(ended_at, \(now)),
+                    failure = CASE WHEN failure IS NULL AND ended_at IS NOT NULL THEN NULL
+                        ELSE 'redacted' END
+                WHERE tenant_id = \(tenant) AND \(condition)
+                """)
+        }
     }
 
     /// What jobs still have to do about the person, and who made them. A row that waits fails then.
@@ -93,9 +95,15 @@ extension Change {
         try await query(
             """
             UPDATE job_rows SET external_id = NULL
-            WHERE tenant_id = \(tenant) AND external_id IS NOT NULL
-                AND (target_id = \(row.id) OR external_id = \(row.externalID))
+            WHERE tenant_id = \(tenant) AND target_id = \(row.id) AND external_id IS NOT NULL
             """)
+        if let externalID = row.externalID {
+            try await query(
+                """
+                UPDATE job_rows SET external_id = NULL
+                WHERE tenant_id = \(tenant) AND external_id = \(externalID)
+                """)
+        }
         for role in ["created_by", "actor"] {
             try await query(
                 """
@@ -122,7 +130,7 @@ extension Change {
         try await query(
             """
             DELETE FROM idempotency WHERE tenant_id = \(tenant) AND answer IS NOT NULL
-                AND position(\(Array(row.id.description.utf8)) IN answer) > 0
+                AND ids_in(answer) @> \([row.id.description])::text[]
             """)
     }
 

@@ -9,21 +9,30 @@ enum StagedPerson {
 
     static func key(externalID: String) -> Int64 { hash("id", externalID) }
 
+    /// The id that a row has, which may be a user's.
+    static func key(id: String) -> Int64 {
+        hash("sign-in", "", "", UUID(id)?.description ?? id)
+    }
+
     /// By the bytes of the three parts.
     static func key(provider: String, issuer: String, subject: String) -> Int64 {
         hash("sign-in", provider, issuer, subject)
     }
 
     /// A condition: the rows `t` that have one of these keys or its complement, as those with an
-    /// unverified address have. One probe of the index for each import: the planner, whose figures of
-    /// a new import are old, would else read the whole import.
+    /// unverified address have. The keys are looked up first, each by one probe of the index in each
+    /// import, and the rows then by their places: nothing is left to the planner, whose figures of a
+    /// new import are old, and who would read each import once for each of its rows.
     static func rows(_ keys: [Int64], in tenant: UUID) -> SQL {
         """
-        (t.import_id, t.row) IN (SELECT f.import_id, f.row FROM imports m, LATERAL (
-            SELECT k.import_id, k.row FROM import_keys k WHERE k.tenant_id = \(tenant)
-                AND k.import_id = m.id
-                AND k.key = ANY (\(keys + keys.map { ~$0 })::bigint[])) AS f
-            WHERE m.tenant_id = \(tenant))
+        t.ctid = ANY (ARRAY(SELECT f.place FROM imports m
+            CROSS JOIN unnest(\(keys + keys.map { ~$0 })::bigint[]) AS w (key)
+            CROSS JOIN LATERAL (SELECT k.row FROM import_keys k WHERE k.tenant_id = \(tenant)
+                AND k.import_id = m.id AND k.key = w.key OFFSET 0) AS n
+            CROSS JOIN LATERAL (SELECT r.ctid AS place FROM import_rows r
+                WHERE r.tenant_id = \(tenant) AND r.import_id = m.id AND r.row = n.row
+                OFFSET 0) AS f
+            WHERE m.tenant_id = \(tenant)))
         """
     }
 
@@ -34,9 +43,10 @@ enum StagedPerson {
 }
 
 extension UserRow {
-    /// The external id and the sign-ins.
+    /// The id, the external id and the sign-ins.
     var stagedKeys: [Int64] {
-        (externalID.map { [StagedPerson.key(externalID: $0)] } ?? [])
+        [StagedPerson.key(id: id.description)]
+            + (externalID.map { [StagedPerson.key(externalID: $0)] } ?? [])
             + identities.map {
                 StagedPerson.key(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
             }

@@ -7,6 +7,12 @@ package enum TokenTime: Sendable, Equatable {
     case at(Int64)
     /// The token does not say, so it may be older.
     case unknown
+    /// A code flow of ours: when it was begun, by our clock, and when the provider last asked the
+    /// person, in whole seconds since 1970; nil: it does not say.
+    case begun(Timestamp, authenticatedAt: Int64?)
+
+    /// Seconds by which a provider's clock may be behind.
+    package static let leeway: Int64 = 60
 
     /// `auth_time`, else `iat` (OpenID Connect Core section 2): a silently renewed token is as old
     /// as the sign-in behind it, if the provider sends `auth_time`.
@@ -17,11 +23,21 @@ package enum TokenTime: Sendable, Equatable {
     }
 
     /// Whether the token is older than the last sign-out everywhere. In whole seconds: one of the
-    /// same second is refused.
+    /// same second is refused. A code flow counts by when it was begun here, whatever the clock of its
+    /// provider, and by when the provider asked the person.
     package func isRefused(signedOutAt: Timestamp?) -> Bool {
         guard let signedOutAt else { return false }
-        guard case .at(let seconds) = self else { return true }
-        return seconds <= signedOutAt.microseconds / 1_000_000
+        return switch self {
+        case .at(let seconds): seconds <= signedOutAt.microseconds / 1_000_000
+        case .unknown: true
+        case .begun(let time, _): time < signedOutAt || isStale(signedOutAt: signedOutAt)
+        }
+    }
+
+    /// Whether it would do if the provider asked the person anew.
+    package func isStale(signedOutAt: Timestamp) -> Bool {
+        guard case .begun(let time, let asked?) = self, time >= signedOutAt else { return false }
+        return asked + Self.leeway < signedOutAt.microseconds / 1_000_000
     }
 
     /// A NumericDate (RFC 7519 section 2) without its fraction; nil if it is not one.
@@ -34,4 +50,7 @@ package enum TokenTime: Sendable, Equatable {
 }
 
 /// The provider's token is older than the last sign-out everywhere: nothing was written.
-package struct TokenOutdated: Error {}
+package struct TokenOutdated: Error {
+    /// Only the person's own sign-in at the provider is older: it may ask anew.
+    package var isStale = false
+}

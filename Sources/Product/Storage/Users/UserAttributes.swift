@@ -48,7 +48,16 @@ extension Database {
     package func indexAttributes() async throws {
         let rows = try await platform.read(
             "SELECT tenant_id FROM attribute_schemas WHERE indexed_to IS NOT NULL LIMIT 1000")
-        for row in rows { try await indexAttributes(of: row.get(0)) }
+        var failure: (any Error)?
+        for row in rows {
+            do {
+                try await indexAttributes(of: row.get(0))
+            } catch {
+                if (error as? PostgresError)?.kind == .unavailable { throw error }
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
     }
 
     /// True if no user is left to read.
@@ -72,7 +81,7 @@ extension Change {
         let users = try await query(
             """
             SELECT id, created_at, public_attributes, private_attributes FROM users
-            WHERE tenant_id = \(tenant) AND id > \(last) ORDER BY id
+            WHERE tenant_id = \(tenant) AND id > \(last)\(SQL.everyID) ORDER BY id
             LIMIT \(raw: "\(Database.indexBatch)") FOR UPDATE
             """)
         var words: [(user: UUID, name: String, word: String, createdAt: Timestamp)] = []

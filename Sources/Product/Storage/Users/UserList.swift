@@ -37,6 +37,12 @@ package struct UserFilter: Sendable {
         self.provider = provider
     }
 
+    /// Whether most users pass, but for the text and the filters that are searched first.
+    fileprivate var isWide: Bool {
+        status == nil && role == nil && signedInSince == nil && signedInUntil == nil
+            && !neverSignedIn && !awaitingApproval
+    }
+
     /// The conditions on the users' own columns; the text and the provider are searched first.
     fileprivate func condition(in tenant: UUID) -> SQL {
         var sql: SQL = "tenant_id = \(tenant)"
@@ -85,9 +91,10 @@ extension TenantScope {
         let isASCII = filter.text?.utf8.allSatisfy { $0 < 0x80 } ?? true
         let letters: SQL = isASCII ? "" : #" COLLATE "und-x-icu""#
         return SearchedList(
-            name: .users, content: "email_key || ' ' || lower(coalesce(name, '')\(letters))",
+            name: .users, tenant: tenant,
+            content: "email_key || ' ' || lower(coalesce(name, '')\(letters))",
             searched: "email_key, name",
-            condition: filter.condition(in: tenant)
+            condition: filter.condition(in: tenant), isWide: filter.isWide
         ) { page, counting, list in
             """
             SELECT \(ListedUser.columns), \(ListedIdentity.columns),
@@ -123,7 +130,8 @@ extension TenantScope {
             SELECT id FROM users
             WHERE tenant_id = \(tenant) AND external_id = \(id) AND status <> 'deleted'
             UNION ALL (SELECT id FROM users
-                WHERE tenant_id = \(tenant) AND external_id = \(id) AND status = 'deleted'
+                WHERE tenant_id = \(tenant) AND external_id = \(id)
+                    AND \(SQL.unindexed("status")) = 'deleted'
                 ORDER BY created_at DESC LIMIT \(raw: "\(Self.few)"))
             """)
         var ids: [UUID] = []

@@ -28,9 +28,15 @@ extension Change {
     func endAccess(of row: UserRow) async throws {
         try await revokeInvites(to: row)
         try await query("DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
+        try await endLinks(of: row)
+    }
+
+    /// Ends the links that were made for the user: to set a password, to add a sign-in, to confirm an
+    /// address.
+    func endLinks(of row: UserRow) async throws(PostgresError) {
+        try await endResets(of: row.id)
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
-        try await endEmailChange(of: row)
     }
 
     /// Purges the user: deletes row, identities, sessions, search text, invites to the address and
@@ -96,7 +102,8 @@ extension Change {
         let revoked = try await query(
             """
             UPDATE invites SET \(Self.revoked), version = version + 1, updated_at = \(now)
-            WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey) AND status = 'pending'
+            WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey)
+                AND \(SQL.unindexed("status")) = 'pending'
             RETURNING id, email
             """)
         var changes = AuditChanges()

@@ -93,6 +93,8 @@ extension Change {
         }
         try require(row, row.status != .deleted)
         try await revokeInvites(to: row)
+        // What was handed over before must not work when the suspension is lifted.
+        try await endLinks(of: row)
         return try await setStatus(
             row, .suspended, before: row.status, action: .userSuspended, reason: reason)
     }
@@ -179,7 +181,7 @@ extension Change {
                     WHERE i.tenant_id = \(tenant) AND i.user_id = users.id)
                 AND NOT EXISTS (SELECT 1 FROM invites v
                     WHERE v.tenant_id = \(tenant) AND v.email_key = \(emailKey)
-                        AND v.status = 'pending' AND v.expires_at > \(now))
+                        AND \(SQL.unindexed("v.status")) = 'pending' AND v.expires_at > \(now))
             RETURNING id, email
             """)
         for row in rows {
@@ -210,7 +212,7 @@ extension Change {
         let live = try await query(
             """
             SELECT 1 FROM invites WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey)
-                AND status = 'pending' AND expires_at > \(now)
+                AND \(SQL.unindexed("status")) = 'pending' AND expires_at > \(now)
             """)
         guard live.isEmpty else { return }
         throw StorageFailure.conflict(

@@ -98,7 +98,8 @@ struct Authenticator: Sendable {
         }
         if isCounting { database.keyUses.note(key, at: now, ip: address, isVerified: false) }
         var principal = CallerPrincipal(
-            .key(id: key.id, owner: key.owner, scopes: key.scopes), name: key.name)
+            .key(id: key.id, owner: key.owner, scopes: key.scopes, limits: key.limits),
+            name: key.name)
         principal.rateLimit = left
         return principal
     }
@@ -151,6 +152,7 @@ struct Authenticator: Sendable {
         principal.stepUpUntil = session.stepUpUntil
         principal.stepUpMethods = person.factors.stepUpMethods
         principal.hasUnusableFactors = person.factors.areUnusable
+        principal.canReturn = person.factors.canReturn
         principal.lacksSecondFactor = session.lacksSecondFactor
         principal.mayResume = mayResume
         return principal
@@ -162,20 +164,36 @@ struct Authenticator: Sendable {
         let due = session.operator.secondFactorDue.map { database.clock() >= $0 } ?? false
         let isOverdue = database.secondFactorDays != nil && due && !session.hasProvidersFactor
         guard isOverdue || session.lacksSecondFactor else { return }
-        let isOwn = ["/v1/me", "/v1/session"].contains {
-            request.path == $0 || request.path.hasPrefix($0 + "/")
-        }
+        let isOwn =
+            session.lacksSecondFactor
+            ? Self.isWayToFactor(request)
+            : ["/v1/me", "/v1/session"].contains {
+                request.path == $0 || request.path.hasPrefix($0 + "/")
+            }
         guard isOwn else {
             if session.lacksSecondFactor {
                 let factors = session.operator.factors
                 throw Problem.stepUpRequired(
                     "Your account has a second factor, which the provider did not ask for.",
                     by: factors.stepUpMethods.map(\.rawValue)
-                        + (factors.recoveryCodesLeft > 0 ? ["recovery_code"] : []))
+                        + (factors.recoveryCodesLeft > 0 ? ["recovery_code"] : []),
+                    else: factors.areUnusable ? [.operatorReset] : [])
             }
             throw Problem(
                 .secondFactorRequired,
                 "Your role needs a second factor; set one up in your account first.")
+        }
+    }
+
+    /// Who came through the provider alone may be another than the operator: proves the factor,
+    /// or goes.
+    private static func isWayToFactor(_ request: Request) -> Bool {
+        switch request.path {
+        case "/v1/session", "/v1/session/step-up", "/v1/session/step-up/provider",
+            "/v1/me/passkeys/options":
+            true
+        case "/v1/me": [.get, .head].contains(request.method)
+        default: false
         }
     }
 

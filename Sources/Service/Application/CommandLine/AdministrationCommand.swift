@@ -26,7 +26,10 @@ struct AdministrationCommand {
             let token = TokenSecret.make()
             let hash = TokenSecret.hash(token) ?? []
             guard try await !database.hasOperator() else {
-                throw Refused(description: "there is an operator already; sign in instead")
+                throw Refused(
+                    description:
+                        "there is an operator already; sign in instead. If the link is lost, "
+                        + "`gatehouse operator reset --email ADDRESS` makes another")
             }
             guard let email else {
                 guard let token = try await database.renewSetup() else {

@@ -46,7 +46,7 @@ struct BackupDrill {
                 isGood = try compare(scratch, contents, on: loop)
             }
         } catch {
-            report(Finding(name: "drill", result: .failed, detail: "\(error)"))
+            report(Finding(name: "drill", result: .failed, detail: inFull(error)))
             return
         }
         let word = keeps ? "is kept" : "is dropped"
@@ -210,7 +210,7 @@ struct BackupDrill {
             }
             return Finding(
                 name: "key", result: .ok, detail: "\(verdict["name"]?.string ?? "") verifies there")
-        } catch { return Finding(name: "key", result: .failed, detail: "\(error)") }
+        } catch { return Finding(name: "key", result: .failed, detail: inFull(error)) }
     }
 
     // MARK: parts

@@ -1,7 +1,9 @@
+import API
 import Configuration
 import Glibc
 import Networking
 import Postgres
+import Text
 
 /// The result of one check of `gatehouse check`.
 struct Finding: Sendable {
@@ -20,9 +22,15 @@ struct Checks: Sendable {
         var findings = files()
         if let finding = secret() { findings.append(finding) }
         if settings.tlsCertificate != nil { findings.append(tls()) }
+        if let fault = settings.setupOwnerPasswordFault {
+            findings.append(
+                Finding(
+                    name: "first owner's password", result: .warning,
+                    detail: "GATEHOUSE_SETUP_OWNER_PASSWORD \(fault); no owner is made with it"))
+        }
         findings += database()
-        if let url = settings.smtpURL { findings.append(mail(url)) }
-        if let url = settings.publicURL { findings.append(publicName(url)) }
+        findings.append(mail())
+        findings += ports() + publicNames() + proxies()
         return findings
     }
 
@@ -34,7 +42,7 @@ struct Checks: Sendable {
         } catch {
             let detail =
                 settings.secretKey == nil
-                ? "GATEHOUSE_SECRET_KEY is missing: at least 32 random bytes" : "\(error)"
+                ? "GATEHOUSE_SECRET_KEY is missing: at least 32 random bytes" : inFull(error)
             return Finding(name: "secret key", result: .failed, detail: detail)
         }
     }
@@ -44,7 +52,7 @@ struct Checks: Sendable {
             do {
                 return Finding(name: name, result: .ok, detail: try Installation.find(folder))
             } catch {
-                return Finding(name: name, result: .failed, detail: "\(error)")
+                return Finding(name: name, result: .failed, detail: inFull(error))
             }
         }
     }
@@ -62,7 +70,7 @@ struct Checks: Sendable {
                 name: "tls", result: days < 14 ? .warning : .ok,
                 detail: "\(path) is valid for \(days) days more")
         } catch {
-            return Finding(name: "tls", result: .failed, detail: "\(error)")
+            return Finding(name: "tls", result: .failed, detail: inFull(error))
         }
     }
 
@@ -70,14 +78,17 @@ struct Checks: Sendable {
         guard let url = settings.databaseURL else {
             return [
                 Finding(
-                    name: "database", result: .failed, detail: "GATEHOUSE_DATABASE_URL is missing")
+                    name: "database", result: .failed,
+                    detail: "GATEHOUSE_DATABASE_URL is missing, and no `gatehouse dev` runs in "
+                        + settings.dataDirectory)
             ]
         }
         let platform = settings.platformDatabaseURL?.text ?? ServeCommand.switchingRole(url.text)
         do {
             guard let directory = try? Installation.find("Migrations") else { return [] }
             let checks = DatabaseChecks(
-                app: url.text, platform: platform, migrations: directory,
+                app: url.text, platform: platform, platformSetting: settings.platformSetting,
+                migrations: directory,
                 secrets: try? settings.secrets(), connections: ConnectionCheck(settings),
                 standby: ReadConfiguration(settings).map(StandbyCheck.init),
                 workers: settings.workerDatabaseURL.map { WorkerCheck(url: $0.text) },
@@ -91,12 +102,68 @@ struct Checks: Sendable {
                 return try await checks.run(on: loop)
             }
         } catch {
-            return [Finding(name: "database", result: .failed, detail: "\(error)")]
+            return [Finding(name: "database", result: .failed, detail: inFull(error))]
         }
     }
 
-    private func mail(_ url: Secret) -> Finding {
-        reach("mail server", url.text, ports: ["smtp": 25, "smtps": 465])
+    private func mail() -> Finding {
+        guard let url = settings.smtpURL else {
+            return Finding(
+                name: "mail server", result: .warning,
+                detail:
+                    "GATEHOUSE_SMTP_URL is not set: no invite, reset or security notice is mailed")
+        }
+        return reach("mail server", url.text, ports: ["smtp": 25, "smtps": 465])
+    }
+
+    /// Beside the running server that these settings are of, its own ports are in use.
+    private func ports() -> [Finding] {
+        do {
+            try ListenFault.check(settings)
+        } catch {
+            if (try? HealthCheck(settings: settings).run()) != nil { return [] }
+            return [Finding(name: "ports", result: .warning, detail: inFull(error))]
+        }
+        return []
+    }
+
+    /// Without the setting, or with one that fits no request, every other host is answered 421.
+    private func publicNames() -> [Finding] {
+        guard let url = settings.publicURL else {
+            let names = PublicAddress.loopbackNames
+            guard
+                !names.contains(where: {
+                    sameBytes("\($0):\(settings.listen.port)", settings.listen.text)
+                })
+            else { return [] }
+            return [
+                Finding(
+                    name: "public name", result: .warning,
+                    detail:
+                        "GATEHOUSE_PUBLIC_URL is not set, so only \(names.joined(separator: ", "))"
+                        + " are served, and every other host is answered 421")
+            ]
+        }
+        var findings = [publicName(url)]
+        if let address = PublicAddress(url), address.scheme.utf8.elementsEqual("http".utf8),
+            !address.isLoopback
+        {
+            findings.append(
+                Finding(
+                    name: "public scheme", result: .warning,
+                    detail: "\(url) is not https: passwords and cookies cross the network in clear")
+            )
+        }
+        return findings
+    }
+
+    private func proxies() -> [Finding] {
+        settings.trustedProxies.filter { IPRange($0)?.prefix == 0 }.map {
+            Finding(
+                name: "trusted proxies", result: .warning,
+                detail: "GATEHOUSE_TRUSTED_PROXIES has \($0): everyone may name the address that"
+                    + " limits, rules and the audit see")
+        }
     }
 
     /// Only a warning: a proxy that this machine cannot see may serve the name.

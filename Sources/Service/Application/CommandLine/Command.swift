@@ -1,5 +1,6 @@
 import Configuration
 import Glibc
+import Postgres
 
 /// The command line. Exit codes: 0 done, 1 failed, 2 wrong usage.
 package enum Command {
@@ -19,7 +20,7 @@ package enum Command {
             complain("gatehouse: \(fault.message)\n`gatehouse help` lists the commands.\n")
             return 2
         } catch {
-            complain("gatehouse: \(error)\n")
+            complain("gatehouse: \(inFull(error))\n")
             return 1
         }
     }
@@ -45,7 +46,7 @@ package enum Command {
     struct Missing: Error, CustomStringConvertible {
         var name: String
         var description: String {
-            "\(name) is missing; deploy/docs/operating.md says what it is for"
+            "\(name) is missing; the page on operating, operating.md of the documents, says what it is for"
         }
     }
 
@@ -55,6 +56,9 @@ package enum Command {
         var description: String { "\(name): \(reason)" }
     }
 }
+
+/// What went wrong, for who runs the command and sees the database's data anyway.
+func inFull(_ error: any Error) -> String { (error as? PostgresError)?.inFull ?? "\(error)" }
 
 func say(_ text: String) { emit(text, to: 1) }
 func complain(_ text: String) { emit(text, to: 2) }

@@ -70,7 +70,7 @@ extension Command {
                     name: "email", value: "ADDRESS", summary: "The first owner's address."),
                 .output,
             ],
-            run: { try AdministrationCommand(settings: settings()).setup($0) }),
+            run: { try AdministrationCommand(settings: settings().orOfDevelopment()).setup($0) }),
         CommandDeclaration(
             name: "operator reset",
             summary: "Print a link by which an operator sets a new password.",
@@ -84,7 +84,9 @@ extension Command {
                     summary: "The operator's address."),
                 .output,
             ],
-            run: { try AdministrationCommand(settings: settings()).resetOperator($0) }),
+            run: {
+                try AdministrationCommand(settings: settings().orOfDevelopment()).resetOperator($0)
+            }),
         CommandDeclaration(
             name: "key issue", summary: "Issue an API key; its secret is shown once.",
             detail: """
@@ -108,7 +110,7 @@ extension Command {
                     name: "expires-at", value: "TIME", summary: "When it ends, in RFC 3339."),
                 .output,
             ],
-            run: { try AdministrationCommand(settings: settings()).issueKey($0) }),
+            run: { try AdministrationCommand(settings: settings().orOfDevelopment()).issueKey($0) }),
         CommandDeclaration(
             name: "secrets rotate",
             summary: "Move everything sealed from the previous secret key to the current one.",
@@ -118,7 +120,10 @@ extension Command {
                 them, seals anew and writes the directory anew, while they serve. It may be repeated.
                 `gatehouse check` says when nothing rests on the previous key.
                 """
-        ) { try SecretsCommand(settings: settings(), terminal: $0.terminal).rotate() },
+        ) {
+            try SecretsCommand(settings: settings().orOfDevelopment(), terminal: $0.terminal)
+                .rotate()
+        },
         CommandDeclaration(
             name: "secrets forget",
             summary: "Go on without a secret key that is lost.",
@@ -127,7 +132,10 @@ extension Command {
                 and takes the key for this database's from then on. Stop every replica first.
                 """,
             options: [OptionDeclaration(name: "yes", summary: "Do not ask.")]
-        ) { try SecretsCommand(settings: settings(), terminal: $0.terminal).forget($0) },
+        ) {
+            try SecretsCommand(settings: settings().orOfDevelopment(), terminal: $0.terminal)
+                .forget($0)
+        },
         CommandDeclaration(
             name: "healthcheck", summary: "Ask a running server on this machine for /readyz.",
             detail: "Exit code 0 if the server at GATEHOUSE_LISTEN is ready, 1 if not."
@@ -188,7 +196,7 @@ extension Command {
     @Sendable private static func check(_ call: Invocation) throws -> Int32 {
         let findings: [Finding]
         do {
-            findings = Checks(settings: try settings()).run()
+            findings = Checks(settings: try settings().orOfDevelopment()).run()
         } catch let fault as SettingsFault {
             findings = fault.faults.map {
                 Finding(name: "setting", result: .failed, detail: $0.description)

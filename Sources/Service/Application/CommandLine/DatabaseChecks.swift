@@ -10,6 +10,8 @@ import Workers
 struct DatabaseChecks: Sendable {
     var app: String
     var platform: String
+    /// The setting that leads to the platform's role.
+    var platformSetting = "GATEHOUSE_PLATFORM_DATABASE_URL"
     /// The folder of this program's migrations.
     var migrations: String
     var secrets: SecretKeys?
@@ -36,14 +38,66 @@ struct DatabaseChecks: Sendable {
         return nil
     }
 
-    /// What prevents `serve` from starting: an old schema, or an app role that owns the tables.
+    private static let appSetting = "GATEHOUSE_DATABASE_URL"
+    /// Nanoseconds until a notification that has not arrived does not arrive.
+    private static let patience: Int64 = 3_000_000_000
+
+    /// What prevents `serve` from starting: an old schema, a role that is not the one meant, or a way to
+    /// the database on which no replica hears of a revocation.
     func blockers(on loop: EventLoop) async -> [Finding] {
         let app = client(app, loop)
+        let platform = client(platform, loop)
+        async let heard = notifications(app, platform)
         async let schema = finding("schema") { try await self.schema(app) }
-        async let role = finding("app role") { try await appRole(app) }
-        let findings = await [schema, role]
+        async let role = finding("app role") { try await Self.appRole(app) }
+        var findings = await heard + [role, schema]
+        if !findings.contains(where: { $0.result == .failed }) {
+            findings.append(
+                await finding("platform role", platformSetting) {
+                    try await Self.platformRole(platform, platformSetting)
+                })
+            // One that is away costs no answer: the primary gives it.
+            if let standby, let finding = await standby.blocker(on: loop) {
+                findings.append(finding)
+            }
+        }
         await app.close()
+        await platform.close()
         return findings.filter { $0.result == .failed }
+    }
+
+    private func notifications(_ app: Postgres, _ platform: Postgres) async -> [Finding] {
+        async let first = finding("notifications") { try await arrive(app, Self.appSetting) }
+        async let second = finding("platform notifications", platformSetting) {
+            try await arrive(platform, platformSetting)
+        }
+        return await [first, second]
+    }
+
+    /// Names what lends a connection of the server to several as the cause.
+    static func lentOut(_ fault: String, _ setting: String) -> String {
+        "\(fault); is there a pooler in transaction mode? Use a direct URL for \(setting)"
+    }
+
+    private func arrive(
+        _ client: Postgres, _ setting: String
+    ) async throws -> (Finding.Result, String) {
+        do {
+            guard try await client.hearsNotifications(within: Self.patience) else {
+                return (.failed, "\(NotificationListener.isDeaf) Use a direct URL for \(setting)")
+            }
+        } catch {
+            return (.failed, Self.lentOut("\(error)", setting))
+        }
+        let limit = try await client.read("SELECT current_setting('statement_timeout')")
+        guard try limit.first?.get(0, as: String.self) != "0" else {
+            return (
+                .warning,
+                "they arrive, but statements have no time limit: what stands before PostgreSQL does "
+                    + "not pass `options` on. See deploy/docs/operating.md, Poolers"
+            )
+        }
+        return (.ok, "they arrive")
     }
 
     func run(on loop: EventLoop) async throws -> [Finding] {
@@ -79,16 +133,23 @@ struct DatabaseChecks: Sendable {
             findings.append(
                 Finding(name: "database", result: .ok, detail: "PostgreSQL \(text) answers"))
         } catch {
+            let isLent = (error as? PostgresError)?.losesPreparedStatements ?? false
+            let cause = isLent ? Self.lentOut("\(error)", Self.appSetting) : inFull(error)
             return [
-                Finding(name: "database", result: .failed, detail: "it cannot be asked: \(error)")
+                Finding(name: "database", result: .failed, detail: "it cannot be asked: \(cause)")
             ]
         }
+        findings.append(await finding("clock") { try await Self.clock(app) })
         let schema = await finding("schema") { try await self.schema(app) }
         findings.append(schema)
-        findings.append(await finding("app role") { try await appRole(app) })
+        findings += await notifications(app, platform)
+        findings.append(await finding("app role") { try await Self.appRole(app) })
         if schema.result == .failed { return findings }
         findings.append(await finding("row-level security") { try await policies(app) })
-        findings.append(await finding("platform role") { try await platformRole(platform) })
+        findings.append(
+            await finding("platform role", platformSetting) {
+                try await Self.platformRole(platform, platformSetting)
+            })
         findings.append(await finding("rows") { try await rows(platform) })
         if let secrets {
             var database = Database(
@@ -108,6 +169,28 @@ struct DatabaseChecks: Sendable {
         return findings
     }
 
+    /// A running server corrects its clock by PostgreSQL's; other programs here do not.
+    private static func clock(_ app: Postgres) async throws -> (Finding.Result, String) {
+        let before = Timestamp.systemClock()
+        guard
+            let measured = try await app.query("SELECT clock_timestamp()").first?
+                .get(0, as: Timestamp.self)
+        else { return (.failed, "PostgreSQL gave no time") }
+        let after = Timestamp.systemClock()
+        let ours = before.microseconds / 2 + after.microseconds / 2
+        let difference = measured.microseconds - ours
+        let slack = after.microseconds - before.microseconds
+        guard abs(difference) > 1_000_000 + slack else {
+            return (.ok, "within a second of PostgreSQL's")
+        }
+        let seconds = abs(difference) / 1_000_000
+        return (
+            .warning,
+            "this machine's is \(seconds) s \(difference > 0 ? "behind" : "ahead of") PostgreSQL's;"
+                + " set both by NTP"
+        )
+    }
+
     /// A passkey is good at its domain and below it alone: a new public name can cost all of them.
     private func passkeys(_ database: Database) async throws -> (Finding.Result, String) {
         let lost = try await database.passkeysLost()
@@ -122,14 +205,19 @@ struct DatabaseChecks: Sendable {
         return (.warning, "not good at this server's public name: \(counts)\(people)")
     }
 
+    /// `setting`: by which it is asked.
     private func finding(
-        _ name: String, _ body: () async throws -> (Finding.Result, String)
+        _ name: String, _ setting: String = appSetting,
+        _ body: () async throws -> (Finding.Result, String)
     ) async -> Finding {
         do {
             let (result, detail) = try await body()
             return Finding(name: name, result: result, detail: detail)
+        } catch let error as PostgresError where error.losesPreparedStatements {
+            return Finding(
+                name: name, result: .failed, detail: Self.lentOut(error.detail, setting))
         } catch {
-            return Finding(name: name, result: .failed, detail: "\(error)")
+            return Finding(name: name, result: .failed, detail: inFull(error))
         }
     }
 
@@ -144,17 +232,20 @@ struct DatabaseChecks: Sendable {
         }
     }
 
-    /// The app role must not be able to bypass row-level security.
-    private func appRole(_ app: Postgres) async throws -> (Finding.Result, String) {
+    /// The app role must not be able to bypass row-level security, and must be able to write.
+    static func appRole(
+        _ app: Postgres, _ setting: String = appSetting
+    ) async throws -> (Finding.Result, String) {
         let rows = try await app.read(
             """
             SELECT current_user::text, rolsuper, rolbypassrls,
                 EXISTS (SELECT FROM pg_class WHERE relowner = pg_roles.oid),
                 (SELECT rolname::text FROM pg_roles AS other
-                    WHERE pg_has_role(pg_roles.oid, other.oid,
+                    WHERE other.oid <> pg_roles.oid AND pg_has_role(pg_roles.oid, other.oid,
                         CASE rolname WHEN 'gatehouse_owner' THEN 'MEMBER'
                             WHEN 'gatehouse_platform' THEN 'USAGE' END)
-                    LIMIT 1)
+                    LIMIT 1),
+                coalesce(has_table_privilege(to_regclass('public.tenants'), 'INSERT'), true)
             FROM pg_roles WHERE rolname = current_user
             """)
         guard let row = rows.first else { return (.failed, "the role is not known") }
@@ -164,6 +255,11 @@ struct DatabaseChecks: Sendable {
         if try row.get(3, as: Bool.self) { return (.failed, "\(name) owns tables") }
         if let other = try row.get(4, as: String?.self) {
             return (.failed, "\(name) has the rights of \(other); make it NOINHERIT")
+        }
+        guard try row.get(5, as: Bool.self) else {
+            return (
+                .failed, "\(name) may not write: \(setting) leads to another role than the app's"
+            )
         }
         return (.ok, "\(name) owns nothing and bypasses nothing")
     }
@@ -187,7 +283,10 @@ struct DatabaseChecks: Sendable {
         return (.ok, "forced on \(rows.count) tables; no rows without a tenant")
     }
 
-    private func platformRole(_ platform: Postgres) async throws -> (Finding.Result, String) {
+    /// It must see every tenant and write nothing.
+    static func platformRole(
+        _ platform: Postgres, _ setting: String
+    ) async throws -> (Finding.Result, String) {
         let rows = try await platform.read(
             """
             SELECT current_user::text, has_table_privilege('tenants', 'SELECT'),
@@ -196,7 +295,13 @@ struct DatabaseChecks: Sendable {
         guard let row = rows.first else { return (.failed, "the role is not known") }
         let name = try row.get(0, as: String.self)
         guard try row.get(1, as: Bool.self) else { return (.failed, "\(name) cannot read tenants") }
-        if try row.get(2, as: Bool.self) { return (.failed, "\(name) may write") }
+        if try row.get(2, as: Bool.self) {
+            return (
+                .failed,
+                "\(name) may write: \(setting) leads to another role than the platform's. If a "
+                    + "pooler drops the `options`, set a URL whose user is the platform's role"
+            )
+        }
         return (.ok, "\(name) reads across tenants and writes nothing")
     }
 
@@ -222,13 +327,20 @@ struct DatabaseChecks: Sendable {
     /// Who holds the most and guards it by a password alone.
     private func secondFactors(_ app: Postgres) async throws -> (Finding.Result, String) {
         let lacking = try await Database.operatorsWithoutSecondFactor(app)
-        if lacking.isEmpty { return (.ok, "every owner and admin has one") }
+        if lacking.isEmpty {
+            let holders = try await app.read(
+                "SELECT 1 FROM operators WHERE role IN ('owner', 'admin') LIMIT 1")
+            return (
+                .ok,
+                holders.isEmpty
+                    ? "no owner or admin could have one yet" : "every owner and admin has one"
+            )
+        }
         let names = lacking.prefix(10).map(\.email).joined(separator: ", ")
         let more = lacking.count > 10 ? " and more" : ""
-        return (
-            secondFactorDays == nil ? .ok : .warning,
-            "owners and admins without one: \(names)\(more)"
-        )
+        let demand =
+            secondFactorDays == nil ? "; GATEHOUSE_SECOND_FACTOR_DAYS would demand one" : ""
+        return (.warning, "owners and admins without one: \(names)\(more)\(demand)")
     }
 
     private func owner(_ app: Postgres) async throws -> (Finding.Result, String) {

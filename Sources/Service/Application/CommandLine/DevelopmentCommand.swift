@@ -36,9 +36,12 @@ struct DevelopmentCommand {
         let first = FirstStart(
             settings: settings, publicURL: configuration.address, logger: configuration.logger)
         let service = try waitFor(on: controlLoop) {
-            try await Service.start(configuration) { if isNamed { try await first.run($0) } }
+            try await Service.start(configuration) {
+                if isNamed { try await first.run($0, opensSetup: false) }
+            }
         }
         let link = try waitFor(on: controlLoop) { try await Demonstration(service).signInLink() }
+        try data.announce(socket: cluster.socket, address: address(UInt16(service.port)))
         greet(link, service.port, data)
         // Closing the terminal sends SIGHUP: stop PostgreSQL as well.
         _ = Signals.waitForStop(reload: nil)
@@ -86,5 +89,26 @@ struct DevelopmentCommand {
             Ctrl-C stops it; the data stays in \(data.path).
 
             """)
+    }
+}
+
+extension Settings {
+    /// With the database, key and address of a `gatehouse dev` that runs with its data in
+    /// GATEHOUSE_DATA_DIR, if no database is set.
+    func orOfDevelopment() -> Settings {
+        guard databaseURL == nil, let running = DataDirectory.running(in: dataDirectory) else {
+            return self
+        }
+        func secret(_ text: String) -> Secret { Secret(Array(text.utf8)) }
+        var settings = self
+        for (path, role) in [
+            (\Settings.databaseURL, "app"), (\Settings.platformDatabaseURL, "platform"),
+        ] {
+            settings[keyPath: path] = secret(
+                PrivateCluster.conninfo(running.socket, role: "gatehouse_\(role)"))
+        }
+        settings.secretKey = secret(running.secret)
+        settings.publicURL = publicURL ?? running.address
+        return settings
     }
 }

@@ -8,25 +8,36 @@ enum Reach {
 
     /// True if one of the host's addresses accepts a connection within five seconds.
     static func connects(_ host: String, _ port: UInt16) -> Bool {
+        connection(host, port).map { close($0) } != nil
+    }
+
+    /// The socket of a connection to the first of the host's addresses that accepts one; who calls closes it. Neither
+    /// connecting nor waiting for an answer takes more than five seconds.
+    static func connection(_ host: String, _ port: UInt16) -> Int32? {
         withAddresses(host, port) { first in
             var entry = first
             while let address = entry {
-                if connects(address.pointee) { return true }
+                if let connected = connection(address.pointee) { return connected }
                 entry = address.pointee.ai_next
             }
-            return false
-        } ?? false
+            return nil
+        } ?? nil
     }
 
-    private static func connects(_ address: addrinfo) -> Bool {
+    private static func connection(_ address: addrinfo) -> Int32? {
         let descriptor = socket(address.ai_family, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
+        guard descriptor >= 0 else { return nil }
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
         // Linux limits connect(2) by the send timeout.
-        setsockopt(
-            descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        return connect(descriptor, address.ai_addr, address.ai_addrlen) == 0
+        for option in [SO_SNDTIMEO, SO_RCVTIMEO] {
+            setsockopt(
+                descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+        guard connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
     }
 
     private static func withAddresses<Result>(

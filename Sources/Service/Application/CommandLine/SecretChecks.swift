@@ -20,7 +20,7 @@ struct SecretChecks: Sendable {
             if let previous = keys.previous { findings.append(try await remains(of: previous)) }
             return findings
         } catch {
-            return [Finding(name: "secret key", result: .failed, detail: "\(error)")]
+            return [Finding(name: "secret key", result: .failed, detail: inFull(error))]
         }
     }
 

@@ -63,7 +63,9 @@ struct ServeCommand {
     private func requireReady(_ configuration: ServiceConfiguration, on loop: EventLoop) throws {
         let checks = DatabaseChecks(
             app: configuration.appConninfo, platform: configuration.platformConninfo,
-            migrations: try Installation.find("Migrations"), secrets: nil)
+            platformSetting: settings.platformSetting,
+            migrations: try Installation.find("Migrations"), secrets: nil,
+            standby: configuration.reads.map(StandbyCheck.init))
         let found = try waitFor(on: loop) {
             if let finding = await checks.unreachable() { return [finding] }
             return await checks.blockers(on: loop)
@@ -80,6 +82,11 @@ struct ServeCommand {
 }
 
 extension Settings {
+    /// The setting by which the platform's role is reached.
+    var platformSetting: String {
+        platformDatabaseURL == nil ? "GATEHOUSE_DATABASE_URL" : "GATEHOUSE_PLATFORM_DATABASE_URL"
+    }
+
     /// The secret key and the previous one, if set.
     func secrets() throws -> SecretKeys {
         guard let secret = secretKey else { throw Command.Missing(name: "GATEHOUSE_SECRET_KEY") }

@@ -93,7 +93,7 @@ struct WorkerCheck: Sendable {
             }
             return .success(shards)
         } catch {
-            return .failure(Fault(text: "\(error)"))
+            return .failure(Fault(text: inFull(error)))
         }
     }
 }

@@ -28,6 +28,40 @@ struct DataDirectory {
         }
     }
 
+    private static let announcement = "running"
+
+    /// Where a `gatehouse dev` that runs has its database, and at which address it is reached.
+    struct Running: Equatable {
+        /// The folder of PostgreSQL's socket.
+        var socket: String
+        var address: String
+        /// The text of the secret key.
+        var secret: String
+    }
+
+    /// Lets other commands find this one until it ends.
+    func announce(socket: String, address: String) throws {
+        try store(Self.announcement, Array("\(socket)\n\(address)\n".utf8))
+    }
+
+    /// nil: none runs with its data there, or this user may not read it.
+    static func running(in path: String) -> Running? {
+        let lock = open(path + "/lock", O_RDONLY | O_CLOEXEC)
+        guard lock >= 0 else { return nil }
+        defer { close(lock) }
+        if flock(lock, LOCK_SH | LOCK_NB) == 0 { return nil }
+        guard let lines = text(path + "/" + announcement), lines.count == 2,
+            let secret = text(path + "/secret.key")?.first
+        else { return nil }
+        return Running(socket: lines[0], address: lines[1], secret: secret)
+    }
+
+    private static func text(_ path: String) -> [String]? {
+        read(path).map {
+            String(decoding: $0, as: UTF8.self).split(separator: "\n").map(String.init)
+        }
+    }
+
     /// The bytes of a file, or nil if it is missing.
     func contents(_ name: String) -> [UInt8]? { Self.read(path + "/" + name) }
 

@@ -42,6 +42,7 @@ package struct Demonstration: Sendable {
         try await DemonstrationData(dispatcher: dispatcher, token: token).make()
         if let session = try await database.operatorSession(tokenHash: hash) {
             try await database.endOperatorSession(session.id, of: owner, by: .system)
+            try await database.forgetSignIns(of: owner)
         }
     }
 }

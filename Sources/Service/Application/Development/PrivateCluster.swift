@@ -35,6 +35,13 @@ struct PrivateCluster {
 
     /// The libpq conninfo for one of the cluster's roles.
     func conninfo(role: String, database: String = "gatehouse") -> String {
+        Self.conninfo(socket, role: role, database: database)
+    }
+
+    /// `socket`: the folder of a running cluster's socket.
+    static func conninfo(
+        _ socket: String, role: String, database: String = "gatehouse"
+    ) -> String {
         "host=\(socket) user=\(role) dbname=\(database)"
     }
 

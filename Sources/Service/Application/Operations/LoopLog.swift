@@ -20,7 +20,10 @@ final class LoopLog: LogSink {
         self.parts = parts
         for part in parts {
             part.loop.perform {
-                part.loop.atCycleEnd { Self.flush(part.value, to: descriptor) }
+                part.loop.atCycleEnd {
+                    Self.flush(part.value, to: descriptor)
+                    return true
+                }
             }
         }
     }

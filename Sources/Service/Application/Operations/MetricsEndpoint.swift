@@ -30,10 +30,3 @@ struct MetricsEndpoint: Sendable {
             && !request.isPassedOn
     }
 }
-
-extension Request {
-    private static let forwarding = ["forwarded", "x-forwarded-for", "x-real-ip", "via"]
-
-    /// True if a proxy forwarded the request, so that the peer's address is not the caller's.
-    var isPassedOn: Bool { Self.forwarding.contains { first($0) != nil } }
-}

@@ -12,12 +12,18 @@ final class PeriodicTask: Sendable {
     private let logger: Logger
     private let work: @Sendable () async throws -> Void
     private let stopped = Atomic<Bool>(false)
+    private let outage = RepeatedFailure()
+    /// Whether a failure is logged elsewhere.
+    private let isTold: @Sendable (any Error) -> Bool
 
-    /// `name`: the log line of a failed run; the next round tries again.
+    /// `name`: the log line of a failed run; the next round tries again. `isTold`: whether a failure is
+    /// another's, which logs it.
     init(
         _ name: StaticString, every seconds: Int64, first: Int64? = nil, on loop: EventLoop,
-        logger: Logger, _ work: @escaping @Sendable () async throws -> Void
+        logger: Logger, isTold: @escaping @Sendable (any Error) -> Bool = { _ in false },
+        _ work: @escaping @Sendable () async throws -> Void
     ) {
+        self.isTold = isTold
         self.name = name
         interval = seconds
         self.first = first ?? seconds
@@ -34,12 +40,30 @@ final class PeriodicTask: Sendable {
             loop.after(seconds * 1_000_000_000) { [weak self] in
                 guard let self, !stopped.load(ordering: .relaxed) else { return }
                 loop.spawn {
-                    do { try await self.work() } catch {
-                        self.logger.log(.warning, self.name, [("fault", .text("\(error)"))])
+                    do {
+                        try await self.work()
+                        self.worked()
+                    } catch {
+                        self.failed(error)
                     }
                     self.next(after: self.interval)
                 }
             }
         }
+    }
+
+    private func failed(_ error: any Error) {
+        guard !isTold(error), let news = outage.failed(at: loop.now) else { return }
+        logger.log(.warning, name, [("fault", .text("\(error)\(news.suffix)"))])
+    }
+
+    private func worked() {
+        guard let news = outage.worked(at: loop.now) else { return }
+        logger.log(
+            .notice, "works again",
+            [
+                ("task", .text(name.description)), ("seconds", .int(news.seconds)),
+                ("failures", .int(news.failures)),
+            ])
     }
 }

@@ -28,6 +28,8 @@ package final class ServiceMetrics: Sendable {
     private let mail: Gauge
     /// How long revocations waited for the acknowledgements of other replicas.
     let revocationWaits: Histogram
+    /// PostgreSQL's clock less this machine's, in whole seconds.
+    let clockDifference: Gauge
     /// In seconds since 1970.
     let certificateExpires: Gauge
     private let rounds: Counter
@@ -75,6 +77,9 @@ package final class ServiceMetrics: Sendable {
         revocationWaits = registry.histogram(
             "gatehouse_revocation_wait_seconds",
             "From a change's commit until every replica answers by it.")
+        clockDifference = registry.gauge(
+            "gatehouse_clock_difference_seconds",
+            "PostgreSQL's clock less this machine's, which is corrected by it.")
         registry.gauge(
             "gatehouse_build_info", "The version that runs; always 1.",
             labels: [("version", Version.current)]
@@ -90,7 +95,7 @@ package final class ServiceMetrics: Sendable {
         let name = request.operation ?? (request.method == .options ? Self.preflight : Self.noRoute)
         if request.status == 503 { outages[request.outage ?? .other]?.increment() }
         guard let route = routes[name] else { return }
-        count(request.status, route)
+        count(request.isForeseen ? 400 : request.status, route)
         route.time.record(nanoseconds: request.microseconds * 1000)
     }
 

@@ -32,7 +32,7 @@ final class TraceExport: Sendable {
     private let counters: [Result: Counter]
     private let http: OutboundHTTP
     private let logger: Logger
-    private let isFailing = Atomic<Bool>(false)
+    private let outage = RepeatedFailure(calm: 0)
 
     init(
         _ configuration: TraceConfiguration, counters: [Result: Counter], logger: Logger
@@ -97,13 +97,14 @@ final class TraceExport: Sendable {
         return false
     }
 
-    /// A line when it begins to fail, and when it works again.
     private func tell(_ fault: String?) {
-        let before = isFailing.exchange(fault != nil, ordering: .relaxed)
-        if let fault, !before {
-            logger.log(.warning, "traces cannot be sent", [("fault", .text(fault))])
-        } else if fault == nil, before {
-            logger.log(.info, "traces are sent again")
+        if let fault {
+            guard let news = outage.failed(at: BootClock.now) else { return }
+            logger.log(.warning, "traces cannot be sent", [("fault", .text(fault + news.suffix))])
+        } else if let news = outage.worked(at: BootClock.now) {
+            logger.log(
+                .notice, "traces are sent again",
+                [("seconds", .int(news.seconds)), ("failures", .int(news.failures))])
         }
     }
 

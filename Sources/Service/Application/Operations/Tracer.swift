@@ -35,7 +35,7 @@ package struct Tracer: Sendable {
     /// Records the request in whose task it is called, if that is traced.
     static func end(_ record: RequestRecord) {
         guard let trace = Trace.current else { return }
-        let isFailed = record.status >= 500
+        let isFailed = record.isFailed
         var attributes: [(name: StaticString, value: LogValue)] = [
             ("http.request.method", .text(record.method.rawValue)),
             ("http.response.status_code", .int(record.status)),

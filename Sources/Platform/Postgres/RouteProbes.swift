@@ -1,0 +1,69 @@
+import Networking
+import Synchronization
+import Text
+
+/// What stands between the service and PostgreSQL, asked before anything relies on it.
+extension Postgres {
+    /// Whether what other connections of this pool notify arrives at one that listens, asked within
+    /// the time (nanoseconds). Throws if it cannot be asked.
+    package func hearsNotifications(within limit: Int64) async throws(PostgresError) -> Bool {
+        let loop = firstLoop
+        let isListening = Atomic(false)
+        let asked = Mutex<NotificationListener?>(nil)
+        let answer: Result<Bool, PostgresError> = await withUnsafeContinuation { continuation in
+            let waiting = Mutex<UnsafeContinuation<Result<Bool, PostgresError>, Never>?>(
+                continuation)
+            let finish: @Sendable (Result<Bool, PostgresError>) -> Void = { answer in
+                waiting.withLock { waiting in
+                    waiting?.resume(returning: answer)
+                    waiting = nil
+                }
+            }
+            let channel = "gatehouse_probe_\(UUID.random())"
+            let listener = listen(
+                channel: channel, echoes: channel, onNotify: { _ in },
+                onReady: {
+                    isListening.store(true, ordering: .relaxed)
+                    asked.withLock { $0 }?.hearItself { echo in finish(echo.map { true }) }
+                })
+            asked.withLock { $0 = listener }
+            loop.perform {
+                loop.after(limit) {
+                    finish(
+                        isListening.load(ordering: .relaxed)
+                            ? .success(false)
+                            : .failure(PostgresError(.unavailable, "it could not listen in time")))
+                }
+            }
+        }
+        let listener = asked.withLock { $0 }
+        loop.perform { listener?.close() }
+        return try answer.get()
+    }
+
+    /// Whether two connections of this pool are lent the same one of the server, by something that lends
+    /// one for each transaction. For a pool of one connection for reads and one for transactions, at a
+    /// standby, where LISTEN is refused.
+    package func sharesServerConnections() async throws -> Bool {
+        let own: SQL = "SELECT pg_backend_pid()"
+        var changes = 0
+        for _ in 0..<8 {
+            let before = try await read(own).first?.get(0, as: Int.self)
+            let open = try await begin()
+            do {
+                let other = try await open.transaction.query(own).first?.get(0, as: Int.self)
+                if before == other {
+                    await open.rollback()
+                    return true
+                }
+                if try await read(own).first?.get(0, as: Int.self) != before { changes += 1 }
+            } catch {
+                await open.rollback()
+                throw error
+            }
+            await open.rollback()
+        }
+        // A connection that was lost is another's afterwards, too.
+        return changes > 2
+    }
+}
