@@ -2,7 +2,8 @@
 import { frame, main } from "./frame.js"
 import { fileOf, tenant } from "./tenant.js"
 import {
-	api, h, leaveFor, rememberPlace, replaceContent, sentRequests, showState, tenantOf, unknownSlugs, view,
+	api, h, isPlace, isServerThere, leaveFor, rememberPlace, replaceContent, sentRequests, showState, tenantOf,
+	unknownSlugs, view,
 } from "../lib/core.js"
 
 const ROUTES = [
@@ -17,6 +18,7 @@ const ROUTES = [
 function match(path) {
 	for (const [form, page] of ROUTES) {
 		const found = form.exec(path.replace(/\/$/, ""))
+		if (found?.groups?.slug && !isPlace(found.groups.tab, found.groups.id)) return null
 		if (found) return { page: page ?? found.groups.page, params: { ...found.groups } }
 	}
 	return null
@@ -68,11 +70,15 @@ export async function drawPage() {
 	} catch (error) {
 		if (error.name === "AbortError") return
 		// A page of an older version is gone once the server has a newer one.
-		const gone = error instanceof TypeError && /import/i.test(error.message)
+		const isUnloaded = error instanceof TypeError && /import/i.test(error.message)
+		const isThere = isUnloaded && await isServerThere()
+		if (mine !== view.current) return
 		const link = error.status === 404 && (await import("../lib/seldom.js")).wayBack(route, unknownSlugs)
-		showState(body, "error", gone && navigator.onLine
+		showState(body, "error", isThere
 			? { title: "There is a new version of this page", again: () => location.reload() }
-			: { error: gone ? notLoaded(error) : error, again: drawPage, link })
+			: { error: isUnloaded ? notLoaded(error) : error, again: isUnloaded ? loadAnew : drawPage, link })
+		// A module that did not come is never asked for again by the same page.
+		if (isUnloaded && !isThere) comeBack(stop.signal)
 	} finally {
 		clearTimeout(slow)
 	}
@@ -95,8 +101,22 @@ export async function drawPage() {
 	main.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" })
 }
 
-const notLoaded = error =>
-	Object.assign(error, { status: 0, title: "You are offline", message: "This page could not be loaded." })
+const notLoaded = error => Object.assign(error, {
+	status: 0, title: navigator.onLine ? "The server cannot be reached" : "You are offline",
+	message: "This page could not be loaded. It comes by itself once the connection is back.",
+})
+
+const loadAnew = async () => await isServerThere() && location.reload()
+
+/** So often, in milliseconds, a server that is away is asked for. */
+const PACE = 3000
+/** Loads the page anew once the server answers. */
+function comeBack(signal) {
+	const timer = setInterval(async () => {
+		if (!document.hidden && !signal.aborted) loadAnew()
+	}, PACE)
+	signal.addEventListener("abort", () => clearInterval(timer))
+}
 
 if (window.navigation) {
 	navigation.addEventListener("navigate", event => {

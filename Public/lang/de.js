@@ -193,6 +193,7 @@ export default {
 		"Passkeys gehören zu einem Namen, und diese Seite wurde über eine Adresse geöffnet. Öffnen Sie sie über ihren Namen: auf diesem Rechner ist das localhost.",
 	"Browsers offer passkeys over https alone.": "Browser bieten Passkeys nur über https an.",
 	"This browser knows no passkeys.": "Dieser Browser kennt keine Passkeys.",
+	"This device cannot sign in by passkeys.": "Dieses Gerät kann nicht mit Passkeys anmelden.",
 	"This server's public address has no passkeys: they need a name and https.":
 		"Unter der öffentlichen Adresse dieses Servers gibt es keine Passkeys: Sie brauchen einen Namen und https.",
 	"This device has a passkey of yours already.": "Dieses Gerät hat schon einen Passkey von Ihnen.",
@@ -322,7 +323,6 @@ export default {
 	"Your password": "Ihr Passwort",
 	"Continue": "Weiter",
 	"Is it still you?": "Sind Sie es noch?",
-	"Sign in once more": "Noch einmal anmelden",
 	"What you were about to do goes on right after.": "Gleich danach geht weiter, was Sie vorhatten.",
 	"Sign in again": "Neu anmelden",
 	"Use your passkey": "Passkey benutzen",
@@ -405,8 +405,12 @@ export default {
 	"It is another person's: open another": "Jemand anderem: ein anderes eröffnen",
 	"Continue with {}": "Weiter mit {}",
 	"No invite here": "Hier ist keine Einladung",
-	"Open the link from your invite again; it ends with a long code.":
-		"Öffnen Sie den Link aus Ihrer Einladung noch einmal; er endet mit einem langen Code.",
+	"The page was opened without its code. Paste the whole link, or the code that stands beneath it in the mail.":
+		"Die Seite wurde ohne ihren Code geöffnet. Fügen Sie den ganzen Link ein, oder den Code, der in der E-Mail darunter steht.",
+	"Link or code": "Link oder Code",
+	"There is no code in this. It is the long run of letters and digits at the end of the link.":
+		"Darin steht kein Code. Er ist die lange Folge von Buchstaben und Ziffern am Ende des Links.",
+	"I have a link or a code": "Ich habe einen Link oder einen Code",
 	"This invite cannot be used": "Diese Einladung geht nicht",
 	"It has expired, was revoked or was used before. Ask the person who invited you for a new one.":
 		"Sie ist abgelaufen, wurde widerrufen oder schon benutzt. Bitten Sie um eine neue.",
@@ -422,8 +426,6 @@ export default {
 	"Your account is ready. You can now sign in where you use it.":
 		"Ihr Konto ist bereit. Sie können sich nun dort anmelden, wo Sie es nutzen.",
 	"No link here": "Hier ist kein Link",
-	"Open the link that you were given again; it ends with a long code.":
-		"Öffnen Sie den Link noch einmal, den Sie bekommen haben; er endet mit einem langen Code.",
 	"This link cannot be used": "Dieser Link geht nicht",
 	"It has ended or let in as many people as it may. Ask the person who gave it to you for a new one.":
 		"Er ist abgelaufen oder hat so viele eingelassen, wie er darf. Bitten Sie um einen neuen.",
@@ -454,8 +456,6 @@ export default {
 	"The passkey is removed": "Der Passkey ist entfernt",
 	"It signs you in no more. What your device keeps of it stays there until you delete it there, too.":
 		"Er meldet Sie nicht mehr an. Was Ihr Gerät davon aufbewahrt, bleibt dort, bis Sie es auch dort löschen.",
-	"You have no password yet. Set one while this sign-in is fresh; later you would have to sign in anew.":
-		"Sie haben noch kein Passwort. Setzen Sie eines, solange diese Anmeldung frisch ist; später müssten Sie sich neu anmelden.",
 	"What each role may do": "Was jede Rolle darf",
 	"Your role needs a second factor. Without one, nothing but this page opens from then on: ":
 		"Ihre Rolle braucht einen zweiten Faktor. Ohne ihn öffnet sich von dann an nur noch diese Seite: ",
@@ -598,7 +598,6 @@ export default {
 	"Forgot your password?": "Passwort vergessen?",
 	"This server is not set up yet: it has no owner who could sign in. Open the link in the server's log, or the one that “gatehouse setup” prints beside the running server.":
 		"Dieser Server ist noch nicht eingerichtet: er hat keinen Inhaber, der sich anmelden könnte. Öffnen Sie den Link im Log des Servers oder den, den „gatehouse setup“ neben dem laufenden Server ausgibt.",
-	"Welcome back. The gate knows its keepers.": "Willkommen zurück. Das Tor kennt seine Hüter.",
 	"Sign in to go on to where you were.": "Melden Sie sich an, um weiterzumachen, wo Sie waren.",
 	"No password yet? Open the one-time link that was sent to you, or that the server printed when it started.":
 		"Noch kein Passwort? Öffnen Sie den Einmallink, den Sie bekommen haben oder den der Server beim Start ausgegeben hat.",
@@ -635,8 +634,6 @@ export default {
 	"If there is an account at this address and this server sends mail, a link is on its way. It works for an hour.":
 		"Wenn es zu dieser Adresse ein Konto gibt und dieser Server E-Mails verschickt, ist ein Link unterwegs. Er gilt eine Stunde.",
 	"Back to sign-in": "Zurück zur Anmeldung",
-	"Open the link from your mail again; it ends with a long code.":
-		"Öffnen Sie den Link aus Ihrer E-Mail noch einmal; er endet mit einem langen Code.",
 	"This was not you?": "Waren Sie das nicht?",
 	"End all sessions": "Alle Sitzungen beenden",
 	"Every session has ended": "Alle Sitzungen sind beendet",
@@ -737,7 +734,6 @@ export default {
 	"Kind": "Art",
 	"Trust": "Vertrauen",
 	"Usual": "Üblich",
-	" and {} more": " und {} weitere",
 	"Added": "Hinzugefügt",
 	"Test": "Prüfen",
 	"Edit": "Bearbeiten",
@@ -1020,6 +1016,7 @@ export default {
 	"Only addresses of": "Nur Adressen von",
 	"Domains, one a line; empty is every address.": "Domains, je Zeile eine; leer ist jede Adresse.",
 	"One of the addresses under Clients; empty is nowhere.": "Eine der Adressen unter Apps; leer ist nirgends.",
+	"Failed sign-in": "Gescheiterte Anmeldung",
 	"Join link": "Beitrittslink",
 	"Send it to the people who are to join. It is shown only now.":
 		"Schicken Sie ihn denen, die beitreten sollen. Er ist nur jetzt zu sehen.",
@@ -1127,6 +1124,18 @@ export default {
 	"Cookies": "Cookies",
 	"Allowed": "Erlaubt",
 	"Show what was refused lately": "Zeigen, was kürzlich abgewiesen wurde",
+	"Show what failed before the rules": "Zeigen, was vor den Regeln gescheitert ist",
+	"Sign-ins that failed before the rules": "Anmeldungen, die vor den Regeln gescheitert sind",
+	"Whoever can send a request can cause a line here; the person saw one text for all.":
+		"Wer eine Anfrage senden kann, kann hier eine Zeile bewirken; die Person sah immer denselben Text.",
+	"None of the last 90 days.": "Keine in den letzten 90 Tagen.",
+	"wrong password": "falsches Passwort",
+	"wrong PIN": "falsche PIN",
+	"try|tries": { one: "Versuch", other: "Versuche" },
+	"one account": "ein Konto",
+	"no known account": "kein bekanntes Konto",
+	"Name this reference: {}": "Nennen Sie diese Referenz: {}",
+	"At": "Bei",
 	"Refused in the last 24 hours": "In den letzten 24 Stunden abgewiesen",
 	"Whoever can send a request can cause a line here: allow what you know.":
 		"Jede Anfrage kann hier eine Zeile bewirken: erlauben Sie nur, was Sie kennen.",
@@ -1571,6 +1580,7 @@ export default {
 	"Default role": "Standardrolle",
 	"Sign up mode": "Anmeldemodus",
 	"Discovery": "Discovery",
+	"Algorithms": "Verfahren",
 	"Authorization endpoint": "Authorization-Endpunkt",
 	"Token endpoint": "Token-Endpunkt",
 	"Redirect": "Rücksprung",
@@ -1715,11 +1725,13 @@ export default {
 	"IP": "IP",
 	"UTC": "UTC",
 	"{} {}": "{2} {1}",
+	"{} (leads to the rights of an admin)": "{} (führt zu den Rechten eines Admins)",
 	"Any outcome": "Alle Ergebnisse",
 	"Any reason": "Alle Gründe",
 	"Any status": "Jeder Status",
 	"Any provider": "Alle Anbieter",
 	"Any role": "Alle Rollen",
+	"Any scopes": "Alle Rechte",
 	"Any sign-in by": "Alle Anmeldearten",
 	"Any mail": "Alle E-Mails",
 	"Any action": "Alle Vorgänge",
@@ -1998,8 +2010,13 @@ export default {
 	"Role changed: {}": "Rolle geändert: {}",
 	"Some could not be taken back.": "Einiges ließ sich nicht zurücknehmen.",
 	"Any last sign-in": "Jede letzte Anmeldung",
-	"Only where discovery does not find them, one a line: token_endpoint = https://…":
-		"Nur was die Discovery nicht findet, je Zeile eines: token_endpoint = https://…",
+	"Only where discovery does not find them, one a line: token_endpoint = https://… GitHub Enterprise Server needs none: they follow from its issuer.":
+		"Nur was die Discovery nicht findet, je Zeile eines: token_endpoint = https://… Ein GitHub Enterprise Server braucht keine: Sie folgen aus seinem Aussteller.",
+	"Empty: https://github.com; else your GitHub Enterprise Server.":
+		"Leer: https://github.com; sonst Ihr GitHub Enterprise Server.",
+	"Other clients that may bring its tokens": "Andere Clients, die seine Token bringen dürfen",
+	"The azp that a failed sign-in names, one a line.":
+		"Das azp, das eine gescheiterte Anmeldung nennt, je Zeile eines.",
 	"A client's id = a tenant's slug, one a line.": "ID eines Clients = Kürzel eines Mandanten, je Zeile eines.",
 	"As JSON: [{\"name\": \"Okta\", \"kind\": \"oidc\", \"issuer\": \"https://…\", \"email_trust\": \"none\", \"domains\": []}]":
 		"Als JSON: [{\"name\": \"Okta\", \"kind\": \"oidc\", \"issuer\": \"https://…\", \"email_trust\": \"none\", \"domains\": []}]",
@@ -2062,6 +2079,21 @@ export default {
 	"A mail tells them once, with your message. They may ask again after 30 days; until then you can restore them from the deleted users, or invite them.":
 		"Eine E-Mail sagt es ihnen einmal, mit Ihrer Nachricht. Nach 30 Tagen können sie wieder fragen; bis dahin können Sie sie unter den gelöschten Benutzern wiederherstellen oder einladen.",
 	"API key ends soon": "API-Schlüssel endet bald",
+	"API key leads to an admin|API keys lead to an admin": { one: "API-Schlüssel führt zu einem Administrator", other: "API-Schlüssel führen zu einem Administrator" },
+	"API key leads to an admin": "API-Schlüssel führt zu einem Administrator",
+	"API keys lead to an admin": "API-Schlüssel führen zu einem Administrator",
+	"Their scopes are from before that was asked for. Rotate, confirm or revoke them.":
+		"Ihre Rechte stammen aus der Zeit, bevor danach gefragt wurde. Bestätigen, erneuern oder widerrufen Sie sie.",
+	"Lead to an admin, from before": "Führen zu einem Administrator, von früher",
+	"The scopes of this key lead to an admin, and are from before that was asked of who gives them. ":
+		"Die Rechte dieses Schlüssels führen zu einem Administrator und stammen aus der Zeit, bevor danach gefragt wurde. ",
+	"Confirm the scopes, rotate the key, or revoke it.":
+		"Bestätigen Sie die Rechte, erneuern Sie den Schlüssel, oder widerrufen Sie ihn.",
+	"Confirm scopes": "Rechte bestätigen",
+	"Give {} its scopes anew?": "{} seine Rechte neu geben?",
+	"They lead to an admin: {}. The secret stays the same.":
+		"Sie führen zu einem Administrator: {}. Das Geheimnis bleibt dasselbe.",
+	"The scopes are confirmed": "Die Rechte sind bestätigt",
 	"API keys end soon": "API-Schlüssel enden bald",
 	"All is well: nothing waits for you.": "Alles ist gut: Nichts wartet auf Sie.",
 	"Any time": "Jede Zeit",
@@ -2175,4 +2207,65 @@ export default {
 	"Their passwords and passkeys sign in as before. Sessions go on.":
 		"Ihre Passwörter und Passkeys gelten wie zuvor. Sitzungen laufen weiter.",
 	"provider mfa": "Anbieter, mit zweitem Faktor",
+	"The gate knows its keepers.": "Das Tor kennt seine Hüter.",
+	"There is nothing to prove it by": "Es gibt nichts, womit Sie es beweisen könnten",
+	"Set up what you sign in with; what you were about to do goes on right after.":
+		"Richten Sie ein, womit Sie sich anmelden; danach geht es gleich weiter mit dem, was Sie vorhatten.",
+	"If no mail comes, the server's administrator makes a link by this command:":
+		"Kommt keine Mail, erstellt die Administration des Servers mit diesem Befehl einen Link:",
+	"The server's administrator makes you a link by this command:":
+		"Die Administration des Servers erstellt Ihnen mit diesem Befehl einen Link:",
+	"You stay signed in, and can go on with all that needs no proof.":
+		"Sie bleiben angemeldet und können alles tun, was keinen Nachweis braucht.",
+	"Mail me a new link": "Neuen Link per Mail senden",
+	"It is on its way to your address. Open it within a day, and choose a password or a passkey there.":
+		"Er ist unterwegs an Ihre Adresse. Öffnen Sie ihn innerhalb eines Tages und wählen Sie dort ein Passwort oder einen Passkey.",
+	"Use a passkey instead": "Stattdessen einen Passkey verwenden",
+	"Sign out for good?": "Endgültig abmelden?",
+	"Your account has neither a password nor a passkey: without a new link you cannot sign in again. Set one up in your account first.":
+		"Ihr Konto hat weder ein Passwort noch einen Passkey: ohne neuen Link können Sie sich nicht wieder anmelden. Richten Sie zuerst in Ihrem Konto eines ein.",
+	"You have neither a password nor a passkey yet: without one you cannot sign in again.":
+		"Sie haben noch weder ein Passwort noch einen Passkey: ohne das können Sie sich nicht wieder anmelden.",
+	"Set one up here, while this sign-in is fresh.": "Richten Sie hier eines ein, solange diese Anmeldung frisch ist.",
+	"Choose a password or a passkey": "Wählen Sie ein Passwort oder einen Passkey",
+	"You came by a one-time link, and could not sign in again without another.":
+		"Sie kamen mit einem Einmal-Link und könnten sich ohne einen neuen nicht wieder anmelden.",
+	"Choose how you come back": "Wie melden Sie sich künftig an?",
+	"The link is spent. With a password or a passkey you sign in again at any time.":
+		"Der Link ist verbraucht. Mit einem Passwort oder einem Passkey melden Sie sich jederzeit wieder an.",
+	"Not now": "Nicht jetzt",
+	"This page could not be loaded. It comes by itself once the connection is back.":
+		"Diese Seite konnte nicht geladen werden. Sie kommt von selbst, sobald die Verbindung wieder da ist.",
+	"The server cannot be reached: try again later.":
+		"Der Server ist nicht erreichbar: versuchen Sie es später noch einmal.",
+	"Two tenants were named: {}. What belongs to one of them signs nobody in to another.":
+		"Es wurden zwei Mandanten genannt: {}. Was zu dem einen gehört, meldet niemanden bei dem anderen an.",
+	"Two tenants were named: what belongs to one of them signs nobody in to another.":
+		"Es wurden zwei Mandanten genannt: was zu dem einen gehört, meldet niemanden bei dem anderen an.",
+	"Let the call ask for the tenant that the provider, the key or the link belongs to, or for none.":
+		"Der Aufruf soll nach dem Mandanten fragen, zu dem der Anbieter, der Schlüssel oder der Link gehört, oder nach keinem.",
+	"The tenant that was asked for is not there.": "Den Mandanten, nach dem gefragt wurde, gibt es nicht.",
+	"Let the call ask for a tenant by its present id or slug.":
+		"Der Aufruf soll nach einem Mandanten mit seiner jetzigen Id oder seinem jetzigen Kurznamen fragen.",
+	"The tenant is closed: it takes nobody new, not even by an invite.":
+		"Der Mandant ist geschlossen: er nimmt niemanden auf, auch nicht mit einer Einladung.",
+	"Change the sign-up policy, or add the user by hand.":
+		"Ändern Sie die Aufnahmeregeln oder legen Sie den Benutzer von Hand an.",
+	"The address is of a domain that the tenant's policy does not allow.":
+		"Die Adresse gehört zu einer Domain, die die Regeln des Mandanten nicht zulassen.",
+	"Add the domain to the allowed ones in the policy, or invite this address.":
+		"Nehmen Sie die Domain in die zugelassenen auf oder laden Sie diese Adresse ein.",
+	"The join link is for addresses of other domains.": "Der Beitrittslink gilt für Adressen anderer Domains.",
+	"Make a link for this domain, or invite this address.":
+		"Erstellen Sie einen Link für diese Domain oder laden Sie diese Adresse ein.",
+	"Several tenants know the address, and nothing vouches for it: none of them can be chosen.":
+		"Mehrere Mandanten kennen die Adresse, und nichts bürgt für sie: keiner von ihnen kann gewählt werden.",
+	"Let the call ask for one tenant, or set the provider's trust in addresses if its word may be relied on.":
+		"Der Aufruf soll nach einem Mandanten fragen, oder stellen Sie das Vertrauen in die Adressen des Anbieters ein, wenn auf sein Wort Verlass ist.",
+	"{} is the authority of {}: let the person sign in there, or invite this address.":
+		"{} ist für {} maßgeblich: die Person soll sich dort anmelden, oder laden Sie diese Adresse ein.",
+	"Address of GitHub": "Adresse von GitHub",
+	" and {} more": " und {} weitere",
+	"Nothing is ticked: {}.": "Nichts ist angekreuzt: {}.",
+	"scope|scopes": { one: "Recht", other: "Rechte" },
 }

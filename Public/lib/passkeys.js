@@ -20,9 +20,9 @@ export function passkeysFault() {
 export const fillsIn = async () => !passkeysFault()
 	&& Boolean(await PublicKeyCredential.isConditionalMediationAvailable?.().catch(() => false))
 
-/** A new passkey, as the server wants it; its options come from the server. */
-export async function makePasskey() {
-	const options = await api("/me/passkeys/options", { body: { purpose: "registration" } })
+/** A new passkey, as the server wants it; its options come from the server. `more`: how they are asked for. */
+export async function makePasskey(more) {
+	const options = await api("/me/passkeys/options", { body: { purpose: "registration" }, ...more })
 	const { id, response } = await navigator.credentials.create({ publicKey: {
 		...options, challenge: decoded(options.challenge), user: { ...options.user, id: decoded(options.user.id) },
 		excludeCredentials: named(options.excludeCredentials),
@@ -54,6 +54,7 @@ export const stepUpOptions = () => api("/me/passkeys/options", { body: { purpose
 const REFUSALS = {
 	InvalidStateError: "This device has a passkey of yours already.",
 	NotAllowedError: "No passkey was used: it was called off, or it took too long.",
+	NotSupportedError: "This device cannot sign in by passkeys.",
 	SecurityError: "The browser uses no passkeys at this address of the console.",
 }
 /** The browser's refusals in our words; others stay as they are. */

@@ -64,7 +64,58 @@ const REASONS = {
 const lacksAuthority = ({ reason, trace }) => reason === "email_unverified"
 	&& trace?.some(({ rule, detail }) => rule === "9" && detail === "not authoritative")
 
-const authorityFor = domain =>
+const namesIn = about => [...new Set(about.map(one => one.name))].join(", ")
+
+/** By a reason and what the step that refused says: what is true of that case, which the reason alone does not. */
+const CASES = {
+	"no_tenant two tenants were named": ({ about = [] }) => [
+		about.length > 1
+			? t`Two tenants were named: ${namesIn(about)}. What belongs to one of them signs nobody in to another.`
+			: translate("Two tenants were named: what belongs to one of them signs nobody in to another."),
+		translate("Let the call ask for the tenant that the provider, the key or the link belongs to, or for none."),
+	],
+	"no_tenant no such tenant": () => [
+		translate("The tenant that was asked for is not there."),
+		translate("Let the call ask for a tenant by its present id or slug."),
+	],
+	"not_invited the tenant is closed": () => [
+		translate("The tenant is closed: it takes nobody new, not even by an invite."),
+		translate("Change the sign-up policy, or add the user by hand."),
+	],
+	"not_invited outside the allowed domains": () => [
+		translate("The address is of a domain that the tenant's policy does not allow."),
+		translate("Add the domain to the allowed ones in the policy, or invite this address."),
+	],
+	"not_invited outside the link's domains": () => [
+		translate("The join link is for addresses of other domains."),
+		translate("Make a link for this domain, or invite this address."),
+	],
+	"email_unverified several tenants": () => [
+		translate("Several tenants know the address, and nothing vouches for it: none of them can be chosen."),
+		translate(
+			"Let the call ask for one tenant, or set the provider's trust in addresses if its word may be relied on.",
+		),
+	],
+}
+/** The case of the last step that refused for this reason. */
+function caseOf({ reason, trace = [] }) {
+	const step = trace.findLast(one => one.result === reason)
+	return CASES[`${reason} ${step?.detail}`]?.(step)
+}
+
+/** The names of the providers that are the authority of the address's domain; asked only where one was missing. */
+export async function authoritiesOf(one) {
+	const domain = one.email?.split("@")[1]?.toLowerCase()
+	if (!lacksAuthority(one) || !domain || !isAllowed("readPolicy")) return []
+	const { items } = await api("/providers?limit=100").catch(() => ({ items: [] }))
+	return items.filter(each => each.email_trust === "authoritative" && each.domains?.includes(domain))
+		.map(each => each.name)
+}
+
+const authorityFor = (domain, [...names]) => (names.length
+	? t`${names.join(", ")} is the authority of ${domain}: let the person sign in there, or invite this address.`
+	: registerFor(domain))
+const registerFor = domain =>
 	t`Register a provider as the authority of ${domain} (Providers, trust: authoritative), or invite this address.`
 
 /** Why, and what next, as two sentences; null where there is no reason. */
@@ -76,10 +127,10 @@ export function explained(one) {
 			translate("The provider says that the address is verified, and the domain is a verified domain of "
 				+ "the tenant. To come in by the domain alone, that is not enough: the provider must be the "
 				+ "authority of the domain."),
-			authorityFor(domain),
+			authorityFor(domain, one.authorities ?? []),
 		]
 	}
-	return (REASONS[one.reason] ?? [words(one.reason)]).map(translate)
+	return caseOf(one) ?? (REASONS[one.reason] ?? [words(one.reason)]).map(translate)
 }
 
 // The rules of the engine, by the number that a trace gives them.

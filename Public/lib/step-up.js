@@ -4,6 +4,7 @@ import { dialog } from "./dialogs.js"
 import { codeField, PROVED } from "./door.js"
 import { form } from "./form.js"
 import { askPasskey, passkeyRefusal, passkeysFault, stepUpOptions } from "./passkeys.js"
+import { setUpWays } from "./set-up.js"
 
 const FIELDS = {
 	totp: () => codeField("totp*", "Code of your authenticator app"),
@@ -11,14 +12,15 @@ const FIELDS = {
 	recovery_code: () => ["recovery_code*", "Recovery code", { autocomplete: "off", hint: "Each works once." }],
 }
 
-/** Asks for one of `methods`; whether it was given. */
-export function stepUp({ detail, methods = [] }) {
+/** Asks for one of `methods`; whether it was given. Where there is none, `remedies` lead on. */
+export function stepUp({ detail, methods = [], remedies = [] }) {
 	const { promise, resolve } = Promise.withResolvers()
 	const [field, other] = methods.map(one => FIELDS[one]).filter(Boolean)
 	const done = () => (resolve(true), node.close())
+	const cancel = () => node.close()
 	const passkey = methods.includes("passkey") && byPasskey(done, !field)
 	const typed = one => form([one()], {
-		submit: "Continue", done, cancel: () => node.close(), send: body => api("/session/step-up", { body }),
+		submit: "Continue", done, cancel, send: body => api("/session/step-up", { body }),
 	})
 	const kids = field && typed(field)
 	const turn = other && button("Use a recovery code", () => {
@@ -28,13 +30,61 @@ export function stepUp({ detail, methods = [] }) {
 	}, { look: ".ghost.tiny" })
 	const provider = methods.includes("provider") && byProvider(done, !field && !passkey)
 	const isAsked = field || passkey || provider
-	const node = dialog(isAsked ? "Is it still you?" : "Sign in once more", h("p.lead", detail),
+	const node = dialog(isAsked ? "Is it still you?" : "There is nothing to prove it by", h("p.lead", detail),
 		isAsked && note("info", "lock", "What you were about to do goes on right after."), passkey, kids, turn,
-		provider,
-		!isAsked && h("div.acts", button("Sign in again", signInAgain, { look: ".primary" })))
+		provider, !isAsked && leadsOn(remedies, done),
+		!kids && h("div.acts.gap", button("Cancel", cancel, { "data-cancel": "" })))
 	node.addEventListener("close", () => (resolve(false), provider?.forget?.()))
 	node.querySelector("input, button, a")?.focus()
 	return promise
+}
+
+/** What leads on for who has nothing to prove it by; none of it ends a session that could not be begun again. */
+export function leadsOn(remedies, done) {
+	const parts = []
+	if (remedies.includes("set_up")) {
+		parts.push(
+			h("p", "Set up what you sign in with; what you were about to do goes on right after."), setUpWays(done),
+		)
+	}
+	if (remedies.includes("mail_link")) parts.push(byMail())
+	if (remedies.includes("sign_in_again")) {
+		parts.push(h("div.acts", button("Sign in again", signInAgain, { look: ".primary" })))
+	}
+	if (remedies.includes("operator_reset")) {
+		parts.push(h("p", remedies.includes("mail_link")
+			? "If no mail comes, the server's administrator makes a link by this command:"
+			: "The server's administrator makes you a link by this command:"),
+		h("code.code", "gatehouse operator reset"))
+	}
+	if (!remedies.includes("sign_in_again")) {
+		parts.push(h("p.small.muted", "You stay signed in, and can go on with all that needs no proof."))
+	}
+	return h("div.stack-gap", parts)
+}
+
+/** A new one-time link to the operator's own address; the session stays. */
+function byMail() {
+	const said = h("div", { role: "status" })
+	const act = button("Mail me a new link", async () => {
+		act.disabled = true
+		try {
+			await api("/session/link", { method: "POST" })
+			replaceContent(said, note("ok", "mail",
+				"It is on its way to your address. Open it within a day, and choose a password or a passkey there."))
+		} catch (error) {
+			replaceContent(said, note("danger", "alert", error.message))
+			act.disabled = false
+		}
+	}, { look: ".primary", icon: "mail" })
+	return h("div.stack-gap", h("div.acts", act), said)
+}
+
+/** Who signs in at a provider that does not say when it asked its user proves it by signing in anew. */
+async function signInAgain() {
+	await api("/session", { method: "DELETE" })
+	sessionStorage.clear()
+	leaveFor(`/console/sign-in${queryString({ next: location.pathname })}`)
 }
 
 /** A button that asks the browser for a passkey; `isOnly`: there is no other way. */
@@ -55,13 +105,6 @@ function byPasskey(done, isOnly) {
 		}
 	}, { look: isOnly ? ".primary" : "", icon: "key" })
 	return h("div.stack-gap", h("div.acts", act), trouble)
-}
-
-/** Who has neither a password nor a second factor proves it by signing in anew. */
-async function signInAgain() {
-	await api("/session", { method: "DELETE" })
-	sessionStorage.clear()
-	leaveFor(`/console/sign-in${queryString({ next: location.pathname })}`)
 }
 
 /** A link to the provider, which asks its user anew; `isOnly`: there is no other way. */

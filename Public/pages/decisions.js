@@ -1,8 +1,8 @@
 import { overTime } from "../lib/chart.js"
 import {
-	append, button, card, choices, confirm, copyable, copyButton, exactTimeNode, factList, filterLink, formatNumber,
-	formDialog, h, icon, isAllowed, list, note, noValue, ownTenant, pageHead, query, queryString, redraw,
-	replaceContent, statusTag, t, TENANT, userText, waitBriefly, words,
+	api, append, button, card, choices, confirm, copyable, copyButton, countWords, dataTable, exactTimeNode,
+	factList, filterLink, formatNumber, formDialog, h, icon, isAllowed, list, loadPart, note, noValue, ownTenant,
+	pageHead, query, queryString, redraw, replaceContent, statusTag, t, TENANT, userText, waitBriefly, words,
 } from "../lib/ui.js"
 
 const CODES = "email_missing email_invalid email_unverified user_suspended user_deleted tenant_suspended "
@@ -15,9 +15,9 @@ const CODES = "email_missing email_invalid email_unverified user_suspended user_
 const ADMITTED = ["created,linked,existing,reserved", "Admitted, in any way"]
 
 /** The provisioning decisions: of all tenants, or of the one that `path` is of. */
-export default ({ path = "", ...page }) => {
+export default async ({ path = "", ...page }) => {
 	if (!path && page.params.id) return decision(page)
-	return list(page, {
+	await list(page, {
 		title: !path && "Decisions", lead: "Who knocked, what was answered, and the rule that decided.",
 		path: `${path}/provisioning/decisions`, noun: ["decision", "decisions"], live: true, exports: true,
 		empty: {
@@ -48,7 +48,36 @@ export default ({ path = "", ...page }) => {
 		actions: one => [path && one.outcome === "refused" && one.email && isAllowed("manageInvites")
 			&& !/suspended|deleted/.test(one.reason) && { text: "Invite", run: () => invitePerson(path, one.email) }],
 	})
+	if (page.isGone || !isAllowed("readOrigins")) return
+	const reference = () => query().q?.match(/^[0-9A-Za-z]{6}$/)?.[0]
+	const failed = h("div",
+		button("Show what failed before the rules", () => drawFailed(failed, path, reference()), {}))
+	append(page.body, failed)
+	if (reference()) await drawFailed(failed, path, reference())
 }
+
+/** Sign-ins that failed before the rules: of a reference that a page named, or the last ones. */
+const drawFailed = (node, path, reference) => loadPart(node, async () => {
+	const { items } = await api(`${path}/failed-sign-ins${queryString({ reference, limit: 50 })}`)
+	replaceContent(node, card(
+		"Sign-ins that failed before the rules",
+		h("p.muted", items.length ? "Whoever can send a request can cause a line here; the person saw one text for all."
+			: "None of the last 90 days."),
+		items.length > 0 && dataTable("Sign-ins that failed before the rules", ["Reason", "At", "Reference", "When"],
+			items.map(one => [
+				reasonOf(one), [userText(one.client), userText(one.operation, "span.sub")],
+				one.reference ? h("code", one.reference) : noValue(), exactTimeNode(one.created_at),
+			])),
+	))
+})
+
+/** Of wrong passwords how many within the minute, and whose they were. */
+const reasonOf = one => (one.tries
+	? [h("span.main", one.reason === "wrong_pin" ? "wrong PIN" : "wrong password", " · ",
+		countWords(one.tries, "try", "tries")), h("span.sub", one.user_id && one.tenant_id
+		? h("a", { href: `/console/t/${one.tenant_id}/users/${one.user_id}` }, "one account")
+		: one.operator_id ? "one account" : "no known account")]
+	: userText(one.reason, "span.main"))
 
 const invitePerson = async (path, email) => (await import("./tenant/invites.js")).invite(`${path}/invites`, null, email)
 
@@ -57,14 +86,15 @@ export const copyTest = (attempt, { outcome, reason }) =>
 	copyButton(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2), "Copy as test")
 
 async function decision(page) {
-	const { advice, isUnproved, namesOf, outcomeText, trace } = await import("../lib/reasons.js")
+	const { advice, authoritiesOf, isUnproved, namesOf, outcomeText, trace } = await import("../lib/reasons.js")
 	const one = await page.get(`/provisioning/decisions/${page.params.id}`).catch(error => {
 		const isGone = error.status === 404 || error.status === 422
 		throw isGone
 			? Object.assign(error, { status: 404, message: "Decisions are kept for 90 days; an older one is gone." })
 			: error
 	})
-	const names = await namesOf(one)
+	const [names, authorities] = await Promise.all([namesOf(one), authoritiesOf(one)])
+	one.authorities = authorities
 	const person = names.get(one.user_id)
 	const waits = person?.status === "pending" && person.source === "approval"
 	const ways = h("div", { hidden: true })

@@ -1,17 +1,19 @@
 // The pages of an invite and of a join link.
 import { api, factList, goTo, h, hideFragment, note, t, timeNode, userText, words } from "../lib/core.js"
-import { door, NAME, newPassword, wayOn } from "../lib/door.js"
+import { door, NAME, newPassword, noCode, wayOn } from "../lib/door.js"
 import { form } from "../lib/form.js"
 
-/** What the token offers; null where it offers nothing any more. */
+/** What the token offers; where it offers nothing any more, the reference under which the reason is found. */
 async function offered(path, token) {
 	try {
 		return await api(path, { body: { token } })
 	} catch (error) {
 		if (error.status !== 404) throw error
-		return null
+		return { reference: error.reference }
 	}
 }
+
+const named = ({ reference }) => reference && h("p.small.muted", t`Name this reference: ${reference}`)
 
 const providers = (found, token, path) => found.providers.map(one => form([], {
 	submit: t`Continue with ${one.name}`,
@@ -25,12 +27,13 @@ function wear(page, { name, slug, appearance }) {
 }
 
 export async function invite(page, token) {
-	if (!token) return door(page, "No invite here", "Open the link from your invite again; it ends with a long code.")
+	if (!token) return noCode(page, "No invite here", code => invite(page, code))
 	const found = await offered("/invites/preview", token)
-	if (!found) {
+	if (!found.tenant) {
 		return door(
 			page, "This invite cannot be used",
 			"It has expired, was revoked or was used before. Ask the person who invited you for a new one.",
+			named(found),
 		)
 	}
 	door(page, t`Join ${wear(page, found.tenant)}`, "You have been invited.",
@@ -59,12 +62,13 @@ export async function invite(page, token) {
 }
 
 export async function join(page, token) {
-	if (!token) return door(page, "No link here", "Open the link that you were given again; it ends with a long code.")
+	if (!token) return noCode(page, "No link here", code => join(page, code))
 	const found = await offered("/join-links/preview", token)
-	if (!found) {
+	if (!found.tenant) {
 		return door(
 			page, "This link cannot be used",
 			"It has ended or let in as many people as it may. Ask the person who gave it to you for a new one.",
+			named(found),
 		)
 	}
 	const { domains } = found

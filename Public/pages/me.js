@@ -12,16 +12,20 @@ export default async page => {
 	const body = h("div.stack-gap")
 	append(page.body, [pageHead("Your account"), body])
 	const draw = () => loadPart(body, async () => {
-		const { operator, methods } = await api("/session", { signal: page.signal })
+		const { operator, remedies } = await api("/session", { signal: page.signal })
 		keepOperator(operator)
-		replaceContent(body, due(operator), !methods.length && note("info", "lock",
-			"You have no password yet. Set one while this sign-in is fresh; later you would have to sign in anew."),
+		replaceContent(body, due(operator), hasNone(remedies) && note("warn", "lock",
+			h("strong", "You have neither a password nor a passkey yet: without one you cannot sign in again."),
+			remedies.includes("set_up") ? h("div", "Set one up here, while this sign-in is fresh.")
+				: (await import("../lib/step-up.js")).leadsOn(remedies)),
 			about(operator, draw), factors(operator, draw), passkeysCard(draw),
 			sessions(page), signIns(page),
 			card("What each role may do", matrix()))
 	})
 	await draw()
 }
+
+const hasNone = remedies => /set_up|mail_link|operator_reset/.test(remedies)
 
 const due = ({ second_factor_due: end }) => end && note("warn", "lock",
 	t`Your role needs a second factor. Without one, nothing but this page opens from then on: `, timeNode(end))

@@ -35,7 +35,7 @@ export default async page => {
 			["Operator", one => [personCell(one), lookalikeNote(one.email)]],
 			["Role", one => statusTag(one.role), { state: true }],
 			["Status", one => statusTag(one.status)],
-			["Second factor", secondFactor, { state: true }],
+			["Second factor", secondFactor],
 			["Scope", reach],
 			timeColumn("Last sign-in", "last_sign_in_at"),
 		],
@@ -113,5 +113,10 @@ const open = reload => formDialog({
 			],
 	],
 	path: "/operators",
+	// Who leaves the tenant empty means the platform, and says so.
+	body: values => {
+		const tenant = ownTenant() ?? values.scope?.tenant_id
+		return { ...values, scope: tenant ? { tenant } : { platform: true } }
+	},
 	done: made => (reload(), showLink(made, made)),
 })

@@ -1,6 +1,6 @@
 // The pages outside the gate: sign-in, set-up, a new password; those of an invite and a join link are in joining.js.
 import { api, button, h, hideFragment, note, query, queryString, t } from "../lib/core.js"
-import { codeField, door, NAME, newPassword, PROVED, wayOn } from "../lib/door.js"
+import { codeField, codeIn, door, NAME, newPassword, noCode, orPaste, PROVED, wayOn } from "../lib/door.js"
 import { form } from "../lib/form.js"
 import { signInWays } from "../lib/passkeys.js"
 export * from "./outside/passkey.js"
@@ -33,9 +33,12 @@ function signIn(page, token, { arrived, fault }) {
 		return door(page, "Proved", "You may close this window: the console goes on where you were.")
 	}
 	const send = async values => {
-		await api("/session", { body: token ? { token } : values })
-		goOn()
+		const { operator, remedies = [] } = await api("/session", { body: token ? { token } : values })
+		if (!remedies.includes("set_up")) return goOn()
+		// It can be put off once: at the first link.
+		location.replace(withQuery({ "set-up": operator.last_sign_in_at ? "now" : "first" }))
 	}
+	if (query()["set-up"]) return chooseWay(page, goOn)
 	if (token) return door(
 		page, "You have a one-time link", "It signs you in once, then it is spent.",
 		form([], { submit: "Continue", send }), toSignIn("Use a password instead"),
@@ -62,17 +65,32 @@ function signIn(page, token, { arrived, fault }) {
 		return false
 	}
 	const ways = signInWays().catch(() => null)
-	door(page, "Sign in", "Welcome back. The gate knows its keepers.",
+	door(page, "Sign in", "The gate knows its keepers.",
 		fault && note("danger", "alert", faultOf(fault)),
 		query().next && note("info", "lock", "Sign in to go on to where you were."),
 		built, passkeySignIn(page, goOn, ways), providerSignIn(ways), reset,
 		h(
 			"p.small.muted",
 			"No password yet? Open the one-time link that was sent to you, or that the server printed when it started.",
-		))
-	page.body.querySelector("input").setAttribute("autofocus", "")
+		), orPaste(code => signIn(page, code, {})))
 	const say = text => page.body.querySelector(".lead").replaceWith(note("info", "lock", text))
 	ways.then(all => all?.set_up === false && say(NO_OWNER))
+}
+
+const withQuery = more => location.pathname + queryString({ ...query(), ...more })
+
+/** Who came by a link that is spent chooses what to come back with. */
+async function chooseWay(page, goOn) {
+	const { remedies } = await api("/session").catch(() => ({}))
+	if (!remedies) return location.replace(withQuery({ "set-up": "" }))
+	if (!remedies.includes("set_up")) return goOn()
+	const isFirst = query()["set-up"] === "first"
+	door(
+		page, "Choose how you come back",
+		"The link is spent. With a password or a passkey you sign in again at any time.",
+		(await import("../lib/set-up.js")).setUpWays(goOn),
+		isFirst && h("div.acts.gap", button("Not now", goOn, { look: ".ghost" })),
+	)
 }
 
 /** The second step of a sign-in, after a right password. */
@@ -98,7 +116,13 @@ function secondStep(page, first, methods, then, isRecovery = !methods.includes("
 	page.body.querySelector("input").focus()
 }
 
-function setup(page, token) {
+const isSetUp = page => door(
+	page, "Set-up is closed", "This service already has an owner.", toSignIn("Go to sign-in"),
+)
+
+async function setup(page, token) {
+	// A form that the server would refuse is not shown. If this request fails, the form's own answer tells.
+	if ((await signInWays().catch(() => null))?.set_up) return isSetUp(page)
 	door(page, "Set up Gatehouse", "The first owner holds every key. It takes a minute.", form([
 		[
 			"token*", "Set-up token",
@@ -107,13 +131,13 @@ function setup(page, token) {
 		NAME, EMAIL, newPassword("Password"),
 	], {
 		submit: "Become the first owner",
-		send: async body => {
+		send: async values => {
 			try {
-				await api("/setup", { body })
+				await api("/setup", { body: { ...values, token: codeIn(values.token) ?? values.token } })
 				location.replace("/console/")
 			} catch (error) {
 				if (![404, 409, 410].includes(error.status)) throw error
-				door(page, "Set-up is closed", "This service already has an owner.", toSignIn("Go to sign-in"))
+				isSetUp(page)
 			}
 		},
 	}))
@@ -144,17 +168,15 @@ function reset(page, token) {
 					+ "works for an hour.",
 			)
 		},
-	}), toSignIn("Back to sign-in"))
+	}), toSignIn("Back to sign-in"), orPaste(code => reset(page, code)))
 }
-
-const noLink = page => door(page, "No link here", "Open the link from your mail again; it ends with a long code.")
 
 /** Opening the link ends nothing, since mail systems open links by themselves: the button does. */
 function notMe(page, token) {
-	if (!token) return noLink(page)
+	if (!token) return noCode(page, "No link here", code => notMe(page, code))
 	const lead = "The button ends every session of your account and its password. A link to a new one is mailed to you."
 	door(page, "This was not you?", lead, form([], {
-		submit: "End all sessions",
+		submit: "End all sessions", danger: true,
 		send: async () => {
 			const { reset_mailed: isMailed } = await api("/session/not-me", { body: { token } })
 			door(
@@ -169,7 +191,7 @@ function notMe(page, token) {
 }
 
 function email(page, token) {
-	if (!token) return noLink(page)
+	if (!token) return noCode(page, "No link here", code => email(page, code))
 	const lead = "From then on your account has this address, and the old one is told."
 	door(page, "Confirm your new address", lead, form([], {
 		submit: "Confirm the address",
@@ -188,7 +210,7 @@ const PAGES = {
 export default page => {
 	// A link's secret stands behind its `#`, where no server sees it, and leaves the address and the history.
 	const hash = new URLSearchParams(location.hash.slice(1))
-	const token = hash.get("token")
+	const token = /token(=|%3D)/i.test(location.hash) ? codeIn(location.hash) : null
 	const arrived = ["signed-in", "stepped-up"].find(one => hash.has(one))
 	if (!/^\/(invite|join)$/.test(location.pathname)) hideFragment()
 	return (PAGES[location.pathname] ?? signIn)(page, token, { arrived, fault: hash.get("fault") })

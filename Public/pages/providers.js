@@ -53,6 +53,8 @@ const isParty = isOf("oidc", "google", "github")
 const FIELDS = [
 	["name*", "Name"],
 	["issuer*", "Issuer", { hint: "Its address, such as https://sign-in.example.com.", when: isOf("oidc") }],
+	["issuer", "Address of GitHub",
+		{ hint: "Empty: https://github.com; else your GitHub Enterprise Server.", when: isOf("github") }],
 	["issuer*", "Pool", { hint: "The pool's id, such as eu-central-1_aBc123.", when: isPool }],
 	["client_id*", "Client id", { when: isParty }],
 	[
@@ -66,7 +68,11 @@ const FIELDS = [
 	["domains", "Domains it is the authority of", { type: "lines", when: isOf("oidc", "google", "cognito") }],
 	["endpoints", "Endpoints", {
 		type: "pairs", when: isOf("oidc", "github"),
-		hint: "Only where discovery does not find them, one a line: token_endpoint = https://…",
+		hint: "Only where discovery does not find them, one a line: token_endpoint = https://… GitHub Enterprise "
+			+ "Server needs none: they follow from its issuer.",
+	}],
+	["authorized_parties", "Other clients that may bring its tokens", {
+		type: "lines", when: isOf("oidc"), hint: "The azp that a failed sign-in names, one a line.",
 	}],
 	["client_tenants", "Tenants of its clients",
 		{ type: "pairs", hint: "A client's id = a tenant's slug, one a line." }],

@@ -1,5 +1,5 @@
 import { form } from "../lib/form.js"
-import { advice, namesOf, nearest, outcomeText, trace } from "../lib/reasons.js"
+import { advice, authoritiesOf, namesOf, nearest, outcomeText, trace } from "../lib/reasons.js"
 import {
 	api, append, card, copyButton, h, isAllowed, liveRegion, note, pageHead, query, replaceContent, setPreference,
 	setQuery, statusTag, t, tenantOf, tickField, userText, words,
@@ -61,6 +61,7 @@ export default async page => {
 					...said, provider: values.provider, email: values.email, tenant_id: said.tenant?.id,
 					user_id: said.user?.id,
 				}
+				one.authorities = await authoritiesOf(one)
 				replaceContent(result, h("div.stack-gap",
 					h("p", statusTag(said.outcome), " ", said.reason && words(said.reason),
 						said.tenant && [" in ", userText(said.tenant.name, "strong")],

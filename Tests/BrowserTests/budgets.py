@@ -9,7 +9,7 @@ import sys
 import urllib.error
 import urllib.request
 
-from console import Console, Server
+from console import Console, Server, chromium
 from playwright.sync_api import sync_playwright
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -133,7 +133,7 @@ def main():
         print(f"| {name} | {value:,.0f}{unit} | {'–' if budget is None else f'{budget:,}{unit}'} | {'yes' if good else 'no'} |", flush=True)
 
     with Server() as server, sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = chromium(engine)
         console = Console(server, browser)
         console.sign_in_by_link(server.token)
         seed(console)

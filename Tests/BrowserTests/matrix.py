@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-from console import Console, Server
+from console import Console, Server, chromium
 from places import all_pages, each_dialog, keep, outside
 from playwright.sync_api import sync_playwright
 from test_looks import AXE, OUT_OF_VIEW, RULES, RUN
@@ -91,7 +91,7 @@ PASSWORD = "the keeper's own password"
 
 def main():
     with Server() as server, sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = chromium(engine)
         keeper = Console(server, browser)
         keeper.sign_in_by_link(server.token)
         keeper.api("PUT", "/me/password", {"password": PASSWORD})

@@ -2,7 +2,7 @@
 import pathlib
 import sys
 
-from console import Console, Server
+from console import Console, Server, chromium
 from playwright.sync_api import sync_playwright
 
 PAGES = {
@@ -36,7 +36,7 @@ def main(folder):
     out.mkdir(parents=True, exist_ok=True)
     faults = []
     with Server() as server, sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = chromium(engine)
         keeper = Console(server, browser)
         keeper.sign_in_by_link(server.token)
         demo = keeper.api("GET", "/tenants/demo")["id"]

@@ -14,7 +14,7 @@ import traceback
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from console import Console, Server  # noqa: E402
+from console import Console, Server, chromium  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 
 RUNNERS = 2
@@ -36,7 +36,7 @@ def tests(wanted):
 def run(queue):
     passed = failed = 0
     with Server() as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = chromium(playwright)
         keeper = Console(server, browser)
         keeper.sign_in_by_link(server.token)
         keeper.api("PUT", "/me/password", {"password": PASSWORD})
@@ -56,7 +56,8 @@ def run(queue):
             except Exception as error:
                 failed += 1
                 text = "".join(traceback.format_exception(error)[-2:])
-                print(f"FAILED  {name}\n{text[:4000]}\n{console.faults[:5]}\n{console.seen()}", flush=True)
+                said = "\n".join(server.log.read_text(errors="replace").splitlines()[-10:])
+                print(f"FAILED  {name}\n{text[:4000]}\n{console.faults[:5]}\n{console.seen()}\nThe server's log ends:\n{said}", flush=True)
                 console.picture(name)
             finally:
                 console.close()

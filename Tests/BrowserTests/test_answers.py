@@ -308,4 +308,4 @@ def test_the_tenant_is_the_one_whose_name_stands_there(console):
         expect(page.locator("form[aria-busy]")).to_be_attached()
         field.fill(second["slug"])
         late.come()
-    assert asked.value.post_data_json["scope"]["tenant_id"] == second["slug"]
+    assert asked.value.post_data_json["scope"]["tenant"] == second["slug"]

@@ -6,11 +6,13 @@ def test_the_main_flows_work_in_firefox_too(console):
     one = console.tenant("Gecko Garden")
     for name in ("ada", "grace", "edsger"):
         console.api("POST", f"/tenants/{one['id']}/users", {"email": f"{name}@gecko.example"})
-    link = console.api("POST", "/operators", {"email": f"{one['slug']}@gatehouse.test", "name": "Gecko", "role": "owner"})["sign_in_url"]
+    link = console.api("POST", "/operators", {"email": f"{one['slug']}@gatehouse.test", "name": "Gecko", "role": "owner", "scope": {"platform": True}})["sign_in_url"]
     base = f"{console.base}/console/t/{one['slug']}"
     with Firefox() as page:
         page.go(link)
         page.click("button", "Continue")
+        page.seen("Choose how you come back")
+        page.click("button", "Not now")
         page.seen("Who came to the gate")
 
         # Links, search by typing, filters and Back.

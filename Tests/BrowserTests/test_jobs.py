@@ -210,13 +210,13 @@ def test_an_old_sign_in_is_renewed_before_an_import(console):
     page = console.go(f"/console/t/{one['slug']}/users/import")
     page.get_by_label("CSV, JSON or NDJSON").set_input_files(
         {"name": "p.csv", "mimeType": "text/csv", "buffer": b"email\r\nann@import.example\r\n"})
-    asked = {"type": "about:blank", "title": "Sign in again", "status": 403, "code": "step_up_required",
+    asked = {"type": "about:blank", "title": "Sign in again", "status": 403, "code": "step_up_required", "remedies": ["sign_in_again"],
              "detail": "An import needs a sign-in of the last 10 minutes: sign out and in again."}
     page.route(re.compile("/imports"), lambda route: route.fulfill(
         status=403, content_type="application/problem+json", body=json.dumps(asked)))
     page.get_by_role("button", name="Try it").click()
-    # Who has neither a password nor a second factor.
-    dialog = page.get_by_role("dialog", name="Sign in once more")
+    # Who signs in at a provider that does not say when it asked.
+    dialog = page.get_by_role("dialog", name="There is nothing to prove it by")
     expect(dialog).to_contain_text("a sign-in of the last 10 minutes")
     # The session is that of the other tests, too.
     ended = []

@@ -221,9 +221,6 @@ def test_a_new_service_gets_its_owner_once_who_then_signs_in_by_password(console
         first.expects_refusals = True
         page.goto("about:blank")
         page.goto(f"{server.base}/console/setup#token={server.token}")
-        for label, text in (("Your name", "Eve"), ("Email", "eve@gatehouse.test"), ("Password", "a sentence is fine too")):
-            page.get_by_label(label, exact=True).fill(text)
-        page.get_by_role("button", name="Become the first owner").click()
         expect(page.get_by_role("heading", name="Set-up is closed")).to_be_visible()
         first.check_silence()
         first.close()
@@ -234,7 +231,7 @@ def test_the_pages_outside_say_that_they_are_offline_and_keep_what_was_typed(con
     made = console.api("POST", f"/tenants/{console.tenant()['id']}/invites", {"email": "a@acme.example", "delivery": "link"})
     console.context.clear_cookies()
     page = console.page
-    for path, act in (("/console/sign-in", "Sign in"), ("/reset#token=x", "Set the password"), ("/console/setup#token=x", "Become the first owner"),
+    for path, act in (("/console/sign-in", "Sign in"), ("/reset#token=x", "Set the password"),
                       (made["accept_url"].replace(console.base, ""), "Accept the invite")):
         page.goto("about:blank")
         console.go(path)

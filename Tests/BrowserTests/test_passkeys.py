@@ -225,7 +225,7 @@ def test_a_password_alone_is_not_enough_where_there_is_a_passkey(console):
 
 
 def test_at_an_address_the_console_says_why_there_are_none(console):
-    link = console.api("POST", "/operators", {"email": "address@gatehouse.test", "role": "support"})["sign_in_url"]
+    link = console.api("POST", "/operators", {"email": "address@gatehouse.test", "role": "support", "scope": {"platform": True}})["sign_in_url"]
     server = types.SimpleNamespace(base=console.base.replace("localhost", "127.0.0.1"))
     with contextlib.closing(Console(server, console.browser)) as one:
         page = one.page
@@ -235,6 +235,7 @@ def test_at_an_address_the_console_says_why_there_are_none(console):
         page.goto(f"{one.base}/console/sign-in#{link.split('#')[1]}")
         page.reload()
         page.get_by_role("button", name="Continue").click()
+        page.get_by_role("button", name="Not now").click()
         signed_in(one)
         one.go("/console/me")
         expect(page.get_by_text("this page was opened by an address")).to_be_visible()
@@ -256,3 +257,21 @@ def test_a_server_without_a_name_is_asked_for_no_passkeys(console):
         expect(one.page.get_by_role("button", name="Sign in with a passkey")).to_have_count(0)
         # Not even a refusal stands in the browser's console.
         one.check_silence()
+
+
+def test_what_the_browsers_own_list_cannot_do_is_said_to_who_asks_by_the_button_alone(console):
+    page = console.page
+    console.context.clear_cookies()
+    page.add_init_script("""
+        PublicKeyCredential.isConditionalMediationAvailable = async () => true
+        CredentialsContainer.prototype.get = async () => {
+            document.documentElement.dataset.asked = ""
+            throw new DOMException("Not supported here.", "NotSupportedError")
+        }
+    """)
+    page.goto(f"{console.base}/console/sign-in")
+    expect(page.locator("html[data-asked]")).to_be_attached()
+    console.settle()
+    expect(page.locator(".note.danger")).to_have_count(0)
+    page.get_by_role("button", name="Sign in with a passkey").click()
+    expect(page.locator(".note.danger")).to_have_text("This device cannot sign in by passkeys.")

@@ -17,7 +17,7 @@ def walk(console, role, tenant=None):
     for path in paths:
         refused.clear()
         other.go(path)
-        other.idle()
+        other.settle()
         is_hidden = page.locator("main [data-state=forbidden]").count() > 0
         if is_hidden:
             hidden.add(path)

@@ -94,7 +94,7 @@ def looks_right(person, title, tenant):
     wrong = look(person, title)
     assert not wrong, "\n".join(wrong)
     small = page.evaluate("""() => [...document.querySelectorAll("button, input:not([type=hidden]), .choice")]
-        .filter((one) => one.type !== "radio" && one.getBoundingClientRect().height < 44).map((one) => one.outerHTML)""")
+        .filter((one) => one.type !== "radio" && one.checkVisibility() && one.getBoundingClientRect().height < 44).map((one) => one.outerHTML)""")
     assert not small, small
 
 

@@ -1,9 +1,9 @@
-"""The form of the console's source: small files, no import circle, no name twice in what is served as one."""
+"""The form of the console's source: files of at most 700 lines, no import circle, no name twice in what is served as one."""
 import pathlib
 import re
 
 PUBLIC = pathlib.Path(__file__).parents[2] / "Public"
-LINES, COLUMNS = 200, 120
+LINES, COLUMNS = 700, 120
 IMPORTED = re.compile(r"""(?:from |import\()["`](\.[^"`$]+\.js)["`]""")
 DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (?:\{([^}]*)\}|(\w+))", re.MULTILINE)
 

@@ -133,3 +133,22 @@ def test_support_is_not_asked_whose_an_account_is(console):
     expect(page.get_by_role("button", name="give them the account")).to_have_count(0)
     support.check_silence()
     support.close()
+
+
+def test_the_headline_says_what_the_step_that_refused_says(console):
+    about = [{"type": "tenant", "id": f"00000000-0000-4000-8000-00000000000{at}", "name": name} for at, name in ((1, "Acme"), (2, "Globex"))]
+    page, _ = shown(console, [{"rule": "0", "result": "no_tenant", "detail": "two tenants were named", "about": about}], reason="no_tenant")
+    headline = page.locator(".note.info")
+    expect(headline).to_contain_text("Two tenants were named: Acme, Globex.")
+    expect(headline).not_to_contain_text("verified domain")
+    page.unroute_all()
+    page, _ = shown(console, [{"rule": "0", "result": "no_tenant", "detail": "no such tenant"}], reason="no_tenant")
+    expect(page.locator(".note.info")).to_contain_text("The tenant that was asked for is not there.")
+
+
+def test_a_registered_authority_is_named_instead_of_asked_for(console):
+    console.page.route(re.compile(r"/v1/providers\?limit=100"), lambda route: route.fulfill(json={"items": [
+        {"id": "1", "name": "Okta of Acme", "email_trust": "authoritative", "domains": ["acme.example"]}]}))
+    page, _ = shown(console, [{"rule": "9", "result": "email_unverified", "detail": "not authoritative"}], reason="email_unverified", email="a@acme.example")
+    expect(page.locator(".note.info")).to_contain_text("Okta of Acme is the authority of acme.example")
+    expect(page.locator(".note.info")).not_to_contain_text("Register a provider")

@@ -25,7 +25,7 @@ def claimed(console):
     email = f"op-{uuid.uuid4().hex[:8]}@claimed.example"
     for tenant in (one, two):
         owner = console.as_operator("owner", tenant["id"])
-        owner.api("POST", "/operators", {"email": email, "role": "auditor"})
+        owner.api("POST", "/operators", {"email": email, "role": "auditor", "scope": {"tenant": tenant["id"]}})
         owner.close()
     return one, email
 

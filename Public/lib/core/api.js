@@ -4,11 +4,13 @@ import { t, translateAnswer } from "./i18n.js"
 /** An answer that is not 2xx, as RFC 9457 problem details. */
 class Problem extends Error {
 	constructor(status, body = {}, retryAfter = null) {
-		const { code, confirm, users, methods, request_id: id, title = "The request failed" } = body
+		const { code, confirm, users, methods, remedies, reference, request_id: id } = body
+		const { title = "The request failed" } = body
 		super(translateAnswer(body.detail || body.title, "code", code) || t`The server answered ${status}.`)
 		const errors = body.errors?.map(one =>
 			({ ...one, detail: translateAnswer(one.detail, "field", one.code) }))
-		Object.assign(this, { status, retryAfter, code, errors, confirm, users, methods, id, title })
+		Object.assign(this, { status, retryAfter, code, errors, confirm, users, methods, remedies, reference, id })
+		this.title = title
 	}
 }
 
@@ -39,11 +41,19 @@ export const describeRequest = (path, { body, method = body ? "POST" : "GET", ..
 
 // A step-up replaces the session's cookie: what was on its way with the old one is asked once more.
 let steppedUp = 0
+let asking = 0
+/** Whether an operator is being asked for a proof: what tells of progress waits, since it would cover the question. */
+export const isProving = () => asking > 0
 /** Whether the page proved that its operator is there; who asks is the frame. */
 const provesPresence = async problem => {
 	const { promise, resolve } = Promise.withResolvers()
 	const event = new CustomEvent("step-up", { cancelable: true, detail: { ...problem, resolve } })
-	if (dispatchEvent(event) || !(await promise)) return false
+	asking += 1
+	try {
+		if (dispatchEvent(event) || !(await promise)) return false
+	} finally {
+		asking -= 1
+	}
 	steppedUp = performance.now()
 	return true
 }
@@ -68,7 +78,8 @@ const KEYED = /^\/(tenants|providers|people\/actions|api-keys(?!\/identify))(\/|
 const MOST_TRIES = 20
 /**
  * The server's answer, of a 2xx; any other is thrown. `accept`: the type that is wanted, whose body is read as it
- * comes; `file`: a body that is no JSON, with what `headers` say of it; `key`: that of the act, which was sent before.
+ * comes; `file`: a body that is no JSON, with what `headers` say of it; `key`: that of the act, which was sent before;
+ * `proved`: no proof is asked for any more.
  */
 export async function sendRequest(
 	path, {
@@ -140,6 +151,9 @@ export async function api(path, options) {
 	if (data && answer.headers.get("etag")) etags.set(data, answer.headers.get("etag"))
 	return data
 }
+
+/** Whether the server answers at all: what it then does not have is of an older version. */
+export const isServerThere = () => fetch("/livez", { cache: "no-store" }).then(answer => answer.ok, () => false)
 
 function remember(entry) {
 	const others = sentRequests.filter(one => one.method !== entry.method || one.path !== entry.path)

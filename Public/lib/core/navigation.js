@@ -85,6 +85,12 @@ export function places() {
 	return all.filter(one => one?.href)
 }
 
+/** Below which of a tenant's pages there are others. */
+const HAS_MORE = { users: /./, invites: /^join-links$/, keys: /./, jobs: /./ }
+/** Whether a tenant has such a page; of the platform's own every one that is matched. */
+export const isPlace = (tab, id) => tab === undefined
+	|| TABS.some(([name]) => name === tab && (id === undefined || HAS_MORE[name]?.test(id)))
+
 export const tabOf = wanted => TABS.find(([name]) => name === wanted) ?? TABS[0]
 
 /** In this tab, and until the sign-out: the places that were seen last, {text, href}, this one first. */

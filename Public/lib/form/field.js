@@ -30,7 +30,9 @@ export function row(field) {
 		read: () => read(type, control, field),
 		isChanged: () => String(raw()) !== String(before), reset: () => put(before),
 		settle: type === "tenant" ? () => settleTenant(control) : null,
-		node: h(`div.field${look}`, heading, type !== "check" && [control, more, hint], odd, error),
+		// Of many ticks the error stands above them: below, it would be out of sight.
+		node: h(`div.field${look}`, heading, type === "checks" && error,
+			type !== "check" && [control, more, hint], odd, type !== "checks" && error),
 		focus: () => (control.querySelector("input") ?? control).focus(),
 		/** An error of one line of several names the line. */
 		explain(name, detail) {

@@ -70,7 +70,13 @@ export function form(fields, {
 		replaceContent(trouble)
 		const missing = rows.filter(one => !one.node.hidden && one.field.required && !one.read()?.toString())
 		missing.forEach(one => one.say("Please fill this in."))
-		if (missing.length) return missing[0].focus()
+		if (missing.length) {
+			const { field, focus } = missing[0]
+			if (field.type === "checks") {
+				replaceContent(trouble, note("danger", "alert", t`Nothing is ticked: ${translate(field.label)}.`))
+			}
+			return focus()
+		}
 		last.disabled = true
 		node.setAttribute("aria-busy", "true")
 		try {

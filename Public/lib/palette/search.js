@@ -42,15 +42,21 @@ const acts = text => [...document.querySelectorAll("main .head .acts > button")]
 const TYPES = {
 	tenant: ["Tenant", "building"], user: ["User", "user"], api_key: ["API key", "key"], invite: ["Invite", "mail"],
 	decision: ["Decision", "branch"], domain: ["Domain", "globe"], cors_origin: ["CORS origin", "link"],
+	join_link: ["Join link", "link"], job: ["Job", "pulse"], provider: ["Provider", "door"],
+	operator: ["Operator", "badge"], failed_sign_in: ["Failed sign-in", "door"],
 }
 /** A thing that was found in `tenant`, or in the one that it names; another tenant is entered at `tab`. */
 function found({ type = "tenant", id, slug, name, email, tenant_id: of, tenant_name: other }, tenant, tab) {
 	const own = other ? of : tenant ?? of
+	// Below a tenant, or of the platform.
+	const inside = own ? `t/${own}/` : ""
 	const place = {
-		tenant: `t/${slug}/${tab}`, user: `t/${own}/users/${id}`, api_key: `t/${own}/keys/${id}`,
+		tenant: `t/${slug}/${tab}`, user: `t/${own}/users/${id}`, api_key: `${inside}keys/${id}`,
 		invite: `t/${own}/invites${queryString({ q: email })}`, decision: `decisions/${id}`,
 		domain: `t/${own}/domains${queryString({ q: name })}`,
-		cors_origin: `t/${own}/origins${queryString({ q: name })}`,
+		cors_origin: `${inside}origins${queryString({ q: name })}`, join_link: `t/${own}/invites/join-links`,
+		job: `t/${own}/jobs/${id}`, provider: "providers", operator: `operators${queryString({ q: email })}`,
+		failed_sign_in: `${inside}decisions${queryString({ q: name })}`,
 	}
 	const sub = slug ?? other ?? (email && email !== name ? name : null)
 	return entry(...TYPES[type], email ?? name, place[type], { sub, data: true })
@@ -147,11 +153,17 @@ export function open({ tab, text = "" } = {}) {
 		const { signal } = (running = new AbortController())
 		const get = (path, values) => api(path + queryString({ q, ...values }), { signal })
 		// A tenant that is gone finds nothing; the others are still there.
-		const asking = tab ? get("/tenants", { limit: 20 }) : get("/search", { tenant }).catch(() => get("/search"))
-		const [all, pages] = await Promise.all([asking.catch(() => ({ items: [] })), tab ? [] : pagesOf(q, signal)])
+		const none = () => ({ items: [] })
+		const asking = tab ? get("/tenants", { limit: 20 }) : get("/search")
+		// The tenant at hand is asked by itself: its hits come first, and it need not be there any more.
+		const asked = tenant && !tab ? get("/search", { tenant }).catch(none) : none()
+		const [here, all, pages] = await Promise.all([asked, asking.catch(none), tab ? [] : pagesOf(q, signal)])
 		if (signal.aborted) return
-		const more = [...pages, ...all.items.map(one => found(one, tenant, tab ?? "users"))]
-			.filter(one => !known.some(({ href }) => href === one.href))
+		const rest = all.items.filter(({ type, id }) => !here.items.some(one => one.id === id && one.type === type))
+		const more = [
+			...pages, ...here.items.map(one => found(one, tenant, "users")),
+			...rest.map(one => found(one, tab ? tenant : undefined, tab ?? "users")),
+		].filter(one => !known.some(({ href }) => href === one.href))
 		draw([...known, ...more])
 		if (wantsFirst && entries.length) enter(entries[0])
 	}

@@ -1,5 +1,5 @@
 // A list as a file of comma-separated values.
-import { button, countWords, formatNumber, h, replaceContent, sendRequest, t } from "../core.js"
+import { button, countWords, formatNumber, h, isProving, replaceContent, sendRequest, t } from "../core.js"
 import { dialog, saveFile, toast } from "../dialogs.js"
 
 /** Saves what the list at `path` has; rows and bytes are counted as they come, and it can be stopped. */
@@ -7,11 +7,14 @@ export async function saveList(path, noun) {
 	const stop = new AbortController()
 	const said = h("p.lead", "…")
 	let node
-	// What comes at once needs no dialog.
-	const slow = setTimeout(() => {
+	let slow
+	// What comes at once needs no dialog, and none covers the question whether it is still the operator.
+	const openLater = () => (slow = setTimeout(() => {
+		if (isProving()) return openLater()
 		node = dialog(t`Export ${noun[1]}`, said, h("div.acts", button("Cancel", () => node.close())))
 		node.addEventListener("close", () => stop.abort())
-	}, 250)
+	}, 250))
+	openLater()
 	const parts = []
 	let [rows, bytes, quoted] = [-1, 0, false]
 	try {

@@ -1,4 +1,5 @@
 // Dialogs with a form: their code comes with the first one.
+import { isServerThere } from "../core.js"
 import { toast } from "../dialogs.js"
 
 /** Calls what needs the code of forms, which comes with the first one; that it cannot come is said. */
@@ -8,9 +9,9 @@ const withForms = name => async options => {
 	} catch (error) {
 		// A browser's words for a file that did not come.
 		if (!(error instanceof TypeError)) throw error
-		toast(navigator.onLine
+		toast(await isServerThere()
 			? "There is a new version of this page: load it anew."
-			: "You are offline: try again later.",
+			: navigator.onLine ? "The server cannot be reached: try again later." : "You are offline: try again later.",
 			{ stay: true })
 		return null
 	}

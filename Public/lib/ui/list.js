@@ -4,6 +4,7 @@ import {
 	replaceContent, setQuery, showState, t, translate, waitBriefly,
 } from "../core.js"
 import { exportFile, listBar } from "./filters.js"
+import { columnFit } from "./fit.js"
 import { focusOf } from "./focus.js"
 import { columnChoice, lookOf } from "./look.js"
 import { columnHead, row, skeleton } from "./rows.js"
@@ -11,9 +12,9 @@ import { rowSelection } from "./selection.js"
 
 /**
  * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many], `columns`
- * [label, cell(item), {sort, state}]; where wanted `title` and `lead` of a page of its own, `search` (placeholder),
- * `filters` [name, label, codes or {options, type}], `time` (`overTime`), `actions(item, reload)` → [{text, run}], the
- * usual one first, `bulk` as for `chooser`, `exports` (as a file), `related` [address, text] of
+ * [label, cell(item), {sort, state, tight}]; where wanted `title` and `lead` of a page of its own, `search`
+ * (placeholder), `filters` [name, label, codes or {options, type}], `time` (`overTime`), `actions(item, reload)` →
+ * [{text, run}], the usual one first, `bulk` as for `chooser`, `exports` (as a file), `related` [address, text] of
  * pages beside it, `create` [right, text, run(reload)] or what makes a button, `live` (can be followed), `seen(data)`
  * (is told each page), `whole` (no pages), `empty` {title, text, action}, `fixed` (always asked for). Of a tenant that
  * is deleted nothing is made, changed or exported.
@@ -43,6 +44,7 @@ export async function list(page, spec) {
 	const controls = listBar({ ...spec, create, time, file: exports }, filters, counted, change)
 	const chosen = spec.bulk && !page.isGone ? rowSelection({ ...spec, named, all: everyOne }, again) : null
 	const focus = focusOf(table)
+	const fit = columnFit(table, () => choice.shown(), Boolean(chosen), page.signal)
 	counted.after(choice.node)
 	if (page.acts) append(page.acts, controls.acts)
 	else if (!spec.title) controls.node.append(h("div.acts", controls.acts))
@@ -128,6 +130,7 @@ export async function list(page, spec) {
 			h("thead", h("tr", every, columns.map(column => columnHead(column, wanted, change)),
 				actions && h("th.end", h("span.vh", "Actions")))),
 			h("tbody", rows)))
+		fit()
 		drawPager(data, wanted)
 		focus.give()
 	}

@@ -27,7 +27,8 @@ function rowActions([first, ...rest], name) {
 export const row = (
 	item, columns, acts, named, chosen,
 ) => h("tr", { "data-id": item.id ?? item.name }, chosen?.box(item),
-	columns.map(one => h(`td${one.state ? ".status" : ""}`, { "data-label": translate(one.label) }, one.cell(item))),
+	columns.map(({ label, cell, state, tight }) =>
+		h(`td${state ? ".status" : ""}${tight ? ".tight" : ""}`, { "data-label": translate(label) }, cell(item))),
 	acts && h("td.end", rowActions(acts.filter(Boolean), named(item))))
 
 export function skeleton(table, columns) {

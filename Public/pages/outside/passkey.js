@@ -54,7 +54,8 @@ export function passkeySignIn(page, done, ways) {
 		try {
 			await signIn(options, { mediation: "conditional", signal: own.signal })
 		} catch (error) {
-			if (own.signal.aborted || error.name === "NotAllowedError") return
+			// Nobody asked for what the browser or its authenticator cannot do.
+			if (own.signal.aborted || error instanceof DOMException) return
 			show(error)
 			// The server took it for wrong: the list is offered again.
 			if (error.status === 401) wait()

@@ -18,6 +18,10 @@ const KINDS = {
 		"key", ["API key ends soon", "API keys end soon"], "Within 14 days; calls with them fail from then on.",
 		"keys?ends_within=14",
 	],
+	keys_given_before: [
+		"key", ["API key leads to an admin", "API keys lead to an admin"],
+		"Their scopes are from before that was asked for. Rotate, confirm or revoke them.", "keys?given_before=true",
+	],
 	origins_refused: [
 		"link", ["origin was refused", "origins were refused"], "In the last 24 hours; allow those that you know.",
 		"origins?refused=1",
@@ -33,8 +37,12 @@ export const drawAttention = (node, items) => replaceContent(node, items.length
 	: note("ok", "check", "All is well: nothing waits for you."))
 
 function line({ kind, tenant, count, since, more_tenants: isMore }) {
+	if (kind === "sign_in_unset") {
+		return traceStep("lock", "warn", h("a", { href: "/console/me" }, "Choose a password or a passkey"),
+			h("div.small.muted", "You came by a one-time link, and could not sign in again without another."))
+	}
 	const [look, noun, text, path] = KINDS[kind]
-	const href = tenant ? `/console/t/${tenant.slug}/${path}` : "/console/providers?unreachable=true"
+	const href = tenant ? `/console/t/${tenant.slug}/${path}` : `/console/${path ?? "providers?unreachable=true"}`
 	return traceStep(look, "warn",
 		h("a", { href }, countTotal(count, ...noun)),
 		tenant && !ownTenant() && [" · ", userText(tenant.name, "strong")],

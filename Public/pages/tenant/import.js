@@ -4,7 +4,7 @@ import {
 	userText,
 } from "../../lib/ui.js"
 import { form } from "../../lib/form.js"
-import { headOf, keepFile, keptFile, recordsOf, sendFile } from "./jobs.js"
+import { headOf, keepFile, keptFile, sendFile, tableOf } from "./jobs.js"
 
 /** So many bytes of the file are read to know it; so many rows of it are shown. */
 const LOOKED_AT = 1 << 16
@@ -76,14 +76,15 @@ function drawOptions(node, format, head, { mapping, issuer: from, hash }) {
 	if (format !== "csv") {
 		return replaceContent(node, hint && issuer(hint, from), format === "firebase" && firebase(hash))
 	}
-	const [names = [], ...rows] = recordsOf(head).slice(0, SHOWN + 1)
+	const { names, rows } = tableOf(head, mapping ? Object.values(mapping) : TARGETS.map(([code]) => code))
 	const before = mapping && Object.fromEntries(Object.entries(mapping).map(([code, name]) => [name, code]))
 	const mapped = before ?? proposed(names)
 	const choose = name => h("select", { "aria-label": t`What ${name} is`, "data-column": name },
 		targetsOf(name).map(([code, text]) => h("option", { value: code, selected: code === mapped[name] }, text)))
 	return replaceContent(node, h("strong", "What each column is"),
-		dataTable("The first rows", names.map(name => h("div.stack-gap", userText(name), choose(name))),
-			rows.filter(row => row.length > 1).map(row => row.map(cell => userText(cell.slice(0, 60))))))
+		dataTable("The first rows", names.map(name => h("div.stack-gap", userText(name), name && choose(name))),
+			rows.slice(0, SHOWN).map(row => row.slice(0, names.length))
+				.map(row => row.map(cell => userText(cell.slice(0, 60))))))
 }
 
 const HASH = [
@@ -138,8 +139,10 @@ const FORMATS = [
 	["csv", "CSV"], ["ndjson", "NDJSON: a user a line"], ["auth0", "Auth0"], ["cognito", "Amazon Cognito"],
 	["supabase", "Supabase"], ["clerk", "Clerk"], ["keycloak", "Keycloak"], ["firebase", "Firebase"],
 ]
-const TARGETS = [["", "Left out"], ["email", "Email"], ["email_verified", "Email is verified"], ["name", "Name"],
-	["role", "Role"], ["status", "Status"], ["external_id", "External id"], ["password_hash", "Password hash"],
+const TARGETS = [
+	["", "Left out"], ["id", "Id"], ["email", "Email"], ["email_verified", "Email is verified"], ["name", "Name"],
+	["role", "Role"], ["status", "Status"], ["external_id", "External id"], ["keep", "Kept although unused"],
+	["password_hash", "Password hash"],
 	["provider", "Provider"], ["issuer", "Issuer"], ["subject", "Subject"], ["created_at", "Created"],
 	["identities", "Sign-ins as JSON"], ["public_attributes", "Public attributes as JSON"],
 	["private_attributes", "Private attributes as JSON"]]

@@ -1,6 +1,7 @@
 // Invites of one or many: the form, a look at what it would do, and what became of each.
 import {
-	api, button, closeButton, dataTable, dialog, formDialog, lookalikeNote, queryString, revealSecret, statusTag, t,
+	api, button, closeButton, dataTable, dialog, formDialog, goTo, lookalikeNote, queryString, revealSecret, statusTag,
+	t,
 	toast, userText, h,
 } from "../../../lib/ui.js"
 import { ROLE } from "../users.js"
@@ -34,8 +35,11 @@ function inviteOf(line, rest) {
 	return { ...rest, email: inside ?? plain ?? line, role: role?.toLowerCase() ?? rest.role }
 }
 
-function requestOf(path, { emails = [], days, ...rest }, opened, isTry) {
-	const each = emails.flatMap(line => line.split(";")).map(line => line.trim()).filter(Boolean)
+/** Each address of the lines: several may stand in one, with semicolons between them. */
+const splitLines = (emails = []) => emails.flatMap(line => line.split(";")).map(line => line.trim()).filter(Boolean)
+
+function requestOf(path, { emails, days, ...rest }, opened, isTry) {
+	const each = splitLines(emails)
 		.map(line => inviteOf(line, days ? { ...rest, expires_at: daysAfter(opened, days) } : rest))
 	return [path + queryString({ dry_run: isTry }), { body: each.length === 1 && !isTry ? each[0] : { invites: each } }]
 }
@@ -46,9 +50,13 @@ export async function invite(path, reload, email) {
 	const built = node.querySelector("form")
 	const look = async () => {
 		try {
-			results((await api(...requestOf(path, built.values(), opened, true))).results, true)
+			const values = built.values()
+			if (splitLines(values.emails).length > MOST) throw tooMany(splitLines(values.emails).length)
+			const found = await api(...requestOf(path, values, opened, true))
+			if (found.kind) follow(path, found)
+			else results(found.results, true)
 		} catch (error) {
-			toast(error.message, { stay: true })
+			toast(error.errors?.[0].detail ?? error.message, { stay: true })
 		}
 	}
 	built.querySelector("[type=submit]").before(button("Preview", look))
@@ -78,16 +86,26 @@ const inviting = (path, reload, email, opened) => formDialog({
 	],
 	request: values => requestOf(path, values, opened),
 	send: async values => {
-		if (values.emails.length > MOST) throw tooMany(values.emails.length)
+		const count = splitLines(values.emails).length
+		if (count > MOST) throw tooMany(count)
 		return api(...requestOf(path, values, opened))
 	},
 	done: made => {
 		reload?.()
+		if (made.kind) return follow(path, made)
 		if (made.results) return results(made.results)
 		toast(t`${made.email} is invited`)
 		return showLink(made)
 	},
 })
+
+/** Very many are invited by a job, whose page says how far it is. */
+const follow = (path, job) => goTo(`/console/t/${path.match(/tenants\/([^/]+)/)[1]}/jobs/${job.id}`)
+
+/** As the server's own files: what a spreadsheet would calculate has an apostrophe before it. */
+const SIGNS = "=+\\-@\\uff1d\\uff0b\\uff0d\\uff20\\t\\r"
+const UNGUARDED = new RegExp(`(^|[;\\t\\r\\n])(?=[${SIGNS}]|'['${SIGNS}])`, "g")
+const guarded = text => text.replace(UNGUARDED, "$1'")
 
 /** `isTry`: nothing was sent, and the form is still there. */
 function results(all, isTry) {
@@ -104,7 +122,7 @@ function results(all, isTry) {
 				],
 		))
 	if (!linked.length) return dialog(title, table, closeButton())
-	const line = (...cells) => `${cells.map(one => `"${one.replaceAll('"', '""')}"`).join(",")}\r\n`
+	const line = (...cells) => `${cells.map(one => `"${guarded(one).replaceAll('"', '""')}"`).join(",")}\r\n`
 	return revealSecret({
 		title, secret: linked.map(one => `${one.email} ${one.invite.accept_url}`).join("\n"),
 		file: {

@@ -19,14 +19,14 @@ export async function sendAgain(page, kept, { isTry, rows = null, file = kept.fi
 export async function repair(page, kept, job, failed) {
 	const given = kept.jobs.get(job.id)
 	const numberOf = ({ row }) => given?.[row - 1] ?? row
-	const found = await rowsOfFile(kept.file, failed.map(numberOf))
 	const mapping = kept.options?.mapping
+	const found = await rowsOfFile(kept.file, failed.map(numberOf), Object.values(mapping ?? {}))
 	const columns = found.names.map((name, at) => ({ name, at })).filter(({ name }) =>
 		!mapping || Object.values(mapping).includes(name))
 	const inputs = []
 	const lines = failed.map(one => {
 		const number = numberOf(one)
-		const cells = cellsOf(found.rows.get(number)?.text ?? "")
+		const cells = cellsOf(found.rows.get(number)?.text ?? "", found.separator)
 		return [formatNumber(number), userText(one.detail ?? one.code), ...columns.map(({ name, at }) => {
 			const value = cells[at] ?? ""
 			const input = h("input", { value, "aria-label": t`${name} of row ${number}`, spellcheck: false })

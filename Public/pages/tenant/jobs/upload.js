@@ -64,10 +64,29 @@ function typeOf(name) {
 }
 
 /** The cells of one row of a CSV (RFC 4180). */
-export const cellsOf = text => recordsOf(`${text}\n`)[0] ?? []
+export const cellsOf = (text, separator) => recordsOf(`${text}\n`, separator)[0] ?? []
 
-/** The rows of a CSV's text; what stands behind the last line break is left out. */
-export function recordsOf(text) {
+const SEPARATORS = [",", ";", "\t"]
+const EXCELS_LINE = /^"?sep=(.?)"?$/i
+/** What lies around names and cells that nobody sees. */
+const plain = text => text.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, "")
+
+/** What separates the cells of a CSV, as the server finds it: by Excel's line, or by the names that are `known`. */
+export function separatorOf(text, known) {
+	const [, line] = /^(?:[ ,;\t]*\r?\n)*([^\r\n]*)/.exec(text)
+	const [, said] = EXCELS_LINE.exec(line) ?? []
+	if (said) return said
+	const names = new Set(known)
+	const found = SEPARATORS.map(one => {
+		const cells = cellsOf(line, one).map(plain)
+		return { one, named: cells.filter(cell => names.has(cell)).length, count: cells.length }
+	})
+	return found.reduce((best, next) =>
+		(next.named - best.named || next.count - best.count) > 0 ? next : best).one
+}
+
+/** The rows of a CSV's text that have content; what stands behind the last line break is left out. */
+export function recordsOf(text, separator = ",") {
 	const rows = [[""]]
 	let quoted = false
 	for (let at = 0; at < text.length; at += 1) {
@@ -77,11 +96,19 @@ export function recordsOf(text) {
 			row.push(row.pop() + sign)
 			at += 1
 		} else if (sign === '"') quoted = !quoted
-		else if (sign === "," && !quoted) row.push("")
+		else if (sign === separator && !quoted) row.push("")
 		else if (sign === "\n" && !quoted) rows.push([""])
 		else if (sign !== "\r" || quoted) row.push(row.pop() + sign)
 	}
 	return rows.slice(0, -1)
+}
+
+/** The same without rows of spaces alone and without Excel's line: the header's names first. */
+export function tableOf(text, known) {
+	const separator = separatorOf(text, known)
+	const [names = [], ...rows] = recordsOf(text, separator)
+		.filter(row => row.some(plain) && !EXCELS_LINE.test(row.filter(Boolean).join("")))
+	return { separator, names: names.map(plain), rows }
 }
 
 /** Rows are corrected in a plain CSV of at most so many bytes. */
@@ -89,45 +116,52 @@ const CORRECTED = 1 << 25
 export const isCorrectable = ({ format, file }) => format === "csv" && !isPacked(file) && file.size <= CORRECTED
 
 /**
- * The rows of a CSV that have those `numbers`, counted from 1 without the header and without empty lines, each as
- * {text, from, to} with its place in bytes; `names`: the header's cells.
+ * The rows of a CSV that have those `numbers`, counted from 1 without the header and without empty rows, each as
+ * {text, from, to} with its place in bytes; `names`: the header's cells. `known`: names that the header has.
  */
-export async function rowsOfFile(file, numbers) {
+export async function rowsOfFile(file, numbers, known) {
 	const bytes = new Uint8Array(await file.arrayBuffer())
 	const textOf = (from, to) => new TextDecoder().decode(bytes.subarray(from, to))
+	const separator = separatorOf(textOf(0, 1 << 16), known)
 	const rows = new Map()
-	let [from, number, state] = [0, 0, "start"]
+	let [from, number, state, content] = [0, 0, "start", false]
 	for (let at = 0; at <= bytes.length; at += 1) {
 		const sign = bytes[at] ?? 10
+		const splits = sign === separator.charCodeAt(0)
 		if (state === "quoted") state = sign === 34 ? "closing" : state
-		else if (sign === 34 && state !== "plain") state = "quoted"
+		else if (sign === 34 && state !== "plain") [state, content] = ["quoted", true]
 		else if (sign === 10 || sign === 13) {
-			if (at > from) {
+			if (content && !(number === 0 && EXCELS_LINE.test(textOf(from, at)))) {
 				if (!number || numbers.includes(number)) rows.set(number, { text: textOf(from, at), from, to: at })
 				number += 1
 			}
 			from = at + 1
 			state = "start"
-		} else state = sign === 44 ? "start" : "plain"
+			content = false
+		} else if (splits) state = "start"
+		else if (sign !== 32 && sign !== 9) [state, content] = ["plain", true]
 	}
-	return { names: cellsOf(rows.get(0)?.text ?? ""), rows }
+	return { names: cellsOf(rows.get(0)?.text ?? "", separator).map(plain), rows, separator }
 }
 
-// An empty line would be no row.
-const lineOf = cells =>
-	cells.map(one => (/[",\r\n]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one)).join(",") || '""'
+// A row without content would be none.
+const lineOf = (cells, separator) => {
+	const line = cells.map(one =>
+		(/["\r\n]/.test(one) || one.includes(separator) ? `"${one.replaceAll('"', '""')}"` : one)).join(separator)
+	return cells.some(plain) ? line : `""${line}`
+}
 
 /** The file with the rows `changed` {number: cells} in their places, and a file of these rows alone. */
-export function withRows(file, { rows }, changed) {
+export function withRows(file, { rows, separator }, changed) {
 	let at = 0
 	const pieces = [...changed].toSorted(([one], [other]) => one - other).flatMap(([number, cells]) => {
 		const { from, to } = rows.get(number)
 		const before = file.slice(at, from)
 		at = to
-		return [before, lineOf(cells)]
+		return [before, lineOf(cells, separator)]
 	})
 	const header = rows.get(0)
-	const lines = [...changed.values()].map(cells => `\r\n${lineOf(cells)}`)
+	const lines = [...changed.values()].map(cells => `\r\n${lineOf(cells, separator)}`)
 	const named = parts => new File(parts, file.name, { type: "text/csv" })
 	return { whole: named([...pieces, file.slice(at)]), part: named([file.slice(0, header.to), ...lines]) }
 }

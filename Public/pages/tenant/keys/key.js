@@ -38,6 +38,9 @@ export const keyPage = async page => {
 			previous.last_used_at && [", last ", timeNode(previous.last_used_at)], "."),
 		leakedAt && note("danger", "alert", "The text of this key was recognised as leaked ", timeNode(leakedAt),
 			": it came in an address, and so stands in access logs. ", lives && "Rotate or revoke the key."),
+		one.given_before && lives && note("warn", "alert",
+			"The scopes of this key lead to an admin, and are from before that was asked of who gives them. ",
+			"Confirm the scopes, rotate the key, or revoke it."),
 		isIdle(one) && note("warn", "alert", "This key has not been used for 90 days. If nothing needs it, revoke it."),
 		h("div.two",
 			card("Facts", factList([[

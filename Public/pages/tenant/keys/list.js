@@ -1,6 +1,6 @@
 import {
-	ago, confirm, createdColumn, formDialog, h, icon, isAllowed, list, mayHere, revealSecret, statusTag, t, tickField,
-	timeColumn, translate, userText,
+	ago, confirm, countWords, createdColumn, formDialog, h, icon, isAllowed, list, mayHere, revealSecret,
+	statusTag, t, tickField, timeColumn, translate, userText,
 } from "../../../lib/ui.js"
 
 const GRACE = [
@@ -40,7 +40,8 @@ export const keyList = async page => {
 		empty: { title: "No API keys yet", text: "A key lets a machine call the API with just the rights you choose." },
 		filters: [["status", "Status", "active grace revoked expired"],
 			["environment", "Environment", "live test"],
-			["ends_within", "End", { options: [["14", t`Within 14 days`], ["90", t`Within 90 days`]] }]],
+			["ends_within", "End", { options: [["14", t`Within 14 days`], ["90", t`Within 90 days`]] }],
+			["given_before", "Scopes", { options: [["true", t`Lead to an admin, from before`]] }]],
 		columns: [
 			[
 				"Name",
@@ -49,6 +50,7 @@ export const keyList = async page => {
 						h("a.main", { href: `${page.base}/keys/${one.id}` }, userText(one.name)),
 						h("code.sub", `${one.prefix}…${one.last4}`),
 					],
+				{ tight: true },
 			],
 			[
 				"Status",
@@ -74,16 +76,17 @@ export const keyList = async page => {
 }
 
 const isAlive = one => one.status !== "revoked" && one.status !== "expired"
-const scopesOf = ({ scopes }) => h("span.small", h(
-	"code", { title: t`${scopes.join(" ")}` }, scopes.slice(0, 2).join(", "),
-),
-	scopes.length > 2 && t` and ${scopes.length - 2} more`)
+/** One by its name; of several the number: a look at the row shows them all. */
+const scopesOf = ({ scopes }) => h("span.small", { title: t`${scopes.join(" ")}` },
+	scopes.length === 1 ? h("code", scopes[0]) : countWords(scopes.length, "scope", "scopes"))
 
 export function keyActions(page, one, reload) {
 	const path = `${page.path}/api-keys/${one.id}`
 	if (!isAlive(one)) return []
 	return [
 		mayHere(page, "writeKeys") && { text: "Rotate", run: () => rotate(page, path, one, reload) },
+		one.given_before && mayHere(page, "writeKeys")
+			&& { text: "Confirm scopes", run: () => confirmScopes(path, one, reload) },
 		mayHere(page, "revokeKeys") && { text: "Revoke", run: () => revoke(path, one, reload) },
 		one.previous && mayHere(page, "writeKeys") && { text: "End old secret", run: () => cut(path, one, reload) },
 		one.previous && mayHere(page, "writeKeys") && { text: "Roll back", run: () => rollBack(path, one, reload) },
@@ -107,6 +110,13 @@ const rollBack = (path, { name, last4, previous }, reload) => confirm({
 	method: "POST",
 	text: t`Calls with the new secret …${last4} fail at once; the old one …${previous.last4} works on. This is final.`,
 	said: "The old secret is the only one again", after: reload,
+})
+
+const confirmScopes = (path, one, reload) => confirm({
+	title: t`Give ${one.name} its scopes anew?`, act: "Confirm scopes", path, method: "PATCH",
+	body: { scopes: one.scopes },
+	text: t`They lead to an admin: ${one.scopes.join(", ")}. The secret stays the same.`,
+	said: "The scopes are confirmed", after: reload,
 })
 
 const BECAUSE = { body: { reason: "revoked in the console" } }

@@ -18,9 +18,17 @@ const GROUPS = { People: "users:read users:write invites:read invites:write", "S
 	"Keys and origins": "keys:verify api-keys:read api-keys:write cors:read cors:write",
 	Other: "clients:read clients:write audit:read" }
 const isManaging = code => Object.values({ ...GROUPS, ...PLATFORM }).some(codes => codes.split(" ").includes(code))
-const option = code => {
+/** Scopes that move trust: whoever has one can come to the rights of an admin. */
+const LIKE_ADMIN = "providers:write clients:write policy:write operators:write hooks:signup".split(" ")
+/** A scope in words; a tenant's own is what it is. */
+const nameOf = code => {
 	const [noun, verb] = code.split(":")
-	return [code, t`${translate(VERBS[verb])} ${translate(NOUNS[code] ?? NOUNS[noun] ?? noun)}`, code]
+	if (!isManaging(code)) return code
+	return t`${translate(VERBS[verb])} ${translate(NOUNS[code] ?? NOUNS[noun] ?? noun)}`
+}
+const option = code => {
+	const name = nameOf(code)
+	return [code, LIKE_ADMIN.includes(code) ? t`${name} (leads to the rights of an admin)` : name, code]
 }
 const PRESETS = {
 	"Sign-up hook": "hooks:signup", "Verify keys": "keys:verify",
@@ -102,9 +110,6 @@ export const newKey = async page => {
 	page.onLeave(built.isEdited)
 	built.querySelector("input").setAttribute("autofocus", "")
 }
-
-/** A scope in words; a tenant's own is what it is. */
-const nameOf = code => (isManaging(code) ? option(code)[1] : code)
 
 /** What a key with these values could do, each as a sentence. */
 function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_origins: origins, ...rest }, opened) {

@@ -52,7 +52,7 @@ export const userList = async page => {
 			STATUS,
 			["Role", one => filterLink("role", one.role, words(one.role))],
 			["Sign-in by", one => (one.identities ?? []).map(id => words(id.provider)).join(", ") || noValue()],
-			timeColumn("Last sign-in", "last_sign_in_at"),
+			timeColumn("Last sign-in", "last_sign_in_at", { sort: "last_sign_in_at" }),
 			createdColumn(),
 		],
 		actions: (one, reload) => actions(page, one, reload),

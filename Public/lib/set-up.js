@@ -1,0 +1,31 @@
+// What an operator who came by a link sets up, so as to sign in again: a password, or a passkey.
+import { api, button, h, note, replaceContent } from "./core.js"
+import { newPassword } from "./door.js"
+import { form } from "./form.js"
+import { makePasskey, passkeyRefusal, passkeysFault } from "./passkeys.js"
+
+/** Both ways; `done()`: one of them is set up. None asks for a proof: it would wait for the dialog that it is in. */
+export function setUpWays(done) {
+	const trouble = h("div", { role: "alert" })
+	const act = button("Use a passkey instead", async () => {
+		act.disabled = true
+		replaceContent(trouble)
+		try {
+			const passkey = await makePasskey({ proved: true })
+			// Its name can be changed in the account.
+			const name = navigator.userAgentData?.platform || navigator.platform || "Passkey"
+			await api("/me/passkeys", { body: { name, passkey }, proved: true })
+			done()
+		} catch (error) {
+			replaceContent(trouble, note("danger", "alert", passkeyRefusal(error).message))
+		} finally {
+			act.disabled = false
+		}
+	}, { icon: "key" })
+	return h("div.stack-gap",
+		form([newPassword("New password")], {
+			submit: "Set the password", done,
+			send: body => api("/me/password", { method: "PUT", body, proved: true }),
+		}),
+		!passkeysFault() && h("div.acts", act), trouble)
+}
