@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A body that its handler receives in pieces. The connection reads the next piece when the handler
 /// asks for it, so that a fast sender waits and memory stays flat.
 package struct BodyStream: Sendable {
@@ -17,4 +19,18 @@ package struct BodyStream: Sendable {
 /// The connection ended, or the server answered in time instead of the handler.
 package struct BodyLost: Error, Sendable {
     package init() {}
+}
+
+/// A value for its first taker; callable from any thread.
+final class Once: Sendable {
+    private let value: Mutex<[UInt8]?>
+
+    init(_ value: [UInt8]) { self.value = Mutex(value.isEmpty ? nil : value) }
+
+    func take() -> [UInt8]? {
+        value.withLock { value in
+            defer { value = nil }
+            return value
+        }
+    }
 }

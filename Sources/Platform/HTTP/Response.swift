@@ -1,3 +1,6 @@
+import Glibc
+import Synchronization
+
 /// A response. The encoder writes `Date`, `Content-Length`, `Connection` and framing.
 package struct Response: Sendable {
     package var status: Int
@@ -42,5 +45,361 @@ package struct Response: Sendable {
         guard first("strict-transport-security") == nil else { return }
         fields.append(
             Field("strict-transport-security", Self.strictTransportSecurity.description))
+    }
+}
+
+/// The format of the response to a request that exceeds its time limit. Each handler that knows
+/// more about the request replaces it.
+package final class LateForm: Sendable {
+    /// `mayHaveWritten`: something may have been committed for the request.
+    package typealias Form = @Sendable (_ mayHaveWritten: Bool) -> Response
+
+    private let form = Mutex<Form?>(nil)
+
+    /// Without a form: the server answers a plain 503.
+    package init() {}
+
+    /// Replaces the form; callable from any thread.
+    package func set(_ form: @escaping Form) { self.form.withLock { $0 = form } }
+
+    package func response(mayHaveWritten: Bool) -> Response? {
+        form.withLock { $0 }?(mayHaveWritten)
+    }
+}
+
+/// Writes responses, one after the other, into a loop's output buffer: `begin`, `field`…, then one
+/// of the `finish` calls. A field that could split the response (CR, LF, NUL, a bad name) turns it
+/// into a plain 500.
+package final class ResponseWriter {
+    /// Holds the written responses until the loop sends them.
+    package let out: OutputBuffer
+    private var begun = 0
+    private var status = 200
+    private var unsafeField = false
+    private var isHead = false
+    private var isHTTP10 = false
+    private var closes = false
+    private var date = HTTPDate()
+
+    /// `out` may be shared by the connections of one loop.
+    package init(out: OutputBuffer = OutputBuffer()) { self.out = out }
+
+    /// Sets the properties of the next response. `now` is monotonic, in nanoseconds; the Date field
+    /// is refreshed from the wall clock once a second.
+    package func prepare(isHead: Bool, isHTTP10: Bool, closes: Bool, now: Int64) {
+        self.isHead = isHead
+        self.isHTTP10 = isHTTP10
+        self.closes = closes
+        date.refresh(now)
+    }
+
+    /// Writes the status line and the Date field.
+    package func begin(_ status: Int) {
+        begun = out.count
+        self.status = status
+        unsafeField = false
+        if let line = statusLine(status) {
+            out.append(line)
+        } else {
+            out.append("HTTP/1.1 ")
+            out.append(number: status)
+            out.append(" \r\n")
+        }
+        out.append("date: ")
+        date.withBytes { out.append($0) }
+        out.append("\r\n")
+    }
+
+    package func field(_ name: StaticString, _ value: StaticString) {
+        out.append(name)
+        out.append(": ")
+        out.append(value)
+        out.append("\r\n")
+    }
+
+    /// A checked field: a CR, LF or NUL in the value turns the response into a 500.
+    package func field(_ name: StaticString, _ value: UnsafeRawBufferPointer) {
+        out.append(name)
+        out.append(": ")
+        check(value)
+        out.append(value)
+        out.append("\r\n")
+    }
+
+    /// A checked field: a bad name or a CR, LF or NUL turns the response into a 500.
+    package func field(_ name: String, _ value: String) {
+        var name = name
+        var value = value
+        name.withUTF8 { bytes in
+            if bytes.isEmpty || !bytes.allSatisfy(isToken) { unsafeField = true }
+            out.append(UnsafeRawBufferPointer(bytes))
+        }
+        out.append(": ")
+        value.withUTF8 { bytes in
+            check(UnsafeRawBufferPointer(bytes))
+            out.append(UnsafeRawBufferPointer(bytes))
+        }
+        out.append("\r\n")
+    }
+
+    /// Ends the response with a body of known length.
+    package func finish(_ body: UnsafeRawBufferPointer) {
+        if unsafeField { return replaceBy500() }
+        let bodiless = status == 204 || status == 304 || status < 200
+        if !bodiless {
+            out.append("content-length: ")
+            out.append(number: body.count)
+            out.append("\r\n")
+        }
+        endHead()
+        if !bodiless, !isHead { out.append(body) }
+    }
+
+    package func finish(_ body: StaticString = "") {
+        finish(UnsafeRawBufferPointer(start: body.utf8Start, count: body.utf8CodeUnitCount))
+    }
+
+    /// Ends the head of a streamed response. False if no body may follow. HTTP/1.0 has no chunks:
+    /// closing the connection ends the body.
+    package func finishStreamHead() -> Bool {
+        if unsafeField {
+            replaceBy500()
+            return false
+        }
+        let bodiless = status == 204 || status == 304
+        if !bodiless, !isHTTP10 { out.append("transfer-encoding: chunked\r\n") }
+        endHead()
+        return !bodiless && !isHead
+    }
+
+    /// One piece of a streamed body; an empty piece is skipped, since an empty chunk would end the
+    /// body.
+    package func chunk(_ piece: [UInt8], isHTTP10: Bool) {
+        if piece.isEmpty { return }
+        if isHTTP10 { return out.append(piece) }
+        out.append(number: piece.count, base: 16)
+        out.append("\r\n")
+        out.append(piece)
+        out.append("\r\n")
+    }
+
+    /// The last chunk; HTTP/1.0 ends the body by closing the connection.
+    package func endChunks(isHTTP10: Bool) { if !isHTTP10 { out.append("0\r\n\r\n") } }
+
+    /// Writes a whole response. True if its streamed body must follow.
+    package func write(_ response: Response) -> Bool {
+        begin(response.status)
+        for each in response.fields where !Self.isOurs(each.name) { field(each.name, each.value) }
+        switch response.body {
+        case .empty: finish()
+        case .bytes(let bytes): bytes.withUnsafeBytes { finish($0) }
+        case .stream: return finishStreamHead()
+        }
+        return false
+    }
+
+    package static func isOurs(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 4: name == "date"
+        case 10: name == "connection"
+        case 14: name == "content-length"
+        case 17: name == "transfer-encoding"
+        default: false
+        }
+    }
+
+    private func endHead() { out.append(closes ? "connection: close\r\n\r\n" : "\r\n") }
+
+    private func check(_ value: UnsafeRawBufferPointer) {
+        for byte in value where byte == 0x0D || byte == 0x0A || byte == 0 { unsafeField = true }
+    }
+
+    private func replaceBy500() {
+        out.truncate(to: begun)
+        begin(500)
+        finish()
+    }
+}
+
+/// A growable buffer of bytes to send; one for each loop, reused for every response.
+package final class OutputBuffer {
+    package private(set) var count = 0
+    private var capacity: Int
+    private var start: UnsafeMutablePointer<UInt8>
+
+    package init(capacity: Int = 16 << 10) {
+        self.capacity = capacity
+        start = .allocate(capacity: capacity)
+    }
+
+    deinit { start.deallocate() }
+
+    /// Valid until the next write.
+    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+
+    /// Keeps the memory unless it exceeds 1 MiB.
+    package func removeAll() {
+        count = 0
+        // Free the memory of a large response.
+        guard capacity > 1 << 20 else { return }
+        start.deallocate()
+        capacity = 16 << 10
+        start = .allocate(capacity: capacity)
+    }
+
+    package func truncate(to length: Int) { count = min(count, length) }
+
+    /// Appends one byte.
+    @inline(__always)
+    package func append(_ byte: UInt8) {
+        reserve(1)
+        start[count] = byte
+        count += 1
+    }
+
+    /// Appends UTF-8 without a copy of the text.
+    @inline(__always)
+    package func append(_ text: StaticString) {
+        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    package func append(_ text: String) {
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    package func append(_ array: [UInt8]) { array.withUnsafeBytes { append($0) } }
+
+    /// Copies the bytes; the source may be freed afterwards.
+    @inline(__always)
+    package func append(_ source: UnsafeRawBufferPointer) {
+        guard let from = source.baseAddress else { return }
+        reserve(source.count)
+        memcpy(start + count, from, source.count)
+        count += source.count
+    }
+
+    /// Writes a non-negative number in a base up to 16, in lower case.
+    package func append(number: Int, base: Int = 10) {
+        var divisor = 1
+        while number / divisor >= base { divisor *= base }
+        while divisor > 0 {
+            let digit = UInt8(truncatingIfNeeded: number / divisor % base)
+            append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+            divisor /= base
+        }
+    }
+
+    @inline(__always)
+    private func reserve(_ more: Int) { if count + more > capacity { grow(more) } }
+
+    @inline(never)
+    private func grow(_ more: Int) {
+        while capacity < count + more { capacity *= 2 }
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        memcpy(larger, start, count)
+        start.deallocate()
+        start = larger
+    }
+}
+
+/// The status lines (RFC 9110 §15); nil for a code without a phrase here.
+func statusLine(_ status: Int) -> StaticString? {
+    switch status {
+    case 200: "HTTP/1.1 200 OK\r\n"
+    case 201: "HTTP/1.1 201 Created\r\n"
+    case 202: "HTTP/1.1 202 Accepted\r\n"
+    case 204: "HTTP/1.1 204 No Content\r\n"
+    case 206: "HTTP/1.1 206 Partial Content\r\n"
+    case 207: "HTTP/1.1 207 Multi-Status\r\n"
+    case 301: "HTTP/1.1 301 Moved Permanently\r\n"
+    case 302: "HTTP/1.1 302 Found\r\n"
+    case 303: "HTTP/1.1 303 See Other\r\n"
+    case 304: "HTTP/1.1 304 Not Modified\r\n"
+    case 307: "HTTP/1.1 307 Temporary Redirect\r\n"
+    case 308: "HTTP/1.1 308 Permanent Redirect\r\n"
+    default: errorLine(status)
+    }
+}
+
+private func errorLine(_ status: Int) -> StaticString? {
+    switch status {
+    case 400: "HTTP/1.1 400 Bad Request\r\n"
+    case 401: "HTTP/1.1 401 Unauthorized\r\n"
+    case 402: "HTTP/1.1 402 Payment Required\r\n"
+    case 403: "HTTP/1.1 403 Forbidden\r\n"
+    case 404: "HTTP/1.1 404 Not Found\r\n"
+    case 405: "HTTP/1.1 405 Method Not Allowed\r\n"
+    case 406: "HTTP/1.1 406 Not Acceptable\r\n"
+    case 408: "HTTP/1.1 408 Request Timeout\r\n"
+    case 409: "HTTP/1.1 409 Conflict\r\n"
+    case 410: "HTTP/1.1 410 Gone\r\n"
+    case 411: "HTTP/1.1 411 Length Required\r\n"
+    case 412: "HTTP/1.1 412 Precondition Failed\r\n"
+    case 413: "HTTP/1.1 413 Content Too Large\r\n"
+    case 414: "HTTP/1.1 414 URI Too Long\r\n"
+    case 415: "HTTP/1.1 415 Unsupported Media Type\r\n"
+    case 417: "HTTP/1.1 417 Expectation Failed\r\n"
+    case 421: "HTTP/1.1 421 Misdirected Request\r\n"
+    case 422: "HTTP/1.1 422 Unprocessable Content\r\n"
+    case 423: "HTTP/1.1 423 Locked\r\n"
+    case 424: "HTTP/1.1 424 Failed Dependency\r\n"
+    case 425: "HTTP/1.1 425 Too Early\r\n"
+    case 426: "HTTP/1.1 426 Upgrade Required\r\n"
+    case 428: "HTTP/1.1 428 Precondition Required\r\n"
+    case 429: "HTTP/1.1 429 Too Many Requests\r\n"
+    case 431: "HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    case 500: "HTTP/1.1 500 Internal Server Error\r\n"
+    case 501: "HTTP/1.1 501 Not Implemented\r\n"
+    case 502: "HTTP/1.1 502 Bad Gateway\r\n"
+    case 503: "HTTP/1.1 503 Service Unavailable\r\n"
+    case 504: "HTTP/1.1 504 Gateway Timeout\r\n"
+    case 505: "HTTP/1.1 505 HTTP Version Not Supported\r\n"
+    default: nil
+    }
+}
+
+/// The phrase of a status, for titles of problems.
+package func reasonPhrase(_ status: Int) -> String {
+    guard let line = statusLine(status) else { return "Status \(status)" }
+    return String(line.description.dropFirst(13).dropLast(1))
+}
+
+/// The Date field (RFC 9110 §5.6.7), formatted once a second.
+package struct HTTPDate {
+    private var text: [UInt8] = []
+    private var takenAt = Int64.min / 2
+
+    /// `now` in monotonic nanoseconds.
+    mutating func refresh(_ now: Int64) {
+        guard text.isEmpty || now - takenAt >= 1_000_000_000 || now < takenAt else { return }
+        takenAt = now
+        text = Self.format(time(nil))
+    }
+
+    func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) { text.withUnsafeBytes { body($0) } }
+
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, from seconds since 1970.
+    package static func text(_ seconds: Int64) -> String {
+        String(decoding: format(time_t(seconds)), as: UTF8.self)
+    }
+
+    static func format(_ seconds: time_t) -> [UInt8] {
+        var seconds = seconds
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        let days = Array("SunMonTueWedThuFriSat".utf8)
+        let months = Array("JanFebMarAprMayJunJulAugSepOctNovDec".utf8)
+        func name(_ table: [UInt8], _ index: Int32) -> ArraySlice<UInt8> {
+            table[Int(index) * 3..<Int(index) * 3 + 3]
+        }
+        func two(_ value: Int32) -> [UInt8] {
+            [UInt8(0x30 + value / 10 % 10), UInt8(0x30 + value % 10)]
+        }
+        let year = parts.tm_year + 1900
+        return name(days, parts.tm_wday) + Array(", ".utf8) + two(parts.tm_mday) + [0x20]
+            + name(months, parts.tm_mon) + [0x20] + two(year / 100) + two(year % 100) + [0x20]
+            + two(parts.tm_hour) + [0x3A] + two(parts.tm_min) + [0x3A] + two(parts.tm_sec)
+            + Array(" GMT".utf8)
     }
 }

@@ -22,3 +22,66 @@ package indirect enum JSONValue: Sendable, Equatable {
 
     package static func int(_ value: Int) -> JSONValue { .number(String(value)) }
 }
+
+extension JSONValue {
+    /// Parses one whole document; only white space may follow it.
+    package init(parsing bytes: [UInt8], limits: JSONLimits = .standard) throws(JSONError) {
+        self = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
+            var parser = JSONParser(buffer, limits: limits)
+            return try parser.document()
+        }
+    }
+
+    /// The document without white space, members in order, numbers as written.
+    package func encoded() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.value(self)
+        return writer.bytes
+    }
+
+    /// The value of a member, its name compared on bytes; nil if absent or not an object.
+    package subscript(_ name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+    }
+
+    package var string: String? { if case .string(let text) = self { text } else { nil } }
+
+    package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+
+    /// An integer written as one: nil for `1.0`, `1e3`, `-0` and overflow.
+    package var int: Int? {
+        guard case .number(let text) = self, let value = Int(text) else { return nil }
+        return value == 0 && text.utf8.count != 1 ? nil : value
+    }
+
+    package var array: [JSONValue]? {
+        if case .array(let elements) = self { elements } else { nil }
+    }
+
+    /// In the order of the text; nil if this is no object.
+    package var members: [Member]? { if case .object(let members) = self { members } else { nil } }
+
+    /// True for `null` alone, not for an absent member.
+    package var isNull: Bool { if case .null = self { true } else { false } }
+
+    /// Equality of bytes: Swift's String equality merges composed and decomposed letters, the
+    /// database does not.
+    package static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let one), .bool(let other)): one == other
+        case (.number(let one), .number(let other)): one.utf8.elementsEqual(other.utf8)
+        case (.string(let one), .string(let other)): one.utf8.elementsEqual(other.utf8)
+        case (.array(let one), .array(let other)): one == other
+        case (.object(let one), .object(let other)): one == other
+        default: false
+        }
+    }
+}
+
+extension JSONValue.Member {
+    package static func == (left: JSONValue.Member, right: JSONValue.Member) -> Bool {
+        left.name.utf8.elementsEqual(right.name.utf8) && left.value == right.value
+    }
+}

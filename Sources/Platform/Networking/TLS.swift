@@ -1,3 +1,4 @@
+import CLinux
 import COpenSSL
 import Glibc
 
@@ -193,4 +194,10 @@ package enum TLSProbe {
         let count = SSL_read(session, &answer, 64)
         return Array(answer.prefix(Int(max(0, count))))
     }
+}
+
+/// What the process holds of the machine's memory.
+package enum Memory {
+    /// Returns free memory to the system; takes some milliseconds.
+    package static func trim() { gh_trim_memory() }
 }

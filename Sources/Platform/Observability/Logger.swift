@@ -1,4 +1,6 @@
 import Glibc
+import Synchronization
+import Text
 
 /// Ordered by severity; lines below the logger's level are dropped.
 package enum Level: Int, Sendable, Comparable, CaseIterable {
@@ -78,5 +80,178 @@ package struct Logger: Sendable {
             // A log that cannot be written must not stop the service.
             while Glibc.write(descriptor, bytes.baseAddress, bytes.count) < 0, errno == EINTR {}
         }
+    }
+}
+
+/// The bytes of one line.
+struct LogLine {
+    private(set) var bytes: [UInt8] = []
+
+    init() { bytes.reserveCapacity(256) }
+
+    mutating func writeJSON(
+        _ now: timespec, _ level: Level, _ message: StaticString,
+        _ fields: [(StaticString, LogValue)]
+    ) {
+        append("{\"time\":\"")
+        time(now)
+        append("\",\"level\":\"")
+        append(level.name)
+        append("\",\"message\":")
+        quoted(message.description)
+        for (name, value) in fields {
+            append(",")
+            quoted(name)
+            append(":")
+            json(value)
+        }
+        append("}\n")
+    }
+
+    mutating func writeText(
+        _ now: timespec, _ level: Level, _ message: StaticString,
+        _ fields: [(StaticString, LogValue)]
+    ) {
+        time(now)
+        append(" ")
+        append(level.name)
+        append(" ")
+        append(message)
+        for (name, value) in fields {
+            append(" ")
+            append(name)
+            append("=")
+            json(value)
+        }
+        append("\n")
+    }
+
+    private mutating func json(_ value: LogValue) {
+        switch value {
+        case .text(let text): quoted(text)
+        case .int(let number): bytes += String(number).utf8
+        case .bool(let truth): append(truth ? "true" : "false")
+        case .double(let number) where number.isFinite: bytes += String(number).utf8
+        case .double: append("null")
+        }
+    }
+
+    /// The fast path for texts without escapes: appends in one piece. Otherwise appends nothing and
+    /// returns false.
+    private mutating func appendPlain(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { run in
+            for byte in run
+            where byte < 0x20 || byte >= 0x7F || byte == 0x22 || byte == 0x5C { return false }
+            bytes.append(contentsOf: run)
+            return true
+        }
+    }
+
+    private mutating func quoted(_ text: StaticString) {
+        append("\"")
+        append(text)
+        append("\"")
+    }
+
+    /// A JSON string. DEL and the C1 controls are escaped too, since terminals may interpret them.
+    private mutating func quoted(_ text: String) {
+        append("\"")
+        if appendPlain(text) { return append("\"") }
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0x22: append("\\\"")
+            case 0x5C: append("\\\\")
+            case 0x0A: append("\\n")
+            case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029:
+                append("\\u")
+                for shift in [12, 8, 4, 0] as [UInt32] {
+                    let nibble = UInt8(scalar.value >> shift & 15)
+                    bytes.append(nibble < 10 ? 0x30 + nibble : 0x57 + nibble)
+                }
+            default: bytes += String(scalar).utf8
+            }
+        }
+        append("\"")
+    }
+
+    /// RFC 3339 in UTC with milliseconds.
+    private mutating func time(_ now: timespec) {
+        let time = Timestamp(
+            microseconds: Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 24) {
+            time.write(into: $0)
+            bytes.append(contentsOf: $0)
+        }
+    }
+
+    private mutating func append(_ text: StaticString) {
+        bytes += UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+}
+
+/// What fails again and again is logged at its beginning, once a minute, and at its end, with the count.
+package final class RepeatedFailure: Sendable {
+    /// What is to be logged of it now.
+    package struct News: Sendable, Equatable {
+        /// Of this outage, with the one that is logged.
+        package var failures: Int
+        /// Since its first failure.
+        package var seconds: Int
+
+        /// Behind what the line says of the failure; empty for the first one.
+        package var suffix: String {
+            failures == 1 ? "" : "; \(failures) times in \(seconds) s"
+        }
+    }
+
+    private struct State {
+        var failures = 0
+        var began: Int64 = 0
+        var last: Int64 = 0
+        var logged: Int64 = 0
+    }
+
+    private static let second: Int64 = 1_000_000_000
+    private static let pause: Int64 = 60 * second
+
+    /// Nanoseconds without a failure after which it is over.
+    private let calm: Int64
+    private let state = Mutex(State())
+    private let isOut = Atomic(false)
+
+    /// `calm`: in seconds. What fails and works in turn is one outage if it never works for so long.
+    package init(calm: Int64 = 5) { self.calm = calm * Self.second }
+
+    package var isOn: Bool { isOut.load(ordering: .relaxed) }
+
+    /// It failed. `now`: nanoseconds of a clock that only goes forward. nil: that is known.
+    package func failed(at now: Int64) -> News? {
+        state.withLock { state in
+            if state.failures == 0 { (state.began, state.logged) = (now, now) }
+            state.failures += 1
+            state.last = now
+            isOut.store(true, ordering: .relaxed)
+            if state.failures > 1 {
+                guard now - state.logged >= Self.pause else { return nil }
+                state.logged = now
+            }
+            return Self.news(state, until: now)
+        }
+    }
+
+    /// It works. nil: it did before, or it is too early to say so.
+    package func worked(at now: Int64) -> News? {
+        guard isOut.load(ordering: .relaxed) else { return nil }
+        return state.withLock { state in
+            guard state.failures > 0, now - state.last >= calm else { return nil }
+            defer { state = State() }
+            isOut.store(false, ordering: .relaxed)
+            return Self.news(state, until: state.last)
+        }
+    }
+
+    private static func news(_ state: State, until now: Int64) -> News {
+        News(failures: state.failures, seconds: Int((now - state.began) / second))
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Text
 
@@ -60,5 +61,79 @@ package final class Trace: Sendable {
             Span(
                 trace: id, id: span, parent: parent, kind: .server, name: name, start: start,
                 end: max(start, Span.now), attributes: attributes, isFailed: isFailed))
+    }
+}
+
+/// A piece of work with its beginning and end, as OpenTelemetry's data model has it.
+package struct Span: Sendable {
+    /// The numbers are OTLP's.
+    package enum Kind: Int, Sendable {
+        case server = 2
+        case client = 3
+    }
+
+    /// 32 hexadecimal digits.
+    package let trace: String
+    package let id: UInt64
+    /// nil: the first of its trace.
+    package let parent: UInt64?
+    package let kind: Kind
+    /// Of few values, without data.
+    package let name: String
+    /// Nanoseconds since 1970.
+    package let start: Int64
+    package let end: Int64
+    /// By OpenTelemetry's semantic conventions; never a secret, an address or a bound value.
+    package let attributes: [(name: StaticString, value: LogValue)]
+    package let isFailed: Bool
+
+    /// Nanoseconds since 1970.
+    package static var now: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}
+
+/// Spans that wait to be sent. It never waits for anything itself: what does not fit is dropped and
+/// counted.
+package final class SpanQueue: Sendable {
+    /// About 4 MB.
+    package static let limit = 4096
+
+    private let spans = Mutex<[Span]>([])
+    private let dropped: Counter
+
+    /// `dropped` counts the spans that did not fit.
+    package init(dropped: Counter) { self.dropped = dropped }
+
+    func add(_ span: Span) {
+        let fits = spans.withLock { spans in
+            guard spans.count < Self.limit else { return false }
+            spans.append(span)
+            return true
+        }
+        if !fits { drop(1) }
+    }
+
+    func drop(_ count: Int) { dropped.increment(by: count) }
+
+    /// Takes the oldest, at most `count`.
+    package func take(_ count: Int) -> [Span] {
+        spans.withLock { spans in
+            let taken = Array(spans.prefix(count))
+            spans.removeFirst(taken.count)
+            return taken
+        }
+    }
+
+    /// For another attempt; of those, the newest are dropped that do not fit any more.
+    package func putBack(_ taken: [Span]) {
+        let kept = spans.withLock { spans in
+            let kept = taken.prefix(max(0, Self.limit - spans.count))
+            spans.insert(contentsOf: kept, at: 0)
+            return kept.count
+        }
+        if kept < taken.count { drop(taken.count - kept) }
     }
 }

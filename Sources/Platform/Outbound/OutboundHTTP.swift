@@ -1,4 +1,6 @@
 import Deadlines
+import HTTP
+import Synchronization
 import Text
 import Workers
 
@@ -116,5 +118,121 @@ package final class OutboundHTTP: Sendable {
             $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
         }
         return String(decoding: end, as: UTF8.self).lowercased()
+    }
+}
+
+/// A request to an external server.
+package struct OutboundRequest: Sendable {
+    package var method: Method
+    /// Absolute, `https`, or `http` where the policy permits it; a user, a password and any other scheme are
+    /// refused.
+    package var url: String
+    package var fields: [Field]
+    package var body: [UInt8]
+
+    package init(_ method: Method, _ url: String, fields: [Field] = [], body: [UInt8] = []) {
+        self.method = method
+        self.url = url
+        self.fields = fields
+        self.body = body
+    }
+}
+
+/// A whole response, whatever its status; redirects are not followed.
+package struct OutboundResponse: Sendable {
+    package var status: Int
+    /// Names in lower case, in the order of the response.
+    package var fields: [Field]
+    package var body: [UInt8]
+
+    /// The first value of a field; `name` in lower case.
+    package func first(_ name: String) -> String? {
+        fields.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+    }
+}
+
+/// Why there is no response.
+package enum OutboundFailure: String, Error, Sendable {
+    /// No absolute https URL, or a header field with a line break.
+    case invalidRequest
+    /// The name leads only to addresses that are not public.
+    case refusedAddress
+    case unresolved
+    /// No connection, or it broke before the response was complete.
+    case unreachable
+    /// The certificate does not prove the name, or there was no handshake.
+    case untrusted
+    case timedOut
+    /// Head or body beyond the limit.
+    case tooLarge
+    /// The response is no HTTP.
+    case malformed
+    /// Too many calls are waiting already.
+    case busy
+    /// The host timed out several times in a row; it is tried again later.
+    case suspended
+
+    /// For the owner that configured the host: whether an internal name exists is not disclosed.
+    package var told: String {
+        switch self {
+        case .unresolved, .refusedAddress, .unreachable: "unreachable"
+        default: rawValue
+        }
+    }
+}
+
+/// Stops calls to a key that times out: after `threshold` timeouts in a row calls fail at once;
+/// after `pause` one call tries again.
+final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
+    static var threshold: Int { 3 }
+    static var pause: Duration { .seconds(10) }
+    /// Beyond this number the key that failed longest ago is dropped.
+    static var keyLimit: Int { 1024 }
+
+    private struct State {
+        var failures = 0
+        var failedAt: ContinuousClock.Instant
+        var isTrying = false
+    }
+
+    private let states = Mutex<[Key: State]>([:])
+
+    /// Whether a call would be refused now, so that it need not wait for a slot.
+    func isOpen(_ key: Key, at now: ContinuousClock.Instant) -> Bool {
+        states.withLock { states in
+            guard let state = states[key], state.failures >= Self.threshold else { return false }
+            return now - state.failedAt < Self.pause
+        }
+    }
+
+    /// Whether a call may be made now. Report its result with `succeeded` or `timedOut`.
+    func permits(_ key: Key, at now: ContinuousClock.Instant) -> Bool {
+        states.withLock { states in
+            guard let state = states[key], state.failures >= Self.threshold else { return true }
+            // A trial that never reported its end has expired too.
+            guard now - state.failedAt >= (state.isTrying ? Self.pause * 2 : Self.pause) else {
+                return false
+            }
+            states[key]?.isTrying = true
+            return true
+        }
+    }
+
+    /// Call after any response, refusals included.
+    func succeeded(_ key: Key) { states.withLock { _ = $0.removeValue(forKey: key) } }
+
+    func timedOut(_ key: Key, at now: ContinuousClock.Instant) {
+        states.withLock { states in
+            if states[key] == nil, states.count >= Self.keyLimit,
+                let oldest = states.min(by: { $0.value.failedAt < $1.value.failedAt })
+            {
+                states[oldest.key] = nil
+            }
+            var state = states[key] ?? State(failedAt: now)
+            state.failures += 1
+            state.failedAt = now
+            state.isTrying = false
+            states[key] = state
+        }
     }
 }

@@ -187,3 +187,295 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 }
+
+/// Statements into libpq's buffer, each with what is expected as its answer.
+extension PostgresConnection {
+    /// Sets `app.tenant` for the rest of this batch. The statements between two syncs are one
+    /// implicit transaction, at whose end the server resets a local setting.
+    func enter(_ statement: Statement) {
+        if let shard = statement.scope.shard {
+            if mustCommit { seal() }
+            set(statement, "\(shard)", by: "shard", TenantShards.guardText)
+        } else if isDistributed {
+            enterTransaction(statement)
+        } else {
+            set(statement, nil, by: "tenant", "SELECT set_config('app.tenant', $1, true)")
+        }
+    }
+
+    /// `$1` of the text is the tenant, `$2` the shard.
+    private func set(
+        _ statement: Statement, _ shard: String?, by name: String, _ text: String
+    ) {
+        if !prepared.contains(name) { prepare(text, as: name) }
+        guard let handle else { return }
+        let sent = (statement.scope.tenant?.description ?? "").withCString { tenant in
+            (shard ?? "").withCString { second in
+                var values: (UnsafePointer<CChar>?, UnsafePointer<CChar>?) = (tenant, second)
+                return withUnsafePointer(to: &values) {
+                    $0.withMemoryRebound(to: UnsafePointer<CChar>?.self, capacity: 2) {
+                        PQsendQueryPrepared(
+                            handle, name, shard == nil ? 1 : 2, $0, nil, nil, 1)
+                    }
+                }
+            }
+        }
+        guard sent == 1 else { return close("send refused") }
+        scope = statement.scope
+        expected.append(.control(statement))
+    }
+
+    /// The same where only an explicit transaction reaches the tenant's server: each tenant's reads
+    /// are a batch of their own. SET LOCAL is a message of its own: the whole text is handed on.
+    private func enterTransaction(_ statement: Statement) {
+        // A tenant that was set for statements before this one ends with their batch.
+        if scope.tenant != nil || statement.scope.tenant != nil { seal() }
+        scope = statement.scope
+        guard let tenant = scope.tenant else { return }
+        control("BEGIN", statement)
+        control(Postgres.setLocal("app.tenant", tenant.description), statement)
+        if forgetsPlans {
+            control(Postgres.setLocal("plan_cache_mode", "force_custom_plan"), statement)
+        }
+    }
+
+    /// Sends a read in its own batch, so that no other statement's failure affects it.
+    private func prepare(_ text: String, as name: String) {
+        seal()
+        guard let handle else { return }
+        guard PQsendPrepare(handle, name, text, 0, nil) == 1 else {
+            return close("send refused")
+        }
+        expected.append(.essential)
+        prepared.insert(name)
+        needsSync = true
+        seal()
+    }
+
+    func control(_ text: String, _ statement: Statement?) {
+        guard let handle else { return }
+        guard PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1) == 1 else {
+            return close("send refused")
+        }
+        expected.append(.control(statement))
+    }
+
+    func send(_ statement: Statement) {
+        let slots = statement.sql.slots
+        let name: String
+        switch statements.find(statement.sql.text, batch: batch) {
+        case .name(let known): name = known
+        // The unnamed statement: used at once, replaced by the next Parse.
+        case .unconfirmed:
+            name = ""
+            guard prepare(statement, name) else { return refuse(statement) }
+        case nil:
+            let added = statements.add(statement.sql.text, batch: batch)
+            if let evicted = added.evicted { control("DEALLOCATE \(evicted)", nil) }
+            name = added.name
+            guard prepare(statement, name) else { return refuse(statement) }
+        }
+        guard let handle else { return lost(statement) }
+        let count = slots.count
+        let sent = statement.sql.values.withUnsafeBytes { values in
+            withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count + 1) {
+                pointers in
+                withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count + 2) { numbers in
+                    // A non-null pointer distinguishes an empty value from NULL.
+                    let empty = UnsafeRawPointer(numbers.baseAddress)
+                    for (index, slot) in slots.enumerated() {
+                        let start = (values.baseAddress ?? empty).map { $0 + slot.offset }
+                        pointers[index] =
+                            slot.length < 0 ? nil : start?.assumingMemoryBound(to: CChar.self)
+                        numbers[index] = Int32(max(0, slot.length))
+                        numbers[count + index] = 1
+                    }
+                    return PQsendQueryPrepared(
+                        handle, name, Int32(count), pointers.baseAddress, numbers.baseAddress,
+                        numbers.baseAddress.map { $0 + count }, 1)
+                }
+            }
+        }
+        guard sent == 1 else { return refuse(statement) }
+        expected.append(.answer(statement))
+    }
+
+    private func prepare(_ statement: Statement, _ name: String) -> Bool {
+        let types = statement.sql.slots.map(\.type)
+        guard let handle,
+            PQsendPrepare(handle, name, statement.sql.text, Int32(types.count), types) == 1
+        else { return false }
+        expected.append(.prepare(statement, name: name))
+        return true
+    }
+
+    /// libpq refused it: out of memory, over 65,535 values, or a broken connection.
+    private func refuse(_ statement: Statement) {
+        let cause = handle.map { String(cString: PQerrorMessage($0)) } ?? ""
+        inFlight -= 1
+        statement.complete(.failure(PostgresError(.unavailable, cause)))
+        close("send refused")
+    }
+}
+
+/// Answers, matched in order with the statements that were sent.
+extension PostgresConnection {
+    func ready(_ readable: Bool, _ writable: Bool) {
+        if writable { flush() }
+        guard readable, let handle else { return }
+        let alive = PQconsumeInput(handle) == 1
+        drain()
+        takeNotifications()
+        if !alive { close("closed by the server") }
+        if isOpen { flush() }
+        onProgress()
+    }
+
+    private func drain() {
+        guard !draining else { return }
+        draining = true
+        defer { draining = false }
+        var silent = 0
+        if isIdle, let handle { _ = PQisBusy(handle) }
+        while head < expected.count, let handle, PQisBusy(handle) == 0 {
+            guard let result = PQgetResult(handle) else {
+                // NULL separates two statements; several in a row mean that nothing is left.
+                silent += 1
+                if silent > 4 { return close("out of step") }
+                continue
+            }
+            silent = 0
+            lastProgress = loop.now
+            let answer = ResultHandle(result)
+            // In the order of the stream: a notification before an answer is delivered before it.
+            takeNotifications()
+            // The callback may have written here and found the connection closed.
+            guard isOpen else { return }
+            take(answer)
+        }
+        if head == expected.count {
+            expected.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head > 1024 {
+            expected.removeSubrange(0..<head)
+            head = 0
+        }
+    }
+
+    private func take(_ result: ResultHandle) {
+        let status = PQresultStatus(result.pointer)
+        let waiting = expected[head]
+        if status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH {
+            return close("COPY is not supported")
+        }
+        let failed = status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE
+        // libpq's own failures have no SQLSTATE: the connection is lost, the outcome unknown.
+        if failed, PQresultErrorField(result.pointer, Int32(UInt8(ascii: "C"))) == nil {
+            return close("connection lost")
+        }
+        let error = failed ? PostgresError(result: result.pointer) : nil
+        if let error, error.fault != nil { onFault(error) }
+        // The server closes after a FATAL; repeated statements must not be sent here.
+        defer { if failed, result.isFatal { close("ended by the server") } }
+        if case .sync(let statement) = waiting {
+            // A commit that fails at the sync (a deferred constraint) reports before the sync does.
+            if let error { statement?.failure = statement?.failure ?? error }
+            guard status == PGRES_PIPELINE_SYNC else { return }
+            head += 1
+            if let statement, isUnconfirmed(statement), statement.failure == nil {
+                statement.failure = .unconfirmed
+            }
+            if let statement { finishWrite(statement) }
+            return
+        }
+        if status == PGRES_PIPELINE_SYNC { return close("out of step") }
+        head += 1
+        switch waiting {
+        case .control(let statement):
+            if let error, let statement { fail(statement, error) }
+        case .essential:
+            if status != PGRES_COMMAND_OK { close("not prepared") }
+        case .prepare(let statement, let name):
+            if status == PGRES_COMMAND_OK {
+                statements.confirm(statement.sql.text, name: name)
+            } else {
+                statements.remove(statement.sql.text, name: name)
+            }
+            if let error { fail(statement, error) }
+        case .answer(let statement):
+            inFlight -= 1
+            statement.isUnconfirmed = isUnconfirmed(statement)
+            if let error { fail(statement, error) }
+            answer(statement, result, skipped: status == PGRES_PIPELINE_ABORTED)
+        case .sync: break
+        }
+    }
+
+    /// With several servers the coordinator commits, and warns if one of them did not follow yet. libpq
+    /// reads ahead for warnings, so that those of neighbours in the pipeline count too.
+    private func isUnconfirmed(_ statement: Statement) -> Bool {
+        isDistributed && warnings.pointee > statement.warningsBefore
+    }
+
+    private func fail(_ statement: Statement, _ error: PostgresError) {
+        if statement.failure == nil { statement.failure = error }
+    }
+
+    private func answer(_ statement: Statement, _ result: ResultHandle, skipped: Bool) {
+        guard skipped || statement.failure != nil else {
+            if statement.role != .write { return statement.complete(.success(Rows(result))) }
+            statement.rows = Rows(result)
+            return
+        }
+        if let failure = statement.failure, failure.isStalePlan {
+            statements.remove(statement.sql.text)
+        }
+        switch statement.role {
+        case .read:
+            let collateral = statement.failure.map { $0.isCollateral || $0.isUnavailable } ?? true
+            if collateral, !statement.retried { return again(statement) }
+            statement.abandon(PostgresError.batchAborted.detail)
+        case .inTransaction: statement.abandon(PostgresError.batchAborted.detail)
+        case .write: break
+        }
+    }
+
+    private func finishWrite(_ statement: Statement) {
+        if let failure = statement.failure {
+            if failure.isCollateral, !statement.retried {
+                statement.retried = true
+                statement.failure = nil
+                statement.rows = nil
+                return onRepeat?(statement) ?? submitAlone(statement)
+            }
+            statement.complete(.failure(failure))
+        } else if let rows = statement.rows {
+            statement.complete(.success(rows))
+        } else {
+            statement.abandon(PostgresError.batchAborted.detail)
+        }
+    }
+
+    func again(_ statement: Statement) {
+        statement.retried = true
+        statement.failure = nil
+        onCollateral(statement)
+    }
+
+    private func takeNotifications() {
+        while let handle, let notification = PQnotifies(handle) {
+            let channel = String(cString: notification.pointee.relname)
+            let payload = String(cString: notification.pointee.extra)
+            PQfreemem(notification)
+            onNotify?(channel, payload)
+        }
+    }
+}
+
+extension UnsafeMutablePointer<Int> {
+    static var zero: UnsafeMutablePointer<Int> {
+        let made = allocate(capacity: 1)
+        made.initialize(to: 0)
+        return made
+    }
+}

@@ -95,3 +95,132 @@ final class Statement: @unchecked Sendable {
         complete(.failure(failure ?? PostgresError(.unavailable, cause)))
     }
 }
+
+/// The prepared statements of one connection by their text. Names are never used twice, so a
+/// statement lost to an error cannot be mistaken for another.
+struct StatementCache {
+    private struct Entry {
+        var name: String
+        var used: UInt64
+        /// The batch its Parse went with; nil once the server confirmed it.
+        var batch: Int?
+    }
+
+    enum Found {
+        case name(String)
+        /// Its Parse is in flight in an earlier batch, and may still fail.
+        case unconfirmed
+    }
+
+    private let limit: Int
+    private var entries: [String: Entry] = [:]
+    private var clock: UInt64 = 0
+    private var counter = 0
+
+    init(limit: Int) { self.limit = max(1, limit) }
+
+    mutating func find(_ text: String, batch: Int) -> Found? {
+        clock += 1
+        guard let index = entries.index(forKey: text) else { return nil }
+        entries.values[index].used = clock
+        let entry = entries.values[index]
+        // In one batch a failed Parse also fails its users, which are then sent again.
+        if let sent = entry.batch, sent != batch { return .unconfirmed }
+        return .name(entry.name)
+    }
+
+    mutating func confirm(_ text: String, name: String) {
+        if let index = entries.index(forKey: text), entries.values[index].name == name {
+            entries.values[index].batch = nil
+        }
+    }
+
+    /// A name for a new text, and the name that must be deallocated to make room, if any.
+    mutating func add(_ text: String, batch: Int) -> (name: String, evicted: String?) {
+        var evicted: String?
+        if entries.count >= limit,
+            let oldest = entries.min(by: { $0.value.used < $1.value.used })
+        {
+            evicted = oldest.value.name
+            entries[oldest.key] = nil
+        }
+        counter += 1
+        let name = "s\(counter)"
+        entries[text] = Entry(name: name, used: clock, batch: batch)
+        return (name, evicted)
+    }
+
+    /// Removes a text, unless it was meanwhile prepared under another name.
+    mutating func remove(_ text: String, name: String? = nil) {
+        if let name, entries[text]?.name != name { return }
+        entries[text] = nil
+    }
+}
+
+/// The span of a statement, by OpenTelemetry's conventions for database clients.
+extension Statement {
+    /// PostgreSQL's words before the name of a table.
+    private static let beforeTables = ["FROM", "INTO", "UPDATE"]
+
+    func addSpan(to trace: Trace, since start: Int64, _ answer: Answer) {
+        // Not with the names of shards: a name of few values.
+        let text = sql.written ?? sql.text
+        let (operation, summary) = Self.summary(of: text)
+        var attributes: [(name: StaticString, value: LogValue)] = [
+            ("db.system.name", "postgresql"), ("db.operation.name", .text(operation)),
+            ("db.query.summary", .text(summary)),
+            // Values are bound, so the text has none.
+            ("db.query.text", .text(text)),
+        ]
+        guard case .failure(let error) = answer else {
+            return trace.add(summary, since: start, isFailed: false, attributes)
+        }
+        if let sqlstate = error.sqlstate {
+            attributes.append(("db.response.status_code", .text(sqlstate)))
+        }
+        attributes.append(("error.type", .text(error.sqlstate ?? "\(error.kind)")))
+        trace.add(summary, since: start, isFailed: true, attributes)
+    }
+
+    /// The first word, and the same with the first table that is named outside of parentheses: inside,
+    /// `FROM` is also a word of functions. Reads bytes, and only as far as that.
+    static func summary(of text: String) -> (operation: String, summary: String) {
+        var rest = text.utf8[...]
+        let first = nextWord(of: &rest)
+        let operation = String(decoding: first, as: UTF8.self)
+        var depth = 0
+        var (word, before) = (first, text.utf8.prefix(0))
+        while !word.isEmpty {
+            if depth == 0, beforeTables.contains(where: { before.elementsEqual($0.utf8) }),
+                let table = table(word)
+            {
+                return (operation, "\(operation) \(table)")
+            }
+            for byte in word {
+                if byte == UInt8(ascii: "(") { depth += 1 }
+                if byte == UInt8(ascii: ")") { depth -= 1 }
+            }
+            // IS DISTINCT FROM compares.
+            before = before.elementsEqual("DISTINCT".utf8) ? word.prefix(0) : word
+            word = nextWord(of: &rest)
+        }
+        return (operation, operation)
+    }
+
+    private static func nextWord(of text: inout Substring.UTF8View) -> Substring.UTF8View {
+        let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
+        text = text.drop(while: isBlank)
+        let word = text.prefix { !isBlank($0) }
+        text = text[word.endIndex...]
+        return word
+    }
+
+    /// The name that the word begins with; nil for a function, a query in parentheses, another keyword.
+    private static func table(_ word: Substring.UTF8View) -> String? {
+        let name = word.prefix {
+            (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
+        }
+        let isCalled = name.endIndex < word.endIndex && word[name.endIndex] == 0x28
+        return name.isEmpty || isCalled ? nil : String(decoding: name, as: UTF8.self)
+    }
+}

@@ -1,3 +1,4 @@
+import Deadlines
 import HTTP
 import Networking
 
@@ -182,5 +183,265 @@ final class HTTPConnection {
         outgoing.drop()
         outgoing.resume()
         worker.forget(socket.descriptor)
+    }
+}
+
+/// Turns received bytes into handled requests.
+extension HTTPConnection {
+    /// Serves what it can of `bytes` and returns how many it used.
+    func ingest(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var at = 0
+        assert(!worker.serving, "one connection is served at a time")
+        ingesting = true
+        worker.serving = true
+        while at < bytes.count, outgoing.isEmpty {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[at...])
+            let used: Int
+            switch phase {
+            case .head: used = ingestHead(rest)
+            case .body: used = ingestBody(rest)
+            case .handling: used = ingestUpload(rest)
+            default: used = 0
+            }
+            if used == 0 { break }
+            at += used
+            if worker.writer.out.count >= Worker.receiveBytes { flush() }
+        }
+        ingesting = false
+        flush()
+        worker.serving = false
+        return phase == .lingering ? bytes.count : at
+    }
+
+    private func ingestHead(_ bytes: UnsafeRawBufferPointer) -> Int {
+        switch worker.parser.parse(bytes, scanned: &scanned) {
+        case .incomplete:
+            if !inHead { deadline = worker.loop.now + worker.configuration.headTime }
+            inHead = true
+            return 0
+        case .failed(let error):
+            refuse(error)
+            return 0
+        case .refused(let head, let error):
+            inHead = false
+            answersHead = head.method == .head
+            answersHTTP10 = head.isHTTP10
+            refuse(owned(head, body: []), error)
+            return head.length
+        case .head(let head):
+            inHead = false
+            return serve(head, bytes)
+        }
+    }
+
+    private func serve(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> Int {
+        socket.tls?.beginRequest()
+        answersHead = head.method == .head
+        answersHTTP10 = head.isHTTP10
+        closesAfterAnswer = !head.keepAlive || worker.isLeaving
+        var length = 0
+        switch head.framing {
+        case .none: break
+        case .length(let count): length = count
+        case .chunked: length = Int.max
+        }
+        if length > 0, head.method == .post, let limit = worker.streams?(head.path) {
+            return beginUpload(head, limit: limit, arrived: bytes.count > head.length)
+        }
+        if case .length(let count) = head.framing, count > worker.configuration.limits.body {
+            refuse(owned(head, body: []), RequestParser.bigBody)
+            return head.length
+        }
+        guard length <= bytes.count - head.length else {
+            return expectBody(head, arrived: bytes.count > head.length)
+        }
+        let total = head.length + length
+        let body = UnsafeRawBufferPointer(rebasing: bytes[head.length..<total])
+        if let fast = worker.fast {
+            prepareWriter()
+            let request = FastRequest(
+                head: head, body: body, remoteAddress: remoteAddress, isTLS: socket.tls != nil,
+                now: worker.loop.now, connection: self)
+            switch fast(request, worker.writer) {
+            case .given:
+                endAnswer()
+                return total
+            case .later: return total
+            case .declined: break
+            }
+        }
+        handle(owned(head, body: Array(body)))
+        return total
+    }
+
+    func owned(_ head: RequestHead, body: [UInt8]) -> Request {
+        head.request(
+            body: body, remoteAddress: remoteAddress, isTLS: socket.tls != nil,
+            id: requestID(of: head))
+    }
+
+    /// The client's own identifier if it is well-formed, else a new one.
+    func requestID(of head: RequestHead) -> String {
+        if let given = head.first("x-request-id"), isRequestID(given) {
+            return String(decoding: given, as: UTF8.self)
+        }
+        return worker.ids.nextText()
+    }
+
+    private func expectBody(_ head: RequestHead, arrived: Bool) -> Int {
+        incoming = IncomingBody(
+            request: owned(head, body: []), framing: head.framing,
+            limit: worker.configuration.limits.body, startedAt: worker.loop.now)
+        if head.expectsContinue, !arrived {
+            precheck()
+        } else {
+            awaitBody()
+        }
+        return head.length
+    }
+
+    private func ingestBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard let incoming else { return 0 }
+        var consumed = 0
+        switch incoming.take(bytes, consumed: &consumed) {
+        case .incomplete: break
+        case .failed(let error):
+            refuseBody(error)
+            return 0
+        case .complete:
+            self.incoming = nil
+            handle(incoming.request)
+        }
+        return consumed
+    }
+
+    /// The rest of the body is not read.
+    func refuseBody(_ error: HTTPError) {
+        guard let request = incoming?.request else { return }
+        incoming = nil
+        refuse(request, error)
+    }
+
+    /// As `refuse(_:)`, in the format of the request's handler.
+    func refuse(_ request: Request, _ error: HTTPError) {
+        closesAfterAnswer = true
+        let refuse = worker.refuse
+        var request = request
+        request.body = []
+        handle(request) { await refuse($0, error) }
+    }
+
+    func handle(_ request: Request) { handle(request, worker.respond) }
+
+    private func handle(
+        _ request: Request, _ respond: @escaping @Sendable (Request) async -> Response
+    ) {
+        let turn = beginTurn()
+        let bound = LoopBound(self, loop: worker.loop)
+        let deadline = Deadline(since: worker.loop.now, lasting: worker.configuration.answerTime)
+        let form = LateForm()
+        var request = request
+        request.lateForm = form
+        worker.loop.spawn { [request] in
+            let response = await Deadline.$current.withValue(deadline) { await respond(request) }
+            guard bound.value.answer(response, turn: turn), case .stream(let next) = response.body
+            else { return }
+            await Self.stream(next, to: bound)
+        }
+        // Most requests without a wait are answered by now.
+        if !hasAnswered { startClock(deadline, form, id: request.id) }
+    }
+}
+
+/// A client that waits for `100 Continue` before it sends its body (RFC 9110 section 10.1.1).
+extension HTTPConnection {
+    func awaitBody() {
+        phase = .body
+        deadline = worker.loop.now + worker.configuration.bodyTime
+    }
+
+    /// Sends `100 Continue`, unless the head shows that the body would be refused.
+    func precheck() {
+        guard let precheck = worker.precheck, let request = incoming?.request else { return goOn() }
+        let closes = closesAfterAnswer
+        // A refused client may send the body anyway, and it must not be parsed as a request.
+        closesAfterAnswer = true
+        let turn = beginTurn()
+        let bound = LoopBound(self, loop: worker.loop)
+        let deadline = Deadline(since: worker.loop.now, lasting: worker.configuration.answerTime)
+        let form = LateForm()
+        var forwarded = request
+        forwarded.lateForm = form
+        worker.loop.spawn { [forwarded] in
+            let refusal = await Deadline.$current.withValue(deadline) { await precheck(forwarded) }
+            let connection = bound.value
+            guard connection.phase == .handling, connection.turn == turn else { return }
+            if let refusal {
+                connection.incoming = nil
+                _ = connection.answer(refusal, turn: turn)
+                return
+            }
+            connection.stopClock()
+            connection.closesAfterAnswer = closes
+            connection.goOn()
+        }
+        if !hasAnswered { startClock(deadline, form, id: request.id) }
+    }
+
+    private func goOn() {
+        awaitBody()
+        worker.writer.out.append("HTTP/1.1 100 Continue\r\n\r\n")
+        guard !ingesting else { return }
+        flush()
+        proceed()
+    }
+}
+
+/// The deadline of each request: when it passes, the server answers instead of the handler, whose
+/// own response is dropped.
+extension HTTPConnection {
+    /// A handler may shorten its time to this: the first look at the clock.
+    private static let firstLook: Int64 = 900_000_000
+    /// The time stands still while a body arrives and counts anew after each of its pieces.
+    private static let lookAtUpload: Int64 = 1_000_000_000
+
+    /// A request's handling begins. Its number distinguishes its response from a late one.
+    func beginTurn() -> UInt64 {
+        phase = .handling
+        hasAnswered = false
+        turn &+= 1
+        return turn
+    }
+
+    func startClock(_ deadline: Deadline, _ form: LateForm, id: String) {
+        let left = deadline.end - Deadline.now
+        look(after: min(left, Self.firstLook), deadline, form, id)
+    }
+
+    private func look(after time: Int64, _ deadline: Deadline, _ form: LateForm, _ id: String) {
+        let turn = turn
+        clock = worker.loop.after(max(0, time)) { [weak self] in
+            guard let self, self.turn == turn else { return }
+            clock = nil
+            guard phase == .handling else { return }
+            let left = deadline.end - Deadline.now
+            if left > 0 {
+                let time = upload == nil ? left : min(left, Self.lookAtUpload)
+                return look(after: time, deadline, form, id)
+            }
+            let mayHaveWritten = deadline.expire()
+            var response =
+                form.response(mayHaveWritten: mayHaveWritten)
+                ?? .late(mayHaveWritten: mayHaveWritten, id: id)
+            if socket.tls != nil { response.keepToTLS() }
+            _ = answer(response, turn: turn)
+        }
+    }
+
+    /// The rest of the response may take longer.
+    func stopClock() {
+        hasAnswered = true
+        if let clock { worker.loop.cancel(clock) }
+        clock = nil
     }
 }

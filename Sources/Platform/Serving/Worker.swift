@@ -2,6 +2,8 @@ import Glibc
 import HTTP
 import Networking
 import Observability
+import Synchronization
+import Text
 
 /// The state that one loop's connections share. Confined to that loop, except that it is created
 /// before the loop uses it.
@@ -199,4 +201,102 @@ final class Worker {
         whenEmpty = nil
         call?()
     }
+}
+
+/// How many connections a server may still accept: one count for all its loops, since the kernel
+/// does not share connections out evenly among them.
+final class ConnectionSlots: Sendable {
+    private let limit: Int
+    private let taken = Atomic<Int>(0)
+
+    init(_ limit: Int) { self.limit = max(1, limit) }
+
+    var areTaken: Bool { taken.load(ordering: .relaxed) >= limit }
+
+    /// False if all slots are taken.
+    func take() -> Bool {
+        if taken.add(1, ordering: .relaxed).newValue <= limit { return true }
+        give()
+        return false
+    }
+
+    func give() { taken.subtract(1, ordering: .relaxed) }
+}
+
+/// The connections of one loop with an unfinished TLS handshake, oldest first. Each holds about 34
+/// KB before its client has sent a request.
+struct Handshakes {
+    private struct Entry {
+        weak var connection: HTTPConnection?
+        let network: String
+    }
+
+    private let limit: Int
+    private var entries: [Entry] = []
+
+    init(limit: Int) { self.limit = limit }
+
+    /// If too many are unfinished, the oldest of the network that has most are closed: an attacker
+    /// with thousands must not push out a slow client elsewhere.
+    mutating func begin(_ connection: HTTPConnection) {
+        entries.append(
+            Entry(
+                connection: connection, network: IPAddress.network(of: connection.remoteAddress)))
+        guard entries.count > limit else { return }
+        entries.removeAll { $0.connection?.isInHandshake != true }
+        let excess = entries.count - limit
+        // Some more make room at once, so that not each new connection counts all of them.
+        if excess > 0 { makeRoom(for: limit / 16 + excess) }
+    }
+
+    private mutating func makeRoom(for number: Int) {
+        var counts: [String: Int] = [:]
+        for entry in entries { counts[entry.network, default: 0] += 1 }
+        var closing: [HTTPConnection] = []
+        var spared = entries
+        for _ in 0..<number {
+            guard let most = counts.values.max(),
+                let index = spared.firstIndex(where: { counts[$0.network] == most })
+            else { break }
+            counts[spared[index].network] = most - 1
+            if let connection = spared.remove(at: index).connection { closing.append(connection) }
+        }
+        entries = spared
+        for connection in closing { connection.close() }
+    }
+}
+
+/// Request identifiers of one loop: 32 hexadecimal digits, unique in practice but no secret, so
+/// a small generator seeded by the system's is enough.
+struct RequestIDs {
+    private var state: (UInt64, UInt64)
+
+    init() {
+        var system = SystemRandomNumberGenerator()
+        state = (system.next(), system.next() | 1)
+    }
+
+    /// Xoroshiro128+ of D. Blackman and S. Vigna.
+    private mutating func next() -> UInt64 {
+        func rotated(_ value: UInt64, _ by: UInt64) -> UInt64 { value << by | value >> (64 - by) }
+        let (first, last) = state
+        let mixed = last ^ first
+        state = (rotated(first, 24) ^ mixed ^ (mixed << 16), rotated(mixed, 37))
+        return first &+ last
+    }
+
+    /// Lends the 32 ASCII bytes of a new identifier.
+    mutating func withNext<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let words = (next(), next())
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { buffer in
+            for index in 0..<32 {
+                let word = index < 16 ? words.0 : words.1
+                let nibble = UInt8(truncatingIfNeeded: word >> UInt64((15 - index & 15) * 4)) & 15
+                buffer[index] = nibble < 10 ? 0x30 + nibble : 0x57 + nibble
+            }
+            return body(UnsafeRawBufferPointer(buffer))
+        }
+    }
+
+    mutating func nextText() -> String { withNext { String(decoding: $0, as: UTF8.self) } }
 }

@@ -129,3 +129,129 @@ package struct DeliveryReport: Sendable, Equatable {
         return words.isEmpty ? "status \(status(fields) ?? "unknown")" : words
     }
 }
+
+/// A message or a part of one (RFC 5322, 2045): header fields, and the bytes after them. Reads any
+/// bytes, in time linear in their number.
+package struct MessagePart: Sendable {
+    /// Names in lower case; values unfolded, without the spaces around them.
+    package let fields: [(name: [UInt8], value: [UInt8])]
+    package let body: ArraySlice<UInt8>
+
+    /// More fields than a header has; later ones are not read.
+    static let fieldLimit = 500
+
+    /// A line of mailboxes (`From …`) may precede the header.
+    package init(_ bytes: ArraySlice<UInt8>) {
+        var lines = MessageLines(bytes)
+        var rest = lines
+        if let first = rest.next(), first.starts(with: "From ".utf8) { lines = rest }
+        fields = Self.fields(&lines)
+        body = lines.rest
+    }
+
+    /// The fields up to an empty line, which is read too, or up to a line that is no field.
+    static func fields(_ lines: inout MessageLines) -> [(name: [UInt8], value: [UInt8])] {
+        var found: [(name: [UInt8], value: [UInt8])] = []
+        while true {
+            let before = lines
+            guard let line = lines.next(), !line.isEmpty else { return found }
+            if isBlank(line[line.startIndex]) {
+                guard !found.isEmpty else { continue }
+                found[found.count - 1].value += [0x20] + trimmed(line)
+                continue
+            }
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
+                lines = before
+                return found
+            }
+            if found.count < fieldLimit {
+                found.append((ASCII.lower(trimmed(line[..<colon])), trimmed(line[(colon + 1)...])))
+            }
+        }
+    }
+
+    /// The first field of the name, which is in lower case.
+    package func first(_ name: String) -> [UInt8]? {
+        fields.first { $0.name.elementsEqual(name.utf8) }?.value
+    }
+
+    static func trimmed(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        guard let first = bytes.firstIndex(where: { !isBlank($0) }),
+            let last = bytes.lastIndex(where: { !isBlank($0) })
+        else { return [] }
+        return Array(bytes[first...last])
+    }
+
+    static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}
+
+extension MessagePart {
+    /// The value of the field Content-Type: type and subtype in lower case, and its parameters.
+    struct ContentType {
+        var name: String
+        private var parameters: [(name: String, value: [UInt8])] = []
+
+        /// Names without case; of two with one name the first counts.
+        subscript(_ name: String) -> [UInt8]? { parameters.first { $0.name == name }?.value }
+
+        init(_ bytes: [UInt8]) {
+            var pieces = Self.split(bytes).makeIterator()
+            name = Self.text(pieces.next() ?? [])
+            while let piece = pieces.next() {
+                guard let sign = piece.firstIndex(of: UInt8(ascii: "=")) else { continue }
+                let value = MessagePart.trimmed(piece[(sign + 1)...])
+                parameters.append((Self.text(Array(piece[..<sign])), Self.unquoted(value)))
+            }
+        }
+
+        private static func text(_ bytes: [UInt8]) -> String {
+            String(decoding: ASCII.lower(MessagePart.trimmed(bytes[...])), as: UTF8.self)
+        }
+
+        /// At semicolons outside of quotes.
+        private static func split(_ bytes: [UInt8]) -> [[UInt8]] {
+            var pieces: [[UInt8]] = [[]]
+            var (isQuoted, isEscaped) = (false, false)
+            for byte in bytes {
+                if byte == UInt8(ascii: ";"), !isQuoted {
+                    pieces.append([])
+                    continue
+                }
+                if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
+                isEscaped = isQuoted && !isEscaped && byte == UInt8(ascii: "\\")
+                pieces[pieces.count - 1].append(byte)
+            }
+            return pieces
+        }
+
+        private static func unquoted(_ value: [UInt8]) -> [UInt8] {
+            guard value.first == UInt8(ascii: "\"") else { return value }
+            var plain: [UInt8] = []
+            var isEscaped = false
+            for byte in value.dropFirst() {
+                if !isEscaped, byte == UInt8(ascii: "\"") { break }
+                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+                if !isEscaped { plain.append(byte) }
+            }
+            return plain
+        }
+    }
+
+    var contentType: ContentType { ContentType(first("content-type") ?? []) }
+}
+
+/// Lines of bytes, ended by CRLF or LF, which are not theirs.
+struct MessageLines: Sequence, IteratorProtocol {
+    private(set) var rest: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+    mutating func next() -> ArraySlice<UInt8>? {
+        guard !rest.isEmpty else { return nil }
+        let end = rest.firstIndex(of: 0x0A) ?? rest.endIndex
+        var line = rest[rest.startIndex..<end]
+        rest = rest[(end == rest.endIndex ? end : end + 1)...]
+        if line.last == 0x0D { line = line.dropLast() }
+        return line
+    }
+}

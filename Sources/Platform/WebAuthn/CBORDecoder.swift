@@ -136,3 +136,57 @@ package struct CBORDecoder {
         return left.lexicographicallyPrecedes(right)
     }
 }
+
+/// A value of CBOR (RFC 8949), of the kinds that authenticators send.
+package indirect enum CBORValue: Sendable, Equatable {
+    case unsigned(UInt64)
+    /// The number -1 - n.
+    case negative(UInt64)
+    case bytes([UInt8])
+    case text(String)
+    case array([CBORValue])
+    /// In the order of the bytes, which the canonical form fixes.
+    case map([Entry])
+    case bool(Bool)
+
+    /// A key of a map with its value.
+    package struct Entry: Sendable, Equatable {
+        package var key: CBORValue
+        package var value: CBORValue
+    }
+
+    var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
+
+    var text: String? { if case .text(let text) = self { text } else { nil } }
+
+    var entries: [Entry]? { if case .map(let entries) = self { entries } else { nil } }
+
+    /// nil if it is no number, or one beyond 64 bits with sign.
+    var number: Int? {
+        switch self {
+        case .unsigned(let value): Int(exactly: value)
+        case .negative(let value): Int(exactly: value).map { -1 - $0 }
+        default: nil
+        }
+    }
+}
+
+/// Why bytes are not one CBOR value in the canonical form of CTAP2.
+package enum CBORFault: String, Error, Sendable, Equatable {
+    /// The bytes end inside a value, or a length reaches beyond them.
+    case truncated
+    case trailingBytes = "trailing_bytes"
+    case indefiniteLength = "indefinite_length"
+    /// A number or a length in more bytes than it needs.
+    case notShortest = "not_shortest"
+    case duplicateKey = "duplicate_key"
+    case unsortedKeys = "unsorted_keys"
+    /// A key of a map that is neither a number nor text.
+    case keyRefused = "key_refused"
+    case tooDeep = "too_deep"
+    case tooManyValues = "too_many_values"
+    case tooLong = "too_long"
+    case notUTF8 = "not_utf8"
+    /// Tags, floating-point numbers, null, undefined and reserved values: nothing here needs them.
+    case unsupported
+}

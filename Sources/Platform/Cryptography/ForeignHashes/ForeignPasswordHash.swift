@@ -1,3 +1,8 @@
+import CArgon2
+import COpenSSL
+import Text
+import Workers
+
 /// A password's hash that another system made, kept in place of our own until its owner signs in:
 /// bcrypt, argon2i, argon2id, scrypt, PBKDF2, Firebase's scrypt, sha512crypt. It has no pepper, so
 /// it does not depend on the secret key.
@@ -90,5 +95,351 @@ package struct ForeignPasswordHash: Sendable, Equatable {
             return "$\(ForeignHashReader.firebaseName)$\(parameters.text)"
                 + "$\(salt)$\(encoded)$\(PasswordHash.base64(digest))"
         }
+    }
+}
+
+/// How the exports of other systems spell a hash. Each function throws why a hash is not kept, and
+/// gives what `users.password_hash` keeps as `text`.
+extension ForeignPasswordHash {
+    /// A crypt or PHC string, as in Supabase's `encrypted_password`, Auth0's `passwordHash`, and in
+    /// a column of CSV:
+    ///
+    /// - `$2a$`, `$2b$`, `$2y$` (bcrypt), `$6$` (sha512crypt)
+    /// - `$argon2i$`, `$argon2id$`, `$scrypt$ln=…`
+    /// - `$pbkdf2$`, `$pbkdf2-sha1$`, `$pbkdf2-sha256$`, `$pbkdf2-sha512$` with `i=…`, `i=…,l=…` or
+    ///   passlib's bare number
+    ///
+    /// WordPress' `$wp$2y$…`, Django's `pbkdf2_sha256$…`, `pbkdf2_sha1$…`, `argon2$argon2id$…`,
+    /// `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…` and `scrypt$salt$N$r$p$…`, and Werkzeug's
+    /// `scrypt:N:r:p$…`, `pbkdf2:sha256:N$…`. Each may stand behind a scheme in braces, as in Spring's
+    /// `{bcrypt}` and LDAP's `{CRYPT}`.
+    package static func parse(_ given: String) throws(Refusal) -> ForeignPasswordHash {
+        let text = try unwrapped(given)
+        guard text.utf8.first != UInt8(ascii: "$") else {
+            let hash = try ForeignHashReader.read(text)
+            // Its digest is ours alone to write.
+            if case .firebase = hash.function { throw .unknown }
+            return hash
+        }
+        if text.hasPrefix("bcrypt$$") { return try bcrypt(text, "bcrypt$") }
+        if text.hasPrefix("bcrypt_sha256$$") {
+            return try bcrypt(text, "bcrypt_sha256$", .djangoSHA256)
+        }
+        if text.hasPrefix("scrypt$") { return try djangoScrypt(text) }
+        if text.hasPrefix("argon2$argon2") { return try parse(String(text.dropFirst(6))) }
+        if text.hasPrefix("pbkdf2_") { return try django(text) }
+        return try werkzeug(text)
+    }
+
+    private static let schemes: Set<String> = ["bcrypt", "crypt", "argon2", "argon2id", "argon2i"]
+
+    /// The text behind a scheme in braces. What stands there begins with its own name, and is read as
+    /// any text is: libcrypt would take other texts for DES.
+    private static func unwrapped(_ text: String) throws(Refusal) -> String {
+        guard text.utf8.first == UInt8(ascii: "{"), let end = text.firstIndex(of: "}") else {
+            return text
+        }
+        let scheme = text[text.index(after: text.startIndex)..<end].lowercased()
+        let rest = text[text.index(after: end)...]
+        guard schemes.contains(scheme), rest.utf8.first == UInt8(ascii: "$") else { throw .unknown }
+        if scheme == "bcrypt", !Libcrypt.isBcrypt(String(rest)) { throw .unknown }
+        return String(rest)
+    }
+
+    private static func bcrypt(
+        _ text: String, _ name: String, _ prehash: Prehash = .none
+    ) throws(Refusal) -> ForeignPasswordHash {
+        try Libcrypt.readBcrypt(String(text.dropFirst(name.utf8.count)), prehash)
+    }
+
+    /// `scrypt$salt$16384$8$5$hash`: the salt is text, the hash base64.
+    private static func djangoScrypt(_ text: String) throws(Refusal) -> ForeignPasswordHash {
+        let fields = split(text)
+        guard fields.count == 6, let cost = ForeignHashReader.number(fields[2]),
+            let blocks = ForeignHashReader.number(fields[3]),
+            let lanes = ForeignHashReader.number(fields[4])
+        else { throw .malformed }
+        return try scrypt(
+            cost, blocks, lanes, Array(fields[1].utf8), ForeignHashReader.bytes(fields[5]))
+    }
+
+    /// The text of its kind alone.
+    private static func parse(
+        _ text: String, _ prefixes: [String]
+    ) throws(Refusal) -> ForeignPasswordHash {
+        guard prefixes.contains(where: { text.hasPrefix($0) }) else { throw .malformed }
+        return try parse(text)
+    }
+
+    /// `pbkdf2_sha256$600000$salt$hash`: the salt is text, the hash base64.
+    private static func django(_ text: String) throws(Refusal) -> ForeignPasswordHash {
+        let digests: [String: PBKDF2Parameters.Digest] = [
+            "pbkdf2_sha256": .sha256, "pbkdf2_sha1": .sha1,
+        ]
+        let fields = split(text)
+        guard let digest = digests[fields[0]] else { throw .unknown }
+        guard fields.count == 4 else { throw .malformed }
+        return try pbkdf2(
+            digest, fields[1], Array(fields[2].utf8), ForeignHashReader.bytes(fields[3]))
+    }
+
+    /// `scrypt:32768:8:1$salt$hash` or `pbkdf2:sha256:600000$salt$hash`: the salt is text, the hash
+    /// hexadecimal.
+    private static func werkzeug(_ text: String) throws(Refusal) -> ForeignPasswordHash {
+        let fields = split(text)
+        let method = fields[0].split(separator: ":", omittingEmptySubsequences: false)
+        guard method[0] == "scrypt" || method[0] == "pbkdf2" else { throw .unknown }
+        guard fields.count == 3 else { throw .malformed }
+        let (salt, hash) = (Array(fields[1].utf8), try ForeignHashReader.hexBytes(fields[2]))
+        if method[0] == "pbkdf2" {
+            guard method.count == 3 else { throw .malformed }
+            guard let digest = PBKDF2Parameters.Digest(rawValue: String(method[1])) else {
+                throw .unknown
+            }
+            return try pbkdf2(digest, String(method[2]), salt, hash)
+        }
+        let numbers = method.dropFirst().compactMap { ForeignHashReader.number($0) }
+        guard method.count == 4, numbers.count == 3 else { throw .malformed }
+        return try scrypt(numbers[0], numbers[1], numbers[2], salt, hash)
+    }
+
+    /// Clerk's `password_digest` with its `password_hasher`: bcrypt, argon2i, argon2id,
+    /// pbkdf2_sha1, pbkdf2_sha256, pbkdf2_sha256_django, pbkdf2_sha512, pbkdf2_sha512_hex,
+    /// scrypt_firebase (`hash$salt$signer key$salt separator$rounds$memory cost`), scrypt_werkzeug.
+    package static func clerk(
+        digest: String, hasher: String
+    ) throws(Refusal) -> ForeignPasswordHash {
+        switch hasher {
+        case "bcrypt": return try parse(digest, Libcrypt.bcryptPrefixes)
+        case "argon2i", "argon2id": return try parse(digest, ["$\(hasher)$"])
+        case "pbkdf2_sha256_django": return try parse(digest, ["pbkdf2_sha256$"])
+        case "scrypt_werkzeug": return try parse(digest, ["scrypt:"])
+        case "scrypt_firebase": return try clerkFirebase(split(digest))
+        case "pbkdf2_sha1", "pbkdf2_sha256", "pbkdf2_sha512", "pbkdf2_sha512_hex": break
+        default: throw .unknown
+        }
+        var fields = split(digest)
+        // The hash of pbkdf2_sha1 may be followed by its length, which the hash has already.
+        if hasher == "pbkdf2_sha1", fields.count == 5 { fields.removeLast() }
+        guard fields.count == 4, fields[0] == hasher else { throw .malformed }
+        return try clerkPBKDF2(hasher, rounds: fields[1], salt: fields[2], hash: fields[3])
+    }
+
+    private static func clerkPBKDF2(
+        _ hasher: String, rounds: String, salt: String, hash: String
+    ) throws(Refusal) -> ForeignPasswordHash {
+        typealias Read = ForeignHashReader
+        switch hasher {
+        case "pbkdf2_sha1":
+            return try pbkdf2(.sha1, rounds, Array(salt.utf8), Read.hexBytes(hash))
+        case "pbkdf2_sha256":
+            return try pbkdf2(.sha256, rounds, Read.bytes(salt), Read.bytes(hash))
+        case "pbkdf2_sha512":
+            return try pbkdf2(.sha512, rounds, Array(salt.utf8), Read.hexBytes(hash))
+        default:
+            return try pbkdf2(.sha512, rounds, Read.hexBytes(salt), Read.hexBytes(hash))
+        }
+    }
+
+    private static func clerkFirebase(_ fields: [String]) throws(Refusal) -> ForeignPasswordHash {
+        guard fields.count == 6, let rounds = ForeignHashReader.number(fields[4]),
+            let memoryCost = ForeignHashReader.number(fields[5])
+        else { throw .malformed }
+        let project = try FirebaseProject(
+            signerKey: fields[2], saltSeparator: fields[3], rounds: rounds, memoryCost: memoryCost)
+        return try firebase(hash: fields[0], salt: fields[1], of: project)
+    }
+
+    private static func split(_ text: String) -> [String] {
+        text.split(separator: "$", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    private static func pbkdf2(
+        _ digest: PBKDF2Parameters.Digest, _ iterations: String, _ salt: [UInt8], _ hash: [UInt8]
+    ) throws(Refusal) -> ForeignPasswordHash {
+        guard let iterations = ForeignHashReader.number(iterations) else { throw .malformed }
+        return try ForeignPasswordHash(
+            .pbkdf2(PBKDF2Parameters(digest: digest, iterations: iterations)), salt: salt,
+            hash: hash)
+    }
+
+    static func scrypt(
+        _ cost: Int, _ blocks: Int, _ lanes: Int, _ salt: [UInt8], _ hash: [UInt8]
+    ) throws(Refusal) -> ForeignPasswordHash {
+        guard let parameters = ScryptParameters(cost: cost, blocks: blocks, lanes: lanes) else {
+            throw .malformed
+        }
+        return try ForeignPasswordHash(.scrypt(parameters), salt: salt, hash: hash)
+    }
+}
+
+extension ForeignPasswordHash {
+    /// bcrypt reads no more of a password.
+    package static let longestOfBcrypt = 72
+    /// libcrypt's limit.
+    private static let longestOfSHA512 = 511
+
+    /// False for a password that this hash is not tried with: C's functions stop at a NUL, and HMAC
+    /// takes trailing ones for nothing, so that such a password would match the hash of another. The
+    /// hash of an empty password admits no one.
+    func mayBe(of password: [UInt8]) -> Bool {
+        guard !password.isEmpty, !password.contains(0) else { return false }
+        switch function {
+        case .sha512crypt: return password.count <= Self.longestOfSHA512
+        case .bcrypt, .argon2, .scrypt, .pbkdf2, .firebase: return true
+        }
+    }
+
+    /// Whether the hash knows of this password its first 72 bytes alone: longer ones with the same
+    /// beginning are the same to it.
+    func isCut(_ password: [UInt8]) -> Bool {
+        if case .bcrypt(.none) = function { return password.count >= Self.longestOfBcrypt }
+        return false
+    }
+
+    /// Whether it is the password's hash; `mayBe` is true. Occupies a core.
+    func matches(_ password: [UInt8]) -> Result<Bool, PasswordFault> {
+        var derived: [UInt8]?
+        switch function {
+        case .sha512crypt: return Libcrypt.matches(password, text)
+        case .bcrypt(let prehash):
+            guard let input = Self.prehashed(password, prehash) else {
+                return .failure(.libraryFailed)
+            }
+            return Libcrypt.matches(input, String(text.dropFirst(prehash.rawValue.count)))
+        case .argon2(let parameters): derived = argon2(password, parameters)
+        case .scrypt(let parameters): derived = scrypt(password, parameters, count: hash.count)
+        case .pbkdf2(let parameters): derived = pbkdf2(password, parameters)
+        case .firebase(let parameters, let digest):
+            guard let key = scrypt(password, parameters, count: 32), let signer = decrypt(hash, key)
+            else { return .failure(.libraryFailed) }
+            return .success(constantTimeEqual(SHA256.hash(signer), digest))
+        }
+        guard let derived else { return .failure(.libraryFailed) }
+        return .success(constantTimeEqual(derived, hash))
+    }
+
+    private static func prehashed(_ password: [UInt8], _ prehash: Prehash) -> [UInt8]? {
+        switch prehash {
+        case .none: return Array(password.prefix(longestOfBcrypt))
+        case .djangoSHA256: return Array(Hex.encode(SHA256.hash(password)).utf8)
+        case .wordpress:
+            let key = Array("wp-sha384".utf8)
+            var out = [UInt8](repeating: 0, count: 48)
+            var count = 0
+            guard
+                EVP_Q_mac(
+                    nil, "HMAC", nil, "SHA384", nil, key, key.count, password, password.count, &out,
+                    out.count, &count) != nil, count == out.count
+            else { return nil }
+            // 48 bytes need no padding.
+            return Array(PasswordHash.base64(out).utf8)
+        }
+    }
+
+    private func argon2(_ password: [UInt8], _ parameters: Argon2Parameters) -> [UInt8]? {
+        var out = [UInt8](repeating: 0, count: hash.count)
+        var (password, salt) = (password, salt)
+        let status = out.withUnsafeMutableBufferPointer { out in
+            password.withUnsafeMutableBufferPointer { password in
+                salt.withUnsafeMutableBufferPointer { salt in
+                    var context = argon2_context()
+                    context.out = out.baseAddress
+                    context.outlen = UInt32(out.count)
+                    context.pwd = password.baseAddress
+                    context.pwdlen = UInt32(password.count)
+                    context.salt = salt.baseAddress
+                    context.saltlen = UInt32(salt.count)
+                    context.t_cost = UInt32(parameters.passes)
+                    context.m_cost = UInt32(parameters.kibibytes)
+                    context.lanes = UInt32(parameters.lanes)
+                    // One after another: a hash occupies one core, however many lanes it has.
+                    context.threads = 1
+                    context.version = UInt32(parameters.version)
+                    return argon2_ctx(&context, parameters.isHybrid ? Argon2_id : Argon2_i)
+                }
+            }
+        }
+        return status == ARGON2_OK.rawValue ? out : nil
+    }
+
+    private func scrypt(
+        _ password: [UInt8], _ parameters: ScryptParameters, count: Int
+    ) -> [UInt8]? {
+        var out = [UInt8](repeating: 0, count: count)
+        // OpenSSL counts its buffers too: r · p · 128 bytes and one block more.
+        let most = parameters.memory + parameters.blocks * (parameters.lanes + 2) * 128
+        let status = EVP_PBE_scrypt(
+            password.map { CChar(bitPattern: $0) }, password.count, salt, salt.count,
+            1 << UInt64(parameters.log), UInt64(parameters.blocks), UInt64(parameters.lanes),
+            UInt64(most), &out, count)
+        return status == 1 ? out : nil
+    }
+
+    private func pbkdf2(_ password: [UInt8], _ parameters: PBKDF2Parameters) -> [UInt8]? {
+        let digest =
+            switch parameters.digest {
+            case .sha1: EVP_sha1()
+            case .sha256: EVP_sha256()
+            case .sha512: EVP_sha512()
+            }
+        var out = [UInt8](repeating: 0, count: hash.count)
+        let status = PKCS5_PBKDF2_HMAC(
+            password.map { CChar(bitPattern: $0) }, Int32(password.count), salt, Int32(salt.count),
+            Int32(parameters.iterations), digest, Int32(out.count), &out)
+        return status == 1 ? out : nil
+    }
+
+    /// AES-256-CTR from a counter of zero, as Firebase encrypts.
+    private func decrypt(_ text: [UInt8], _ key: [UInt8]) -> [UInt8]? {
+        guard let context = EVP_CIPHER_CTX_new() else { return nil }
+        defer { EVP_CIPHER_CTX_free(context) }
+        let counter = [UInt8](repeating: 0, count: 16)
+        var out = [UInt8](repeating: 0, count: text.count)
+        var count: Int32 = 0
+        guard EVP_DecryptInit_ex2(context, EVP_aes_256_ctr(), key, counter, nil) == 1,
+            EVP_DecryptUpdate(context, &out, &count, text, Int32(text.count)) == 1,
+            count == Int32(text.count)
+        else { return nil }
+        return out
+    }
+}
+
+/// Runs foreign hashes: one at a time for each tenant, and on threads of their own, so that a
+/// tenant with costly ones delays neither another tenant nor our own hashes.
+final class ForeignHashQueue: Sendable {
+    /// Sign-ins of one tenant that wait for their turn: more than one address may try without a wait,
+    /// so that it can neither fill the queue nor tell by a refusal who has a foreign hash.
+    static let waitingLimit = 64
+
+    private let pool: WorkerPool
+    private let slots: FairSlots<UUID>
+
+    init(threads: Int, waitingLimit: Int = ForeignHashQueue.waitingLimit) {
+        pool = WorkerPool(threads: threads, queueLimit: PasswordHasher.queueLimit)
+        slots = FairSlots(waitingLimit: waitingLimit)
+    }
+
+    /// How many of the tenant's wait for their turn.
+    func waiting(_ tenant: UUID) -> Int { slots.waiting(tenant) }
+
+    /// `hash.mayBe(of: password)` is true.
+    func matches(
+        _ password: [UInt8], _ hash: ForeignPasswordHash, in tenant: UUID
+    ) async throws(PasswordFault) -> Bool {
+        try await alone(tenant, account: hash.text.hashValue) { hash.matches(password) }
+    }
+
+    /// Does the work when no other of the tenant's runs. The accounts of a tenant take turns: who tries
+    /// one again and again keeps its other people waiting for one check at most.
+    func alone<Value: Sendable>(
+        _ tenant: UUID, account: Int = 0,
+        _ work: @escaping @Sendable () -> Result<Value, PasswordFault>
+    ) async throws(PasswordFault) -> Value {
+        guard await slots.enter(tenant, limit: 1, group: account) else { throw .busy }
+        let result = await pool.run(work)
+        slots.leave(tenant)
+        guard let result else { throw .busy }
+        return try result.get()
     }
 }
