@@ -33,3 +33,71 @@ package struct LogoFault: Error {
 
     init(_ detail: String) { self.detail = detail }
 }
+
+/// A PNG image (ISO/IEC 15948) as a logo: its chunks are checked, and those that are no part of the
+/// picture (texts, times, profiles, animation) are left out.
+enum PNGLogo {
+    private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    /// Pixels in a row, and rows: a few bytes may unpack to as many.
+    private static let side = 1...1024
+
+    static func content(of upload: [UInt8]) throws(LogoFault) -> [UInt8] {
+        guard upload.starts(with: signature) else { throw LogoFault("is no PNG") }
+        var rest = upload[8...]
+        var made = signature
+        var kept: [String] = []
+        while kept.last != "IEND" {
+            let (name, data, whole) = try chunk(&rest)
+            if kept.isEmpty { try checkHeader(name, data) }
+            switch name {
+            case "IHDR", "PLTE", "tRNS", "IDAT", "IEND":
+                let isRepeated = kept.contains(name) && !(name == "IDAT" && kept.last == "IDAT")
+                guard !isRepeated else { throw LogoFault("has its parts in a wrong order") }
+                kept.append(name)
+                made += whole
+            default:
+                guard name.utf8.first.map({ $0 & 0x20 != 0 }) == true else {
+                    throw LogoFault("has a part that is unknown: \(name)")
+                }
+            }
+        }
+        guard kept.contains("IDAT") else { throw LogoFault("has no picture in it") }
+        return made
+    }
+
+    /// The name, the data and all bytes of the next chunk.
+    private static func chunk(
+        _ rest: inout ArraySlice<UInt8>
+    ) throws(LogoFault) -> (String, ArraySlice<UInt8>, ArraySlice<UInt8>) {
+        guard rest.count >= 12 else { throw LogoFault("breaks off") }
+        let length = number(rest.prefix(4))
+        guard length <= rest.count - 12 else { throw LogoFault("breaks off") }
+        let whole = rest.prefix(length + 12)
+        let named = whole.dropFirst(4).dropLast(4)
+        guard named.prefix(4).allSatisfy({ (0x41...0x5A).contains($0 & 0xDF) }),
+            Base62.crc32(named) == UInt32(number(whole.suffix(4)))
+        else { throw LogoFault("is damaged: a checksum is wrong") }
+        rest = rest.dropFirst(whole.count)
+        return (String(decoding: named.prefix(4), as: UTF8.self), named.dropFirst(4), whole)
+    }
+
+    private static func checkHeader(
+        _ name: String, _ data: ArraySlice<UInt8>
+    ) throws(LogoFault) {
+        guard name == "IHDR", data.count == 13 else { throw LogoFault("has no header") }
+        let (width, height) = (number(data.prefix(4)), number(data.dropFirst(4).prefix(4)))
+        guard side.contains(width), side.contains(height) else {
+            throw LogoFault("is \(width) by \(height) pixels; at most 1024 by 1024 are taken")
+        }
+        let form = Array(data.suffix(5))
+        let depths: [UInt8: Set<UInt8>] = [
+            0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16],
+        ]
+        guard depths[form[1]]?.contains(form[0]) == true, form[2] == 0, form[3] == 0, form[4] <= 1
+        else { throw LogoFault("is of a kind of PNG that is unknown") }
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> Int {
+        bytes.reduce(0) { $0 << 8 | Int($1) }
+    }
+}

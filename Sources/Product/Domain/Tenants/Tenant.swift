@@ -1,4 +1,64 @@
+import Glibc
+import Text
+
 /// The states of a tenant.
 package enum Tenant {
     package enum Status: String, Sendable, CaseIterable { case active, suspended, deleted }
+}
+
+/// Whether a user may act, by the status of the tenant and of the user.
+package enum Standing: Sendable {
+    case active, tenantSuspended, userSuspended
+    /// The tenant is deleted, or the user is pending or deleted.
+    case ended
+
+    package init(tenant: Tenant.Status, user: User.Status) {
+        self =
+            switch (tenant, user) {
+            case (.active, .active): .active
+            case (.suspended, _): .tenantSuspended
+            case (.active, .suspended): .userSuspended
+            default: .ended
+            }
+    }
+}
+
+/// What a tenant's sign-in, invite and join pages wear.
+package struct Appearance: Sendable, Equatable {
+    /// Shown instead of the tenant's name; 1 to 64 letters.
+    package var name: String?
+    /// The colour of the buttons: `#rrggbb`, in lower case.
+    package var accent: String?
+    /// The SHA-256 of the logo's content, in hexadecimal digits.
+    package var logo: String?
+
+    package init(name: String? = nil, accent: String? = nil, logo: String? = nil) {
+        self.name = name
+        self.accent = accent
+        self.logo = logo
+    }
+
+    /// Where the logo is served, below the server's own address.
+    package var logoPath: String? { logo.map { "/assets/logos/\($0)" } }
+
+    /// Black or white, whichever is read better on the accent: on every colour one of them has a
+    /// contrast of 4.5 at least (WCAG 2.2, 1.4.3).
+    package var ink: String? {
+        guard let accent, let colour = Int(accent.dropFirst(), radix: 16) else { return nil }
+        let parts = [16, 8, 0].map { shift -> Double in
+            let part = Double(colour >> shift & 0xFF) / 255
+            return part <= 0.04045 ? part / 12.92 : pow((part + 0.055) / 1.055, 2.4)
+        }
+        let luminance = 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+        return (luminance + 0.05) * (luminance + 0.05) > 0.05 * 1.05 ? "#000000" : "#ffffff"
+    }
+
+    /// Six hexadecimal digits behind `#`.
+    package static func isAccent(_ text: String) -> Bool {
+        text.utf8.count == 7 && text.hasPrefix("#")
+            && text.utf8.dropFirst().allSatisfy {
+                (0x30...0x39).contains($0) || (0x61...0x66).contains($0)
+                    || (0x41...0x46).contains($0)
+            }
+    }
 }

@@ -1,3 +1,5 @@
+import Text
+
 /// The states of one person's account in one tenant. The same person in two tenants is two users.
 package enum User {
     package enum Status: String, Sendable, CaseIterable {
@@ -10,4 +12,36 @@ package enum User {
         case signUp = "sign_up"
         case joinLink = "join_link"
     }
+}
+
+/// A person's role in one tenant, ordered by reach.
+package enum UserRole: String, Sendable, CaseIterable, Comparable {
+    case member, manager, admin
+
+    package static func < (left: UserRole, right: UserRole) -> Bool { left.rank < right.rank }
+
+    private var rank: Int {
+        switch self {
+        case .member: 0
+        case .manager: 1
+        case .admin: 2
+        }
+    }
+}
+
+/// A parsed address: `key` is compared, `display` is shown.
+package struct Email: Sendable, Hashable {
+    /// Plain ASCII: lower-case local part, `@`, the domain's A-label.
+    package var key: String
+    package var display: String
+    package var domain: String
+
+    package init(key: String, display: String, domain: String) {
+        self.key = key
+        self.display = display
+        self.domain = domain
+    }
+
+    package static func == (left: Email, right: Email) -> Bool { sameBytes(left.key, right.key) }
+    package func hash(into hasher: inout Hasher) { for byte in key.utf8 { hasher.combine(byte) } }
 }
