@@ -200,3 +200,148 @@ extension Database {
         return keys
     }
 }
+
+/// A key found by its secret, with the states that can refuse it. A class, since the cache hands it
+/// to every request: a copy of its parts would cost more than the verdict.
+package final class PresentedKey: Sendable {
+    package let tenant: UUID
+    /// Stays the same when the secret rotates.
+    package let id: UUID
+    package let environment: String
+    /// The secret is the one before the last rotation.
+    package let isPrevious: Bool
+    /// End of the old secret's grace, exclusive; nil: none.
+    package let previousUntil: Timestamp?
+    /// Management scopes and the tenant's own catalogue.
+    package let scopes: [String]
+    package let ownerType: String
+    package let ownerUser: UUID?
+    package let rateLimit: Int?
+    /// The key whose count of uses the limit is checked against: its own, or its creator's.
+    package let limitKey: UUID
+    /// Addresses and CIDR blocks; empty: from everywhere.
+    package let allowedIPs: [String]
+    /// Origin patterns; empty: from every page.
+    package let allowedOrigins: [String]
+    package let expiresAt: Timestamp?
+    package let revokedAt: Timestamp?
+    /// Nil: the platform's key.
+    package let tenantStatus: Tenant.Status?
+    /// Nil if no user owns it, or if the user does not exist.
+    package let userStatus: User.Status?
+    package let userRole: UserRole?
+    /// Of the user who owns it; nil if none does.
+    package let attributes: Attributes?
+    /// The id that the tenant's own system gives the key's user; nil if it gives none.
+    package let externalID: String?
+    package let name: String
+
+    /// A row of `KeyLookUp`; `owner`: the row of the user who owns it.
+    init(_ row: Row, of holder: KeyHolder, isPrevious: Bool, owner: Row?) throws(PostgresError) {
+        tenant = holder.tenant
+        tenantStatus = holder.status
+        self.isPrevious = isPrevious
+        id = try row.get(0)
+        environment = try row.get(1)
+        previousUntil = try row.get(2)
+        scopes = try row.get(3)
+        ownerType = try row.get(4)
+        ownerUser = try row.get(KeyLookUp.ownerColumn)
+        rateLimit = try row.get(6)
+        limitKey = try row.get(12, as: UUID?.self) ?? id
+        allowedIPs = try row.get(7)
+        allowedOrigins = try row.get(8)
+        expiresAt = try row.get(9)
+        revokedAt = try row.get(10)
+        name = try row.get(11)
+        userStatus = try owner.map { row throws(PostgresError) in try row.get(0) }
+        userRole = try owner.map { row throws(PostgresError) in try row.get(1) }
+        attributes = try owner.map { row throws(PostgresError) in
+            Attributes(stored: try row.get(2))
+        }
+        externalID = try owner.flatMap { row throws(PostgresError) in
+            try row.get(3, as: String?.self)
+        }
+    }
+}
+
+extension PresentedKey {
+    /// The facts for the key's verdict.
+    package func facts(
+        scopes required: [String] = [], ip: String?, origin: String?
+    ) -> APIKeyVerdict.Facts {
+        var facts = APIKeyVerdict.Facts()
+        if isPrevious { facts.secret = .previous(until: previousUntil) }
+        facts.expiresAt = expiresAt
+        facts.revokedAt = revokedAt
+        facts.tenantStatus = tenant == .platform ? .active : tenantStatus ?? .deleted
+        facts.isOfUser = ownerUser != nil
+        facts.userStatus = userStatus
+        // A request without an address or origin is refused if the key is bound to some.
+        facts.isIPAllowed = allowedIPs.isEmpty || ip.map(allows(ip:)) ?? false
+        facts.isOriginAllowed = allowedOrigins.isEmpty || origin.map(allows(origin:)) ?? false
+        facts.holdsScopes = required.allSatisfy { scope in
+            scopes.contains { sameBytes($0, scope) }
+        }
+        return facts
+    }
+
+    /// The owner, by whom a key's rights are bounded; of a user's key with the role as it is now.
+    package var owner: Principal.KeyOwner {
+        if tenant == .platform { return .platform }
+        guard let ownerUser else { return .tenant(tenant) }
+        return .user(id: ownerUser, role: userRole ?? .member, tenant: tenant)
+    }
+
+    /// Whether the address is in the key's ranges; true if there are none.
+    package func allows(ip text: String) -> Bool { bounds.allows(ip: text) }
+
+    /// Whether a browser's origin matches the key's origins; true if there are none.
+    package func allows(origin text: String) -> Bool { bounds.allows(origin: text) }
+
+    /// What of its bounds decides whom it may make.
+    package var limits: Principal.KeyLimits {
+        Principal.KeyLimits(
+            isBound: !allowedIPs.isEmpty || !allowedOrigins.isEmpty || rateLimit != nil,
+            expiresAt: expiresAt)
+    }
+
+    private var bounds: APIKeyBounds {
+        APIKeyBounds(
+            scopes: scopes, expiresAt: expiresAt, allowedIPs: allowedIPs,
+            allowedOrigins: allowedOrigins, ratePerMinute: rateLimit)
+    }
+}
+
+/// SHA-256 of a presented secret. Four words and no vector: the frames of async functions, which
+/// hold it, are not aligned as a vector of this length requires.
+package struct KeyHash: Hashable, Sendable {
+    private let first: UInt64
+    private let second: UInt64
+    private let third: UInt64
+    private let fourth: UInt64
+
+    /// Hashes the bytes of the whole secret.
+    package init(of secret: UnsafeRawBufferPointer) {
+        self = withUnsafeTemporaryAllocation(byteCount: SHA256.length, alignment: 8) { digest in
+            SHA256.hash(secret, into: digest)
+            return KeyHash(digest: UnsafeRawBufferPointer(digest))
+        }
+    }
+
+    private init(digest: UnsafeRawBufferPointer) {
+        first = digest.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
+        second = digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+        third = digest.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
+        fourth = digest.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
+    }
+
+    /// Hashes the UTF-8 of the whole secret.
+    package init(of secret: String) {
+        var secret = secret
+        self = secret.withUTF8 { KeyHash(of: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Any part of a digest is as evenly spread as the whole.
+    package func hash(into hasher: inout Hasher) { hasher.combine(first) }
+}

@@ -1,4 +1,6 @@
+import Domain
 import JSON
+import Postgres
 import Text
 
 /// What a tenant says of its users' attributes, by their names; a name without a rule is free.
@@ -112,4 +114,280 @@ extension AttributePair {
     subscript(place: AttributeRule.Audience) -> Attributes {
         place == .public ? `public` : `private`
     }
+}
+
+/// What a tenant's schema says of one attribute.
+package struct AttributeRule: Sendable, Equatable {
+    package enum Kind: String, Sendable, CaseIterable {
+        case string, integer, number, boolean, array, object
+    }
+
+    package enum Audience: String, Sendable, CaseIterable {
+        case `public`, `private`
+
+        /// The object that has it.
+        var object: String { rawValue + "_attributes" }
+    }
+
+    package var type: Kind?
+    /// Values that it may have; nil: any.
+    package var values: [JSONValue]?
+    package var isRequired = false
+    /// Unicode scalars of a string.
+    package var maxLength: Int?
+    /// A `LinearPattern`.
+    package var pattern: String?
+    /// Lists of users filter by it.
+    package var isIndexed = false
+    /// Access tokens carry it.
+    package var isInToken = false
+    package var audience = Audience.public
+
+    package init() {}
+
+    /// Bytes of an indexed value.
+    package static let indexedLimit = 255
+
+    /// What is wrong with a value; nil: nothing.
+    func fault(_ name: String, _ value: JSONValue) -> AttributeFault? {
+        if let type, !type.covers(value) {
+            return AttributeFault(name, .wrongType, "must be of the type \(type.rawValue)")
+        }
+        if let values, !values.contains(value) {
+            return AttributeFault(name, .notAllowed, "must be one of the schema's values")
+        }
+        if case .string(let text) = value {
+            if let maxLength, text.unicodeScalars.count > maxLength {
+                return AttributeFault(name, .tooLong, "must have at most \(maxLength) characters")
+            }
+            if let pattern, LinearPattern(pattern)?.matches(text) == false {
+                return AttributeFault(name, .invalid, "must match \(pattern)")
+            }
+        }
+        guard isIndexed else { return nil }
+        guard let word = value.indexedWord else {
+            return AttributeFault(name, .wrongType, "is indexed, so it must be no list or object")
+        }
+        return word.utf8.count <= Self.indexedLimit
+            ? nil
+            : AttributeFault(
+                name, .tooLong, "is indexed, so it must have at most \(Self.indexedLimit) bytes")
+    }
+}
+
+extension AttributeRule.Kind {
+    fileprivate func covers(_ value: JSONValue) -> Bool {
+        switch (self, value) {
+        case (.string, .string), (.number, .number), (.boolean, .bool), (.array, .array),
+            (.object, .object):
+            true
+        case (.integer, .number(let text)):
+            text.utf8.allSatisfy { $0 == 0x2D || $0 >= 0x30 && $0 <= 0x39 }
+        default: false
+        }
+    }
+}
+
+extension JSONValue {
+    /// The text by which a list is filtered: a string's own, else as it is written.
+    var indexedWord: String? {
+        switch self {
+        case .string(let text), .number(let text): text
+        case .bool(let flag): flag ? "true" : "false"
+        case .null, .array, .object: nil
+        }
+    }
+}
+
+extension AttributeSchema {
+    /// Rules that contradict themselves or are too many.
+    package func faults() -> [AttributeFault] {
+        var faults: [AttributeFault] = []
+        if entries.count > Self.countLimit {
+            faults.append(
+                AttributeFault(nil, .tooLong, "must have at most \(Self.countLimit) names"))
+        }
+        if indexed.count > Self.indexedLimit {
+            faults.append(
+                AttributeFault(nil, .tooLong, "must have at most \(Self.indexedLimit) indexed"))
+        }
+        for entry in entries {
+            let rule = entry.rule
+            if rule.isInToken, rule.audience == .private {
+                faults.append(
+                    AttributeFault(entry.name, .notAllowed, "is private, so no token carries it"))
+            }
+            if rule.isIndexed, rule.type == .array || rule.type == .object {
+                faults.append(
+                    AttributeFault(
+                        entry.name, .notAllowed, "is a list or an object, which is not indexed"))
+            }
+            if let values = rule.values {
+                if values.isEmpty {
+                    faults.append(AttributeFault(entry.name, .invalid, "has no value to choose"))
+                }
+                if JSONValue.array(values).encoded().count > Self.enumLimit {
+                    faults.append(
+                        AttributeFault(
+                            entry.name, .tooLong, "has more than \(Self.enumLimit) bytes of values")
+                    )
+                }
+            }
+        }
+        return faults
+    }
+
+    /// Bytes of the values of one rule.
+    static let enumLimit = 4096
+}
+
+/// A tenant's schema of attributes as stored.
+package struct AttributeSchemaRow: Sendable {
+    package var schema: AttributeSchema
+    /// 0: none was ever put.
+    package var version: Int
+    /// The indexed names by which lists filter already.
+    package var ready: [String]
+    /// The last user read for the index; nil: all were.
+    var indexedTo: UUID?
+
+    static let columns: SQL = "s.document, s.version, s.ready, s.indexed_to"
+
+    static let none = AttributeSchemaRow(
+        schema: AttributeSchema(), version: 0, ready: [], indexedTo: nil)
+
+    private init(schema: AttributeSchema, version: Int, ready: [String], indexedTo: UUID?) {
+        self.schema = schema
+        self.version = version
+        self.ready = ready
+        self.indexedTo = indexedTo
+    }
+
+    /// A row whose columns are NULL is none.
+    init(_ row: Row) throws {
+        guard let document: String = try row.get(0, as: String?.self) else {
+            self = .none
+            return
+        }
+        schema = AttributeSchema(document: try JSONValue(parsing: Array(document.utf8)))
+        version = try row.get(1)
+        ready = try row.get(2)
+        indexedTo = try row.get(3)
+    }
+
+    /// Whether every user of before was read for the index.
+    package var isRead: Bool { indexedTo == nil }
+
+    package func isReady(_ name: String) -> Bool { ready.contains { sameBytes($0, name) } }
+
+    /// The indexed names by which lists do not filter yet.
+    package var unready: [String] { schema.indexed.map(\.name).filter { !isReady($0) } }
+}
+
+extension AttributeSchema {
+    /// From `document`.
+    init(document: JSONValue) {
+        self.init(
+            (document.members ?? []).map { Entry($0.name, AttributeRule(document: $0.value)) })
+    }
+
+    /// As `/v1` shows it: members by their names.
+    package var document: JSONValue {
+        .object(entries.map { .init($0.name, $0.rule.document) })
+    }
+}
+
+extension AttributeRule {
+    /// Unknown members are left out.
+    package init(document: JSONValue) {
+        self.init()
+        type = document["type"]?.string.flatMap(Kind.init(rawValue:))
+        values = document["enum"]?.array
+        isRequired = document["required"]?.bool ?? false
+        maxLength = document["maxLength"]?.int
+        pattern = document["pattern"]?.string
+        isIndexed = document["indexed"]?.bool ?? false
+        isInToken = document["in_token"]?.bool ?? false
+        audience = document["for"]?.string.flatMap(Audience.init(rawValue:)) ?? .public
+    }
+
+    var document: JSONValue {
+        var members: [JSONValue.Member] = [.init("for", .string(audience.rawValue))]
+        if let type { members.append(.init("type", .string(type.rawValue))) }
+        if let values { members.append(.init("enum", .array(values))) }
+        if let maxLength { members.append(.init("maxLength", .int(maxLength))) }
+        if let pattern { members.append(.init("pattern", .string(pattern))) }
+        for (name, flag) in [
+            ("required", isRequired), ("indexed", isIndexed), ("in_token", isInToken),
+        ] {
+            members.append(.init(name, .bool(flag)))
+        }
+        return .object(members)
+    }
+}
+
+extension TenantScope {
+    /// An empty one if none was put.
+    package func attributeSchema() async throws -> AttributeSchemaRow {
+        let rows = try await read(
+            """
+            SELECT \(AttributeSchemaRow.columns) FROM attribute_schemas s
+            WHERE s.tenant_id = \(tenant)
+            """)
+        return try rows.first.map { try AttributeSchemaRow($0) } ?? .none
+    }
+}
+
+extension Change {
+    /// The schema in force, which stays so until this transaction ends.
+    package func attributeSchema() async throws -> AttributeSchemaRow {
+        let rows = try await query(
+            """
+            SELECT \(AttributeSchemaRow.columns) FROM tenants t
+            LEFT JOIN attribute_schemas s ON s.tenant_id = \(tenant)
+            WHERE t.id = \(tenant) FOR SHARE OF t
+            """)
+        return try rows.first.map { try AttributeSchemaRow($0) } ?? .none
+    }
+
+    /// `current`: the one in force, the tenant locked. The same again changes nothing.
+    package func putAttributeSchema(
+        _ schema: AttributeSchema, after current: AttributeSchemaRow, of tenantName: String
+    ) async throws -> AttributeSchemaRow {
+        if schema == current.schema {
+            alreadyApplied()
+            return current
+        }
+        let kept = schema.indexed.filter { entry in
+            current.isReady(entry.name)
+                && current.schema[entry.name]?.audience == entry.rule.audience
+        }.map(\.name)
+        // Read anew as well where a name is no longer indexed: its words go.
+        let unread = schema.hasIndex(of: current.schema) ? current.indexedTo : UUID.platform
+        let rows = try await query(
+            """
+            INSERT INTO attribute_schemas AS s
+                (tenant_id, document, version, ready, indexed_to, updated_at)
+            VALUES (\(tenant), \(schema.text), 1, \(kept), \(unread), \(now))
+            ON CONFLICT (tenant_id) DO UPDATE SET document = excluded.document,
+                version = s.version + 1, ready = excluded.ready,
+                indexed_to = excluded.indexed_to, updated_at = excluded.updated_at
+            RETURNING \(AttributeSchemaRow.columns)
+            """)
+        var changes = AuditChanges()
+        let before = current.schema.document
+        for entry in current.schema.entries where schema[entry.name] == nil {
+            changes.add(entry.name, entry.rule.document, .null)
+        }
+        for entry in schema.entries {
+            changes.add(entry.name, before[entry.name] ?? .null, entry.rule.document)
+        }
+        try await audit(
+            .attributeSchemaUpdated, AuditTarget("attribute_schema", tenant, tenantName), changes)
+        return try rows.only { try AttributeSchemaRow($0) }
+    }
+}
+
+extension AttributeSchema {
+    fileprivate var text: String { String(decoding: document.encoded(), as: UTF8.self) }
 }

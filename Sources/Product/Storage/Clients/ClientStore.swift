@@ -1,7 +1,51 @@
+import Cryptography
 import Domain
 import JSON
 import Postgres
 import Text
+
+/// A client contract of a tenant as stored; one that was never set is off and has no row.
+package struct ClientRow: Sendable {
+    package var name: String
+    package var enabled: Bool
+    /// `host` or `host:port`, lower-case, as A-labels.
+    package var hosts: [String]
+    package var redirectURIs: [String]
+    /// The settings that the contract declares, by their names on the wire.
+    package var settings: JSONValue
+    package var version: Int
+    package var createdAt: Timestamp?
+    package var updatedAt: Timestamp?
+
+    static let columns: SQL =
+        """
+        c.name, c.enabled, c.hosts, c.redirect_uris, c.settings::text, c.version, c.created_at,
+        c.updated_at
+        """
+
+    init(_ row: Row, from start: Int = 0) throws(PostgresError) {
+        name = try row.get(start)
+        enabled = try row.get(start + 1)
+        hosts = try row.get(start + 2)
+        redirectURIs = try row.get(start + 3)
+        settings = try row.json(start + 4)
+        version = try row.get(start + 5)
+        createdAt = try row.get(start + 6)
+        updatedAt = try row.get(start + 7)
+    }
+
+    /// A client that was never set.
+    package init(unset name: String) {
+        self.name = name
+        enabled = false
+        hosts = []
+        redirectURIs = []
+        settings = .object([])
+        version = 0
+    }
+
+    package var target: AuditTarget { AuditTarget("client", UUID.platform, name) }
+}
 
 extension TenantScope {
     /// All clients that the tenant has configured, enabled or not.
@@ -135,4 +179,168 @@ extension Change {
     }
 
     private static func list(_ texts: [String]) -> JSONValue { .array(texts.map(JSONValue.string)) }
+}
+
+/// An app's own data about a user.
+package struct ClientProfile: Sendable {
+    /// By the app's names.
+    package var document: JSONValue
+    /// The password is still the one that the user's row was created with.
+    package var hasFirstPassword: Bool
+}
+
+extension TenantScope {
+    /// Empty if the app has stored nothing about the user.
+    package func clientProfile(
+        of user: UUID, at client: String
+    ) async throws(PostgresError) -> ClientProfile {
+        let rows = try await read(
+            """
+            SELECT p.document::text, coalesce(u.password_changed_at = u.created_at, false)
+            FROM users u LEFT JOIN client_profiles p
+                ON p.tenant_id = u.tenant_id AND p.user_id = u.id AND p.client = \(client)
+            WHERE u.tenant_id = \(tenant) AND u.id = \(user)
+            """)
+        guard let row = rows.first else {
+            return ClientProfile(document: .object([]), hasFirstPassword: false)
+        }
+        return ClientProfile(document: try row.json(0), hasFirstPassword: try row.get(1))
+    }
+}
+
+extension Change {
+    /// Sets these members and leaves the others; null removes one.
+    package func editClientProfile(
+        of user: UUID, at client: String, _ members: [JSONValue.Member]
+    ) async throws(PostgresError) {
+        let document = JSONValue.object(members)
+        try await query(
+            """
+            INSERT INTO client_profiles AS p (tenant_id, user_id, client, document, updated_at)
+            VALUES (\(tenant), \(user), \(client), jsonb_strip_nulls(\(JSONB(document))), \(now))
+            ON CONFLICT (tenant_id, user_id, client) DO UPDATE
+                SET document = jsonb_strip_nulls(p.document || \(JSONB(document))),
+                    updated_at = \(now)
+            """)
+    }
+}
+
+/// The secret of a client contract's own client at a provider.
+package struct ClientSecret: Sendable {
+    package var text: String
+    /// The hash of the secret's audience at the time when it was set.
+    package var audience: [UInt8]
+}
+
+extension TenantScope {
+    /// In clear, only for a call to the provider; nil if none is set.
+    package func clientSecret(of client: String) async throws -> ClientSecret? {
+        let rows = try await read(
+            """
+            SELECT id, sealed, audience FROM client_secrets
+            WHERE tenant_id = \(tenant) AND client = \(client)
+            """)
+        guard let row = rows.first else { return nil }
+        let plain = try database.open(
+            try row.get(1), .clientSecret, of: tenant, row: try row.get(0))
+        return ClientSecret(text: String(decoding: plain, as: UTF8.self), audience: try row.get(2))
+    }
+
+    /// The clients that have a secret.
+    package func clientsWithSecret() async throws(PostgresError) -> [String] {
+        try await read("SELECT client FROM client_secrets WHERE tenant_id = \(tenant)")
+            .all { row throws(PostgresError) in try row.get(0) }
+    }
+}
+
+extension Change {
+    /// Keeps a client's secret only while its audience stays the same: a caller who may change the
+    /// address must not be sent a secret that they cannot read. Returns whether a secret is kept.
+    /// `audience`: nil if there is nothing that it could be sent to.
+    package func changeClientSecret(
+        of client: ClientRow, _ secret: ProviderSecret, for audience: [UInt8]?,
+        in database: Database
+    ) async throws -> Bool {
+        let had = try await query(
+            """
+            SELECT audience FROM client_secrets
+            WHERE tenant_id = \(tenant) AND client = \(client.name) FOR UPDATE
+            """
+        ).first?.get(0, as: [UInt8].self)
+        switch secret {
+        case .keep:
+            guard let had else { return false }
+            if let audience, had == audience { return true }
+        case .clear:
+            if had == nil { return false }
+        case .set: break
+        }
+        try await query(
+            "DELETE FROM client_secrets WHERE tenant_id = \(tenant) AND client = \(client.name)")
+        var isSet = false
+        if case .set(let text) = secret, let audience {
+            let id = UUID.random()
+            let sealed = try database.seal(Array(text.utf8), .clientSecret, of: tenant, row: id)
+            try await query(
+                """
+                INSERT INTO client_secrets (tenant_id, client, id, sealed, audience, created_at)
+                VALUES (\(tenant), \(client.name), \(id), \(sealed), \(audience), \(now))
+                """)
+            isSet = true
+        }
+        var changes = AuditChanges()
+        changes.add("secret_set", "\(had != nil)", "\(isSet)")
+        try await audit(.clientSecretChanged, client.target, changes)
+        return isSet
+    }
+}
+
+/// The tenant and the client of a mount.
+package struct MountedClient: Sendable {
+    /// Never deleted; may be suspended.
+    package var tenant: TenantRow
+    package var client: ClientRow
+}
+
+/// A client that answers at the root of a host.
+package struct BoundHost: Sendable {
+    package let tenant: UUID
+    package let client: String
+}
+
+/// A host at which a client of a tenant answers.
+package struct BoundClientHost: Sendable {
+    package let client: String
+    /// Lower case, with a port only if the binding has one.
+    package let host: String
+
+    static let all: SQL = "SELECT client, host FROM directory_bound_hosts()"
+
+    init(_ row: Row) throws(PostgresError) {
+        client = try row.get(0)
+        host = try row.get(1)
+    }
+}
+
+extension Database {
+    /// The client that answers at the root of a host; nil if no client is bound to it. `authority`:
+    /// as sent in Host, in lower case; a binding with the port precedes one without.
+    func client(atHost authority: String) async throws(PostgresError) -> BoundHost? {
+        let bare = String(
+            decoding: authority.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
+        let wanted = authority.utf8.first == UInt8(ascii: "[") ? [authority] : [authority, bare]
+        let rows = try await app.read("SELECT * FROM directory_client_by_host(\(wanted))")
+        guard let row = rows.first else { return nil }
+        return BoundHost(tenant: try row.get(0), client: try row.get(1))
+    }
+
+    /// nil for an unknown or deleted tenant and for a client that is off.
+    package func mountedClient(
+        _ name: String, of idOrSlug: String
+    ) async throws(PostgresError) -> MountedClient? {
+        guard let tenant = try await tenant(idOrSlug), tenant.status != .deleted,
+            let client = try await scope(tenant.id).client(name), client.enabled
+        else { return nil }
+        return MountedClient(tenant: tenant, client: client)
+    }
 }

@@ -1,4 +1,6 @@
+import Cryptography
 import Postgres
+import Synchronization
 import Text
 
 /// A sign-in at a client that failed before the rules were asked, so that no decision explains it.
@@ -140,5 +142,225 @@ extension Database {
                 && filter.reference == nil)
         return try await readLagging(statement.page(list), in: tenant).page(
             list, FailedSignIn.init)
+    }
+}
+
+/// Wrong passwords and PINs as this process saw them: counted in memory, written in batches as failed
+/// sign-ins, one of each account and minute, and one of a minute for all unknown accounts of a tenant.
+/// No sign-in waits for it.
+package final class WrongPasswords: Sendable {
+    /// Whose password it was.
+    package enum Account: Hashable, Sendable {
+        case user(UUID)
+        case `operator`(UUID)
+        /// All that do not exist.
+        case unknown
+    }
+
+    /// Where it was tried; of several tries of a row the last.
+    package struct Attempt: Sendable {
+        package var client: String
+        /// The route below the client's mount.
+        package var operation: String
+        /// `wrong_password` or `wrong_pin`.
+        package var reason: String
+        package var requestID: String
+        package var ip: String?
+        package var userAgent: String?
+
+        package init(
+            client: String, operation: String, reason: String, requestID: String, ip: String?,
+            userAgent: String?
+        ) {
+            self.client = client
+            self.operation = operation
+            self.reason = reason
+            self.requestID = requestID
+            self.ip = ip
+            self.userAgent = userAgent
+        }
+    }
+
+    struct Row: Hashable {
+        var account: Account
+        /// Microseconds.
+        var minute: Int64
+    }
+
+    struct Attempts {
+        var count = 0
+        var first: Timestamp
+        var last: Attempt
+
+        mutating func add(_ later: Attempts) {
+            count += later.count
+            last = later.last
+        }
+    }
+
+    /// The unwritten tries of one tenant.
+    typealias Batch = [Row: Attempts]
+
+    /// Accounts of a tenant in one batch, and rows of this process: beyond them tries count as those of
+    /// unknown accounts, so that guessing at many names fills no memory.
+    package static let accountsOfTenant = 200
+    package static let most = 20_000
+
+    private struct State {
+        var batches: [UUID: Batch] = [:]
+        var rows = 0
+    }
+
+    private let state = Mutex(State())
+    let writing = CountWriting()
+
+    package init() {}
+
+    /// Counts one try at an account of this tenant (`.platform`: of the console's operators).
+    package func note(_ account: Account, of tenant: UUID, _ last: Attempt, at now: Timestamp) {
+        let tries = Attempts(count: 1, first: now, last: last)
+        state.withLock { Self.add(tries, Self.row(account, now), of: tenant, to: &$0) }
+    }
+
+    private static func row(_ account: Account, _ time: Timestamp) -> Row {
+        Row(account: account, minute: time.microseconds / 60_000_000 * 60_000_000)
+    }
+
+    private static func add(_ tries: Attempts, _ row: Row, of tenant: UUID, to state: inout State) {
+        var row = row
+        let isFull =
+            (state.batches[tenant]?.count ?? 0) >= accountsOfTenant || state.rows >= most
+        if isFull, state.batches[tenant]?[row] == nil { row.account = .unknown }
+        if state.batches[tenant]?[row] == nil { state.rows += 1 }
+        state.batches[tenant, default: [:]][
+            row, default: Attempts(first: tries.first, last: tries.last)
+        ].add(tries)
+    }
+
+    var tenants: Set<UUID> { Set(state.withLock { $0.batches.keys }) }
+
+    /// Takes what is to be written of one tenant.
+    func take(_ tenant: UUID) -> Batch {
+        state.withLock { state in
+            let batch = state.batches.removeValue(forKey: tenant) ?? [:]
+            state.rows -= batch.count
+            return batch
+        }
+    }
+
+    /// Takes back what could not be written.
+    func restore(_ batch: Batch, of tenant: UUID) {
+        state.withLock { state in
+            for (row, tries) in batch { Self.add(tries, row, of: tenant, to: &state) }
+        }
+    }
+}
+
+extension WrongPasswords.Row {
+    /// The same on every replica: their counts of a minute are of one row.
+    func id(of tenant: UUID) -> UUID {
+        let hash = SHA256.hash(Array("\(tenant) \(account) \(minute)".utf8))
+        func word(_ from: Int) -> UInt64 {
+            hash[from..<from + 8].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        // Version 4, variant 1 (RFC 9562, section 4).
+        return UUID(
+            high: word(0) & 0xFFFF_FFFF_FFFF_0FFF | 0x4000,
+            low: word(8) & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
+    }
+}
+
+extension Database {
+    /// Writes the wrong passwords of one tenant, or of all: every few seconds, before they are shown,
+    /// and when the service stops. What fails is retried the next time. Returns the first fault that is
+    /// no outage.
+    @discardableResult
+    package func writeWrongPasswords(of tenant: UUID? = nil) async -> (any Error)? {
+        await wrongPasswords.writing.write(of: tenant, among: wrongPasswords.tenants) { tenant in
+            let batch = wrongPasswords.take(tenant)
+            do {
+                try await write(batch, of: tenant)
+                return false
+            } catch {
+                // Attempts that may be there are not counted twice.
+                if (error as? PostgresError)?.kind != .commitUnknown {
+                    wrongPasswords.restore(batch, of: tenant)
+                }
+                throw error
+            }
+        }
+    }
+
+    private func write(_ batch: WrongPasswords.Batch, of tenant: UUID) async throws {
+        if batch.isEmpty { return }
+        // One order for all writers prevents deadlocks.
+        let rows = batch.map { (id: $0.id(of: tenant), row: $0, tries: $1) }
+            .sorted { $0.id < $1.id }
+        try await app.tenantTransaction(tenant) { transaction in
+            if tenant != .platform {
+                // Attempts from before a tenant's deletion are not written after its purge.
+                let found = try await transaction.query(
+                    "SELECT 1 FROM tenants WHERE id = \(tenant) FOR KEY SHARE")
+                if found.isEmpty { return }
+            }
+            // A known row keeps its number; only new rows get one.
+            let known = Set(
+                try await transaction.query(
+                    """
+                    SELECT id FROM failed_sign_ins
+                    WHERE tenant_id = \(tenant) AND id = ANY (\(rows.map(\.id)))
+                    """
+                ).all { row throws(PostgresError) in try row.get(0, as: UUID.self) })
+            var newest = try await FailedSignIn.newest(
+                .wrongPasswords, of: tenant, in: transaction)
+            let numbers = rows.map { row in
+                if known.contains(row.id) { return 0 }
+                newest += 1
+                return newest
+            }
+            try await transaction.query(Self.storing(rows, numbers, of: tenant))
+            // Rows of users who are gone were not stored.
+            newest = try await FailedSignIn.newest(.wrongPasswords, of: tenant, in: transaction)
+            try await FailedSignIn.trim(
+                .wrongPasswords, of: tenant, newest: newest, in: transaction)
+        }
+    }
+
+    private static func storing(
+        _ rows: [(id: UUID, row: WrongPasswords.Row, tries: WrongPasswords.Attempts)],
+        _ numbers: [Int], of tenant: UUID
+    ) -> SQL {
+        func texts(_ text: (WrongPasswords.Attempt) -> String?) -> [String] {
+            rows.map { text($0.tries.last) ?? "" }
+        }
+        let users = rows.map {
+            if case .user(let id) = $0.row.account { id.description } else { "" }
+        }
+        let operators = rows.map {
+            if case .operator(let id) = $0.row.account { id.description } else { "" }
+        }
+        return """
+            INSERT INTO failed_sign_ins AS f (tenant_id, id, client, operation, reason, request_id, ip,
+                user_agent, created_at, user_id, operator_id, tries, number)
+            SELECT anchor.id, given.id, given.client, given.operation, given.reason, given.request_id,
+                nullif(given.ip, ''), nullif(given.agent, ''), given.at,
+                nullif(given.user_id, '')::uuid, nullif(given.operator_id, '')::uuid, given.tries,
+                given.number
+            FROM \(SQL.anchor(of: tenant)), unnest(\(rows.map(\.id))::uuid[],
+                \(texts(\.client))::text[], \(texts(\.operation))::text[],
+                \(texts(\.reason))::text[], \(texts(\.requestID))::text[], \(texts(\.ip))::text[],
+                \(texts(\.userAgent))::text[], \(rows.map(\.tries.first))::timestamptz[],
+                \(users)::text[], \(operators)::text[],
+                \(rows.map { Int64($0.tries.count) })::bigint[],
+                \(numbers.map(Int64.init))::bigint[])
+                AS given (id, client, operation, reason, request_id, ip, agent, at, user_id,
+                    operator_id, tries, number)
+            WHERE anchor.id = \(tenant) AND (given.user_id = '' OR EXISTS (SELECT 1 FROM users u
+                WHERE u.tenant_id = \(tenant) AND u.id = nullif(given.user_id, '')::uuid))
+            ON CONFLICT (tenant_id, id) DO UPDATE SET tries = f.tries + EXCLUDED.tries,
+                client = EXCLUDED.client, operation = EXCLUDED.operation,
+                reason = EXCLUDED.reason, request_id = EXCLUDED.request_id, ip = EXCLUDED.ip,
+                user_agent = EXCLUDED.user_agent
+            """
     }
 }

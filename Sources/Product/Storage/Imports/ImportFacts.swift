@@ -39,3 +39,367 @@ struct ImportFacts: Sendable {
     /// Of the file: the first row that has a key.
     var first: [Int64: Int] = [:]
 }
+
+/// How an import is done; the same for all its rows.
+package struct ImportRules: Sendable {
+    package enum Conflict: String, Sendable, CaseIterable {
+        case skip, update, fail
+    }
+
+    package var id: UUID
+    package var conflict: Conflict
+    /// The roles that its maker may give and act for.
+    package var roles: [UserRole]
+    /// The maker speaks for the tenant alone: so do the identities.
+    package var isAssertedByTenant: Bool
+
+    /// The platform's word alone makes users with the ids of a file.
+    var keepsFileIDs: Bool { !isAssertedByTenant }
+
+    package init(id: UUID, conflict: Conflict, roles: [UserRole], isAssertedByTenant: Bool) {
+        self.id = id
+        self.conflict = conflict
+        self.roles = roles
+        self.isAssertedByTenant = isAssertedByTenant
+    }
+}
+
+/// A row in which nothing stands in the way, and the user of the tenant who has its address.
+struct ImportCandidate: Sendable {
+    var row: Int
+    var user: ImportedUser
+    var known: UUID?
+    /// The row's id is no user's of this tenant; the user gets another one.
+    var idIsForeign = false
+    /// The row's id, if the new user gets it; nil: another one.
+    var fileID: UUID?
+}
+
+extension Change {
+    func importFacts(
+        _ rows: [StagedRow], by rules: ImportRules, in database: Database
+    ) async throws -> ImportFacts {
+        let users = rows.compactMap { try? $0.content.get() }
+        var facts = ImportFacts()
+        guard !users.isEmpty else { return facts }
+        facts.first = try await firstRows(of: rules.id, users.flatMap { $0.keys + $0.verifiedKeys })
+        let addresses = users.map(\.email.key)
+        try await readAddresses(addresses, into: &facts)
+        let ids = users.compactMap(\.uuid)
+        try await readIDs(ids, into: &facts)
+        if rules.keepsFileIDs { try await readFreeIDs(ids, into: &facts, database) }
+        try await readExternalIDs(users.compactMap { $0.externalID ?? $0.id }, into: &facts)
+        let identities = users.flatMap(\.identities)
+        if !identities.isEmpty { try await readIdentities(identities, into: &facts) }
+        try await readTombstones(addresses, identities, into: &facts, database)
+        return facts
+    }
+
+    /// Rows of dead invites count as absent, as wherever an address is needed. Here and below each key
+    /// is a probe of an index of its own, by LATERAL and LIMIT: by the planner's figures, which know
+    /// nothing of the rows that an import just wrote, reading the whole tenant looks cheaper. Of one
+    /// address there is at most one live user, and any deleted one is as good as another.
+    private func readAddresses(_ keys: [String], into facts: inout ImportFacts) async throws {
+        let rows = try await query(
+            """
+            SELECT u.email_key, u.id, u.role, u.status, u.status = 'pending'
+                AND u.source = 'invite' AND u.last_sign_in_at IS NULL
+            FROM unnest(\(keys)::text[]) AS w (key), LATERAL (
+                SELECT * FROM users WHERE tenant_id = \(tenant) AND email_key = w.key
+                    AND status <> 'merged' ORDER BY status = 'deleted' LIMIT 2) AS u
+            """)
+        for row in rows {
+            let (key, id, role, status, isInvitee): (String, UUID, UserRole, User.Status, Bool) =
+                try row.columns()
+            if status == .deleted {
+                facts.deleted.insert(key)
+                continue
+            }
+            if isInvitee, try await removeLapsedInvitee(key) { continue }
+            facts.known[key] = ImportFacts.Known(
+                id: id, role: role, status: status, emailKey: key)
+        }
+        try await readReserved(keys, into: &facts)
+    }
+
+    /// Users of the tenant by their ids; one who was merged is the other.
+    private func readIDs(_ ids: [UUID], into facts: inout ImportFacts) async throws {
+        guard !ids.isEmpty else { return }
+        var survivors: [UUID: UUID] = [:]
+        let merged = try await query(
+            """
+            SELECT w.id, m.user_id FROM unnest(\(ids)::uuid[]) AS w (id), LATERAL (
+                SELECT user_id FROM merged_users WHERE tenant_id = \(tenant) AND id = w.id LIMIT 1)
+                AS m
+            """)
+        for row in merged { survivors[try row.get(0)] = try row.get(1, as: UUID.self) }
+        let rows = try await query(
+            """
+            SELECT w.named, u.id, u.role, u.status, u.email_key
+            FROM unnest(\(ids)::uuid[], \(ids.map { survivors[$0] ?? $0 })::uuid[]) AS w (named, id),
+                LATERAL (SELECT * FROM users WHERE tenant_id = \(tenant) AND id = w.id LIMIT 1) AS u
+            """)
+        for row in rows {
+            let (named, id, role, status, key): (UUID, UUID, UserRole, User.Status, String) =
+                try row.columns()
+            facts.byID[named.description] = ImportFacts.Known(
+                id: id, role: role, status: status, emailKey: key)
+        }
+    }
+
+    /// Ids of version 4, as all ids of users are, that nothing of any tenant has or had.
+    private func readFreeIDs(
+        _ ids: [UUID], into facts: inout ImportFacts, _ database: Database
+    ) async throws {
+        let wanted = Set(ids.filter { $0.isRandom && facts.byID[$0.description] == nil })
+        guard !wanted.isEmpty else { return }
+        let known = try await database.platform.read(
+            "SELECT ids_known(\(wanted.map(\.description)))")
+        facts.free = wanted.subtracting(
+            try known.compactMap { UUID(try $0.get(0, as: String.self)) })
+    }
+
+    /// Addresses that a user of the tenant had until lately.
+    private func readReserved(_ keys: [String], into facts: inout ImportFacts) async throws {
+        let reserved = try await query(
+            """
+            SELECT f.email_key FROM former_addresses f WHERE f.tenant_id = \(tenant)
+                AND f.email_key = ANY (\(keys)) AND f.expires_at > \(now) AND EXISTS (
+                    SELECT 1 FROM users u WHERE u.tenant_id = \(tenant) AND u.id = f.user_id
+                        AND u.status <> 'deleted')
+            """)
+        for row in reserved { facts.reserved.insert(try row.get(0)) }
+    }
+
+    private func readExternalIDs(_ ids: [String], into facts: inout ImportFacts) async throws {
+        guard !ids.isEmpty else { return }
+        let rows = try await query(
+            """
+            SELECT w.id, u.id FROM unnest(\(ids)::text[]) AS w (id), LATERAL (
+                SELECT id FROM users WHERE tenant_id = \(tenant) AND external_id = w.id
+                    AND status <> 'deleted' AND status <> 'merged' LIMIT 1) AS u
+            """)
+        for row in rows {
+            facts.holders[ImportedUser.key(externalID: try row.get(0))] = try row.get(1)
+        }
+    }
+}
+
+extension ImportedUser {
+    /// The row's id, if it can be one of ours.
+    var uuid: UUID? { id.flatMap { UUID($0) } }
+}
+
+extension Change {
+    func readIdentities(
+        _ identities: [ImportedIdentity], into facts: inout ImportFacts
+    ) async throws {
+        for table in ["identities", "barred_identities"] {
+            let rows = try await query(
+                """
+                SELECT w.provider, w.issuer, w.subject, t.user_id
+                FROM unnest(\(identities.map(\.provider))::text[],
+                    \(identities.map(\.issuer))::text[], \(identities.map(\.subject))::text[])
+                    AS w (provider, issuer, subject), LATERAL (
+                    SELECT user_id FROM \(raw: table) WHERE tenant_id = \(tenant)
+                        AND provider = w.provider AND issuer = w.issuer
+                        AND subject = w.subject LIMIT 1) AS t
+                """)
+            for row in rows {
+                let key = ImportedIdentity(
+                    provider: try row.get(0), issuer: try row.get(1), subject: try row.get(2)
+                ).key
+                if table == "identities" {
+                    facts.holders[key] = try row.get(3)
+                } else {
+                    facts.barred.insert(key)
+                }
+            }
+        }
+    }
+
+    /// People who were removed for good do not come back with an old file.
+    func readTombstones(
+        _ addresses: [String], _ identities: [ImportedIdentity], into facts: inout ImportFacts,
+        _ database: Database
+    ) async throws {
+        let people = addresses.map { database.personKey(emailKey: $0) }
+        let signIns = identities.map {
+            database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
+        }
+        let rows = try await query(
+            """
+            SELECT key FROM tombstones WHERE tenant_id = \(tenant) AND expires_at > \(now)
+                AND key = ANY (person_keys(\(Array((people + signIns).joined()))))
+            """)
+        guard !rows.isEmpty else { return }
+        var buried: Set<[UInt8]> = []
+        for row in rows { buried.insert(try row.get(0)) }
+        func isBuried(_ keys: [UInt8]) -> Bool {
+            stride(from: 0, to: keys.count, by: Database.personKeyLength).contains {
+                buried.contains(Array(keys[$0..<$0 + Database.personKeyLength]))
+            }
+        }
+        facts.deleted.formUnion(zip(addresses, people).filter { isBuried($1) }.map(\.0))
+        facts.barred.formUnion(zip(identities, signIns).filter { isBuried($1) }.map(\.0.key))
+    }
+}
+
+extension ImportFacts {
+    /// What becomes of a row, before anything is written.
+    func verdict(
+        on row: StagedRow, by rules: ImportRules, _ schema: AttributeSchema
+    ) -> Verdict {
+        var user: ImportedUser
+        switch row.content {
+        case .success(let content): user = content
+        case .failure(let fault): return .result(JobResult(row.row, fault))
+        }
+        let named = user.uuid.flatMap { byID[$0.description] }
+        if user.isDeleted { return .result(Self.deleted(row.row, named)) }
+        let known = named ?? known[user.email.key]
+        let fileID = known == nil ? user.uuid.flatMap { free.contains($0) ? $0 : nil } : nil
+        let isForeign = user.id != nil && named == nil && fileID == nil
+        if isForeign { user.takeForeignID() }
+        var candidate = ImportCandidate(row: row.row, user: user, known: known?.id)
+        candidate.idIsForeign = isForeign
+        let contested = contested(by: user, in: row.row, known)
+        if let fault = fault(in: row.row, user, known, by: rules) {
+            var result = JobResult(row.row, fault, about: known?.id)
+            result.externalID = contested
+            return .result(result)
+        }
+        if let known {
+            guard rules.conflict == .update else {
+                var result = JobResult(
+                    row: row.row, rules.conflict == .skip ? .unchanged : .failed,
+                    code: "email_taken", detail: "A user of this tenant has the address.",
+                    targetType: "user", targetID: known.id)
+                if named != nil { result.detail = "A user of this tenant has the id." }
+                result.externalID = contested
+                return .result(result)
+            }
+            return .update(candidate, known.id)
+        }
+        if let fault = Self.attributeFault(user, schema) {
+            return .result(JobResult(row.row, fault))
+        }
+        candidate.known = nil
+        candidate.fileID = fileID
+        candidate.user = user.asNew
+        return .create(candidate)
+    }
+
+    /// Of a row of a deleted user: nothing is made of it.
+    private static func deleted(_ row: Int, _ named: Known?) -> JobResult {
+        guard let named, named.status == .deleted else {
+            return JobResult(
+                row, ImportFault("user_deleted", "The row is of a user who was deleted."),
+                about: named?.id)
+        }
+        return JobResult(
+            row: row, .unchanged, detail: "The user is deleted here too.", targetType: "user",
+            targetID: named.id)
+    }
+
+    private static func attributeFault(
+        _ user: ImportedUser, _ schema: AttributeSchema
+    ) -> ImportFault? {
+        let faults =
+            user.attributes.faults()
+            + schema.faults(user.attributes, after: AttributePair(), isNew: true)
+        guard let fault = faults.first else { return nil }
+        let name = [fault.object, fault.name ?? ""].filter { !$0.isEmpty }.joined(separator: ".")
+        return ImportFault("validation_failed", "\(name) \(fault.detail).")
+    }
+
+    private func fault(
+        in row: Int, _ user: ImportedUser, _ known: Known?, by rules: ImportRules
+    ) -> ImportFault? {
+        if let other = rival(of: user, in: row) {
+            return ImportFault(
+                "conflict",
+                "Row \(other) of this import has the same address, external id or sign-in.")
+        }
+        if let known {
+            if known.status == .deleted {
+                return ImportFault(
+                    "user_deleted", "The user with this id was deleted; restore the user first.")
+            }
+            if let other = self.known[user.email.key], other.id != known.id {
+                return ImportFault(
+                    "conflict", "The id is one user's, and the address the user \(other.id)'s.")
+            }
+            // What is skipped or fails needs no more reasons.
+            guard rules.conflict == .update else { return nil }
+            guard rules.roles.contains(known.role) else { return Self.roleTooHigh }
+        } else if deleted.contains(user.email.key) {
+            return ImportFault(
+                "user_deleted",
+                "A user with this address was deleted; restore the user, or create one by hand.")
+        } else if reserved.contains(user.email.key) {
+            return ImportFault(
+                "email_taken",
+                "It was another user's address until lately, and is kept for 30 days.")
+        }
+        if !rules.roles.contains(user.role ?? .member) { return Self.roleTooHigh }
+        return taken(from: user, but: known?.id)
+    }
+
+    /// The row that stands before this one: an earlier one, or any whose address is verified if this
+    /// one's is not.
+    private func rival(of user: ImportedUser, in row: Int) -> Int? {
+        let earlier = user.keys.lazy.compactMap { first[$0] }.first { $0 < row }
+        return earlier ?? user.verifiedKeys.lazy.compactMap { first[$0] }.first
+    }
+
+    /// What another user has.
+    private func taken(from user: ImportedUser, but known: UUID?) -> ImportFault? {
+        if let id = user.externalID, let other = holders[ImportedUser.key(externalID: id)],
+            other != known
+        {
+            return ImportFault("conflict", "The user \(other) has the external id.")
+        }
+        for identity in user.identities {
+            if let other = holders[identity.key], other != known {
+                return ImportFault(
+                    "identity_conflict", "The sign-in is linked to the user \(other) already.")
+            }
+            if barred.contains(identity.key) {
+                return ImportFault(
+                    "identity_link_required",
+                    "The sign-in was unlinked, or its user removed for good; link it by hand.")
+            }
+        }
+        return nil
+    }
+
+    /// The external id of a row whose address a user has, if another user or another row has it: the two
+    /// may be one person.
+    private func contested(by user: ImportedUser, in row: Int, _ known: Known?) -> String? {
+        guard let known, let id = user.externalID else { return nil }
+        let key = ImportedUser.key(externalID: id)
+        let isHeld = holders[key].map { $0 != known.id } ?? false
+        return isHeld || [key, ~key].contains { (first[$0] ?? row) != row } ? id : nil
+    }
+
+    private static let roleTooHigh = ImportFault(
+        "forbidden", "The role is above what this credential may give.")
+}
+
+extension ImportedUser {
+    var attributes: AttributePair {
+        var pair = AttributePair()
+        pair.public = Attributes.none.merging(.object(publicAttributes))
+        pair.private = Attributes.none.merging(.object(privateAttributes))
+        return pair
+    }
+}
+
+extension JobResult {
+    init(_ row: Int, _ fault: ImportFault, about user: UUID? = nil) {
+        self.init(
+            row: row, .failed, code: fault.code, detail: fault.detail,
+            targetType: user == nil ? nil : "user", targetID: user)
+    }
+}

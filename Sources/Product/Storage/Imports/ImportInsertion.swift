@@ -3,6 +3,86 @@ import JSON
 import Postgres
 import Text
 
+extension Change {
+    /// One batch: what becomes of the next rows behind `position`. New users are written by one
+    /// statement for each table, known ones by `update`, one by one.
+    package func importBatch(
+        by rules: ImportRules, after position: Int, limit: Int, in database: Database,
+        update: (_ row: Int, () async throws -> JobResult) async throws -> JobResult
+    ) async throws -> (results: [JobResult], isLast: Bool) {
+        let rows = try await stagedRows(of: rules.id, after: position, limit: limit)
+        var results: [JobResult] = []
+        let facts = try await importFacts(rows, by: rules, in: database)
+        let schema = try await attributeSchema().schema
+        var new: [ImportCandidate] = []
+        for (row, verdict) in zip(rows, try await verdicts(on: rows, facts, by: rules, schema)) {
+            switch verdict {
+            case .result(let result): results.append(result)
+            case .create(let candidate): new.append(candidate)
+            case .update(let candidate, let known):
+                results.append(
+                    try await update(row.row) {
+                        try await updateKnown(known, from: candidate, by: rules, in: database)
+                    })
+            }
+        }
+        results += try await insertUsers(new, by: rules, schema, in: database)
+        return (results.sorted { $0.row < $1.row }, rows.count < limit)
+    }
+
+    /// What becomes of each row. The ids that new users take are claimed with them: one that an import
+    /// into any tenant has claimed since they were read is not free.
+    private func verdicts(
+        on rows: [StagedRow], _ facts: ImportFacts, by rules: ImportRules, _ schema: AttributeSchema
+    ) async throws -> [ImportFacts.Verdict] {
+        var facts = facts
+        let verdicts = rows.map { facts.verdict(on: $0, by: rules, schema) }
+        let wanted = verdicts.compactMap(\.fileID)
+        guard !wanted.isEmpty else { return verdicts }
+        let claimed = try await query("SELECT directory_claim_ids(\(wanted))")
+            .all { row throws(PostgresError) in try row.get(0, as: UUID.self) }
+        guard claimed.count < wanted.count else { return verdicts }
+        facts.free.subtract(Set(wanted).subtracting(claimed))
+        return rows.map { facts.verdict(on: $0, by: rules, schema) }
+    }
+}
+
+/// What an import set that a known user did not have.
+struct ImportedSecrets: Sendable {
+    var password = false
+    var proof = false
+    /// The user waited for a first sign-in.
+    var activation = false
+}
+
+/// What an undo of one row needs.
+enum ImportEffect: Sendable {
+    case created
+    /// The user before the import; what it set; the identities that it linked; the user's version
+    /// after it.
+    case updated(UserRow, secrets: ImportedSecrets, identities: [UUID], version: Int)
+
+    var document: JSONValue {
+        switch self {
+        case .created: .object([.init("created", .bool(true))])
+        case .updated(let user, let secrets, let identities, let version):
+            .object([
+                .init("version", .int(version)),
+                .init("name", user.name.map(JSONValue.string) ?? .null),
+                .init("role", .string(user.role.rawValue)),
+                .init("keep", .bool(user.isKept)),
+                .init("external_id", user.externalID.map(JSONValue.string) ?? .null),
+                .init("public_attributes", .string(user.attributes.public.text)),
+                .init("private_attributes", .string(user.attributes.private.text)),
+                .init("password", .bool(secrets.password)), .init("proof", .bool(secrets.proof)),
+                .init("activation", .bool(secrets.activation)),
+                .init("signed_in", user.lastSignInAt.map { .string($0.description) } ?? .null),
+                .init("identities", .array(identities.map { .string($0.description) })),
+            ])
+        }
+    }
+}
+
 /// As `insertUser`, for the new users of a batch: one statement for each table. If another transaction
 /// took an address, an external id or a sign-in since it was found free, a statement fails, and the
 /// batch is tried again.
@@ -108,5 +188,251 @@ extension ImportedUser {
     /// sign-in, as one by an operator does.
     fileprivate var begins: User.Status {
         passwordHash != nil || !identities.isEmpty ? .active : .pending
+    }
+}
+
+extension Change {
+    /// On the importer's word, as those that are linked by hand. What comes with an unverified address
+    /// may be another person's: it counts as linked by no one, and in this tenant alone.
+    func insertIdentities(
+        _ identities: [(user: UUID, identity: ImportedIdentity, isVerified: Bool)],
+        by rules: ImportRules, _ database: Database
+    ) async throws {
+        let ids = identities.map { _ in UUID.random() }
+        queryLater(
+            """
+            INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email,
+                created_at, tenants_word, linked_by_type, linked_by_id)
+            SELECT anchor.id, i.id, i.user_id, i.provider, i.issuer, i.subject,
+                nullif(i.email, ''), \(now), \(rules.isAssertedByTenant) OR i.verified = '',
+                CASE WHEN i.verified <> '' THEN \(actor.type) END,
+                CASE WHEN i.verified <> '' THEN \(actor.id) END
+            FROM \(SQL.anchor(of: tenant)), unnest(\(ids)::uuid[],
+                \(identities.map(\.user))::uuid[], \(identities.map(\.identity.provider))::text[],
+                \(identities.map(\.identity.issuer))::text[],
+                \(identities.map(\.identity.subject))::text[],
+                \(identities.map { $0.identity.email ?? "" })::text[],
+                \(identities.map { $0.isVerified ? "yes" : "" })::text[])
+                AS i (id, user_id, provider, issuer, subject, email, verified)
+            WHERE anchor.id = \(tenant)
+            """)
+        let keys = identities.map(\.identity).map {
+            database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
+        }
+        queryLater("SELECT directory_add_people(\(keys))")
+        try await audit(
+            .identityLinked,
+            ofEach: zip(ids, identities).map { id, made in
+                AuditTarget("identity", id, "\(made.identity.provider) \(made.identity.subject)")
+            })
+    }
+
+    func indexAll(
+        _ users: [(new: NewUser, createdAt: Timestamp)], by schema: AttributeSchema
+    ) {
+        guard !schema.indexed.isEmpty else { return }
+        let words = users.flatMap { user in
+            schema.indexedWords(of: user.new.attributes).map {
+                (user: user.new.id, name: $0.name, word: $0.word, createdAt: user.createdAt)
+            }
+        }
+        if words.isEmpty { return }
+        queryLater(
+            """
+            INSERT INTO user_attributes (tenant_id, user_id, name, value, created_at)
+            SELECT anchor.id, w.user_id, w.name, w.value, w.created_at
+            FROM \(SQL.anchor(of: tenant)), unnest(\(words.map(\.user))::uuid[], \(words.map(\.name))::text[],
+                \(words.map(\.word))::text[], \(words.map(\.createdAt))::timestamptz[])
+                AS w (user_id, name, value, created_at)
+            WHERE anchor.id = \(tenant)
+            """)
+    }
+}
+
+extension Change {
+    /// The row of a known user after the import's.
+    func updateKnown(
+        _ id: UUID, from candidate: ImportCandidate, by rules: ImportRules, in database: Database
+    ) async throws -> JobResult {
+        let before = try await lockUser(id)
+        let row = candidate.row
+        let user = candidate.user.asUpdate(
+            of: before, hasPassword: try await hasPassword(before.id))
+        var after = before
+        // A name of before the rule about its ends is the same name.
+        if let name = user.name, before.name.map(DisplayText.stripped) != name { after.name = name }
+        if let role = user.role { after.role = role }
+        if let isKept = user.isKept { after.isKept = isKept }
+        // A foreign id takes the place of no external id.
+        if let externalID = user.externalID,
+            !candidate.idIsForeign || before.externalID == nil
+                || candidate.user.id != externalID
+        {
+            after.externalID = externalID
+        }
+        after.attributes.public = before.attributes.public.merging(.object(user.publicAttributes))
+        after.attributes.private =
+            before.attributes.private.merging(.object(user.privateAttributes))
+        let edited = try await editUser(before, to: after)
+        let secrets = try await fillIn(edited, from: user)
+        let identities = try await linkAll(user.identities, to: edited, rules, database)
+        let end = try await lockUser(id)
+        guard end.version != before.version else {
+            return JobResult(
+                row: row, .unchanged, detail: user.note, targetType: "user", targetID: id)
+        }
+        return JobResult(
+            row: row, .done, detail: user.note, targetType: "user", targetID: id,
+            effect: ImportEffect.updated(
+                before, secrets: secrets, identities: identities, version: end.version
+            ).document)
+    }
+
+    private func hasPassword(_ user: UUID) async throws -> Bool {
+        try await query(
+            """
+            SELECT password_hash IS NOT NULL FROM users
+            WHERE tenant_id = \(tenant) AND id = \(user)
+            """
+        ).only { row throws(PostgresError) in try row.get(0, as: Bool.self) }
+    }
+
+    /// Sets what the user does not have yet: a password, and since when the address is proved. An
+    /// import replaces neither. Who waited for a first sign-in has one then.
+    private func fillIn(_ row: UserRow, from user: ImportedUser) async throws -> ImportedSecrets {
+        let verifiedAt = user.emailVerified ? now : nil
+        let changed = try await query(
+            """
+            WITH old AS (SELECT status, password_hash, email_verified_at FROM users
+                WHERE tenant_id = \(tenant) AND id = \(row.id))
+            UPDATE users u SET
+                password_hash = coalesce(u.password_hash, \(user.passwordHash)),
+                password_changed_at = CASE WHEN u.password_hash IS NULL
+                        AND \(user.passwordHash)::text IS NOT NULL THEN \(now)
+                    ELSE u.password_changed_at END,
+                status = CASE WHEN u.status = 'pending' AND u.source IN ('import', 'operator')
+                        AND u.password_hash IS NULL AND \(user.passwordHash)::text IS NOT NULL
+                    THEN 'active' ELSE u.status END,
+                resumed_at = \(now), email_verified_at = coalesce(u.email_verified_at, \(verifiedAt)),
+                version = u.version + 1, updated_at = \(now)
+            FROM old
+            WHERE u.tenant_id = \(tenant) AND u.id = \(row.id)
+                AND (u.password_hash IS NULL AND \(user.passwordHash)::text IS NOT NULL
+                    OR u.email_verified_at IS NULL AND \(verifiedAt)::timestamptz IS NOT NULL)
+            RETURNING old.password_hash IS NULL AND u.password_hash IS NOT NULL,
+                old.email_verified_at IS NULL AND u.email_verified_at IS NOT NULL,
+                old.status <> u.status
+            """
+        ).first
+        guard let changed else { return ImportedSecrets() }
+        let secrets = ImportedSecrets(
+            password: try changed.get(0), proof: try changed.get(1), activation: try changed.get(2))
+        try await auditSecrets(secrets, of: row)
+        return secrets
+    }
+
+    private func auditSecrets(_ secrets: ImportedSecrets, of row: UserRow) async throws {
+        var changes = AuditChanges()
+        if secrets.proof { changes.add("email_verified_at", nil, now.description) }
+        if secrets.password { changes.add("password", nil, "imported") }
+        if secrets.activation { changes.add("status", row.status, .active) }
+        try await audit(.userUpdated, row.target, changes)
+    }
+
+    /// The ids of those that the user did not have.
+    private func linkAll(
+        _ identities: [ImportedIdentity], to user: UserRow, _ rules: ImportRules,
+        _ database: Database
+    ) async throws -> [UUID] {
+        var made: [UUID] = []
+        for identity in identities
+        where !user.identities.contains(where: { $0.isSameSignIn(as: identity) }) {
+            made.append(
+                try await linkIdentity(
+                    user, provider: identity.provider, issuer: identity.issuer,
+                    subject: identity.subject, email: identity.email,
+                    isAssertedByTenant: rules.isAssertedByTenant, isManual: true, isTold: false,
+                    database: database
+                ).identity)
+        }
+        return made
+    }
+}
+
+extension Change {
+    /// False if another user has the external id now, or the user has signed in by what the import
+    /// brought.
+    func restoreImported(
+        _ user: UserRow, _ effect: JSONValue, _ database: Database
+    ) async throws -> Bool {
+        guard try await mayRestore(user, effect) else { return false }
+        let made = effect["identities"]?.array?.compactMap { $0.string.flatMap { UUID($0) } } ?? []
+        for identity in user.identities where made.contains(identity.id) {
+            try await invalidate(identity, database)
+        }
+        try await query(
+            """
+            DELETE FROM identities WHERE tenant_id = \(tenant) AND user_id = \(user.id)
+                AND id = ANY (\(made))
+            """)
+        // The undo ends what the import's password could have opened meanwhile.
+        if effect["password"]?.bool == true { try await endResets(of: user.id) }
+        let row = try await writeBack(user, effect)
+        let schema = try await attributeSchema().schema
+        index(row.attributes, of: row.id, createdAt: row.createdAt, by: schema)
+        try await putInSearch(row)
+        try await auditRestored(user, row)
+        return true
+    }
+
+    private func mayRestore(_ user: UserRow, _ effect: JSONValue) async throws -> Bool {
+        let isSignIn =
+            effect["password"]?.bool == true || effect["proof"]?.bool == true
+            || !(effect["identities"]?.array ?? []).isEmpty
+        guard !isSignIn || user.lastSignInAt?.description == effect["signed_in"]?.string else {
+            return false
+        }
+        guard let externalID = effect["external_id"]?.string, externalID != user.externalID else {
+            return true
+        }
+        return try await query(
+            """
+            SELECT 1 FROM users WHERE tenant_id = \(tenant) AND external_id = \(externalID)
+                AND status <> 'deleted' AND status <> 'merged' AND id <> \(user.id)
+            """
+        ).isEmpty
+    }
+
+    private func writeBack(_ user: UserRow, _ effect: JSONValue) async throws -> UserRow {
+        let role = effect["role"]?.string.flatMap(UserRole.init) ?? user.role
+        return try await query(
+            """
+            UPDATE users SET name = \(effect["name"]?.string), role = \(role),
+                external_id = \(effect["external_id"]?.string),
+                keep = coalesce(\(effect["keep"]?.bool)::boolean, keep),
+                public_attributes = \(effect["public_attributes"]?.string ?? "{}"),
+                private_attributes = \(effect["private_attributes"]?.string ?? "{}"),
+                password_hash = CASE WHEN \(effect["password"]?.bool == true) THEN NULL
+                    ELSE password_hash END,
+                status = CASE WHEN \(effect["activation"]?.bool == true) THEN 'pending'
+                    ELSE status END,
+                email_verified_at = CASE WHEN \(effect["proof"]?.bool == true) THEN NULL
+                    ELSE email_verified_at END,
+                version = version + 1, updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(user.id)
+            RETURNING \(UserRow.columns(of: tenant))
+            """
+        ).only(UserRow.init)
+    }
+
+    private func auditRestored(_ user: UserRow, _ row: UserRow) async throws {
+        var changes = AuditChanges()
+        changes.add("name", user.name, row.name)
+        changes.add("role", user.role, row.role)
+        changes.add("status", user.status, row.status)
+        changes.add("external_id", user.externalID, row.externalID)
+        changes.add("keep", .bool(user.isKept), .bool(row.isKept))
+        changes.add(user.attributes, row.attributes)
+        try await audit(.userUpdated, row.target, changes)
     }
 }

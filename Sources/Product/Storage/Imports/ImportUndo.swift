@@ -91,3 +91,108 @@ extension Change {
 extension UserRow {
     fileprivate var isDeleted: Bool { status == .deleted }
 }
+
+/// Removes imports that have ended and uploads that broke off, with their rows: in batches, since a large
+/// one outlasts every time limit of a transaction.
+extension Database {
+    /// Batches of one call, and of one import: a large one does not keep the others.
+    private static let batches = 100
+    private static let batchesOfOne = 50
+
+    /// How many were removed; what is left of a large one waits for the next call. One that fails is
+    /// passed over; its error is thrown at the end.
+    @discardableResult
+    package func removeImports() async throws -> Int {
+        var passed = PassedOver("imports")
+        let count = try await removeImports(&passed)
+        if passed.count > 0 { throw passed }
+        return count
+    }
+
+    func removeImports(_ passed: inout PassedOver) async throws -> Int {
+        let found = try await platform.read(
+            """
+            SELECT tenant_id, id FROM imports WHERE expires_at <= \(clock())
+                AND \(passed.others("id"))
+            ORDER BY expires_at LIMIT \(Self.purgeBatch)
+            """)
+        var (count, left) = (0, Self.batches)
+        for row in found {
+            let (tenant, id): (UUID, UUID) = (try row.get(0), try row.get(1))
+            guard !passed.leaves(tenant) else { continue }
+            var step = ImportRemoval.more
+            var own = Self.batchesOfOne
+            do {
+                while step == .more, own > 0, left > 0 {
+                    (own, left) = (own - 1, left - 1)
+                    step = try await scope(tenant).change(by: .system) { change in
+                        try await change.removeRows(ofImport: id)
+                    }
+                }
+                if step == .done { count += 1 }
+            } catch {
+                try passed.add(id, of: tenant, error)
+            }
+        }
+        return count
+    }
+
+    /// Cancels imports that are paused and were uploaded so many seconds ago: addresses and hashes must
+    /// not wait for ever.
+    func cancelPausedImports(
+        after seconds: Int64, _ passed: inout PassedOver
+    ) async throws {
+        let found = try await platform.read(
+            """
+            SELECT j.tenant_id, j.id FROM imports i
+            JOIN jobs j ON j.tenant_id = i.tenant_id AND j.id = i.job_id
+            WHERE i.created_at <= \(clock().adding(seconds: -seconds)) AND j.status = 'paused'
+                AND NOT j.is_undoing AND \(passed.others("j.id", of: "j.tenant_id"))
+            LIMIT \(Self.purgeBatch)
+            """)
+        for row in found {
+            let (tenant, id): (UUID, UUID) = (try row.get(0), try row.get(1))
+            guard !passed.leaves(tenant) else { continue }
+            do {
+                try await scope(tenant).change(by: .system) { change in
+                    let job = try await change.lockJob(id)
+                    guard job.status == .paused, !job.isUndoing else { return }
+                    _ = try await change.cancelJob(job)
+                    try await change.endImport(of: id)
+                }
+            } catch {
+                try passed.add(id, of: tenant, error)
+            }
+        }
+    }
+}
+
+/// What one batch of a removal left.
+enum ImportRemoval: Sendable {
+    case more, done
+    /// Another replica is at it, or it is gone.
+    case elsewhere
+}
+
+extension Change {
+    func removeRows(ofImport id: UUID) async throws -> ImportRemoval {
+        let held = try await query(
+            """
+            SELECT 1 FROM imports WHERE tenant_id = \(tenant) AND id = \(id)
+                AND expires_at <= \(now) FOR UPDATE SKIP LOCKED
+            """)
+        if held.isEmpty { return .elsewhere }
+        for table in ["import_keys", "import_rows"] as [SQL] {
+            let rows = try await query(
+                """
+                DELETE FROM \(table) WHERE tenant_id = \(tenant) AND ctid = ANY (ARRAY(
+                    SELECT ctid FROM \(table) WHERE tenant_id = \(tenant) AND import_id = \(id)
+                    LIMIT \(Database.sweepBatch)))
+                """
+            ).affected
+            guard rows < Database.sweepBatch else { return .more }
+        }
+        try await query("DELETE FROM imports WHERE tenant_id = \(tenant) AND id = \(id)")
+        return .done
+    }
+}

@@ -1,4 +1,5 @@
 import Domain
+import JSON
 import Postgres
 import Text
 
@@ -99,5 +100,178 @@ extension Change {
         guard known.isEmpty else { return }
         try await query(
             "SELECT directory_remove_person(\(database.personKey(emailKey: emailKey)))")
+    }
+}
+
+/// The attributes that invites give. They are the invite's alone until it is accepted.
+extension Change {
+    /// 409 with the id of a pending invite that does not give these already.
+    static func requireSame(_ attributes: AttributePair, as pending: InviteRow) throws {
+        guard pending.attributes.merging(attributes) != pending.attributes else { return }
+        throw StorageFailure.conflict(
+            code: "conflict",
+            detail: "The address has a pending invite with other attributes: change that one, or "
+                + "send it again with `resend`.",
+            id: pending.id)
+    }
+
+    /// Merges an invite's attributes into those of the user who accepted it. Since the invite was made,
+    /// rules and the user's own values may have changed: what no longer fits is left out, as the
+    /// invite's own changes say, and keeps no person out.
+    func give(
+        _ attributes: AttributePair, to user: UUID, _ inviteChanges: inout AuditChanges
+    ) async throws {
+        guard !attributes.isEmpty else { return }
+        let row = try await lockUser(user)
+        let schema = try await attributeSchema().schema
+        let given = schema.fitting(attributes, on: row.attributes)
+        try await set(row.attributes.merging(given), of: row, by: schema)
+        let left =
+            attributes.public.changedNames(to: given.public)
+            + attributes.private.changedNames(to: given.private)
+        if left.isEmpty { return }
+        inviteChanges.add("attributes_left_out", nil, left.joined(separator: ", "))
+    }
+
+    private func set(
+        _ attributes: AttributePair, of row: UserRow, by schema: AttributeSchema
+    ) async throws {
+        if attributes == row.attributes { return }
+        try await query(
+            """
+            UPDATE users SET public_attributes = \(attributes.public.text),
+                private_attributes = \(attributes.private.text), version = version + 1,
+                updated_at = \(now)
+            WHERE tenant_id = \(tenant) AND id = \(row.id)
+            """)
+        index(attributes, of: row.id, createdAt: row.createdAt, by: schema)
+        var changes = AuditChanges()
+        changes.add(row.attributes, attributes)
+        try await audit(.userUpdated, row.target, changes)
+    }
+}
+
+extension AttributeSchema {
+    /// Those of some values that may be merged into a user's.
+    fileprivate func fitting(_ values: AttributePair, on before: AttributePair) -> AttributePair {
+        var given = values
+        while !given.isEmpty {
+            let after = before.merging(given)
+            let faults = after.faults() + faults(after, after: before, isNew: false)
+            if faults.isEmpty { return given }
+            let fewer = given.without(faults)
+            // Together they are too much.
+            if fewer == given { return AttributePair() }
+            given = fewer
+        }
+        return given
+    }
+}
+
+extension AttributePair {
+    /// With another's values merged into these by RFC 7396.
+    func merging(_ other: AttributePair) -> AttributePair {
+        var merged = self
+        merged.public = `public`.merging(.object(other.public.members))
+        merged.private = `private`.merging(.object(other.private.members))
+        return merged
+    }
+
+    fileprivate func without(_ faults: [AttributeFault]) -> AttributePair {
+        func kept(_ attributes: Attributes, _ place: AttributeRule.Audience) -> Attributes {
+            Attributes(
+                attributes.members.filter { member in
+                    !faults.contains { fault in
+                        sameBytes(fault.object, place.object)
+                            && fault.name.map { sameBytes($0, member.name) } ?? false
+                    }
+                })
+        }
+        var pair = self
+        pair.public = kept(`public`, .public)
+        pair.private = kept(`private`, .private)
+        return pair
+    }
+}
+
+/// The ids that invites give. The row that an invite made has it at once, so that it is taken.
+extension Change {
+    /// 409 `conflict` with the id of a live user at another address who has the external id, or of
+    /// the one at this address who has another. Before anything is written: in a list the other
+    /// invites stand.
+    func requireFits(_ externalID: String?, at emailKey: String) async throws {
+        guard let externalID else { return }
+        let rows = try await query(
+            """
+            SELECT id FROM users WHERE tenant_id = \(tenant) AND external_id = \(externalID)
+                AND email_key <> \(emailKey) AND status <> 'deleted'
+            UNION ALL SELECT id FROM users WHERE tenant_id = \(tenant)
+                AND email_key = \(emailKey) AND external_id <> \(externalID)
+                AND status <> 'deleted'
+            """)
+        guard let other: UUID = try rows.first?.get(0) else { return }
+        throw StorageFailure.conflict(
+            code: "conflict",
+            detail: "Another user has the external id, or the person has another.", id: other)
+    }
+
+    /// 409 with the id of a pending invite that gives another one; or, unless it is to be sent again,
+    /// that does not give the attributes.
+    static func requireSame(_ request: InviteRequest, as pending: InviteRow) throws {
+        if !request.resend { try requireSame(request.attributes, as: pending) }
+        guard let externalID = request.externalID,
+            !sameBytes(externalID, pending.externalID ?? "")
+        else { return }
+        throw StorageFailure.conflict(
+            code: "conflict", detail: "The address has a pending invite with another external id.",
+            id: pending.id)
+    }
+
+    /// To a user who has none. 503 if another transaction took it since it was found free: a
+    /// statement of the transaction has failed, and with it a whole list.
+    func give(_ externalID: String?, to user: UUID, _ email: String) async throws {
+        guard let externalID else { return }
+        let rows = try await givingWay {
+            try await query(
+                """
+                UPDATE users SET external_id = \(externalID), version = version + 1,
+                    updated_at = \(now)
+                WHERE tenant_id = \(tenant) AND id = \(user) AND external_id IS NULL
+                RETURNING id
+                """)
+        }
+        guard !rows.isEmpty else { return }
+        var changes = AuditChanges()
+        changes.add("external_id", nil, externalID)
+        try await audit(.userUpdated, AuditTarget("user", user, email), changes)
+    }
+
+    /// To the user who accepted the invite, from the row that the invite had made. No other user's is
+    /// taken away, and a user keeps an own one.
+    func pass(
+        _ externalID: String, from invited: UUID?, to user: UUID, _ email: String
+    ) async throws {
+        if let invited, invited != user {
+            try await query(
+                """
+                UPDATE users SET external_id = NULL, version = version + 1, updated_at = \(now)
+                WHERE tenant_id = \(tenant) AND id = \(invited) AND external_id = \(externalID)
+                    AND status = 'pending' AND source = 'invite'
+                """)
+        }
+        let taken = try await query(
+            """
+            SELECT 1 FROM users WHERE tenant_id = \(tenant) AND external_id = \(externalID)
+                AND status <> 'deleted'
+            """)
+        if taken.isEmpty { try await give(externalID, to: user, email) }
+    }
+
+    private func givingWay(_ update: () async throws -> Rows) async throws -> Rows {
+        do {
+            return try await update()
+        } catch let error as PostgresError where error.isUniqueViolation {
+            throw StorageFailure.unavailable
+        }
     }
 }

@@ -162,3 +162,150 @@ extension Change {
         }
     }
 }
+
+/// What a batch needs of the job's kind.
+package struct JobWork: Sendable {
+    package let change: Change
+    package let job: JobRow
+    /// The maker, or the caller who resumed it, with the rights of this moment.
+    package let principal: Principal
+    /// Rows that the batch may have.
+    package let limit: Int
+
+    /// The next rows that wait, in their order.
+    package func waiting() async throws -> [WaitingRow] {
+        try await change.query(
+            """
+            SELECT row, target_id, input::text FROM job_rows WHERE tenant_id = \(job.tenant)
+                AND job_id = \(job.id) AND row > \(job.position) AND status = 'waiting'
+            ORDER BY row LIMIT \(limit)
+            """
+        ).all(WaitingRow.init)
+    }
+
+    /// The next rows that an undo takes back, the last first.
+    package func undoable() async throws -> [JobResult] {
+        try await change.query(
+            """
+            SELECT \(JobResult.columns) FROM job_rows WHERE tenant_id = \(job.tenant)
+                AND job_id = \(job.id) AND row < \(job.position) AND status = 'done'
+            ORDER BY row DESC LIMIT \(limit)
+            """
+        ).all(JobResult.init)
+    }
+}
+
+/// What one batch of a job did.
+package struct JobStep: Sendable {
+    package var results: [JobResult]
+    /// Nil keeps the kind's state.
+    package var state: JSONValue?
+    /// Nil keeps the total.
+    package var total: Int?
+    /// Nothing is left.
+    package var isLast: Bool
+
+    package init(
+        _ results: [JobResult], state: JSONValue? = nil, total: Int? = nil, isLast: Bool
+    ) {
+        self.results = results
+        self.state = state
+        self.total = total
+        self.isLast = isLast
+    }
+
+    func count(_ statuses: JobResult.Status...) -> Int {
+        results.count { statuses.contains($0.status) }
+    }
+}
+
+/// What became of one row of a job.
+package struct JobResult: Sendable {
+    package enum Status: String, Sendable, CaseIterable {
+        case waiting, done, unchanged, failed, undone, kept
+    }
+
+    package var row: Int
+    package var status: Status
+    /// Stable, as a problem's; nil unless it failed or was kept.
+    package var code: String?
+    /// For people; names no person.
+    package var detail: String?
+    /// What it was done to: `user`, `invite`, `api_key`.
+    package var targetType: String?
+    package var targetID: UUID?
+    /// Who is left of a merge; of a stored row, as it is now.
+    package var conflictingID: UUID?
+    /// What an undo needs; nil: there is nothing to undo.
+    package var effect: JSONValue?
+    /// Of an import's row about a known user: an external id that it gives, and that another user has.
+    var externalID: String?
+
+    package init(
+        row: Int, _ status: Status, code: String? = nil, detail: String? = nil,
+        targetType: String? = nil, targetID: UUID? = nil, effect: JSONValue? = nil
+    ) {
+        self.row = row
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.targetType = targetType
+        self.targetID = targetID
+        self.effect = effect
+    }
+
+    static let columns: SQL = "row, status, code, detail, target_type, target_id, effect::text"
+
+    init(_ found: Row) throws(PostgresError) {
+        guard let status = Status(rawValue: try found.get(1)) else {
+            throw PostgresError(.decoding, "status")
+        }
+        self.init(
+            row: try found.get(0), status, code: try found.get(2), detail: try found.get(3),
+            targetType: try found.get(4), targetID: try found.get(5))
+        if case let effect = try found.json(6), effect != .null { self.effect = effect }
+    }
+
+    /// `columns` and, of a row that failed since its user was merged, the winner.
+    static func reported(in tenant: UUID) -> SQL {
+        """
+        \(columns), CASE WHEN target_type = 'user' AND code = 'conflict' THEN
+            (SELECT m.user_id FROM merged_users m
+                WHERE m.tenant_id = \(tenant) AND m.id = target_id) END
+        """
+    }
+
+    /// From `reported`.
+    static func ofReport(_ found: Row) throws(PostgresError) -> JobResult {
+        var result = try JobResult(found)
+        result.conflictingID = try found.get(7)
+        return result
+    }
+}
+
+/// A row that waits, as it was asked for.
+package struct WaitingRow: Sendable {
+    package var row: Int
+    /// What it is to be done to, if that exists already.
+    package var targetID: UUID?
+    package var input: JSONValue
+
+    init(_ found: Row) throws(PostgresError) {
+        (row, targetID, input) = (try found.get(0), try found.get(1), try found.json(2))
+    }
+}
+
+extension Change {
+    /// One row of many: if `body` throws, what it wrote is taken back, and the transaction goes on.
+    package func savepoint<Result>(_ body: () async throws -> Result) async throws -> Result {
+        queryLater("SAVEPOINT row")
+        do {
+            let result = try await body()
+            queryLater("RELEASE SAVEPOINT row")
+            return result
+        } catch {
+            try await query("ROLLBACK TO SAVEPOINT row")
+            throw error
+        }
+    }
+}

@@ -3,6 +3,89 @@ import JSON
 import Postgres
 import Text
 
+/// Work on many rows that goes on after its request was answered.
+package struct JobRow: ListedRow {
+    package enum Status: String, Sendable, CaseIterable {
+        case queued, running, paused, cancelled, done, failed, undone
+
+        /// Whether something is still to be done.
+        package var isLive: Bool { [.queued, .running, .paused].contains(self) }
+    }
+
+    package var id: UUID
+    package var tenant: UUID
+    package var kind: String
+    package var status: Status
+    package var isDryRun: Bool
+    /// Its effects are being taken back.
+    package var isUndoing: Bool
+    /// Nil: not known yet.
+    package var total: Int?
+    package var done: Int
+    package var failed: Int
+    package var undone: Int
+    /// Rows that an undo left as they are.
+    package var kept: Int
+    /// What was asked; it never changes.
+    package var parameters: JSONValue
+    /// How far its kind is, beside the position.
+    package var state: JSONValue
+    package var position: Int
+    /// Why it is paused (`JobPause`) or failed; nil otherwise.
+    package var reason: String?
+    package var attempts: Int
+    package var createdByType: String
+    package var createdByID: String
+    package var createdByName: String
+    /// Whose rights are asked at each batch.
+    package var maker: JobMaker
+    package var fence: Int
+    /// Microseconds in which a runner had it.
+    package var worked: Int
+    package var version: Int
+    package var createdAt: Timestamp
+    package var startedAt: Timestamp?
+    package var finishedAt: Timestamp?
+    /// Exclusive; nil: there is nothing to undo.
+    package var undoUntil: Timestamp?
+
+    /// Seconds for which job, rows and undo last after its end.
+    package static let keptSeconds: Int64 = 30 * 86_400
+
+    static let columns: SQL =
+        """
+        id, tenant_id, kind, status, dry_run, is_undoing, total, done, failed, undone, kept,
+        parameters::text, state::text, position, reason, attempts, created_by_type, created_by_id,
+        created_by_name, actor_type, actor_id, actor_name, actor_home, fence, worked_us, version,
+        created_at, started_at, finished_at, undo_until
+        """
+
+    init(_ row: Row) throws(PostgresError) {
+        (id, tenant, kind) = (try row.get(0), try row.get(1), try row.get(2))
+        guard let status = Status(rawValue: try row.get(3)) else {
+            throw PostgresError(.decoding, "status")
+        }
+        self.status = status
+        (isDryRun, isUndoing, total) = (try row.get(4), try row.get(5), try row.get(6))
+        (done, failed, undone, kept) = (
+            try row.get(7), try row.get(8), try row.get(9), try row.get(10)
+        )
+        (parameters, state) = (try row.json(11), try row.json(12))
+        (position, reason, attempts) = (try row.get(13), try row.get(14), try row.get(15))
+        (createdByType, createdByID) = (try row.get(16), try row.get(17))
+        createdByName = try row.get(18)
+        maker = JobMaker(
+            type: try row.get(19), id: try row.get(20), name: try row.get(21),
+            home: try row.get(22))
+        (fence, worked, version) = (try row.get(23), try row.get(24), try row.get(25))
+        (createdAt, startedAt) = (try row.get(26), try row.get(27))
+        (finishedAt, undoUntil) = (try row.get(28), try row.get(29))
+    }
+
+    /// Its place in the audit.
+    package var target: AuditTarget { AuditTarget("job", id, kind) }
+}
+
 /// The filters of a list of jobs.
 package struct JobFilter: Sendable {
     package var status: JobRow.Status?
@@ -155,5 +238,101 @@ extension Change {
             """)
         guard let row = rows.first else { throw StorageFailure.notFound("job") }
         return try JobRow(row)
+    }
+}
+
+/// What a tenant may have at once.
+package enum JobLimits {
+    /// Jobs of a tenant that are queued, running or paused.
+    package static let live = 20
+    /// Rows that a bulk action may have.
+    package static let rows = 100_000
+    /// Rows of all jobs that are kept, for their reports: ten of the largest imports.
+    package static let kept = 50_000_000
+    /// Rows of one batch: each has a savepoint, and PostgreSQL keeps 64 of a transaction in memory.
+    package static let batch = 50
+}
+
+/// The tenant has as much as it may.
+package enum TooManyJobs: Error, Sendable {
+    case live
+    /// With those of the new job.
+    case rows
+}
+
+/// The credential in whose name a job acts.
+package struct JobMaker: Sendable, Equatable {
+    /// `operator`, `key`, `user`, or `system` for a rule of the tenant itself.
+    package var type: String
+    package var id: String
+    package var name: String
+    /// The tenant that the credential belongs to; nil: the platform.
+    package var home: UUID?
+
+    /// The service, for a tenant's standing rule: it goes on when who published it leaves.
+    package static let system = JobMaker(
+        type: Actor.system.type, id: Actor.system.id, name: Actor.system.name, home: nil)
+
+    package var isSystem: Bool { self == .system }
+
+    package init(type: String, id: String, name: String, home: UUID?) {
+        self.type = type
+        self.id = id
+        self.name = name
+        self.home = home
+    }
+
+    var actor: Actor { Actor(type: type, id: id, name: name, requestID: "", ip: nil) }
+}
+
+extension Change {
+    /// The rights that a job's maker has at this moment, which stay until the transaction ends; nil
+    /// if the credential is no longer good.
+    func principal(of maker: JobMaker) async throws -> Principal? {
+        // It has no right of anybody: only a kind that asks it for none goes on.
+        if maker.isSystem { return .anyone }
+        guard let id = UUID(maker.id) else { return nil }
+        switch maker.type {
+        case "operator": return try await operatorPrincipal(id)
+        case "user":
+            guard maker.home == tenant, let role = try await role(ofActive: id) else { return nil }
+            return .user(id: id, role: role, tenant: tenant)
+        case "key": return try await keyPrincipal(id, of: maker.home)
+        default: return nil
+        }
+    }
+
+    private func operatorPrincipal(_ id: UUID) async throws -> Principal? {
+        let rows = try await query(
+            """
+            SELECT \(OperatorRow.columns) FROM operators o
+            WHERE o.id = \(id) AND o.status <> 'suspended' FOR SHARE
+            """)
+        guard let row = try rows.first.map(OperatorRow.init) else { return nil }
+        return .operator(id: id, role: row.role, tenant: row.tenant)
+    }
+
+    private func role(ofActive user: UUID) async throws -> UserRole? {
+        try await query(
+            """
+            SELECT role FROM users WHERE tenant_id = \(tenant) AND id = \(user)
+                AND status = 'active' FOR SHARE
+            """
+        ).first?.get(0)
+    }
+
+    private func keyPrincipal(_ id: UUID, of home: UUID?) async throws -> Principal? {
+        guard let key = try await holdAPIKey(id, of: home ?? .platform)?.key, key.revokedAt == nil,
+            key.ownerDeletedAt == nil, key.expiresAt.map({ now < $0 }) ?? true
+        else { return nil }
+        var owner = Principal.KeyOwner.platform
+        switch key.owner {
+        case .platform: break
+        case .tenant(let tenant): owner = .tenant(tenant)
+        case .user(let user):
+            guard home == tenant, let role = try await role(ofActive: user) else { return nil }
+            owner = .user(id: user, role: role, tenant: tenant)
+        }
+        return .key(id: id, owner: owner, scopes: key.scopes, limits: key.bounds.limits)
     }
 }

@@ -1,6 +1,57 @@
+import Cryptography
 import Domain
+import JSON
 import Postgres
 import Text
+
+/// An operator as stored. The password's hash is read only to check it.
+package struct OperatorRow: ListedRow {
+    package var id: UUID
+    package var email: String
+    /// The normalised address; unique in one scope, and among confirmed operators.
+    package var emailKey: String
+    package var name: String?
+    package var role: Operator.Role
+    package var tenant: UUID?
+    /// Its name, where it is shown; see `named`. Not stored here.
+    package var tenantName: String?
+    package var status: Operator.Status
+    /// Increases with each change; the ETag is made of it.
+    package var version: Int
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+    package var lastSignInAt: Timestamp?
+    /// The mailbox is proved, or the platform created the row: such a row owns the address.
+    package var isConfirmed: Bool
+    /// Increases with each change of what the operator signs in with; see `requireProof`.
+    package var proofVersion: Int
+    /// What the operator can prove to be present by.
+    package var factors: OperatorFactors
+    /// As stored; see `secondFactorDue`.
+    private var dueAt: Timestamp?
+
+    static let columns: SQL =
+        """
+        o.id, o.email, o.email_key, o.name, o.role, o.tenant_id, o.status, o.version, o.created_at,
+        o.updated_at, o.last_sign_in_at, o.confirmed, o.proof_version,
+        o.second_factor_due_at,
+        \(OperatorFactors.columns)
+        """
+    static let columnCount = 14 + OperatorFactors.columnCount
+
+    init(_ row: Row) throws(PostgresError) {
+        factors = OperatorFactors()
+        (
+            id, email, emailKey, name, role, tenant, status, version, createdAt, updatedAt,
+            lastSignInAt, isConfirmed, proofVersion, dueAt, factors.hasPassword,
+            factors.passkeys, factors.unusablePasskeys, factors.totp, factors.isAppDisowned,
+            factors.recoveryCodesLeft, factors.providerKind
+        ) = try row.columns()
+    }
+
+    /// From then on the operator cannot go without a second factor; nil: has one, or may.
+    package var secondFactorDue: Timestamp? { factors.hasSecondFactor ? nil : dueAt }
+}
 
 extension Database {
     package func hasOperator() async throws(PostgresError) -> Bool {
@@ -93,5 +144,246 @@ extension Database {
             }
             return row
         }
+    }
+}
+
+/// What a PATCH may change of an operator.
+package struct OperatorChange: Sendable {
+    package var name: String?
+    package var role: Operator.Role
+    package var status: Operator.Status
+
+    package init(name: String?, role: Operator.Role, status: Operator.Status) {
+        self.name = name
+        self.role = role
+        self.status = status
+    }
+}
+
+extension Database {
+    static func operatorFilter(_ scope: UUID?, _ text: String?) -> SQL {
+        var sql: SQL = ""
+        if let scope { sql += " AND o.tenant_id = \(scope)" }
+        if let text {
+            sql += " AND concat_ws(' ', o.email, o.name) ILIKE ALL (\(patterns(of: text)))"
+        }
+        return sql
+    }
+}
+
+extension Change {
+    /// Creates an operator; nil if the scope has one with the address, or, for a confirmed one, if
+    /// any confirmed one has it.
+    package func insertOperator(
+        email: String, emailKey: String, name: String?, role: Operator.Role, tenant: UUID?,
+        passwordHash: String?, isConfirmed: Bool
+    ) async throws -> OperatorRow? {
+        let id = UUID.random()
+        let status = passwordHash == nil ? Operator.Status.pending : .active
+        let rows = try await query(
+            """
+            INSERT INTO operators AS o (id, email, email_key, name, role, tenant_id, status,
+                password_hash, created_at, updated_at, confirmed)
+            VALUES (\(id), \(email), \(emailKey), \(name), \(role), \(tenant), \(status),
+                \(passwordHash), \(now), \(now), \(isConfirmed))
+            ON CONFLICT DO NOTHING RETURNING \(OperatorRow.columns)
+            """)
+        guard let row = rows.first else { return nil }
+        var changes = AuditChanges()
+        changes.add("role", nil, role)
+        try await audit(.operatorCreated, AuditTarget("operator", id, email), changes)
+        return try OperatorRow(row)
+    }
+
+    /// What a one-time link lets its operator do.
+    package enum LinkPurpose: String, Sendable {
+        case signIn = "sign_in"
+        case passwordReset = "password_reset"
+        /// In a mail about the account; see `disown`.
+        case notMe = "not_me"
+    }
+
+    /// The operator's mailbox is proved: the row owns the address, unless another row already does.
+    func confirmOperator(_ id: UUID) async throws {
+        let rows = try await query(
+            """
+            UPDATE operators AS o SET confirmed = true, version = version + 1, updated_at = \(now)
+            WHERE o.id = \(id) AND NOT o.confirmed AND NOT EXISTS (
+                SELECT 1 FROM operators x WHERE x.email_key = o.email_key AND x.confirmed)
+            RETURNING o.email
+            """)
+        guard let email: String = try rows.first?.get(0) else { return }
+        var changes = AuditChanges()
+        changes.add("confirmed", .bool(false), .bool(true))
+        try await audit(.operatorConfirmed, AuditTarget("operator", id, email), changes)
+    }
+
+    /// Creates a one-time link in this transaction. `isMailed`: it goes only to the operator's
+    /// address, so that following it proves the mailbox.
+    package func addOperatorLink(
+        _ tokenHash: [UInt8], for person: UUID, to purpose: LinkPurpose = .signIn, seconds: Int64,
+        isMailed: Bool, about factor: AddedFactor? = nil
+    ) async throws(PostgresError) {
+        try await query(
+            """
+            INSERT INTO operator_links (token_hash, operator_id, purpose, created_at, expires_at,
+                mailed, factor, factor_id)
+            VALUES (\(tokenHash), \(person), \(purpose.rawValue), \(now),
+                \(now.adding(seconds: seconds)), \(isMailed), \(factor?.name), \(factor?.id))
+            """)
+    }
+
+    /// Locks the operator, and the scope until the transaction ends, so that two owners cannot remove each
+    /// other. `others`: 1 if the scope has another active owner who has signed in, else 0.
+    package func lockOperator(
+        _ id: UUID, scope: UUID?
+    ) async throws -> (row: OperatorRow, others: Int)? {
+        let place = scope ?? .platform
+        try await query(
+            "SELECT pg_advisory_xact_lock(hashtextextended(\("operators \(place)"), 0))")
+        let found = try await query(
+            """
+            SELECT \(OperatorRow.columns) FROM operators o
+            WHERE o.id = \(id) AND o.tenant_id IS NOT DISTINCT FROM \(scope) FOR UPDATE
+            """
+        ).first.map(OperatorRow.init)
+        guard let found else { return nil }
+        let others = try await query(
+            """
+            SELECT 1 FROM operators o
+            WHERE coalesce(o.tenant_id, '00000000-0000-0000-0000-000000000000') = \(place)
+                AND o.role = 'owner' AND o.status = 'active' AND o.last_sign_in_at IS NOT NULL
+                AND o.id <> \(id) LIMIT 1
+            """)
+        return (found, others.count)
+    }
+
+    /// Writes and audits the fields that differ; changes nothing if none does.
+    package func updateOperator(
+        _ row: OperatorRow, to next: OperatorChange
+    ) async throws -> OperatorRow {
+        var changes = AuditChanges()
+        changes.add("name", row.name, next.name)
+        changes.add("role", row.role, next.role)
+        changes.add("status", row.status, next.status)
+        if changes.isEmpty { return row }
+        let rows = try await query(
+            """
+            UPDATE operators AS o SET name = \(next.name), role = \(next.role),
+                status = \(next.status), version = version + 1, updated_at = \(now),
+                proof_version = proof_version
+                    + CASE WHEN \(next.status)::text = 'suspended' THEN 1 ELSE 0 END
+            WHERE o.id = \(row.id) RETURNING \(OperatorRow.columns)
+            """)
+        if next.status == .suspended {
+            try await query("DELETE FROM operator_sessions WHERE operator_id = \(row.id)")
+            try await query("DELETE FROM operator_links WHERE operator_id = \(row.id)")
+        }
+        try await audit(.operatorUpdated, AuditTarget("operator", row.id, row.email), changes)
+        return try rows.only(OperatorRow.init)
+    }
+
+    /// Sessions and links end with the row.
+    package func deleteOperator(_ row: OperatorRow) async throws {
+        try await query("DELETE FROM operators WHERE id = \(row.id)")
+        try await audit(.operatorDeleted, AuditTarget("operator", row.id, row.email))
+    }
+}
+
+/// The set-up: the first owner is created with a token that the server logs.
+extension Database {
+    /// What a start finds of the set-up.
+    package enum OpenSetup: Sendable {
+        /// There is an operator, or was.
+        case closed
+        case token(String)
+        /// A link is good that only who made it knows.
+        case hidden
+    }
+
+    /// The token of the set-up: the one that an earlier start showed, which stays good, or a new one.
+    package func openSetup() async throws -> OpenSetup {
+        try await storeSetup(RandomBytes.make(32), "DO NOTHING")
+        let rows = try await app.query(
+            """
+            SELECT salt, token_hash FROM setup
+            WHERE completed_at IS NULL AND NOT EXISTS (SELECT 1 FROM operators)
+            """)
+        guard let row = rows.first else { return .closed }
+        let (salt, hash): ([UInt8]?, [UInt8]?) = try row.columns()
+        // Under another key another token follows from it.
+        guard let salt, TokenSecret.hash(setupToken(salt)) == hash else { return .hidden }
+        return .token(setupToken(salt))
+    }
+
+    /// A new token in the place of an earlier one; nil if there is an operator already.
+    package func renewSetup() async throws(PostgresError) -> String? {
+        let salt = RandomBytes.make(32)
+        let rows = try await storeSetup(
+            salt,
+            """
+            DO UPDATE SET token_hash = excluded.token_hash, salt = excluded.salt
+                WHERE s.completed_at IS NULL
+            """)
+        return rows.first == nil ? nil : setupToken(salt)
+    }
+
+    @discardableResult
+    private func storeSetup(_ salt: [UInt8], _ conflict: SQL) async throws(PostgresError) -> Rows {
+        try await app.query(
+            """
+            INSERT INTO setup AS s (single, token_hash, salt)
+            SELECT true, \(TokenSecret.hash(setupToken(salt))), \(salt)
+            WHERE NOT EXISTS (SELECT 1 FROM operators)
+            ON CONFLICT (single) \(conflict)
+            RETURNING single
+            """)
+    }
+
+    /// Only who has the server's key can tell it.
+    private func setupToken(_ salt: [UInt8]) -> String {
+        Base64URL.encode(SHA256.authenticate(Array("set-up".utf8) + salt, key: directoryKey))
+    }
+
+    package enum SetupState: Sendable {
+        case closed, wrongToken, open
+    }
+
+    /// Whether the set-up is open, and the token right; uses nothing up.
+    package func setupState(tokenHash: [UInt8]) async throws(PostgresError) -> SetupState {
+        let rows = try await app.read(Self.setupQuery(tokenHash, locking: false))
+        return try Self.setupState(rows)
+    }
+
+    /// Creates the first owner and closes the set-up in one transaction; nil if it is closed.
+    package func completeSetup(
+        tokenHash: [UInt8], email: String, emailKey: String, name: String, passwordHash: String,
+        by actor: Actor
+    ) async throws -> OperatorRow? {
+        try await platformScope.change(by: actor) { change in
+            let rows = try await change.query(Self.setupQuery(tokenHash, locking: true))
+            guard case .open = try Self.setupState(rows) else { return nil }
+            try await change.query(
+                "UPDATE setup SET token_hash = NULL, completed_at = \(change.now) WHERE single")
+            return try await change.insertOperator(
+                email: email, emailKey: emailKey, name: name, role: .owner, tenant: nil,
+                passwordHash: passwordHash, isConfirmed: true)
+        }
+    }
+
+    private static func setupQuery(_ tokenHash: [UInt8], locking: Bool) -> SQL {
+        let sql: SQL =
+            """
+            SELECT completed_at IS NULL AND token_hash IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM operators),
+                coalesce(token_hash = \(tokenHash), false)
+            FROM setup WHERE single
+            """
+        return locking ? "\(sql) FOR UPDATE" : sql
+    }
+
+    private static func setupState(_ rows: Rows) throws(PostgresError) -> SetupState {
+        guard let row = rows.first, try row.get(0, as: Bool.self) else { return .closed }
+        return try row.get(1, as: Bool.self) ? .open : .wrongToken
     }
 }

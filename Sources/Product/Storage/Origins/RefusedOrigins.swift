@@ -1,3 +1,5 @@
+import Domain
+import Postgres
 import Synchronization
 import Text
 
@@ -63,5 +65,112 @@ package final class RefusedOrigins: Sendable {
 extension RefusedOrigins.Pending {
     fileprivate func isLess(_ other: RefusedOrigins.Pending) -> Bool {
         (count, last.microseconds) < (other.count, other.last.microseconds)
+    }
+}
+
+/// A refused origin, over the hours that were asked for.
+package struct RefusedOriginRow: Sendable {
+    package var origin: String
+    package var count: Int
+    package var firstSeen: Timestamp
+    package var lastSeen: Timestamp
+    /// Templates of paths, at most three.
+    package var paths: [String]
+}
+
+extension Database {
+    /// Writes what was counted of one tenant, or of all; what fails is lost, as it decides nothing.
+    /// Returns the first fault that is no outage.
+    @discardableResult
+    package func writeRefusedOrigins(of tenant: UUID? = nil) async -> (any Error)? {
+        await refusedOrigins.writing.write(of: tenant, among: refusedOrigins.unwritten) { tenant in
+            try await write(refusedOrigins.take(tenant), of: tenant)
+            return false
+        }
+    }
+
+    private func write(_ batch: RefusedOrigins.Batch, of tenant: UUID) async throws {
+        if batch.isEmpty { return }
+        // One order for all writers prevents deadlocks.
+        let found = batch.sorted { $0.key < $1.key }.map { RefusedHour($0.key, $0.value) }
+        try await app.tenantTransaction(tenant) { transaction in
+            // Those from before a tenant's deletion are not written after its purge.
+            let lives = try await transaction.query(
+                "SELECT 1 FROM tenants WHERE id = \(tenant) AND status <> 'deleted' FOR KEY SHARE")
+            if lives.isEmpty { return }
+            try await transaction.query(Self.storing(found, of: tenant))
+            for hour in Set(found.map(\.hour.microseconds)) {
+                try await transaction.query(
+                    Self.trimming(Timestamp(microseconds: hour), of: tenant))
+            }
+        }
+    }
+
+    private static func storing(_ found: [RefusedHour], of tenant: UUID) -> SQL {
+        """
+        INSERT INTO refused_origins AS r (tenant_id, hour, origin, count, first_seen, last_seen,
+            paths)
+        SELECT anchor.id, o.hour, o.origin, o.count, o.first_seen, o.last_seen,
+            string_to_array(o.paths, ' ')
+        FROM \(SQL.anchor(of: tenant)), unnest(\(found.map(\.hour))::timestamptz[], \(found.map(\.origin))::text[],
+            \(found.map { Int64($0.seen.count) })::bigint[],
+            \(found.map(\.seen.first))::timestamptz[], \(found.map(\.seen.last))::timestamptz[],
+            \(found.map { $0.seen.paths.joined(separator: " ") })::text[])
+            AS o (hour, origin, count, first_seen, last_seen, paths)
+        WHERE anchor.id = \(tenant)
+        ON CONFLICT (tenant_id, hour, origin) DO UPDATE SET count = r.count + excluded.count,
+            first_seen = least(r.first_seen, excluded.first_seen),
+            last_seen = greatest(r.last_seen, excluded.last_seen),
+            paths = ARRAY(SELECT DISTINCT p.path FROM unnest(r.paths || excluded.paths) AS p (path)
+                ORDER BY p.path LIMIT \(RefusedOrigins.paths))
+        """
+    }
+
+    private static func trimming(_ hour: Timestamp, of tenant: UUID) -> SQL {
+        """
+        DELETE FROM refused_origins WHERE tenant_id = \(tenant) AND hour = \(hour)
+            AND origin = ANY (ARRAY(SELECT origin FROM refused_origins
+                WHERE tenant_id = \(tenant) AND hour = \(hour)
+                ORDER BY count DESC, last_seen DESC, origin OFFSET \(RefusedOrigins.ofTenant)))
+        """
+    }
+}
+
+/// What was seen of an origin, with the hour that it counts in.
+private struct RefusedHour {
+    let hour: Timestamp
+    let origin: String
+    let seen: RefusedOrigins.Pending
+
+    init(_ origin: String, _ seen: RefusedOrigins.Pending) {
+        hour = RefusedOrigins.hour(of: seen.last)
+        self.origin = origin
+        self.seen = seen
+    }
+}
+
+extension TenantScope {
+    /// Those of the hour of `since` and later, the most frequent first; what this process has counted is
+    /// written before.
+    package func refusedOrigins(since: Timestamp, limit: Int) async throws -> [RefusedOriginRow] {
+        await database.writeRefusedOrigins(of: tenant)
+        let from = RefusedOrigins.hour(of: since)
+        return try await read(
+            """
+            SELECT o.origin, o.count, o.first_seen, o.last_seen, array_to_string(ARRAY(
+                    SELECT DISTINCT p.path FROM string_to_table(o.paths, ' ') AS p (path)
+                    WHERE p.path <> '' ORDER BY p.path LIMIT \(RefusedOrigins.paths)), ' ')
+            FROM (SELECT origin, sum(count)::bigint AS count, min(first_seen) AS first_seen,
+                    max(last_seen) AS last_seen, string_agg(array_to_string(paths, ' '), ' ') AS paths
+                FROM refused_origins WHERE tenant_id = \(tenant) AND hour >= \(from)
+                GROUP BY origin ORDER BY 2 DESC, 4 DESC, 1 LIMIT \(limit)) AS o
+            ORDER BY o.count DESC, o.last_seen DESC, o.origin
+            """
+        ).all { row throws(PostgresError) in
+            RefusedOriginRow(
+                origin: try row.get(0), count: try row.get(1), firstSeen: try row.get(2),
+                lastSeen: try row.get(3),
+                paths: try row.get(4, as: String.self).split(separator: " ").map(String.init))
+        }
     }
 }

@@ -4,6 +4,58 @@ import Postgres
 import Text
 import WebAuthn
 
+/// An operator's passkey as stored.
+package struct PasskeyRow: Sendable {
+    package var id: UUID
+    package var person: UUID
+    package var credentialID: [UInt8]
+    /// The RP id that it was made for; no other site can use it.
+    package var relyingParty: String
+    package var key: [UInt8]
+    package var counter: Int64
+    package var name: String
+    /// How a browser may reach it, as the browser said.
+    package var transports: [String]
+    package var isBackupEligible: Bool
+    package var isBackedUp: Bool
+    /// Whether browsers offer it at this server's name; see `markUsablePasskeys`.
+    package var isUsable: Bool
+    package var createdAt: Timestamp
+    package var lastUsedAt: Timestamp?
+
+    static let columns: SQL =
+        """
+        p.id, p.operator_id, p.credential_id, p.relying_party, p.public_key, p.counter, p.name,
+        p.transports, p.backup_eligible, p.backed_up,
+        p.usable AND NOT p.disowned, p.created_at, p.last_used_at
+        """
+    static let columnCount = 13
+
+    init(_ row: Row, at first: Int = 0) throws(PostgresError) {
+        (
+            id, person, credentialID, relyingParty, key, counter, name, transports,
+            isBackupEligible, isBackedUp, isUsable, createdAt, lastUsedAt
+        ) = try row.columns(from: first)
+    }
+}
+
+/// A passkey that its registration proved, to be stored.
+package struct NewPasskey: Sendable {
+    package var credential: RegisteredCredential
+    package var relyingParty: String
+    package var name: String
+    package var transports: [String]
+
+    package init(
+        credential: RegisteredCredential, relyingParty: String, name: String, transports: [String]
+    ) {
+        self.credential = credential
+        self.relyingParty = relyingParty
+        self.name = name
+        self.transports = transports
+    }
+}
+
 /// Why a passkey is not stored or removed.
 package enum PasskeyRefusal: Error, Sendable {
     case tooMany
@@ -154,5 +206,80 @@ extension Change {
             WHERE p.id = \(id) AND p.operator_id = \(person) FOR UPDATE
             """
         ).first.map { try PasskeyRow($0) }
+    }
+}
+
+/// Challenges, each for one answer.
+extension Database {
+    /// A new one for this purpose and binding, in the place of the binding's oldest if it has too
+    /// many.
+    package func makeChallenge(
+        for purpose: Passkey.Purpose, boundTo binding: [UInt8]
+    ) async throws(PostgresError) -> [UInt8] {
+        let (challenge, now) = (RandomBytes.make(32), clock())
+        _ = try await app.query(
+            """
+            WITH ended AS (
+                DELETE FROM webauthn_challenges WHERE challenge IN (
+                    SELECT challenge FROM webauthn_challenges WHERE binding = \(binding)
+                    ORDER BY created_at DESC, challenge OFFSET \(Passkey.mostChallenges - 1)))
+            INSERT INTO webauthn_challenges (challenge, purpose, binding, created_at, expires_at)
+            VALUES (\(challenge), \(purpose.rawValue), \(binding), \(now),
+                \(now.adding(seconds: Passkey.challengeSeconds)))
+            """)
+        return challenge
+    }
+
+    /// Uses a challenge up. False if it was not made for this purpose and binding, or is used or
+    /// expired: of two answers at once one alone finds it.
+    package func useChallenge(
+        _ challenge: [UInt8], for purpose: Passkey.Purpose, boundTo binding: [UInt8]
+    ) async throws(PostgresError) -> Bool {
+        try await app.query(
+            """
+            DELETE FROM webauthn_challenges
+            WHERE challenge = \(challenge) AND purpose = \(purpose.rawValue)
+                AND binding = \(binding) AND expires_at > \(clock())
+            RETURNING 1
+            """
+        ).count == 1
+    }
+
+    /// One for a browser without a session. It carries its time and a code of ours, and has no row
+    /// before its answer: anyone may ask for it, so that rows could be filled up, and a limit of them
+    /// would shut everybody out.
+    package func makeOpenChallenge(boundTo binding: [UInt8]) -> [UInt8] {
+        let body = Self.bytes(clock().microseconds) + RandomBytes.make(16)
+        return body + openChallengeCode(body, binding)
+    }
+
+    /// Uses such a challenge up. False if it was not made here for this binding, or is used or
+    /// expired.
+    package func useOpenChallenge(
+        _ challenge: [UInt8], boundTo binding: [UInt8]
+    ) async throws(PostgresError) -> Bool {
+        guard challenge.count == 56 else { return false }
+        let body = Array(challenge[..<24])
+        guard constantTimeEqual(openChallengeCode(body, binding), Array(challenge[24...])) else {
+            return false
+        }
+        let made = Timestamp(microseconds: body[..<8].reduce(0) { $0 << 8 | Int64($1) })
+        let end = made.adding(seconds: Passkey.challengeSeconds)
+        guard clock() < end else { return false }
+        return try await app.query(
+            """
+            INSERT INTO answered_challenges (challenge_hash, expires_at)
+            VALUES (\(SHA256.hash(challenge)), \(end)) ON CONFLICT DO NOTHING RETURNING 1
+            """
+        ).count == 1
+    }
+
+    private func openChallengeCode(_ body: [UInt8], _ binding: [UInt8]) -> [UInt8] {
+        SHA256.authenticate(
+            Array("passkey challenge".utf8) + binding + body, key: directoryKey)
+    }
+
+    private static func bytes(_ number: Int64) -> [UInt8] {
+        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
     }
 }

@@ -2,6 +2,39 @@ import Domain
 import Postgres
 import Text
 
+/// One user whom a search over all tenants found.
+package struct FoundPerson: Sendable {
+    /// By what the user was found.
+    package enum Way: String, Sendable, CaseIterable {
+        case address
+        case formerAddress = "former_address"
+        case identity
+        case invite
+    }
+
+    package let tenant: UUID
+    package let tenantSlug: String
+    package let tenantName: String
+    package let tenantStatus: String
+    package let id: UUID
+    package let email: String
+    package let name: String?
+    package let status: User.Status
+    package let role: UserRole
+    package let createdAt: Timestamp
+    package let lastSignInAt: Timestamp?
+    package let ways: [String]
+
+    init(_ row: Row) throws(PostgresError) {
+        let text: String
+        (
+            tenant, tenantSlug, tenantName, tenantStatus, id, email, name, status, role, createdAt,
+            lastSignInAt, text
+        ) = try row.columns()
+        ways = text.split(separator: ",").map(String.init)
+    }
+}
+
 /// A person, over all tenants: the directory says which tenants know the address or the identity,
 /// and these alone are read.
 extension Database {
@@ -83,5 +116,107 @@ extension Database {
             ORDER BY t.slug, u.created_at, u.id LIMIT \(Self.foundPeopleLimit + 1)
             """)
         return try rows.map(FoundPerson.init)
+    }
+}
+
+/// A user of some tenant, as a search over all of them shows it.
+package struct NamedPerson: Sendable {
+    package let tenant: UUID
+    package let tenantName: String
+    package let id: UUID
+    package let email: String
+    package let name: String?
+
+    init(_ row: Row) throws(PostgresError) {
+        (tenant, tenantName, id, email, name) = try row.columns()
+    }
+}
+
+extension Database {
+    /// Users of all tenants that are not deleted, each word of `text` being part of the address or
+    /// the name; at most `most`. Without three letters or digits in a row it finds none: the index
+    /// knows nothing shorter.
+    package func people(matching text: String, most: Int) async throws -> [NamedPerson] {
+        let words = Self.words(of: text)
+        let isFound = words.contains { word in
+            word.split { !$0.isLetter && !$0.isNumber }.contains { $0.count > 2 }
+        }
+        guard isFound else { return [] }
+        let patterns = Self.patterns(of: text)
+        let found = try await readLagging(
+            "SELECT tenant_id, user_id FROM search_people(\(patterns), \(most)::integer)", in: nil)
+        let tenants: [UUID] = try found.map { try $0.get(0) }
+        let ids: [UUID] = try found.map { try $0.get(1) }
+        guard !ids.isEmpty else { return [] }
+        let rows = try await readLagging(
+            """
+            SELECT u.tenant_id, t.name, u.id, u.email, u.name
+            FROM users u JOIN tenants t ON t.id = u.tenant_id AND t.id = ANY (\(tenants))
+            WHERE u.tenant_id = ANY (\(tenants)) AND u.id = ANY (\(ids)) AND u.status <> 'deleted'
+                AND t.status <> 'deleted'
+            ORDER BY u.email_key, t.slug
+            """, in: nil)
+        return try rows.map(NamedPerson.init)
+    }
+}
+
+extension TenantScope {
+    /// Nil if the tenant has no such user, or if it was merged into another.
+    package func personRecords(of id: UUID) async throws -> (UserRow, PersonRecords)? {
+        await database.writeSignIns(of: tenant)
+        await database.writeKeyUses(of: tenant)
+        guard let row = try await user(id) else { return nil }
+        let records = try await seeingMerged { transaction in
+            try await PersonRecords(of: row, isOwnOnly: false, transaction)
+        }
+        return (row, records)
+    }
+
+    /// Rows of one table as JSON objects: at most `limit`, behind the first `start`.
+    package func rows(
+        _ table: PersonTable, of records: PersonRecords, from start: Int, limit: Int
+    ) async throws -> [String] {
+        try await seeingMerged { transaction in
+            let rows = try await transaction.query(
+                table.page(records, from: start, limit: limit))
+            return try rows.map { try $0.get(0, as: String.self) }
+        }
+    }
+
+    /// What is held about a user: what an erasure would remove.
+    package func evidence(of row: UserRow) async throws -> ErasureEvidence {
+        try await seeingMerged { try await ErasureEvidence(of: row, $0) }
+    }
+
+    private func seeingMerged<Result: Sendable>(
+        _ body: (Transaction) async throws -> Result
+    ) async throws -> Result {
+        try await database.app.transaction(
+            settings: [("app.tenant", tenant.description), ("app.merged", "on")], body)
+    }
+}
+
+/// The addresses of several users, by which the platform's own records name them.
+package struct PersonAddresses: Sendable {
+    let keys: [String]
+
+    package init(_ records: [PersonRecords]) {
+        keys = Set(records.flatMap(\.keys)).sorted()
+    }
+}
+
+extension Database {
+    /// Decisions about an address that led to no tenant are shown so many, the newest.
+    private static let unplacedDecisionsLimit = 1000
+
+    /// Decisions of no tenant about these addresses, as JSON objects.
+    package func unplacedDecisions(_ addresses: PersonAddresses) async throws -> [String] {
+        let rows = try await platformScope.read(
+            """
+            SELECT to_jsonb(t)::text FROM decisions t
+            WHERE t.tenant_id = \(UUID.platform) AND t.email_key = ANY (\(addresses.keys))
+            ORDER BY t.id DESC LIMIT \(Self.unplacedDecisionsLimit)
+            """)
+        return try rows.map { try $0.get(0, as: String.self) }
     }
 }

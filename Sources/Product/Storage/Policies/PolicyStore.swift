@@ -1,3 +1,4 @@
+import Cryptography
 import Domain
 import JSON
 import Postgres
@@ -120,5 +121,127 @@ extension Change {
         let count = list.array?.count ?? 0
         let others = old?.array?.count == count ? "other " : ""
         return .string("\(count) \(others)address\(count == 1 ? "" : "es")")
+    }
+}
+
+/// A policy as `policies.document` keeps it: the members of `/v1` without `version`. An absent
+/// member has the default of a new tenant, so that an old document stays readable.
+extension TenantPolicy {
+    package init(document: JSONValue, version: Int) {
+        self.init()
+        self.version = Int64(version)
+        if let text = document["sign_up"]?.string, let value = SignUp(rawValue: text) {
+            signUp = value
+        }
+        if let text = document["default_role"]?.string, let value = UserRole(rawValue: text) {
+            defaultRole = min(value, .manager)
+        }
+        if let text = document["auto_link"]?.string, let value = AutoLink(rawValue: text) {
+            autoLink = value
+        }
+        if let items = document["scope_catalogue"]?.array {
+            scopeCatalogue = items.compactMap(\.string)
+        }
+        if let items = document["allowed_domains"]?.array {
+            allowedDomains = items.compactMap(\.string)
+        }
+        devOrigins = document["dev_origins"]?.bool ?? devOrigins
+        privateNetwork = document["private_network"]?.bool ?? privateNetwork
+        externalInvites = document["external_invites"]?.bool ?? externalInvites
+        inviteEmailMustMatch = document["invite_email_must_match"]?.bool ?? inviteEmailMustMatch
+        passwordMin = max(document["password_min"]?.int ?? passwordMin, Self.passwordFloor)
+        passwordBlocklist = document["password_blocklist"]?.bool ?? passwordBlocklist
+        blockDisposable = document["block_disposable"]?.bool ?? blockDisposable
+        blockedDomains = (document["blocked_domains"]?.array ?? []).compactMap(\.string)
+        blockedEmails = (document["blocked_emails"]?.array ?? []).compactMap(\.string)
+        invitesPendingMax = document["invites_pending_max"]?.int ?? invitesPendingMax
+        invitesPerInviterHour = document["invites_per_inviter_hour"]?.int ?? invitesPerInviterHour
+        invitesPerRecipientDay =
+            document["invites_per_recipient_day"]?.int ?? invitesPerRecipientDay
+        inactivity = InactivityRule(document: document["inactivity"])
+    }
+
+    package var document: JSONValue {
+        .object([
+            .init("sign_up", .string(signUp.rawValue)),
+            .init("default_role", .string(defaultRole.rawValue)),
+            .init("scope_catalogue", .array(scopeCatalogue.map { .string($0) })),
+            .init("dev_origins", .bool(devOrigins)),
+            .init("private_network", .bool(privateNetwork)),
+            .init("allowed_domains", .array(allowedDomains.map { .string($0) })),
+            .init("external_invites", .bool(externalInvites)),
+            .init("invite_email_must_match", .bool(inviteEmailMustMatch)),
+            .init("auto_link", .string(autoLink.rawValue)),
+            .init("password_min", .int(passwordMin)),
+            .init("password_blocklist", .bool(passwordBlocklist)),
+            .init("block_disposable", .bool(blockDisposable)),
+            .init("blocked_domains", .array(blockedDomains.map { .string($0) })),
+            .init("blocked_emails", .array(blockedEmails.map { .string($0) })),
+            .init("invites_pending_max", .int(invitesPendingMax)),
+            .init("invites_per_inviter_hour", .int(invitesPerInviterHour)),
+            .init("invites_per_recipient_day", .int(invitesPerRecipientDay)),
+            .init("inactivity", inactivity.document),
+        ])
+    }
+}
+
+extension InactivityRule {
+    /// Nil: the step is not taken.
+    package init(document: JSONValue?) {
+        self.init(
+            warnDays: document?["warn_days"]?.int, suspendDays: document?["suspend_days"]?.int,
+            deleteDays: document?["delete_days"]?.int)
+    }
+
+    /// Of `/v1`, each step with its days or null.
+    package var document: JSONValue {
+        .object(
+            Step.allCases.map { step in
+                .init("\(step.rawValue)_days", self[step].map { .int($0) } ?? .null)
+            })
+    }
+}
+
+/// A policy with another rule for inactivity is published only after a dry run of the same policy
+/// against the same version.
+extension PolicyRow {
+    /// Seconds for which a dry run counts.
+    package static let trialSeconds: Int64 = 3600
+
+    /// Whether publishing `wanted` needs a dry run: the rule is another, and not off.
+    package func needsTrial(_ wanted: TenantPolicy) -> Bool {
+        wanted.inactivity != policy.inactivity && !wanted.inactivity.isOff
+    }
+}
+
+extension TenantPolicy {
+    fileprivate var digest: [UInt8] { SHA256.hash(document.encoded()) }
+}
+
+extension TenantScope {
+    /// Notes that this policy was tried against this version; the last dry run counts alone.
+    package func noteTrial(of wanted: TenantPolicy, against version: Int) async throws {
+        _ = try await write(
+            """
+            INSERT INTO policy_trials (tenant_id, content, version, expires_at)
+            VALUES (\(tenant), \(wanted.digest), \(version),
+                \(database.clock().adding(seconds: PolicyRow.trialSeconds)))
+            ON CONFLICT (tenant_id) DO UPDATE SET content = excluded.content,
+                version = excluded.version, expires_at = excluded.expires_at
+            """)
+    }
+}
+
+extension Change {
+    /// Whether this policy was tried against this version.
+    package func wasTried(
+        _ wanted: TenantPolicy, against version: Int
+    ) async throws(PostgresError) -> Bool {
+        let rows = try await query(
+            """
+            SELECT 1 FROM policy_trials WHERE tenant_id = \(tenant)
+                AND content = \(wanted.digest) AND version = \(version) AND expires_at > \(now)
+            """)
+        return !rows.isEmpty
     }
 }

@@ -1,6 +1,91 @@
 import Domain
+import JSON
 import Postgres
 import Text
+
+/// A recorded decision; `tenantID` nil if no tenant was found.
+package struct DecisionRow: ListedRow {
+    package var id: UUID
+    /// When the decision was made; lists sort by it.
+    package var createdAt: Timestamp
+    package var outcome: String
+    /// A `Reason` raw value; nil unless refused.
+    package var reason: String?
+    /// Six characters that the person was shown.
+    package var reference: String
+    /// As written by the person; nil if missing or malformed.
+    package var email: String?
+    /// A `ProviderKind` raw value.
+    package var provider: String
+    /// Of a pool: its id, with `/upstream` for an unmapped upstream.
+    package var issuer: String
+    package var subject: String
+    package var tenantID: UUID?
+    /// Only in lists and of a single decision; nil without a tenant, or if it is gone.
+    package var tenantName: String?
+    /// Of the registered provider that the call meant, where `tenantName` is; nil: none.
+    package var providerName: String?
+    /// The user found or created; nil: none.
+    package var userID: UUID?
+    /// The invite that was used or refused; nil: none.
+    package var inviteID: UUID?
+    /// The tenant's policy that the rules read; nil without a tenant.
+    package var policyVersion: Int?
+    /// `[{rule, result, detail, about}]`, as `Verdict.traceDocument` writes it.
+    package var trace: JSONValue
+    /// From the transaction's start to the recording.
+    package var durationMilliseconds: Double
+    package var requestID: String?
+    /// A tenant's part of a decision without a tenant: without subject, issuer and duration.
+    package var isPart: Bool
+    /// What would have admitted; nil: not computed.
+    package var wouldAdmit: [NearestYes]?
+
+    /// `tenant` nil: across tenants, for the platform.
+    static func columns(of tenant: UUID?) -> SQL {
+        let scope: SQL = tenant.map { "\($0)" } ?? "decisions.tenant_id"
+        return """
+            id, created_at, outcome, reason, reference, email, provider, issuer, subject, tenant_id,
+            coalesce((SELECT merged.user_id FROM merged_users merged
+                WHERE merged.tenant_id = \(scope) AND merged.id = decisions.user_id), user_id),
+            invite_id, policy_version, trace::text, duration_ms, request_id,
+            part IS NOT NULL
+            """
+    }
+
+    init(_ row: Row) throws(PostgresError) {
+        id = try row.get(0)
+        createdAt = try row.get(1)
+        outcome = try row.get(2)
+        reason = try row.get(3, as: String?.self)
+        reference = try row.get(4)
+        email = try row.get(5, as: String?.self)
+        provider = try row.get(6)
+        issuer = try row.get(7)
+        subject = try row.get(8)
+        let tenant: UUID = try row.get(9)
+        tenantID = tenant == .platform ? nil : tenant
+        userID = try row.get(10, as: UUID?.self)
+        inviteID = try row.get(11, as: UUID?.self)
+        policyVersion = try row.get(12, as: Int?.self)
+        trace = try row.json(13)
+        durationMilliseconds = try row.get(14)
+        requestID = try row.get(15, as: String?.self)
+        isPart = try row.get(16)
+    }
+}
+
+extension DecisionRow {
+    static func list(of tenant: UUID?, _ filter: DecisionFilter) -> ListStatement {
+        // For all tenants: the condition of the index over all rows. Nearly all of them have no `part`, of which
+        // PostgreSQL would expect few before it has counted the table, and then sort all for one page.
+        let condition: SQL =
+            tenant.map { "tenant_id = \($0)" } ?? "num_nulls(part) > 0 AND created_at > '-infinity'"
+        return ListStatement(
+            columns: columns(of: tenant), source: "decisions WHERE \(condition)\(filter.condition)",
+            isWide: tenant != nil && filter.isWide)
+    }
+}
 
 /// The filters of a list of decisions.
 package struct DecisionFilter: Sendable {
@@ -146,5 +231,132 @@ extension Change {
                     \(JSONB(verdict.traceDocument)), \(milliseconds),
                     \(actor.requestID.isEmpty ? nil : actor.requestID), \(JSONB(named.document)))
                 """)
+    }
+}
+
+/// Display names for the rows that a trace names by their ids.
+extension Database {
+    /// A trace with a `name` for each object that still exists. `tenant`: shows only its rows, and
+    /// omits steps about other tenants; nil: all of them, for the platform.
+    package func shown(
+        _ trace: JSONValue, to tenant: UUID?
+    ) async throws(PostgresError) -> JSONValue {
+        let steps = (trace.array ?? []).filter { $0.isAbout(nothingBut: tenant) }
+        let about = steps.flatMap { $0["about"]?.array ?? [] }
+        var names: [String: String] = [:]
+        let owners = Set(about.compactMap { $0["tenant_id"]?.string.flatMap { UUID($0) } })
+        for owner in owners.sorted() {
+            let ids = about.compactMap { $0["id"]?.string.flatMap { UUID($0) } }
+            let rows = try await scope(owner).read(
+                """
+                SELECT id, name FROM tenants WHERE id = \(owner)
+                UNION ALL SELECT id, email FROM users
+                    WHERE tenant_id = \(owner) AND id = ANY(\(ids))
+                UNION ALL SELECT id, email FROM invites
+                    WHERE tenant_id = \(owner) AND id = ANY(\(ids))
+                UNION ALL SELECT id, display FROM domains
+                    WHERE tenant_id = \(owner) AND id = ANY(\(ids))
+                """)
+            for row in rows { try Self.add(row, to: &names) }
+        }
+        let providers = about.filter { $0["type"]?.string == "provider" }
+            .compactMap { $0["id"]?.string.flatMap { UUID($0) } }
+        for (id, name) in try await providerNames(providers) { names[id.description] = name }
+        return .array(steps.map { $0.naming(names) })
+    }
+
+    /// The decisions with the names of their tenants and registered providers. `reader`: the tenant
+    /// that reads them; nil: the platform.
+    func named(
+        _ rows: [DecisionRow], to reader: UUID?
+    ) async throws(PostgresError) -> [DecisionRow] {
+        let ids = rows.map { $0.cut(to: reader).registeredProvider }
+        let providers = try await providerNames(ids.compactMap { $0 })
+        let tenants = try await tenantNames(rows.compactMap(\.tenantID), to: reader)
+        return zip(rows, ids).map { row, provider in
+            var row = row
+            row.providerName = provider.flatMap { providers[$0] }
+            row.tenantName = row.tenantID.flatMap { tenants[$0] }
+            return row
+        }
+    }
+
+    private func providerNames(_ ids: [UUID]) async throws(PostgresError) -> [UUID: String] {
+        let wanted = Set(ids).subtracting([.platform])
+        guard !wanted.isEmpty else { return [:] }
+        return try await readLaggingAsApp(
+            "SELECT id, name FROM providers WHERE id = ANY(\(wanted.sorted()))"
+        ).names()
+    }
+
+    private static func add(_ row: Row, to names: inout [String: String]) throws(PostgresError) {
+        names[try row.get(0, as: UUID.self).description] = try row.get(1, as: String.self)
+    }
+}
+
+extension JSONValue {
+    /// Whether a step names no row of another tenant; a platform's provider is visible to all.
+    fileprivate func isAbout(nothingBut tenant: UUID?) -> Bool {
+        guard let tenant else { return true }
+        return (self["about"]?.array ?? []).allSatisfy { reference in
+            reference["tenant_id"]?.string.map { $0 == tenant.description } ?? true
+        }
+    }
+
+    fileprivate func naming(_ names: [String: String]) -> JSONValue {
+        guard var members = self.members,
+            let at = members.firstIndex(where: { $0.name == "about" })
+        else { return self }
+        members[at].value = .array(
+            (members[at].value.array ?? []).map { reference in
+                guard let id = reference["id"]?.string, let name = names[id] else {
+                    return reference
+                }
+                return .object(
+                    (reference.members ?? []) + [JSONValue.Member("name", .string(name))])
+            })
+        return .object(members)
+    }
+}
+
+extension DecisionRow {
+    /// The one that the rules read; nil if none was found.
+    fileprivate var registeredProvider: UUID? {
+        let about = (trace.array ?? []).flatMap { $0["about"]?.array ?? [] }
+        return about.first { $0["type"]?.string == "provider" }?["id"]?.string.flatMap { UUID($0) }
+    }
+
+    /// Reduced to what a tenant may read of it; `tenant` nil: unchanged.
+    package func cut(to tenant: UUID?) -> DecisionRow {
+        var row = self
+        row.trace = .array((trace.array ?? []).filter { $0.isAbout(nothingBut: tenant) })
+        return row
+    }
+}
+
+extension Verdict {
+    /// `[{rule, result, detail, about: [{type, id, tenant_id}]}]`.
+    package var traceDocument: JSONValue { trace.document }
+}
+
+extension [TraceEntry] {
+    var document: JSONValue {
+        .array(
+            map {
+                .object([
+                    .init("rule", .string($0.rule.rawValue)), .init("result", .string($0.result)),
+                    .init("detail", .string($0.detail)),
+                    .init("about", .array($0.about.map(\.document))),
+                ])
+            })
+    }
+}
+
+extension TraceReference {
+    fileprivate var document: JSONValue {
+        .object([
+            .init("type", .string(kind.rawValue)), .init("id", .string(id.description)),
+            .init("tenant_id", tenantID.map { .string($0.description) } ?? .null),
+        ])
     }
 }

@@ -198,3 +198,155 @@ struct PassedOver: Error, CustomStringConvertible {
 
     var description: String { "\(count) passed over in \(table), first\(first)" }
 }
+
+/// Purges tenants that cannot be restored any more, and completes purges that a crash interrupted.
+extension Database {
+    /// The oldest deletions.
+    static func tenantsSQL(deletedBy end: Timestamp, but passed: PassedOver) -> SQL {
+        """
+        SELECT id FROM tenants WHERE status = 'deleted' AND deleted_at <= \(end)
+            AND NOT id = ANY (\(passed.things))
+        ORDER BY deleted_at LIMIT \(purgeBatch)
+        """
+    }
+
+    /// How many were purged; nil if another replica is sweeping. The rest of a large tenant waits
+    /// for the next round.
+    func purgeTenants(deletedBy end: Timestamp, _ passed: inout PassedOver) async throws -> Int? {
+        let found = try await platform.read(Self.tenantsSQL(deletedBy: end, but: passed))
+        var (count, steps) = (0, 0)
+        for row in found {
+            let tenant: UUID = try row.get(0)
+            var step = PurgeStep.more
+            while case .more = step {
+                if steps == Self.sweepBatches { return count }
+                steps += 1
+                do {
+                    step = try await purgeStep(tenant, deletedBy: end, by: .system, isSweep: true)
+                } catch {
+                    try passed.add(tenant, of: tenant, error)
+                    step = .notDue
+                }
+            }
+            if case .elsewhere = step { return nil }
+            if case .done = step { count += 1 }
+        }
+        return count
+    }
+}
+
+/// Purges users who cannot be restored any more.
+extension Database {
+    /// Users that are looked up at once; each is purged in its own transaction, so that the locks
+    /// are those of an operator's purge and a crash leaves the next user to the next round.
+    static let purgeBatch = 100
+
+    /// The oldest deletions, across tenants, but for those that were passed over.
+    static func usersSQL(deletedBy end: Timestamp, but passed: PassedOver) -> SQL {
+        """
+        SELECT tenant_id, id FROM users WHERE status = 'deleted' AND deleted_at <= \(end)
+            AND \(passed.others("id"))
+        ORDER BY deleted_at LIMIT \(purgeBatch)
+        """
+    }
+
+    /// How many were purged; nil if another replica is sweeping.
+    func purgeUsers(deletedBy end: Timestamp, _ passed: inout PassedOver) async throws -> Int? {
+        let found = try await platform.read(Self.usersSQL(deletedBy: end, but: passed))
+        var count = 0
+        for row in found {
+            let (tenant, id): (UUID, UUID) = (try row.get(0), try row.get(1))
+            guard !passed.leaves(tenant) else { continue }
+            do {
+                guard let isDone = try await purge(id, of: tenant, deletedBy: end) else {
+                    return nil
+                }
+                count += isDone ? 1 : 0
+            } catch {
+                try passed.add(id, of: tenant, error)
+            }
+        }
+        return count
+    }
+
+    /// False if the user was restored or purged meanwhile.
+    private func purge(_ id: UUID, of tenant: UUID, deletedBy end: Timestamp) async throws -> Bool?
+    {
+        try await scope(tenant).change(by: .system) { change -> Bool? in
+            guard try await Self.takeSweepLock(change.transaction) else { return nil }
+            guard let row = try await change.lockUser(id, deletedBy: end) else { return false }
+            try await change.purgeUser(row, database: self)
+            return true
+        }
+    }
+}
+
+extension Change {
+    fileprivate func lockUser(_ id: UUID, deletedBy end: Timestamp) async throws -> UserRow? {
+        let rows = try await query(
+            """
+            SELECT \(UserRow.columns(of: tenant)) FROM users WHERE tenant_id = \(tenant) AND id = \(id)
+                AND \(SQL.unindexed("status")) = 'deleted' AND deleted_at <= \(end)
+            FOR UPDATE OF users
+            """)
+        return try rows.first.map(UserRow.init)
+    }
+}
+
+/// Removes jobs that can no longer be undone, with their rows.
+extension Database {
+    /// How many were removed; nil if another replica is sweeping. The rest of a large job waits for
+    /// the next round.
+    func removeJobs(keptUntil end: Timestamp, _ passed: inout PassedOver) async throws -> Int? {
+        let found = try await platform.read(
+            """
+            SELECT tenant_id, id FROM jobs WHERE kept_until <= \(end) AND \(passed.others("id"))
+            ORDER BY kept_until LIMIT \(Self.purgeBatch)
+            """)
+        var (count, steps) = (0, 0)
+        for row in found {
+            let (tenant, id): (UUID, UUID) = (try row.get(0), try row.get(1))
+            guard !passed.leaves(tenant) else { continue }
+            var isGone = false
+            do {
+                while !isGone {
+                    if steps == Self.sweepBatches { return count }
+                    steps += 1
+                    let removed = try await scope(tenant).change(by: .system) { change in
+                        try await change.removeRows(ofJob: id, keptUntil: end)
+                    }
+                    guard let removed else { return nil }
+                    isGone = removed
+                }
+                count += 1
+            } catch {
+                try passed.add(id, of: tenant, error)
+            }
+        }
+        return count
+    }
+}
+
+extension Change {
+    /// One batch; true if the job is gone, nil if another replica is sweeping.
+    fileprivate func removeRows(ofJob id: UUID, keptUntil end: Timestamp) async throws -> Bool? {
+        guard try await Database.takeSweepLock(transaction) else { return nil }
+        // Its undo may have begun meanwhile.
+        let held = try await query(
+            """
+            SELECT 1 FROM jobs WHERE tenant_id = \(tenant) AND id = \(id) AND kept_until <= \(end)
+            FOR UPDATE
+            """)
+        if held.isEmpty { return true }
+        let rows = try await query(
+            """
+            DELETE FROM job_rows WHERE tenant_id = \(tenant) AND ctid = ANY (ARRAY(
+                SELECT ctid FROM job_rows WHERE tenant_id = \(tenant) AND job_id = \(id)
+                LIMIT \(Database.sweepBatch)))
+            """
+        ).affected
+        guard rows < Database.sweepBatch else { return false }
+        try await query("DELETE FROM jobs WHERE tenant_id = \(tenant) AND id = \(id)")
+        return true
+    }
+}

@@ -1,4 +1,5 @@
 import Cryptography
+import Postgres
 import Text
 
 /// A column whose values are sealed, so that a dump of the database shows no secret. Each value
@@ -25,5 +26,138 @@ extension Database {
         _ sealed: [UInt8], _ column: SealedColumn, of tenant: UUID, row: UUID
     ) throws(CryptographyError) -> [UInt8] {
         try sealer.open(sealed, context: column.context(tenant, row))
+    }
+}
+
+/// A column whose sealed values outlast a rotation of the secret key. What expires within days
+/// (pending sign-ins, stored responses) is not among them.
+package enum SealedColumnKind: String, CaseIterable, Sendable {
+    case providerSecrets = "secrets of providers"
+    case clientSecrets = "secrets of clients"
+    case hookCredentials = "hook credentials"
+    case mail = "letters on their way"
+    case totpSeeds = "seeds of authenticator apps"
+    case signingKeys = "signing keys"
+
+    /// One sealed value with the parts of its context.
+    struct Entry {
+        var key: String
+        var tenant: UUID
+        var sealed: [UInt8]
+
+        init(_ row: Row) throws(PostgresError) {
+            key = try row.get(0)
+            tenant = try row.get(1)
+            sealed = try row.get(2)
+        }
+
+        var id: UUID { UUID(key) ?? .platform }
+    }
+
+    /// The columns of every value: `key`, `tenant`, `sealed`.
+    private var source: SQL {
+        switch self {
+        case .providerSecrets:
+            """
+            SELECT id::text AS key, coalesce(tenant_id, \(UUID.platform)) AS tenant,
+                secret AS sealed FROM providers WHERE secret IS NOT NULL
+            """
+        case .clientSecrets:
+            "SELECT id::text AS key, tenant_id AS tenant, sealed FROM client_secrets"
+        case .hookCredentials:
+            "SELECT id::text AS key, \(UUID.platform) AS tenant, sealed FROM hook_credentials"
+        case .mail:
+            """
+            SELECT id::text AS key, tenant_id AS tenant, letter AS sealed FROM mail
+            WHERE letter IS NOT NULL
+            """
+        case .totpSeeds:
+            """
+            SELECT operator_id::text AS key, \(UUID.platform) AS tenant, seed AS sealed
+            FROM operator_totp
+            """
+        case .signingKeys:
+            "SELECT kid AS key, \(UUID.platform) AS tenant, sealed FROM signing_keys"
+        }
+    }
+
+    /// A batch of values that were sealed with a key other than these.
+    func entries(not ids: [[UInt8]], most: Int) -> SQL {
+        """
+        SELECT key, tenant, sealed FROM (\(source)) AS sealed_rows
+        WHERE NOT substring(sealed FOR 4) = ANY (\(ids)) ORDER BY key LIMIT \(most)
+        """
+    }
+
+    func count(under id: [UInt8]) -> SQL {
+        "SELECT count(*) FROM (\(source)) AS sealed_rows WHERE substring(sealed FOR 4) = \(id)"
+    }
+
+    /// The column with the sealed values.
+    private var column: (table: String, name: String) {
+        switch self {
+        case .providerSecrets: ("providers", "secret")
+        case .clientSecrets: ("client_secrets", "sealed")
+        case .hookCredentials: ("hook_credentials", "sealed")
+        case .mail: ("mail", "letter")
+        case .totpSeeds: ("operator_totp", "seed")
+        case .signingKeys: ("signing_keys", "sealed")
+        }
+    }
+
+    /// Replaces a value, unless it was changed concurrently.
+    func replace(_ entry: Entry, by sealed: [UInt8]) -> SQL {
+        let row: SQL =
+            switch self {
+            case .signingKeys: "kid = \(entry.key)"
+            case .totpSeeds: "operator_id = \(entry.id)"
+            case .mail: "tenant_id = \(entry.tenant) AND id = \(entry.id)"
+            case .providerSecrets, .clientSecrets, .hookCredentials: "id = \(entry.id)"
+            }
+        return """
+            UPDATE \(raw: column.table) SET \(raw: column.name) = \(sealed)
+            WHERE \(row) AND \(raw: column.name) = \(entry.sealed)
+            """
+    }
+
+    /// Deletes the values that no key opens any more.
+    func forget(except ids: [[UInt8]]) -> SQL {
+        let lost: SQL = "NOT substring(\(raw: column.name) FOR 4) = ANY (\(ids))"
+        switch self {
+        case .providerSecrets:
+            return "UPDATE providers SET secret = NULL WHERE secret IS NOT NULL AND \(lost)"
+        case .mail:
+            return """
+                UPDATE mail SET letter = NULL, next_at = NULL, ended_at = now(), failure = 'dropped'
+                WHERE letter IS NOT NULL AND \(lost)
+                """
+        case .clientSecrets, .hookCredentials, .signingKeys, .totpSeeds:
+            return "DELETE FROM \(raw: column.table) WHERE \(lost)"
+        }
+    }
+
+    func open(_ entry: Entry, in database: Database) throws(CryptographyError) -> [UInt8] {
+        try sealer(database).open(entry.sealed, context: context(entry))
+    }
+
+    func seal(
+        _ plain: [UInt8], _ entry: Entry, in database: Database
+    ) throws(CryptographyError) -> [UInt8] {
+        try sealer(database).seal(plain, context: context(entry))
+    }
+
+    private func sealer(_ database: Database) -> Sealer {
+        self == .signingKeys ? database.signingKeySealer : database.sealer
+    }
+
+    private func context(_ entry: Entry) -> [UInt8] {
+        switch self {
+        case .providerSecrets: SealedColumn.providerSecret.context(entry.tenant, entry.id)
+        case .clientSecrets: SealedColumn.clientSecret.context(entry.tenant, entry.id)
+        case .hookCredentials: HookCredentialRow.context(entry.id)
+        case .mail: SealedColumn.mail.context(entry.tenant, entry.id)
+        case .totpSeeds: SealedColumn.totpSeed.context(entry.tenant, entry.id)
+        case .signingKeys: Array(entry.key.utf8)
+        }
     }
 }

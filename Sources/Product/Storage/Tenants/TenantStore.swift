@@ -3,6 +3,72 @@ import JSON
 import Postgres
 import Text
 
+/// A tenant as stored.
+package struct TenantRow: ListedRow {
+    package var id: UUID
+    package var slug: String
+    package var name: String
+    package var locator: String
+    package var status: Tenant.Status
+    package var policyVersion: Int
+    package var version: Int
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+    package var deletedAt: Timestamp?
+    /// The name in lower case, by which the list is ordered.
+    package var nameKey: String
+    /// The tenant's id in the platform's own system.
+    package var externalID: String?
+    /// What its sign-in, invite and join pages wear.
+    package var appearance = Appearance()
+    /// None in what a replica keeps in memory.
+    package var attributes = AttributePair()
+    /// Whether a reader is shown the public ones alone.
+    package var hidesPrivate = false
+
+    /// The platform as a tenant, for calls that name none; the platform's own rows belong to it.
+    package static func platform(named name: String, at now: Timestamp) -> TenantRow {
+        TenantRow(platform: name, at: now)
+    }
+
+    private init(platform name: String, at now: Timestamp) {
+        id = .platform
+        slug = ""
+        self.name = name
+        locator = "000000"
+        status = .active
+        policyVersion = 0
+        version = 0
+        createdAt = now
+        nameKey = name
+        updatedAt = now
+    }
+
+    static let columns: SQL =
+        """
+        id, slug, name, locator, status, policy_version, version, created_at, updated_at,
+        deleted_at, name_key, external_id, appearance_name, appearance_accent, logo_hash,
+        public_attributes, private_attributes
+        """
+
+    /// How many there are: what is selected after `columns` begins here.
+    static let end = 17
+
+    init(_ row: Row) throws(PostgresError) {
+        let (shown, kept): (String, String)
+        (
+            id, slug, name, locator, status, policyVersion, version, createdAt, updatedAt,
+            deletedAt, nameKey, externalID, appearance.name, appearance.accent, appearance.logo,
+            shown, kept
+        ) = try row.columns()
+        attributes = AttributePair(public: shown, private: kept)
+    }
+
+    package func value(of sort: ListQuery.Sort) -> String {
+        sort == .name ? nameKey : "\(createdAt.microseconds)"
+    }
+}
+
 /// Tenants: created, found, renamed, suspended, deleted and restored.
 extension Database {
     /// The tenant by id or slug, whatever its status, without its attributes; nil if there is none.
@@ -133,4 +199,77 @@ extension Rows {
 
 extension JSONB {
     init(_ value: JSONValue) { self.init(String(decoding: value.encoded(), as: UTF8.self)) }
+}
+
+/// The names of tenants for the rows of a list, by one query for the page: a join would read all
+/// tenants where there are few.
+extension Database {
+    /// By the ids of those that exist. `reader`: sees only itself; nil: the platform, which sees all.
+    func tenantNames(
+        _ ids: [UUID], to reader: UUID?
+    ) async throws(PostgresError) -> [UUID: String] {
+        if let reader { return try await scope(reader).tenantNames(ids) }
+        let wanted = Set(ids).subtracting([.platform])
+        guard !wanted.isEmpty else { return [:] }
+        return try await readLagging(Self.tenantNames(wanted.sorted()), in: nil).names()
+    }
+
+    fileprivate static func tenantNames(_ ids: [UUID]) -> SQL {
+        "SELECT id, name FROM tenants WHERE id = ANY(\(ids))"
+    }
+}
+
+extension TenantScope {
+    /// By the ids of those that this tenant sees.
+    func tenantNames(_ ids: [UUID]) async throws(PostgresError) -> [UUID: String] {
+        let wanted = Set(ids).intersection([tenant])
+        guard !wanted.isEmpty else { return [:] }
+        return try await readLagging(Database.tenantNames(wanted.sorted())).names()
+    }
+}
+
+extension Rows {
+    /// Of rows of an id and a name.
+    func names() throws(PostgresError) -> [UUID: String] {
+        var names: [UUID: String] = [:]
+        for row in self { names[try row.get(0)] = try row.get(1, as: String.self) }
+        return names
+    }
+}
+
+/// The ids of tenants in the platform's own system.
+extension Database {
+    /// 409 `conflict` with the id of the tenant, other than `tenant`, that has the external id.
+    package func requireFree(_ externalID: String?, for tenant: UUID? = nil) async throws {
+        guard let externalID else { return }
+        let rows = try await platform.read(
+            "SELECT id FROM tenants WHERE external_id = \(externalID)")
+        guard let other: UUID = try rows.first?.get(0), other != tenant else { return }
+        throw TenantRow.externalIDTaken(by: other)
+    }
+}
+
+extension Change {
+    /// Claims the id for this tenant, which gives up another one; nil: it has none.
+    func claim(externalID: String?) async throws {
+        let rows = try await query("SELECT directory_claim_external_id(\(externalID))")
+        guard try rows.only({ row throws(PostgresError) in try row.get(0) }) else {
+            throw TenantRow.externalIDTaken(by: nil)
+        }
+    }
+}
+
+extension TenantRow {
+    /// The same for an id that another transaction took since it was found free.
+    static func refusingTakenID(_ write: () async throws -> Rows) async throws -> Rows {
+        do {
+            return try await write()
+        } catch let error as PostgresError where error.isUniqueViolation {
+            throw externalIDTaken(by: nil)
+        }
+    }
+
+    fileprivate static func externalIDTaken(by tenant: UUID?) -> StorageFailure {
+        .conflict(code: "conflict", detail: "Another tenant has the external id.", id: tenant)
+    }
 }

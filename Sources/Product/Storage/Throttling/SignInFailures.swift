@@ -17,3 +17,36 @@ extension Database {
         _ = try await app.mark("DELETE FROM sign_in_failures WHERE key = \(key)")
     }
 }
+
+/// Attempts at a secret, counted in advance, so that concurrent attempts count as well. All
+/// replicas share the counters.
+extension Database {
+    /// Claims one attempt. Returns nil, or until when attempts are locked out. After `free`
+    /// attempts in a row without a success each doubles the wait, from 5 seconds up to 15 minutes.
+    package func claimAttempt(_ key: [UInt8], free: Int) async throws(PostgresError) -> Timestamp? {
+        let now = clock()
+        let dayAgo = now.adding(seconds: -86_400)
+        let claimed = try await app.mark(
+            """
+            INSERT INTO sign_in_failures AS f (key, failures, last_at) VALUES (\(key), 1, \(now))
+            ON CONFLICT (key) DO UPDATE SET last_at = \(now),
+                failures = CASE WHEN f.last_at < \(dayAgo) THEN 1 ELSE f.failures + 1 END,
+                locked_until = CASE WHEN f.last_at >= \(dayAgo) AND f.failures >= \(free)
+                    THEN \(now)::timestamptz + least(900, power(2, least(f.failures - \(free), 10)) * 5)
+                        * interval '1 second' END
+            WHERE f.locked_until IS NULL OR f.locked_until <= \(now)
+            RETURNING 1
+            """)
+        if claimed.count == 1 { return nil }
+        return try await signInLockedUntil(key) ?? now.adding(seconds: 1)
+    }
+
+    /// A successful attempt is not a failure.
+    package func forgiveAttempt(_ key: [UInt8]) async throws(PostgresError) {
+        _ = try await app.mark(
+            """
+            UPDATE sign_in_failures SET failures = failures - 1, locked_until = NULL
+            WHERE key = \(key)
+            """)
+    }
+}

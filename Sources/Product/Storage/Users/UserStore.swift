@@ -229,3 +229,133 @@ extension Change {
         }
     }
 }
+
+/// A user to insert, as checked by the caller.
+struct NewUser: Sendable {
+    var id = UUID.random()
+    var email: String
+    var emailKey: String
+    var name: String?
+    var role: UserRole
+    var status: User.Status
+    var source: User.Source
+    var emailVerifiedAt: Timestamp?
+    var lastSignInAt: Timestamp?
+    var passwordHash: String?
+    var externalID: String?
+    var attributes = AttributePair()
+    var isKept = false
+}
+
+extension Change {
+    /// Inserts a user: the row, its search text, its directory entry and the audit event. False if
+    /// another user of the tenant who is not deleted has the address or the external id.
+    func insertUser(_ new: NewUser, _ database: Database) async throws -> Bool {
+        let made = try await query(
+            """
+            INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
+                email_verified_at, last_sign_in_at, password_hash, password_changed_at,
+                external_id, public_attributes, private_attributes, keep, created_at, updated_at)
+            VALUES (\(tenant), \(new.id), \(new.email), \(new.emailKey), \(new.name), \(new.role),
+                \(new.status), \(new.source), \(new.emailVerifiedAt), \(new.lastSignInAt),
+                \(new.passwordHash), \(new.passwordHash.map { _ in now }), \(new.externalID),
+                \(new.attributes.public.text), \(new.attributes.private.text), \(new.isKept),
+                \(now), \(now))
+            ON CONFLICT DO NOTHING RETURNING id
+            """)
+        guard made.count == 1 else { return false }
+        try await putInSearch(new.id, emailKey: new.emailKey, name: new.name, createdAt: now)
+        queryLater("SELECT directory_add_person(\(database.personKey(emailKey: new.emailKey)))")
+        var changes = AuditChanges()
+        changes.add("role", nil, new.role)
+        changes.add("status", nil, new.status)
+        changes.add("external_id", nil, new.externalID)
+        if new.isKept { changes.add("keep", .bool(false), .bool(true)) }
+        changes.add(AttributePair(), new.attributes)
+        try await audit(.userCreated, AuditTarget("user", new.id, new.email), changes)
+        return true
+    }
+
+    /// Replaces the search text of a user whose name or address changed.
+    func putInSearch(
+        _ user: UUID, emailKey: String, name: String?, createdAt: Timestamp
+    ) async throws(PostgresError) {
+        queryLater(
+            "SELECT user_search_put(\(tenant), \(user), \(Self.searchText(emailKey, name)), \(createdAt))"
+        )
+    }
+
+    /// The text that the search reads: the address's key and the name, in lower case.
+    static func searchText(_ emailKey: String, _ name: String?) -> String {
+        emailKey + " " + (name ?? "").lowercased()
+    }
+}
+
+/// The first user of a tenant, who becomes its admin if a client's settings allow it.
+extension TenantScope {
+    /// False for a tenant whose users are all deleted.
+    package func hasUsers() async throws(PostgresError) -> Bool {
+        let rows = try await read(
+            "SELECT 1 FROM users WHERE tenant_id = \(tenant) AND status <> 'deleted' LIMIT 1")
+        return !rows.isEmpty
+    }
+}
+
+extension Change {
+    /// nil if the tenant has a user already, or if the client no longer allows it. The client's row
+    /// is locked, so that only one of several is the first; the setting is cleared. `profile`: the
+    /// app's initial data about the user.
+    package func makeFirstAdmin(
+        email: EmailAddress, name: String, passwordHash: String, client: String,
+        profile: [JSONValue.Member] = [], database: Database
+    ) async throws -> UserRow? {
+        let row = try await lockClient(client)
+        guard row.settings["admin_sign_up"]?.bool == true else { return nil }
+        let others = try await query(
+            "SELECT 1 FROM users WHERE tenant_id = \(tenant) AND status <> 'deleted' LIMIT 1")
+        guard others.isEmpty else { return nil }
+        let new = NewUser(
+            email: email.original, emailKey: email.key, name: name, role: .admin, status: .active,
+            source: .signUp, passwordHash: passwordHash)
+        guard try await insertUser(new, database) else { return nil }
+        if !profile.isEmpty { try await editClientProfile(of: new.id, at: client, profile) }
+        var next = row
+        next.settings = .object(
+            (row.settings.members ?? []).filter { !sameBytes($0.name, "admin_sign_up") })
+        _ = try await putClient(row, as: next)
+        return try await lockUser(new.id)
+    }
+}
+
+/// The ids of users in the customer's own system.
+extension Change {
+    /// 409 `conflict` with the id of the live user, other than `row`, who has the external id.
+    func requireFree(_ externalID: String?, for row: UserRow? = nil) async throws {
+        guard let externalID else { return }
+        let rows = try await query(
+            """
+            SELECT id FROM users WHERE tenant_id = \(tenant) AND external_id = \(externalID)
+                AND status <> 'deleted'
+            """)
+        guard let other: UUID = try rows.first?.get(0), other != row?.id else { return }
+        throw Self.externalIDTaken(by: other)
+    }
+
+    /// The same for an id, or an address, that another transaction took since it was found free.
+    func refusingTakenID(_ update: () async throws -> Rows) async throws -> Rows {
+        do {
+            return try await update()
+        } catch let error as PostgresError where error.isUniqueViolation {
+            guard error.constraint == "users_live_email" else {
+                throw Self.externalIDTaken(by: nil)
+            }
+            throw StorageFailure.conflict(
+                code: "email_taken", detail: "A user of this tenant has the address.", id: nil)
+        }
+    }
+
+    private static func externalIDTaken(by user: UUID?) -> StorageFailure {
+        .conflict(
+            code: "conflict", detail: "Another user of this tenant has the external id.", id: user)
+    }
+}

@@ -320,3 +320,164 @@ extension Effect {
         }
     }
 }
+
+extension EffectWriting {
+    /// Takes a place for the user who was just let in. One statement decides who of many that come at
+    /// once has the last: without a place all runs again, and the rules refuse.
+    func use(joinLink link: UUID) async throws {
+        guard let userID else { throw ProvisioningRace() }
+        let tenant = change.tenant
+        let taken = try await change.query(
+            """
+            UPDATE join_links SET uses = uses + 1, version = version + 1, updated_at = \(change.now)
+            WHERE tenant_id = \(tenant) AND id = \(link) AND uses < max_uses
+                AND revoked_at IS NULL AND expires_at > \(change.now)
+            RETURNING uses
+            """)
+        guard taken.count == 1 else { throw ProvisioningRace() }
+        change.queryLater(
+            """
+            UPDATE users SET source = \(User.Source.joinLink), join_link_id = \(link)
+            WHERE tenant_id = \(tenant) AND id = \(userID)
+            """)
+        var changes = AuditChanges()
+        changes.add("user", nil, userID.description)
+        try await change.audit(
+            .joinLinkUsed, AuditTarget("join_link", link, link.description), changes)
+    }
+}
+
+/// Effects stored for a later call: reservations and choices.
+extension EffectWriting {
+    func keep(_ effect: Effect) async throws {
+        let key = attempt.identity
+        let now = change.now
+        let address = attempt.email?.key ?? ""
+        let caller = call.caller ?? .platform
+        let target = AuditTarget("identity", change.tenant, key.provider.rawValue)
+        switch effect {
+        case .reserve(let tenant, let invite, let joinLink):
+            // Later events carry no link grant; it is used once the address is proved.
+            let made = try await change.query(
+                """
+                INSERT INTO reservations (caller, provider, issuer, subject, tenant_id, invite_id,
+                    join_link_id, email_key, expires_at, link_grant)
+                VALUES (\(caller), \(key.provider.rawValue), \(key.issuer), \(key.subject),
+                    \(tenant), \(invite), \(joinLink), \(address),
+                    \(now.adding(seconds: Reservation.lifetime)),
+                    \(call.linkGrant.map(TenantToken.hash)))
+                ON CONFLICT (caller, provider, issuer, subject) DO UPDATE
+                SET tenant_id = excluded.tenant_id, invite_id = excluded.invite_id,
+                    join_link_id = excluded.join_link_id,
+                    email_key = excluded.email_key, expires_at = excluded.expires_at,
+                    link_grant = excluded.link_grant, alias = NULL
+                RETURNING number
+                """)
+            try await trim(caller, address, number: made.only { try $0.get(0) })
+            try await change.audit(.signUpReserved, target)
+        case .endReservation(let caller):
+            try await change.query(
+                """
+                DELETE FROM reservations WHERE caller = \(caller)
+                    AND provider = \(key.provider.rawValue) AND issuer = \(key.issuer)
+                    AND subject = \(key.subject)
+                """)
+            try await change.audit(.signUpCompleted, target)
+        case .recordChoices(let tenants):
+            let end = now.adding(seconds: Provisioning.choicesFor)
+            for id in tenants {
+                try await change.query(
+                    """
+                    INSERT INTO pending_choices (identity, tenant_id, email_key, created_at,
+                        expires_at)
+                    VALUES (substring(\(identityKey)::bytea FOR 36), \(id), \(address), \(now), \(end))
+                    ON CONFLICT (identity, tenant_id) DO UPDATE
+                    SET email_key = excluded.email_key, expires_at = excluded.expires_at
+                    """)
+            }
+            try await change.audit(.signUpDeferred, target)
+        case .removeChoice(let tenant):
+            try await change.query(
+                """
+                DELETE FROM pending_choices
+                WHERE identity = ANY (person_keys(\(identityKey))) AND tenant_id = \(tenant)
+                """)
+            try await change.audit(.signUpChosen, target)
+        default: break
+        }
+    }
+
+    /// Keeps the caller's reservations within their limits. Those of a pool are trimmed once per
+    /// `step`, so that a large number is not counted at every sign-up.
+    private func trim(_ caller: UUID, _ address: String, number: Int64) async throws {
+        let limits = database.limits
+        try await change.query(
+            """
+            DELETE FROM reservations WHERE caller = \(caller) AND email_key = \(address)
+                AND number IN (SELECT number FROM reservations
+                    WHERE caller = \(caller) AND email_key = \(address)
+                    ORDER BY expires_at DESC, number DESC
+                    OFFSET \(Int64(limits.reservationsPerAddress)))
+            """)
+        let step = max(1, limits.reservationsPerPool / 1000)
+        guard number % Int64(step) == 0 else { return }
+        let pool = attempt.identity.issuer
+        try await change.query(
+            """
+            DELETE FROM reservations WHERE caller = \(caller) AND issuer = \(pool)
+                AND number IN (SELECT number FROM reservations
+                    WHERE caller = \(caller) AND issuer = \(pool)
+                    ORDER BY expires_at DESC, number DESC
+                    OFFSET \(Int64(limits.reservationsPerPool - step + 1)))
+            """)
+    }
+}
+
+/// The upstreams seen in a pool's events, so that no native user takes a name that begins with one
+/// of them.
+extension Change {
+    /// How many names are stored for one pool and one caller.
+    private static let shownLimit = 50
+
+    /// Those that the provider's owner or this caller reported.
+    func shownUpstreams(
+        of provider: Provider, by call: ProvisioningCall
+    ) async throws(PostgresError) -> [String] {
+        let showers = [provider.tenantID ?? .platform, call.caller ?? .platform]
+        let rows = try await query(
+            """
+            SELECT DISTINCT unnest(names) FROM shown_upstreams
+            WHERE provider_id = \(provider.id) AND tenant_id = ANY(\(showers))
+            """)
+        var names: [String] = []
+        for row in rows { names.append(try row.get(0)) }
+        return names
+    }
+
+    /// Stores the upstream of a federated attempt: a hook's under its caller, a token's under the
+    /// owner, since the pool itself has signed it. Called last: the row stays locked to the end.
+    func noteUpstream(
+        of named: ResolvedAttempt, by call: ProvisioningCall
+    ) async throws(PostgresError) {
+        guard let provider = named.provider, provider.kind == .cognito,
+            let name = named.attempt.upstream, provider.upstream(named: name) == nil
+        else { return }
+        let shower = call.isInPerson ? provider.tenantID : call.caller
+        let shown = asciiLowercased(name)
+        let known = try await query(
+            """
+            SELECT 1 FROM shown_upstreams
+            WHERE provider_id = \(provider.id) AND tenant_id = \(shower ?? .platform)
+                AND (\(shown) = ANY(names) OR cardinality(names) >= \(raw: "\(Self.shownLimit)"))
+            """)
+        guard known.isEmpty else { return }
+        try await query(
+            """
+            INSERT INTO shown_upstreams AS s (provider_id, tenant_id, names)
+            VALUES (\(provider.id), \(shower ?? .platform), \([shown]))
+            ON CONFLICT (provider_id, tenant_id) DO UPDATE SET names = s.names || excluded.names
+            WHERE NOT s.names @> excluded.names
+                AND cardinality(s.names) < \(raw: "\(Self.shownLimit)")
+            """)
+    }
+}

@@ -255,3 +255,107 @@ extension Change {
         try await audit(.userMerged, winner.target, changes)
     }
 }
+
+/// The locks of persons, by which sign-ins and merges wait for each other.
+extension Change {
+    /// One row for each identity, then one for each address: their holder is alone with these
+    /// persons on all replicas. Both are keys of `Database.personKey`, any number of them.
+    static func lockingPeople(identities: [UInt8], addresses: [UInt8]) -> SQL {
+        "SELECT lock_people(\(identities), \(addresses))"
+    }
+
+    /// These users and all who sign in as them, locked; those that do not exist are missing in the
+    /// answer. `also`: further addresses. 409 `conflict` if a sign-in was added in between.
+    func lockPeople(
+        _ ids: [UUID], also: [String] = [], in database: Database
+    ) async throws -> [UUID: UserRow] {
+        let before = try await query(
+            """
+            SELECT \(UserRow.columns(of: tenant)) FROM users
+            WHERE tenant_id = \(tenant) AND id = ANY (\(ids))
+            """
+        ).all(UserRow.init)
+        let identities = Set(before.flatMap { $0.personKeys(in: database) })
+        let addresses = Set(
+            (before.map(\.emailKey) + also).map { database.personKey(emailKey: $0) })
+        try await query(
+            Self.lockingPeople(
+                identities: Array(identities.joined()), addresses: Array(addresses.joined())))
+        let users = try await query(
+            """
+            SELECT \(UserRow.columns(of: tenant)) FROM users
+            WHERE tenant_id = \(tenant) AND id = ANY (\(ids)) ORDER BY id FOR UPDATE OF users
+            """
+        ).all(UserRow.init)
+        guard users.allSatisfy({ identities.isSuperset(of: $0.personKeys(in: database)) }) else {
+            throw Self.changedMeanwhile
+        }
+        return Dictionary(uniqueKeysWithValues: users.map { ($0.id, $0) })
+    }
+
+    private static let changedMeanwhile = StorageFailure.conflict(
+        code: "conflict", detail: "A sign-in was added just now; try again.", id: nil)
+}
+
+extension UserRow {
+    fileprivate func personKeys(in database: Database) -> [[UInt8]] {
+        identities.map {
+            database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
+        }
+    }
+}
+
+/// A key of the loser that is the winner's.
+package struct MovedKey: Sendable {
+    package var id: UUID
+    /// Before the merge.
+    package var scopes: [String]
+    /// Those that the winner's role also permits, and the scopes of the tenant's own catalogue.
+    package var kept: [String]
+
+    /// The scopes that the key lost.
+    package var refused: [String] {
+        scopes.filter { scope in !kept.contains { sameBytes($0, scope) } }
+    }
+
+    init(id: UUID, scopes: [String], kept: [String]) {
+        self.id = id
+        self.scopes = scopes
+        self.kept = kept
+    }
+
+    init?(_ document: JSONValue) {
+        func texts(_ name: String) -> [String]? { document[name]?.array?.compactMap(\.string) }
+        guard let id = document["id"]?.string.flatMap({ UUID($0) }), let scopes = texts("scopes"),
+            let kept = texts("kept")
+        else { return nil }
+        self.init(id: id, scopes: scopes, kept: kept)
+    }
+
+    var document: JSONValue {
+        func texts(_ values: [String]) -> JSONValue { .array(values.map { .string($0) }) }
+        return .object([
+            .init("id", .string(id.description)), .init("scopes", texts(scopes)),
+            .init("kept", texts(kept)),
+        ])
+    }
+}
+
+extension Change {
+    /// Mails both addresses that the records are one, or two again.
+    func tellOfMerge(
+        _ kind: OutgoingMail.Kind, _ winner: UserRow, _ loser: UserRow, in database: Database
+    ) async throws {
+        guard database.sendsMail else { return }
+        let name = try await tenantName()
+        for (address, other) in [(winner.email, loser.email), (loser.email, winner.email)] {
+            // With a random object each: a later mail about one object replaces the earlier.
+            try await post(
+                OutgoingMail(
+                    kind, to: address, tenantName: name,
+                    message: kind == .mergeUndone ? other : winner.email,
+                    expiresAt: now.adding(seconds: Self.noticeSeconds)),
+                about: UUID.random(), of: [winner.id, loser.id], in: database)
+        }
+    }
+}
