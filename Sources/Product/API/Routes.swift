@@ -37,3 +37,10 @@ package enum Routes {
         + BulkEndpoints.all
         + ImportEndpoint.all
 }
+
+extension JobKinds {
+    /// Every kind of the service, one line each.
+    package static let all = JobKinds(
+        BulkEndpoints.kinds
+            + [InviteJobs(), ImportJob(), InactivityJob()])
+}

@@ -1,7 +1,9 @@
 import Cryptography
 import Domain
 import HTTP
+import JSON
 import Storage
+import Synchronization
 import Text
 
 /// `/v1/api-keys/verify`, and the same for many: is this key valid, and for what?
@@ -85,4 +87,260 @@ enum KeyVerificationEndpoints {
             .readOnly(
                 "attributes", .attributes, always: false, "The public attributes of its user."),
         ])
+}
+
+/// `/v1/api-keys/identify`: which key is this text? For who holds one that leaked and must find it.
+enum KeyIdentification {
+    static let endpoint = Endpoint(
+        .post, "/v1/api-keys/identify", id: "identifyApiKey", tag: "API keys",
+        summary:
+            "The key whose secret this is, whatever its status; 404 unless the caller may list it. "
+            + "It counts as no use, and the text is kept nowhere.",
+        access: .principal,
+        body: .json(
+            ObjectShape("APIKeyIdentification", [.required("key", .string(min: 1, max: 1024))])),
+        answers: [.ok(shape)], problems: [.notFound]
+    ) { call in
+        guard let secret = APIKeySecret(try call.input.string("key")),
+            let row = try await row(of: secret, call)
+        else { throw Problem.notFound("API key") }
+        let scope = try call.services.database.scope(row.key.tenantID ?? .platform)
+        let leakedAt = try await scope.leakedAt(ofAPIKey: row.key.id)
+        return .ok(
+            .object([
+                .init("id", .uuid(row.key.id)), .init("tenant_id", .uuid(row.key.tenantID)),
+                .init("name", .string(row.key.name)),
+                .init("status", .string(row.key.status(at: call.now).rawValue)),
+                .init("leaked_at", .time(leakedAt)),
+            ]))
+    }
+
+    private static func row(of secret: APIKeySecret, _ call: Call) async throws -> APIKeyRow? {
+        let database = try call.services.database
+        let hash = KeyHash(of: secret.text)
+        guard let found = try await database.fetchKey(locator: secret.locator, hash: hash) else {
+            return nil
+        }
+        let target = PermissionTarget(ownerID: found.ownerUser)
+        guard
+            Permissions.permits(call.principal.subject, .listKeys, in: found.home, target: target)
+                == .allowed
+        else { return nil }
+        return try await database.scope(found.tenant).apiKey(found.id)
+    }
+
+    private static let shape = ObjectShape(
+        "IdentifiedAPIKey",
+        [
+            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
+            .readOnly("name", .string()),
+            .readOnly("status", .enumeration(of: APIKey.Status.self)),
+            .readOnly(
+                "leaked_at", .timestamp, nullable: true,
+                "When it last came in an address, and so stands in access logs."),
+        ])
+}
+
+/// The scopes, address and origin for which a key is presented.
+package struct KeyTerms: Sendable {
+    var scopes: [String] = []
+    var ip: String?
+    var origin: String?
+
+    /// For nothing particular.
+    package init() {}
+
+    init(_ input: Input) {
+        scopes = input.optionalStrings("scopes") ?? []
+        ip = input.optionalString("ip")
+        origin = input.optionalString("origin")
+    }
+}
+
+/// A key to verify, and its terms.
+struct KeyQuestion: Sendable {
+    let terms: KeyTerms
+    /// Nil if no key has this form.
+    let secret: (locator: String, hash: KeyHash)?
+
+    init(_ key: String, _ terms: KeyTerms = KeyTerms()) {
+        self.terms = terms
+        secret = APIKeySecret(key).map { ($0.locator, KeyHash(of: $0.text)) }
+    }
+
+    init(_ input: Input) throws { self.init(try input.string("key"), KeyTerms(input)) }
+}
+
+/// The verification of a presented key. A caller without the right gets `unknown` for all, and
+/// nothing is looked up; a tenant's caller costs a look-up only for keys of that tenant, which the
+/// key's own text names.
+package struct KeyFinding: JSONView {
+    package private(set) var verdict = APIKeyVerdict.unknown
+    package private(set) var key: PresentedKey?
+    /// Seconds until a key over its limit per minute is good again.
+    private var retryAfter: Int64?
+
+    /// Counted as a use if the key is active. `isLimited`: also against its rate limit.
+    static func of(
+        _ question: KeyQuestion, isLimited: Bool = true, _ call: Call
+    ) async throws -> KeyFinding {
+        var finding = KeyFinding()
+        if let secret = question.secret, try await mayAsk(of: secret.locator, call) {
+            let database = try call.services.database
+            let found = try await database.fetchKey(locator: secret.locator, hash: secret.hash)
+            finding = KeyFinding(
+                found, question.terms, isLimited: isLimited, to: call.principal.subject,
+                in: database, at: call.now)
+        }
+        call.services.onVerification(finding.verdict)
+        return finding
+    }
+
+    /// The same for many, in their order.
+    static func of(_ questions: [KeyQuestion], _ call: Call) async throws -> [KeyFinding] {
+        let database = try call.services.database
+        let locator = try await ownLocator(of: call)
+        let secrets = questions.map(\.secret).map { secret in
+            secret.flatMap { locator.covers($0.locator) ? $0 : nil }
+        }
+        let asked = secrets.compactMap(\.self)
+        var found = try await call.services.batches.one(of: call.principal, asked.isEmpty) {
+            try await database.fetchKeys(asked)
+        }.makeIterator()
+        return zip(questions, secrets).map { question, secret in
+            var finding = KeyFinding()
+            if secret != nil, let key = found.next() {
+                finding = KeyFinding(
+                    key, question.terms, to: call.principal.subject, in: database, at: call.now)
+            }
+            call.services.onVerification(finding.verdict)
+            return finding
+        }
+    }
+
+    /// The keys for which the caller may get more than `unknown`.
+    private enum Locators {
+        case all, none
+        case one(String)
+
+        func covers(_ locator: String) -> Bool {
+            switch self {
+            case .all: true
+            case .none: false
+            case .one(let own): sameBytes(own, locator)
+            }
+        }
+    }
+
+    private static func ownLocator(of call: Call) async throws -> Locators {
+        let caller = call.principal.subject
+        guard Permissions.permits(caller, .verifyKeys, in: caller.tenantID) == .allowed else {
+            return .none
+        }
+        guard let home = caller.tenantID else { return .all }
+        let tenant = try await call.services.database.fetchTenant(home.description)
+        return tenant.map { .one($0.locator) } ?? .none
+    }
+
+    private static func mayAsk(of locator: String, _ call: Call) async throws -> Bool {
+        try await ownLocator(of: call).covers(locator)
+    }
+
+    private init() {}
+
+    /// `found`: nil if no key has the secret. Counted as a use if the key is active.
+    package init(
+        _ found: PresentedKey?, _ terms: KeyTerms, isLimited: Bool = true,
+        to principal: Principal, in database: borrowing Database, at now: Timestamp
+    ) {
+        let facts = found?.facts(scopes: terms.scopes, ip: terms.ip, origin: terms.origin)
+        let outcome = APIKeyVerdict.of(facts, now: now)
+        guard let found,
+            Permissions.permits(principal, .verifyKeys, in: found.home) == .allowed
+        else { return }
+        verdict = outcome
+        guard outcome == .valid else {
+            key = found
+            return
+        }
+        guard !isLimited || database.keyUses.isWithinLimit(found, at: now) else {
+            verdict = .rateLimited
+            retryAfter = database.secondsOfMinuteLeft
+            return
+        }
+        database.keyUses.note(found, at: now, ip: terms.ip, isVerified: true)
+        key = found
+    }
+
+    package func write(to json: inout JSONWriter) {
+        json.object {
+            guard verdict == .valid, let key else {
+                $0.member("valid", false)
+                $0.member("code", verdict.rawValue)
+                if let retryAfter { $0.member("retry_after", Int(retryAfter)) }
+                return
+            }
+            $0.member("valid", true)
+            $0.member("key_id", key.id)
+            $0.member("tenant_id", key.home)
+            $0.member("name", key.name)
+            $0.member("environment", key.environment)
+            $0.object("owner") {
+                $0.member("type", key.ownerType)
+                $0.member("id", key.ownerUser ?? key.home)
+            }
+            $0.member("scopes", key.scopes)
+            $0.member("expires_at", key.expiresAt)
+            if let id = key.externalID { $0.member("external_id", id) }
+            if let attributes = key.attributes { $0.member("attributes", stored: attributes) }
+        }
+    }
+}
+
+/// The verdicts of many.
+struct KeyFindings: JSONView {
+    var results: [KeyFinding]
+
+    func write(to json: inout JSONWriter) { json.object { $0.member("results", results) } }
+}
+
+extension PresentedKey {
+    /// Nil: the platform's.
+    var home: UUID? { tenant == .platform ? nil : tenant }
+}
+
+/// Limits the concurrent batches of look-ups of each caller in this process, so that one caller
+/// cannot occupy the database alone.
+package final class BatchSlots: Sendable {
+    /// Concurrent batches of one caller; each has `Database.lookUpsAtOnce` concurrent look-ups.
+    package static let atOnce = 8
+
+    private let underWay = Mutex<[UUID: Int]>([:])
+
+    package init() {}
+
+    /// Throws 429 at the caller's limit. Calls without look-ups (`isFree`) are not counted.
+    package func one<Result>(
+        of caller: CallerPrincipal, _ isFree: Bool, _ body: () async throws -> Result
+    ) async throws -> Result {
+        guard !isFree, let id = caller.id else { return try await body() }
+        let isIn = underWay.withLock { counts in
+            let count = counts[id, default: 0]
+            guard count < Self.atOnce else { return false }
+            counts[id] = count + 1
+            return true
+        }
+        guard isIn else {
+            throw Problem.rateLimited(
+                "\(Self.atOnce) batches of this credential are under way; send fewer at once.",
+                retryAfter: 1)
+        }
+        defer {
+            underWay.withLock { counts in
+                let left = (counts[id] ?? 1) - 1
+                counts[id] = left > 0 ? left : nil
+            }
+        }
+        return try await body()
+    }
 }

@@ -1,5 +1,6 @@
 import Domain
 import HTTP
+import JSON
 import Storage
 import Text
 
@@ -155,5 +156,119 @@ enum DomainEndpoints {
 
     private static let exists: @Sendable (Call) async throws -> Bool = { call in
         try await call.scope.domain(call.id()) != nil
+    }
+}
+
+extension DomainRow: JSONView {
+    /// The claim as `/v1` shows it.
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("domain", domain)
+            $0.member("display", display)
+            $0.member("include_subdomains", includeSubdomains)
+            $0.member("mode", mode?.rawValue)
+            $0.member("role", role?.rawValue)
+            $0.member("status", status)
+            $0.object("verification") {
+                $0.member("method", method ?? "dns")
+                $0.member("record_name", recordName)
+                $0.member("record_value", recordValue)
+                $0.member("lost_at", lostAt)
+            }
+            $0.member("created_at", createdAt)
+            $0.member("verified_at", verifiedAt)
+        }
+    }
+
+    var etag: String { ETag.updated(changedAt ?? verifiedAt ?? createdAt) }
+
+    static let shape = ObjectShape(
+        "Domain",
+        [
+            .readOnly("id", .uuid),
+            FieldShape(
+                "domain", .string(min: 1, max: 255, rule: .domain),
+                "An email domain; shown as its A-label.", example: .string("example.com")),
+            .readOnly("display", .string()),
+            .optional(
+                "include_subdomains", .bool,
+                "Whether addresses at names below the domain are its people too."),
+            .nullable(
+                "mode", .enumeration(of: TenantDomain.Mode.self),
+                "Whether its people join, ask to join, or need an invite; null: as the policy says."
+            ),
+            .nullable(
+                "role", .enumeration(["member", "manager"]),
+                "The role of who comes in by the domain; null: the policy's default."),
+            .readOnly("status", .enumeration(of: TenantDomain.Status.self)),
+            .readOnly(
+                "verification",
+                .object(
+                    ObjectShape(
+                        "DomainVerification",
+                        [
+                            .readOnly("method", .enumeration(of: TenantDomain.Method.self)),
+                            .readOnly("record_name", .string()),
+                            .readOnly("record_value", .string()),
+                            .readOnly("lost_at", .timestamp, nullable: true),
+                        ]))),
+            .readOnly("created_at", .timestamp),
+            .readOnly("verified_at", .timestamp, nullable: true),
+        ])
+
+    /// The name and what it covers stay as they were claimed and proved.
+    static let change: ObjectShape = {
+        var shape = DomainRow.shape
+        for index in shape.fields.indices
+        where ["domain", "include_subdomains"].contains(shape.fields[index].name) {
+            shape.fields[index].isReadOnly = true
+        }
+        return shape.patching("DomainChange")
+    }()
+}
+
+/// Checks verified domains again when they are due.
+package struct DomainChecks: Sendable {
+    private let database: Database
+    private let services: Services
+
+    package init(database: Database, services: Services) {
+        self.database = database
+        self.services = services
+    }
+
+    /// One round over the domains that are due; returns their results, in that order. A failed
+    /// check is left for the next round, and thrown after all others are done.
+    @discardableResult
+    package func round() async throws -> [DomainCheck] {
+        var results: [DomainCheck] = []
+        var failure: (any Error)?
+        for due in try await database.dueDomains() {
+            switch await attempt(due) {
+            case .success(let result): if let result { results.append(result) }
+            case .failure(let error): failure = error
+            }
+        }
+        if let failure { throw failure }
+        return results
+    }
+
+    private func attempt(_ due: DueDomain) async -> Result<DomainCheck?, any Error> {
+        do { return .success(try await look(at: due)) } catch { return .failure(error) }
+    }
+
+    private func look(at due: DueDomain) async throws -> DomainCheck? {
+        // The look-up precedes the transaction: no lock waits for a name server.
+        let isThere = await services.txtRecords(due.row.recordName, nil).map { records in
+            records.contains { sameBytes($0, due.row.recordValue) }
+        }
+        return try await database.scope(due.tenant).change(by: .system) { change in
+            let result = try await change.check(due.row, isThere: isThere)
+            if result == .lost, services.sendsMail {
+                try await change.warnOfLoss(due.row, publicURL: services.publicURL, in: database)
+            }
+            return result
+        }
     }
 }

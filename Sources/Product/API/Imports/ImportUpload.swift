@@ -1,7 +1,81 @@
 import Cryptography
+import Domain
 import HTTP
+import JSON
 import Storage
+import Synchronization
 import Text
+
+/// `/v1/tenants/{tenant}/imports`: users from another system.
+enum ImportEndpoint {
+    static let all = [create]
+
+    private static let create = Endpoint(
+        .post, "/v1/tenants/{tenant}/imports", id: "createImport", tag: "Imports",
+        summary:
+            "Imports users from a file, as a job; the file is the body, or the part `file` of a form "
+            + "after the part `options` (`mapping`, `issuer`, `hash`).",
+        access: .right(.createUsers),
+        query: [
+            QueryParameter(
+                "format", .enumeration(of: ImportFormat.self), required: true,
+                "Where the file is from."),
+            QueryParameter("dry_run", .bool, "Only says row by row what would happen."),
+            QueryParameter(
+                "on_conflict", .enumeration(of: ImportRules.Conflict.self),
+                "What becomes of a row whose address or id a user has: skip."),
+            QueryParameter(
+                "guard", .enumeration(of: CSV.Guard.self),
+                "Takes off the apostrophes that an export of ours puts before formulas; a CSV with all "
+                    + "columns of the export needs it not."),
+        ],
+        body: .stream([
+            "text/csv", "application/x-ndjson", "application/json", "multipart/form-data",
+        ]),
+        answers: [Answer(202, .object(JobRow.shape), summary: "The job, which has begun to wait.")],
+        problems: [.rateLimited], idempotent: true, maxBody: ImportLimits.packed,
+        receive: receive
+    ) { call in
+        guard let upload = call.received else { throw Problem.internalError }
+        let maker = call.jobMaker
+        let conflict: ImportRules.Conflict = call.query.optionalCase("on_conflict") ?? .skip
+        let job = try await call.making { change in
+            let job = try await change.createJob(
+                ImportJob.kind,
+                .object([
+                    .init("import", .string(upload.id.description)),
+                    .init("format", .string(try call.query.string("format"))),
+                    .init("on_conflict", .string(conflict.rawValue)),
+                    .init(ImportJob.tenantsWord, .bool(!call.principal.platform)),
+                    .init(JobRow.notesMember, .array(upload.notes.map(JSONValue.string))),
+                ]), total: upload.rows, by: maker, isDryRun: call.isDryRun)
+            try await change.giveImport(upload.id, to: job.id)
+            return job
+        }
+        return .accepted(job, call)
+    }
+
+    /// Nothing of an upload that breaks off is kept.
+    private static let receive: Endpoint.Receive = { call in
+        guard let format = call.query.optionalString("format").flatMap(ImportFormat.init) else {
+            throw Problem.internalError
+        }
+        let scope = try call.scope
+        let slot = try call.services.uploads.take(for: scope.tenant)
+        defer { withExtendedLifetime(slot) {} }
+        let id = try await scope.beginImport()
+        do {
+            let (rows, notes) = try await ImportUpload.receive(
+                call, format: format, as: id, in: slot)
+            return ReceivedBody(id: id, rows: rows, notes: notes) {
+                try await scope.discardImport(id)
+            }
+        } catch {
+            try? await scope.discardImport(id)
+            throw error
+        }
+    }
+}
 
 /// Receives the body of an import: from pieces to staged rows.
 struct ImportUpload {
@@ -127,5 +201,130 @@ struct ImportUpload {
         staging.addTask { try await scope.stage(rows, of: id) }
         batch = []
         bytes = 0
+    }
+}
+
+extension ImportUpload {
+    mutating func readForm(
+        _ given: MultipartReader, _ pieces: BodyStream, _ staging: inout Staging
+    ) async throws {
+        var form = given
+        var part: FormPart?
+        var said: [UInt8] = []
+        var names: [String] = []
+        while true {
+            switch try form.next() {
+            case .needsMore: form.append(try await pieces.next() ?? [])
+            case .part(let next):
+                part = next
+                try Self.check(next, after: names)
+                names.append(next.name)
+                if next.name == "file" { try await begin(type: next.type) }
+            case .content(let piece) where part?.name == "file": try await take(piece, &staging)
+            case .content(let piece):
+                said += piece
+                guard said.count <= ImportLimits.options else {
+                    throw Problem(.payloadTooLarge, "The part options is too long.")
+                }
+            case .partEnded:
+                if part?.name == "file" {
+                    try await finish(&staging)
+                } else {
+                    options = try ImportOptions(said)
+                }
+            case .ended:
+                guard names.contains("file") else {
+                    throw Problem.invalid([FieldError("/file", .required, "is required")])
+                }
+                return
+            }
+        }
+    }
+
+    /// The options come first: the file is read with them.
+    private static func check(_ part: FormPart, after names: [String]) throws {
+        guard ["options", "file"].contains(part.name) else {
+            throw Problem.invalid([
+                FieldError(pointer("", part.name), .unknown, "is not a part of this form")
+            ])
+        }
+        guard !names.contains(part.name) else {
+            throw Problem.invalid([FieldError("/\(part.name)", .duplicate, "stands twice")])
+        }
+        guard !names.contains("file") else {
+            throw Problem.invalid([
+                FieldError("/options", .notAllowed, "must stand before the file")
+            ])
+        }
+    }
+}
+
+/// Counts the uploads that are being received by this replica. Where all places are taken, a tenant
+/// without one gets that of a tenant with most, whose newest upload ends: a few tenants with slow uploads
+/// keep no one out.
+package final class UploadSlots: Sendable {
+    /// At once, and of one tenant.
+    static let atOnce = 8
+    static let ofOneTenant = 2
+
+    private struct Upload {
+        let id: UUID
+        let tenant: UUID
+    }
+
+    /// Oldest first.
+    private let running = Mutex<[Upload]>([])
+
+    package init() {}
+
+    /// Held while an upload is received; released on deinit, however it ended.
+    final class Slot: Sendable {
+        private let slots: UploadSlots
+        private let id: UUID
+
+        fileprivate init(_ slots: UploadSlots, _ id: UUID) {
+            self.slots = slots
+            self.id = id
+        }
+
+        deinit { slots.free(id) }
+
+        /// Throws 429 if another tenant got the place.
+        func check() throws {
+            guard slots.holds(id) else {
+                throw Problem.rateLimited(
+                    "Another tenant's import came, and this tenant had \(UploadSlots.ofOneTenant) of the "
+                        + "\(UploadSlots.atOnce) places; try again later.", retryAfter: 10)
+            }
+        }
+    }
+
+    func take(for tenant: UUID) throws -> Slot {
+        let id = UUID.random()
+        let refusal: String? = running.withLock { running in
+            if running.count(where: { $0.tenant == tenant }) >= Self.ofOneTenant {
+                return "\(Self.ofOneTenant) imports of this tenant are being received"
+            }
+            if running.count >= Self.atOnce {
+                guard !running.contains(where: { $0.tenant == tenant }),
+                    let newest = running.lastIndex(where: { one in
+                        running.count { $0.tenant == one.tenant } >= Self.ofOneTenant
+                    })
+                else { return "\(Self.atOnce) imports are being received" }
+                running.remove(at: newest)
+            }
+            running.append(Upload(id: id, tenant: tenant))
+            return nil
+        }
+        if let refusal { throw Problem.rateLimited("\(refusal); try again later.", retryAfter: 10) }
+        return Slot(self, id)
+    }
+
+    private func holds(_ id: UUID) -> Bool {
+        running.withLock { running in running.contains { $0.id == id } }
+    }
+
+    private func free(_ id: UUID) {
+        running.withLock { running in running.removeAll { $0.id == id } }
     }
 }

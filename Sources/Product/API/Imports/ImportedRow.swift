@@ -184,3 +184,241 @@ struct ImportedRow: Sendable {
         !text.isEmpty && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 }
+
+/// The members of a row, read leniently: exports write truth and numbers as text, and objects as
+/// text in a cell.
+struct ImportFields: Sendable {
+    let document: JSONValue
+
+    init(_ document: JSONValue) { self.document = document }
+
+    /// The first of these that is there.
+    func value(_ names: [String]) -> JSONValue? {
+        for name in names {
+            if let value = document[name], !value.isNull { return value }
+        }
+        return nil
+    }
+
+    /// Not empty.
+    func text(_ names: String...) -> String? {
+        switch value(names) {
+        case .string(let text): text.isEmpty ? nil : text
+        case .number(let text): text
+        default: nil
+        }
+    }
+
+    func flag(_ names: String...) -> Bool {
+        switch value(names) {
+        case .bool(let flag): flag
+        case .string(let text): ["true", "t", "1", "yes"].contains(text.lowercased())
+        case .number(let text): sameBytes(text, "1")
+        default: false
+        }
+    }
+
+    func list(_ names: String...) -> [JSONValue] {
+        switch value(names) {
+        case .array(let items): items
+        case .string(let text): parsed(text)?.array ?? []
+        default: []
+        }
+    }
+
+    /// The members of an object.
+    func object(_ names: String...) -> [JSONValue.Member] {
+        switch value(names) {
+        case .object(let members): members
+        case .string(let text): parsed(text)?.members ?? []
+        default: []
+        }
+    }
+
+    func fields(_ names: String...) -> ImportFields? {
+        switch value(names) {
+        case .object(let members): ImportFields(.object(members))
+        case .string(let text): parsed(text).map(ImportFields.init)
+        default: nil
+        }
+    }
+
+    private func parsed(_ text: String) -> JSONValue? { try? JSONValue(parsing: Array(text.utf8)) }
+}
+
+extension ImportFields {
+    /// RFC 3339, PostgreSQL's form of it, a date, or seconds or milliseconds since 1970. Without a zone
+    /// it is UTC.
+    func time(_ names: String...) -> Timestamp? { zonedTime(names)?.time }
+
+    /// The same, and whether a zone is missing, which is to be said.
+    func zonedTime(_ names: [String]) -> (time: Timestamp, hasZone: Bool)? {
+        switch value(names) {
+        case .number(let text): return Self.time(number: text).map { ($0, true) }
+        case .string(let text):
+            let text = Self.standard(DisplayText.stripped(text))
+            if let time = Timestamp(text) ?? Self.time(number: text) { return (time, true) }
+            let whole = text.utf8.count == 10 ? text + "T00:00:00" : text
+            return Timestamp(whole + "Z").map { ($0, false) }
+        case .object(let members): return ImportFields(.object(members)).zonedTime(["$date"])
+        default: return nil
+        }
+    }
+
+    private static func time(number text: String) -> Timestamp? {
+        guard let number = Int64(text), number > 0 else { return nil }
+        // Seconds of before the year 5138 are fewer than milliseconds of after 1973.
+        let (milliseconds, isOver) = number.multipliedReportingOverflow(by: 1000)
+        if number < 100_000_000_000 {
+            return Timestamp(microseconds: milliseconds * 1000)
+        }
+        return isOver || number > 100_000_000_000_000 ? nil : Timestamp(microseconds: milliseconds)
+    }
+
+    /// `2024-05-01 10:00:00.5+00` or `2024-05-01 10:00 UTC` as RFC 3339 writes it.
+    private static func standard(_ text: String) -> String {
+        var bytes = Array(text.utf8)
+        guard bytes.count > 13, bytes[10] == 0x20 || bytes[10] == 0x54 else { return text }
+        bytes[10] = 0x54
+        for zone in [" UTC", " Z"] where bytes.reversed().starts(with: zone.utf8.reversed()) {
+            bytes = bytes.dropLast(zone.utf8.count) + [0x5A]
+        }
+        let sign = bytes[bytes.count - 3]
+        if bytes.count > 19, sign == 0x2B || sign == 0x2D { bytes += Array(":00".utf8) }
+        // Without seconds.
+        if bytes.count == 16 { bytes += Array(":00".utf8) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension ImportedRow {
+    /// Adds members whose names attributes may have, and says which were left out.
+    mutating func take(
+        _ members: [JSONValue.Member],
+        to place: WritableKeyPath<ImportedRow, [JSONValue.Member]>
+    ) {
+        let (kept, left) = members.asAttributes()
+        // A row may have very many members: each is looked for among the others once.
+        var names = Set(self[keyPath: place].map { Array($0.name.utf8) })
+        for member in kept where names.insert(Array(member.name.utf8)).inserted {
+            self[keyPath: place].append(member)
+        }
+        if !left.isEmpty {
+            notes.append("\(left.count) attributes have names that are not valid here.")
+        }
+    }
+
+    /// What people wrote about themselves at the former system, below one private member: no app may
+    /// take it for the operators' word.
+    mutating func takeUserWritten(_ members: [JSONValue.Member]) {
+        guard !members.isEmpty else { return }
+        let whole = JSONValue.Member(Self.userWritten, .object(members))
+        if Attributes.faults(inChange: [whole]).isEmpty {
+            take([whole], to: \.privateAttributes)
+        } else {
+            notes.append("What the user wrote (\(Self.userWritten)) cannot be an attribute here.")
+        }
+    }
+
+    private static let userWritten = "user_metadata"
+}
+
+extension [JSONValue.Member] {
+    /// Those whose names attributes may have, and the names of the others.
+    func asAttributes() -> (kept: [JSONValue.Member], left: [String]) {
+        var (kept, left): ([JSONValue.Member], [String]) = ([], [])
+        for member in self {
+            if Attributes.isName(member.name) {
+                if !member.value.isNull { kept.append(member) }
+            } else {
+                left.append(member.name)
+            }
+        }
+        return (kept, left)
+    }
+}
+
+/// A password's hash as an export has it.
+enum ImportedPassword: Sendable, Equatable {
+    case none
+    /// As `users.password_hash` keeps it.
+    case kept(String)
+    /// For people.
+    case refused(String)
+
+    private static func read(
+        _ parse: () throws(ForeignPasswordHash.Refusal) -> ForeignPasswordHash
+    ) -> ImportedPassword {
+        do throws(ForeignPasswordHash.Refusal) {
+            return .kept(try parse().text)
+        } catch {
+            switch error {
+            case .unknown: return .refused("an unknown kind of hash")
+            case .malformed: return .refused("a malformed hash")
+            case .tooCostly: return .refused("a hash beyond the bounds")
+            case .tooWeak: return .refused("a hash that is too weak")
+            }
+        }
+    }
+
+    /// A crypt or PHC string.
+    static func reading(_ text: String) -> ImportedPassword {
+        read { () throws(ForeignPasswordHash.Refusal) in try ForeignPasswordHash.parse(text) }
+    }
+
+    static func clerk(_ digest: String, hasher: String) -> ImportedPassword {
+        read { () throws(ForeignPasswordHash.Refusal) in
+            try ForeignPasswordHash.clerk(digest: digest, hasher: hasher)
+        }
+    }
+
+    /// Auth0's `custom_password_hash`.
+    static func auth0(_ fields: ImportFields) -> ImportedPassword {
+        func text(_ name: String) -> Auth0PasswordHash.Text? {
+            guard let part = fields.fields(name), let value = part.text("value") else { return nil }
+            return Auth0PasswordHash.Text(value, encoding: part.text("encoding"))
+        }
+        guard let algorithm = fields.text("algorithm"), let hash = text("hash") else {
+            return .refused("a malformed hash")
+        }
+        var custom = Auth0PasswordHash(algorithm: algorithm, hash: hash, salt: text("salt"))
+        custom.passwordEncoding = fields.fields("password")?.text("encoding")
+        func number(_ name: String) -> Int? { fields.text(name).flatMap { Int($0) } }
+        custom.keyLength = number("keylen")
+        custom.cost = number("cost")
+        custom.blockSize = number("blockSize")
+        custom.parallelization = number("parallelization")
+        return read { [custom] () throws(ForeignPasswordHash.Refusal) in
+            try ForeignPasswordHash.auth0(custom)
+        }
+    }
+
+    /// A credential of Keycloak, whose data are JSON texts.
+    static func keycloak(_ credential: ImportFields) -> ImportedPassword {
+        guard let secret = credential.fields("secretData"),
+            let data = credential.fields("credentialData"), let value = secret.text("value"),
+            let iterations = data.text("hashIterations").flatMap({ Int($0) }),
+            let algorithm = data.text("algorithm")
+        else { return .refused("a malformed hash") }
+        let more = data.object("additionalParameters").map { member in
+            (member.name, member.value.array?.compactMap(\.string) ?? [])
+        }
+        let parameters = Dictionary(more) { first, _ in first }
+        return read { () throws(ForeignPasswordHash.Refusal) in
+            try ForeignPasswordHash.keycloak(
+                KeycloakPasswordHash(
+                    value: value, salt: secret.text("salt") ?? "", hashIterations: iterations,
+                    algorithm: algorithm, additionalParameters: parameters))
+        }
+    }
+
+    /// `project` nil: the import came without the project's parameters.
+    static func firebase(
+        _ hash: String, salt: String, _ project: FirebaseProject?
+    ) -> ImportedPassword {
+        guard let project else { return .refused("the parameters of the project are missing") }
+        return read { () throws(ForeignPasswordHash.Refusal) in
+            try ForeignPasswordHash.firebase(hash: hash, salt: salt, of: project)
+        }
+    }
+}

@@ -2,6 +2,7 @@ import Domain
 import HTTP
 import JSON
 import Routing
+import Storage
 import Text
 
 /// One endpoint as an OpenAPI operation.
@@ -187,4 +188,167 @@ extension Endpoint {
             .init("x-codes", .array(codes.map { .string($0.rawValue) })),
         ])
     }
+}
+
+extension Answer {
+    func response(_ schemas: inout SchemaWriter, isExported: Bool) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("description", .string(summary.isEmpty ? "Status \(status)." : summary))
+        ]
+        switch content {
+        case .none, .problem: break
+        case .other(let types):
+            let content = types.map { JSONValue.Member($0, .object([])) }
+            members.append(.init("content", .object(content)))
+        case .object(let shape):
+            let media = JSONValue.object([
+                .init("schema", schemas.reference(shape)),
+                .init("example", shape.example(input: false)),
+            ])
+            members.append(.init("content", .object([.init("application/json", media)])))
+        case .list(let shape, let hasHistogram):
+            let page = ObjectShape.page(of: shape, hasHistogram: hasHistogram)
+            let media = JSONValue.object([.init("schema", schemas.reference(page))])
+            var content = [JSONValue.Member("application/json", media)]
+            if isExported { content += Self.files(of: shape) }
+            members.append(.init("content", .object(content)))
+        }
+        return .object(members)
+    }
+
+    /// The whole list as a file, by `Accept`.
+    private static func files(of shape: ObjectShape) -> [JSONValue.Member] {
+        ExportFormat.allCases.map { format in
+            let text =
+                switch format {
+                case .lines: "The whole list: one \(shape.name ?? "item") as JSON a line."
+                case .csv:
+                    "The whole list: "
+                        + CSVColumn.all(of: shape).map(\.name).joined(separator: ",")
+                }
+            let schema = JSONValue.object([
+                .init("type", .string("string")), .init("description", .string(text)),
+            ])
+            return JSONValue.Member(format.mediaType, .object([.init("schema", schema)]))
+        }
+    }
+}
+
+/// An endpoint's access requirement in the documentation, by the scopes of keys.
+extension Access {
+    var sentence: String? {
+        switch self {
+        case .open: nil
+        case .principal: "Any valid credential."
+        case .console: "The console's session."
+        case .right(let right): "Needs \(Self.scope(right))."
+        case .own(let right): "Needs \(Self.scope(right)), be it over own things alone."
+        case .anyOf(let rights):
+            "Needs " + Self.distinct(rights.map(Self.scope)).joined(separator: " or ")
+                + ", as the request asks."
+        case .platform(let right):
+            "Needs \(Self.scope(right)) with a credential of the platform."
+        }
+    }
+
+    /// OpenAPI's security requirements: a key with the scope, or the console's session.
+    var requirements: [JSONValue] {
+        let alternatives: [[String]]
+        switch self {
+        case .open: return []
+        case .principal: alternatives = [[]]
+        case .console: alternatives = []
+        case .right(let right), .own(let right), .platform(let right):
+            alternatives = [Self.scopes(right)]
+        case .anyOf(let rights): alternatives = rights.map(Self.scopes)
+        }
+        return Self.distinct(alternatives).map { names in
+            .object([.init("key", .array(names.map { .string($0) }))])
+        } + [.object([.init("session", .array([]))])]
+    }
+
+    private static func scopes(_ right: Right) -> [String] {
+        right.scope.map { [$0.rawValue] } ?? []
+    }
+
+    private static func scope(_ right: Right) -> String {
+        scopes(right).first.map { "the scope `\($0)`" } ?? "a person: no key may"
+    }
+
+    private static func distinct<Item: Equatable>(_ items: [Item]) -> [Item] {
+        items.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+}
+
+extension ManagementScope {
+    /// A description of what it permits.
+    var summary: String {
+        isAdminEquivalent ? "\(what) Leads to the rights of an admin." : what
+    }
+
+    private var what: String {
+        let parts = rawValue.split(separator: ":")
+        guard parts.count == 2, let verb = Self.verbs[String(parts[1])] else { return "" }
+        switch self {
+        case .hooksSignup: return "Ask the sign-up hooks."
+        case .keysVerify: return "Verify and introspect keys."
+        case .mailBounces: return "Hand in mail that came back, with a key of the platform."
+        default:
+            return "\(verb) \(Self.nouns[String(parts[0])] ?? String(parts[0]))."
+        }
+    }
+
+    private static let verbs = [
+        "read": "Read", "write": "Make and change", "signup": "Ask", "verify": "Verify",
+        "bounces": "Hand in",
+    ]
+    private static let nouns = [
+        "api-keys": "API keys", "cors": "browser origins", "policy": "the policy and domains",
+        "users": "users, with their identities, sessions and decisions",
+        "audit": "the audit", "providers": "identity providers",
+        "clients": "the settings of apps",
+    ]
+
+    /// All of them as lines of Markdown.
+    static let list = allCases.map { "- `\($0.rawValue)`: \($0.summary)" }
+        .joined(separator: "\n")
+}
+
+extension ObjectShape {
+    /// The envelope of lists.
+    static func page(of item: ObjectShape, hasHistogram: Bool = false) -> ObjectShape {
+        ObjectShape(
+            item.name.map { $0 + "List" },
+            [
+                .required("items", .array(of: .object(item), max: 200)),
+                FieldShape("next_cursor", .string(max: 1024), required: true, nullable: true),
+                .required(
+                    "total",
+                    .object(
+                        ObjectShape([
+                            .required("value", .integer(0...Int.max)), .required("exact", .bool),
+                        ]))),
+            ] + (hasHistogram ? [.optional("histogram", .object(ListHistogram.shape))] : []))
+    }
+
+    static let problem = ObjectShape(
+        [
+            .required("type", .string()), .required("title", .string()),
+            .required("status", .integer(400...599)), .required("detail", .string(max: 4096)),
+            .required(
+                "code", .enumeration(of: Code.self), "Stable; branch on it."),
+            .optional("request_id", .string()),
+            .required("error", .string(max: 4096), "Repeats `detail`."),
+            .optional(
+                "errors",
+                .array(
+                    of: .object(
+                        ObjectShape([
+                            .required(
+                                "pointer", .string(max: 1024),
+                                "JSON pointer into the body, or `?name` for a query parameter."),
+                            .required("code", .enumeration(of: FieldCode.self)),
+                            .required("detail", .string(max: 4096)),
+                        ])), max: Problem.maxErrors)),
+        ], open: true)
 }

@@ -1,3 +1,4 @@
+import Cryptography
 import Domain
 import HTTP
 import JSON
@@ -142,4 +143,94 @@ private enum EveryRoute {
         }
         return try? RouteTable(routes)
     }()
+}
+
+/// The allow lists that apply to a path.
+package enum CORSScope: Sendable, Equatable {
+    /// Below this tenant, by id or slug: its rows and the platform's.
+    case tenant(String)
+    /// One of the few paths that get the tenant from the credential.
+    case credential
+    /// Only the platform's rows.
+    case platform
+    /// Public documents, readable from any origin.
+    case publicDocument
+
+    init(path: String) {
+        if ["/openapi.json", "/.well-known/jwks.json"].contains(where: { sameBytes($0, path) }) {
+            self = .publicDocument
+            return
+        }
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        if parts.count > 3, sameBytes(parts[1], "v1"), sameBytes(parts[2], "tenants"),
+            !parts[3].isEmpty
+        {
+            self = .tenant(parts[3])
+        } else if parts.count > 2, sameBytes(parts[1], "t"), !parts[2].isEmpty {
+            self = .tenant(parts[2])
+        } else if Self.learnsTenant(path) {
+            self = .credential
+        } else {
+            self = .platform
+        }
+    }
+
+    private static func learnsTenant(_ path: String) -> Bool {
+        let exact = ["/v1/api-keys/verify", "/v1/api-keys/verify-batch", "/v1/me"]
+        return exact.contains { sameBytes($0, path) }
+            || sameBytes(path, "/v1/provisioning/sign-in")
+            || path.utf8.starts(with: "/v1/join-links/".utf8)
+            || path.utf8.starts(with: "/v1/invites/".utf8)
+            || path.utf8.starts(with: "/oauth/".utf8)
+    }
+
+    /// The client contract of a path; nil if none.
+    package static func client(of path: String) -> String? {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count > 3, sameBytes(String(parts[1]), "t") else { return nil }
+        return String(parts[3])
+    }
+
+    /// The owner of the rows to query. `locator`: of the tenant in the request's credential or
+    /// token.
+    func holder(isPreflight: Bool, locator: @autoclosure () -> String?) -> Database.CORSOwner {
+        switch self {
+        case .tenant(let text): .tenant(text)
+        case .platform, .publicDocument: .platform
+        case .credential: isPreflight ? .anyone : locator().map { .locator($0) } ?? .platform
+        }
+    }
+}
+
+/// Asks for a confirmation before the request's own origin is removed: otherwise the app that sends
+/// it would lock itself out.
+struct CORSLockOut {
+    static let parameter = QueryParameter(
+        "confirm", .string(min: 1, max: 128), "The token of the 409 `confirm_required`.")
+
+    var call: Call
+
+    /// Throws 409 with a token for exactly these rows, unless the request has it.
+    func check(removing rows: [CORSOriginRow]) throws {
+        guard let sent = call.request.first("origin") else { return }
+        let bytes = Array(sent.utf8)
+        let own = rows.filter { row in
+            (try? Origin(configuring: row.origin)).map { $0.matches(bytes) } ?? false
+        }
+        guard !own.isEmpty else { return }
+        let token = try token(for: own)
+        if let given = call.query.optionalString("confirm"), sameBytes(given, token) { return }
+        throw Problem(
+            .confirmRequired,
+            "This request itself comes from \(own[0].origin); repeat it with `confirm` to remove it.",
+            members: [JSONValue.Member("confirm", .string(token))])
+    }
+
+    private func token(for rows: [CORSOriginRow]) throws -> String {
+        let ids = rows.map(\.id.description).sorted().joined(separator: " ")
+        let text = "cors confirm\0\(call.principal.id?.description ?? "")\0\(ids)"
+        let mac = SHA256.authenticate(
+            Array(text.utf8), key: try call.services.database.directoryKey)
+        return Base64URL.encode(mac.prefix(18))
+    }
 }

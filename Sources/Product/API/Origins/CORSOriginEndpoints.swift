@@ -162,3 +162,181 @@ enum CORSOriginEndpoints {
 
     private static func listTag(_ version: String) -> String { "\"l\(version)\"" }
 }
+
+/// Reads one entry of an allow list from a body.
+struct CORSOriginInput {
+    private(set) var errors: [FieldError] = []
+
+    /// Nil if something is wrong; `errors` gets the faults. `path` is the object's JSON pointer.
+    mutating func entry(_ input: Input, at path: String, expiresAfter now: Timestamp?)
+        -> CORSOriginEntry?
+    {
+        let before = errors.count
+        var origin: Origin?
+        do throws(OriginFault) {
+            origin = try Origin(
+                configuring: DisplayText.stripped(input.optionalString("origin") ?? ""))
+        } catch {
+            let hidden = DisplayText.hidden(in: input.optionalString("origin") ?? "")
+            let name = hidden.map { " It has \(DisplayText.name(of: $0))." } ?? ""
+            errors.append(FieldError(path + "/origin", .invalid, error.reason + name))
+        }
+        let credentials = input.flag("credentials")
+        if credentials, let origin, !origin.mayCarryCredentials {
+            errors.append(
+                FieldError(
+                    path + "/credentials", .notAllowed,
+                    "Cookies go with exact https origins, or http on this machine, only."))
+        }
+        let expiresAt = input.optionalTimestamp("expires_at")
+        if let now, let expiresAt, expiresAt <= now {
+            errors.append(FieldError(path + "/expires_at", .outOfRange, "must be in the future"))
+        }
+        guard let origin, errors.count == before else { return nil }
+        return CORSOriginEntry(
+            origin, credentials: credentials, label: input.optionalString("label"),
+            expiresAt: expiresAt)
+    }
+
+    /// The entries of a whole list; each origin once.
+    mutating func entries(_ inputs: [Input]) -> [CORSOriginEntry] {
+        var seen: Set<String> = []
+        var entries: [CORSOriginEntry] = []
+        for (index, input) in inputs.enumerated() {
+            let path = "/items/\(index)"
+            guard let entry = entry(input, at: path, expiresAfter: nil) else { continue }
+            if seen.insert(entry.origin.canonical).inserted {
+                entries.append(entry)
+            } else {
+                errors.append(FieldError(path + "/origin", .duplicate, "is in the list twice"))
+            }
+        }
+        return entries
+    }
+
+    static func unproved(_ path: String) -> Problem {
+        .invalid([
+            FieldError(
+                path, .notAllowed,
+                "A wildcard needs a verified domain of the tenant at or above it.")
+        ])
+    }
+}
+
+extension CORSOriginRow: JSONView {
+    /// The entry as `/v1` shows it; the platform's has no tenant.
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("tenant_id", tenant == .platform ? nil : tenant)
+            $0.member("origin", origin)
+            $0.member("credentials", credentials)
+            $0.member("label", label)
+            $0.member("expires_at", expiresAt)
+            $0.member("created_at", createdAt)
+            $0.object("created_by") {
+                $0.member("type", createdByType)
+                $0.member("id", createdByID)
+            }
+        }
+    }
+
+    /// An entry can be created, replaced as a whole, and deleted.
+    var etag: String {
+        "\"o\(id)-\(credentials)-\(expiresAt?.microseconds ?? 0)-\(label?.utf8.count ?? 0)\""
+    }
+
+    static let shape = ObjectShape(
+        "CorsOrigin",
+        [
+            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
+            FieldShape(
+                "origin", .string(min: 1, max: 512),
+                "As browsers send it; spelling is brought to that form.",
+                example: .string("https://app.example.com")),
+            FieldShape("credentials", .bool, "Cookies may go with it, on client contracts only."),
+            .nullable("label", .string(min: 1, max: 200, rule: .displayName)),
+            .nullable("expires_at", .timestamp),
+            .readOnly("created_at", .timestamp),
+            .readOnly(
+                "created_by",
+                .object(ObjectShape([.required("type", .string()), .required("id", .string())]))),
+        ])
+
+    static let created = shape.adding(
+        "CorsOriginCreated",
+        [
+            .readOnly(
+                "normalised", .array(of: .string()),
+                "What was changed on the way from what was entered.")
+        ])
+
+    /// An entry of a whole list: a response of GET may be sent back.
+    private static let line: ObjectShape = {
+        var shape = Self.shape.patching("CorsOriginLine")
+        for index in shape.fields.indices where shape.fields[index].name == "origin" {
+            shape.fields[index].isRequired = true
+        }
+        return shape
+    }()
+
+    static let wholeList = ObjectShape(
+        "CorsOriginWholeList",
+        [
+            .required("items", .array(of: .object(line), max: 1000)),
+            .readOnly("next_cursor", .string(max: 1024), nullable: true),
+            .readOnly("total", .any),
+        ])
+}
+
+/// `/v1/tenants/{tenant}/cors-origins/refused`: what knocked, and was not let in.
+enum RefusedOriginEndpoint {
+    private static let most = 200
+    /// Without `since`.
+    private static let seconds: Int64 = 86_400
+
+    static let endpoint = Endpoint(
+        .get, "/v1/tenants/{tenant}/cors-origins/refused", id: "listRefusedOrigins",
+        tag: "CORS origins",
+        summary:
+            "Origins that were refused, the most frequent first. Anybody can cause an entry: at "
+            + "most 100 an hour are kept, for 7 days.",
+        access: .right(.readOrigins),
+        query: [
+            QueryParameter("since", .timestamp, "Whole hours from this one on: the last 24 hours.")
+        ],
+        answers: [
+            .ok(
+                ObjectShape(
+                    "RefusedOrigins", [.readOnly("items", .array(of: .object(shape), max: most))]))
+        ]
+    ) { call in
+        let since = call.query.optionalTimestamp("since") ?? call.now.adding(seconds: -seconds)
+        let rows = try await call.scope.refusedOrigins(since: since, limit: most)
+        return .ok(
+            .object([
+                .init(
+                    "items",
+                    .array(
+                        rows.map { row in
+                            .object([
+                                .init("origin", .string(row.origin)),
+                                .init("count", .int(row.count)),
+                                .init("first_seen", .time(row.firstSeen)),
+                                .init("last_seen", .time(row.lastSeen)),
+                                .init("paths", .strings(row.paths)),
+                            ])
+                        }))
+            ]))
+    }
+
+    private static let shape = ObjectShape(
+        "RefusedOrigin",
+        [
+            .readOnly("origin", .string(max: 512), "As the browser wrote it."),
+            .readOnly("count", .integer(1...Int.max), "Requests that were refused."),
+            .readOnly("first_seen", .timestamp, "The first of them, in these hours."),
+            .readOnly("last_seen", .timestamp, "The last of them."),
+            .readOnly("paths", .array(of: .string(), max: 3), "Some of the paths, as templates."),
+        ])
+}

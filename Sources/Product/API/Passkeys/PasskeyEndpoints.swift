@@ -204,3 +204,184 @@ extension Change {
             in: call.services.database)
     }
 }
+
+/// The forms that browsers give (WebAuthn Level 3, section 5.1: `PublicKeyCredential.toJSON`). Their
+/// further members are let pass and not read.
+enum PasskeyInput {
+    /// Base64url of so many bytes.
+    private static func encoded(_ bytes: Int) -> Kind {
+        .string(min: 1, max: (bytes * 4 + 2) / 3, rule: base64URL)
+    }
+
+    private static let base64URL = TextRule(
+        pattern: "^[A-Za-z0-9_-]+$", detail: "must be base64url without padding", example: "AQID"
+    ) { Base64URL.decode($0) != nil }
+
+    private static func credential(_ name: String, _ response: [FieldShape]) -> ObjectShape {
+        ObjectShape(
+            name, open: true,
+            [
+                .required("id", encoded(1023), "The credential's id."),
+                .required("type", .enumeration(["public-key"])),
+                .required("response", .object(ObjectShape(response, open: true))),
+            ])
+    }
+
+    /// `RegistrationResponseJSON`.
+    static let registration = credential(
+        "PasskeyRegistration",
+        [
+            .required("clientDataJSON", encoded(4096)),
+            .required("attestationObject", encoded(16_384)),
+            .optional("transports", .array(of: .string(max: 64), max: 16)),
+        ])
+
+    /// `AuthenticationResponseJSON`.
+    static let assertion = credential(
+        "PasskeyAssertion",
+        [
+            .required("clientDataJSON", encoded(4096)),
+            .required("authenticatorData", encoded(2048)),
+            .required("signature", encoded(1024)),
+            .nullable("userHandle", .string(max: 128)),
+        ])
+
+    /// For the OpenAPI document.
+    static let about = "What `navigator.credentials` gave, as its `toJSON()` writes it."
+
+    static func registration(_ input: Input) throws -> Registration {
+        let response = try input.object("response")
+        return Registration(
+            credentialID: try bytes(input, "id"), clientData: try bytes(response, "clientDataJSON"),
+            attestation: try bytes(response, "attestationObject"))
+    }
+
+    /// A handle that cannot be read is another's: the check refuses it.
+    static func assertion(_ input: Input) throws -> Assertion {
+        let response = try input.object("response")
+        return Assertion(
+            credentialID: try bytes(input, "id"), clientData: try bytes(response, "clientDataJSON"),
+            authenticatorData: try bytes(response, "authenticatorData"),
+            signature: try bytes(response, "signature"),
+            userHandle: response.optionalString("userHandle").map { Base64URL.decode($0) ?? [] })
+    }
+
+    /// Words such as `usb` or `hybrid`; the list grows, so that unknown ones are kept.
+    static func transports(_ input: Input) throws -> [String] {
+        let given = try input.object("response").optionalStrings("transports") ?? []
+        let words = given.filter { word in
+            (1...32).contains(word.utf8.count)
+                && word.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == UInt8(ascii: "-") }
+        }
+        return Set(words).sorted()
+    }
+
+    private static func bytes(_ input: Input, _ name: String) throws -> [UInt8] {
+        guard let bytes = Base64URL.decode(try input.string(name)) else {
+            throw Problem.internalError
+        }
+        return bytes
+    }
+}
+
+extension PasskeyRow: JSONView {
+    static let shape = ObjectShape(
+        "Passkey",
+        [
+            .readOnly("id", .uuid), FieldShape("name", nameKind),
+            .readOnly(
+                "transports", .array(of: .string()), "How the browser reaches its authenticator."),
+            .readOnly("backed_up", .bool, "The authenticator keeps a copy elsewhere."),
+            .readOnly("relying_party", .string(), "The domain that it was made for."),
+            .readOnly(
+                "usable", .bool,
+                "False if this server's passkeys are of another domain, or it was disowned."),
+            .readOnly("created_at", .timestamp),
+            .readOnly("last_used_at", .timestamp, nullable: true),
+        ])
+
+    static let nameKind = Kind.string(min: 1, max: 100, rule: .displayName)
+
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("name", name)
+            $0.member("transports", transports)
+            $0.member("backed_up", isBackedUp)
+            $0.member("relying_party", relyingParty)
+            $0.member("usable", isUsable)
+            $0.member("created_at", createdAt)
+            $0.member("last_used_at", lastUsedAt)
+        }
+    }
+}
+
+/// What `navigator.credentials` is asked: the JSON forms of WebAuthn Level 3, section 5.4.
+enum PasskeyOptions {
+    static let shape = ObjectShape(
+        "PasskeyOptions", open: true,
+        [
+            .readOnly("challenge", .string(), "Base64url: good once, for 5 minutes."),
+            .readOnly("timeout", .integer(0...600_000), "Milliseconds."),
+        ])
+
+    private static let timeout = JSONValue.int(Int(Passkey.challengeSeconds) * 1000)
+
+    static func registration(
+        _ challenge: [UInt8], relyingParty: String, handle: [UInt8], of person: OperatorRow,
+        without known: [PasskeyRow]
+    ) -> JSONValue {
+        .object([
+            .init("challenge", .string(Base64URL.encode(challenge))), .init("timeout", timeout),
+            .init(
+                "rp",
+                .object([.init("id", .string(relyingParty)), .init("name", .string("Gatehouse"))])),
+            .init(
+                "user",
+                .object([
+                    .init("id", .string(Base64URL.encode(handle))),
+                    .init("name", .string(person.email)),
+                    .init("displayName", .string(person.name ?? person.email)),
+                ])),
+            .init(
+                "pubKeyCredParams",
+                .array(
+                    COSEKey.Algorithm.allCases.map {
+                        .object([
+                            .init("type", .string("public-key")), .init("alg", .int($0.rawValue)),
+                        ])
+                    })),
+            .init("excludeCredentials", .array(known.map(\.descriptor))),
+            .init(
+                "authenticatorSelection",
+                .object([
+                    .init("residentKey", .string("required")),
+                    .init("requireResidentKey", .bool(true)),
+                    .init("userVerification", .string("required")),
+                ])),
+            .init("attestation", .string("none")),
+        ])
+    }
+
+    /// `allowed` is empty before a sign-in: who is known must not show.
+    static func assertion(
+        _ challenge: [UInt8], relyingParty: String, allowed: [PasskeyRow] = []
+    ) -> JSONValue {
+        .object([
+            .init("challenge", .string(Base64URL.encode(challenge))), .init("timeout", timeout),
+            .init("rpId", .string(relyingParty)),
+            .init("allowCredentials", .array(allowed.map(\.descriptor))),
+            .init("userVerification", .string("required")),
+        ])
+    }
+}
+
+extension PasskeyRow {
+    fileprivate var descriptor: JSONValue {
+        .object([
+            .init("type", .string("public-key")),
+            .init("id", .string(Base64URL.encode(credentialID))),
+            .init("transports", .strings(transports)),
+        ])
+    }
+}

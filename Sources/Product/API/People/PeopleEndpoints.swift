@@ -143,3 +143,127 @@ enum PeopleEndpoints {
         return response
     }
 }
+
+/// One user that the body names.
+struct NamedUser: Sendable {
+    /// As the body has it: an id or a slug.
+    let tenantText: String
+    /// Nil if there is no such tenant.
+    let scope: TenantScope?
+    let id: UUID
+
+    /// In the order of the body, each once.
+    static func all(of call: Call) async throws -> [NamedUser] {
+        let database = try call.services.database
+        var scopes: [String: TenantScope] = [:]
+        var users: [NamedUser] = []
+        for named in try call.input.objects("users") {
+            let (text, id) = (try named.string("tenant"), try named.uuid("id"))
+            if scopes[text] == nil, let tenant = try await database.tenant(text) {
+                scopes[text] = database.scope(tenant.id)
+            }
+            let scope = scopes[text]
+            let isDouble = users.contains {
+                $0.id == id && $0.scope != nil && $0.scope?.tenant == scope?.tenant
+            }
+            if !isDouble { users.append(NamedUser(tenantText: text, scope: scope, id: id)) }
+        }
+        guard users.isEmpty else { return users }
+        throw Problem.invalid([FieldError("/users", .tooShort, "must name one user at least")])
+    }
+
+    /// A user who was merged is a conflict with the id of the one who is left; of no other tenant.
+    func missing() async throws -> Problem {
+        if let winner = try await scope?.winner(over: id) {
+            return Problem.conflict(
+                "The user was merged; this is the id of the one who is left.",
+                with: winner.description)
+        }
+        return Problem.notFound("user")
+    }
+
+    /// A transaction of this user's tenant, committed and acknowledged when it returns: the next
+    /// user's failure takes nothing of it back.
+    func changing<Result: Sendable>(
+        by call: Call, _ body: (Change) async throws -> Result
+    ) async throws -> Result {
+        guard let scope else { throw Problem.notFound("tenant") }
+        var actor = call.actor
+        actor.reason = try call.input.string("reason")
+        let result = try await scope.change(by: actor, body)
+        try await HeldChange.current?.commit()
+        return result
+    }
+
+    /// The refusal of one user stands beside the others' results; a fault of ours ends the call.
+    func result(_ body: () async throws -> Void) async throws -> PersonResult {
+        do {
+            try await body()
+            return PersonResult(user: self, problem: nil)
+        } catch {
+            await HeldChange.current?.rollback()
+            guard var problem = error as? Problem ?? storageProblem(error) else { throw error }
+            if problem.code == .notFound, scope != nil { problem = try await missing() }
+            return PersonResult(user: self, problem: problem)
+        }
+    }
+}
+
+extension FoundPerson: JSONView {
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.object("tenant") {
+                $0.member("id", tenant)
+                $0.member("slug", tenantSlug)
+                $0.member("name", tenantName)
+                $0.member("status", tenantStatus)
+            }
+            $0.member("id", id)
+            $0.member("email", email)
+            $0.member("name", name)
+            $0.member("status", status)
+            $0.member("role", role)
+            $0.member("created_at", createdAt)
+            $0.member("last_sign_in_at", lastSignInAt)
+            $0.member("found_by", ways)
+        }
+    }
+
+    static let shape = ObjectShape(
+        "FoundPerson",
+        [
+            .readOnly(
+                "tenant",
+                .object(
+                    ObjectShape([
+                        .readOnly("id", .uuid), .readOnly("slug", .string()),
+                        .readOnly("name", .string()),
+                        .readOnly("status", .enumeration(of: Tenant.Status.self)),
+                    ]))),
+            .readOnly("id", .uuid, "Of the user in the tenant."),
+            .readOnly("email", .string(max: 320)), .readOnly("name", .string(), nullable: true),
+            .readOnly("status", .enumeration(of: User.Status.self)),
+            .readOnly("role", .enumeration(of: UserRole.self)),
+            .readOnly("created_at", .timestamp),
+            .readOnly("last_sign_in_at", .timestamp, nullable: true),
+            .readOnly(
+                "found_by", .array(of: .enumeration(of: Way.self)),
+                "By what the user was found."),
+        ])
+}
+
+/// What can be done with the users whom a search found.
+enum PeopleAction: String, CaseIterable {
+    case export
+    case endSessions = "end_sessions"
+    case suspend, erase
+
+    var right: Right {
+        switch self {
+        case .export: .exportPeople
+        case .endSessions: .endSessions
+        case .suspend: .suspendUsers
+        case .erase: .erasePeople
+        }
+    }
+}

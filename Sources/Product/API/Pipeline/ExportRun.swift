@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 import Synchronization
 import Text
 
@@ -124,5 +125,213 @@ extension CallerPrincipal {
         var renamed = other
         renamed.name = name
         return self == renamed
+    }
+}
+
+/// A list exported as a file: its current position, and its items as lines. Every list of the API
+/// can be exported; the code that makes its pages does not know of it.
+final class ListExport: Sendable {
+    private struct Progress {
+        var after: Cursor?
+        var lines: [UInt8]?
+        var rows = 0
+        var hasBegun = false
+        var isWhole = false
+    }
+
+    let format: ExportFormat
+    private let columns: [CSVColumn]
+    private let progress = Mutex(Progress())
+
+    /// Nil if the endpoint is not a list, or if a page of JSON is requested.
+    init?(_ endpoint: Endpoint, for request: Request) {
+        guard let shape = endpoint.listedShape, let format = ExportFormat.asked(by: request) else {
+            return nil
+        }
+        self.format = format
+        columns = format == .csv ? CSVColumn.all(of: shape) : []
+    }
+
+    /// Refuses `limit` and `cursor`: the file is the whole list.
+    static func faults(_ query: Input) -> [FieldError] {
+        ["limit", "cursor"].filter { query.has($0) }.map {
+            FieldError("?\($0)", .notAllowed, "does not go with an export, which is the whole list")
+        }
+    }
+
+    /// The cursor of the next page.
+    var after: Cursor? { progress.withLock { $0.after } }
+    var rows: Int { progress.withLock { $0.rows } }
+    var isWhole: Bool { progress.withLock { $0.isWhole } }
+
+    /// The most recent page, nil if the handler gave none; it is not kept.
+    func take() -> [UInt8]? {
+        progress.withLock { progress in
+            defer { progress.lines = nil }
+            return progress.lines
+        }
+    }
+
+    /// Adds a page's items; `next` is set if more follow.
+    func give<Items: Collection>(
+        _ items: Items, next: Cursor?, write: (Items.Element, inout JSONWriter) -> Void
+    ) {
+        var lines: [UInt8] = []
+        if format == .csv, !progress.withLock({ $0.hasBegun }) { lines = CSV.header(columns) }
+        for item in items {
+            var json = JSONWriter()
+            write(item, &json)
+            switch format {
+            case .lines:
+                json.withBytes { lines += $0 }
+                lines.append(UInt8(ascii: "\n"))
+            case .csv:
+                // An unreadable item leaves the page without lines, and the file is cut.
+                guard let value = try? JSONValue(parsing: json.bytes) else { return }
+                lines += CSV.line(value, columns)
+            }
+        }
+        progress.withLock { [lines] progress in
+            progress.lines = lines
+            progress.after = next
+            progress.rows += items.count
+            progress.hasBegun = true
+            progress.isWhole = next == nil
+        }
+    }
+}
+
+extension Endpoint {
+    /// The shape of the items if the endpoint lists; otherwise nil.
+    var listedShape: ObjectShape? {
+        guard method == .get else { return nil }
+        for answer in answers {
+            if case .list(let shape, _) = answer.content { return shape }
+        }
+        return nil
+    }
+}
+
+/// The format of an exported list, requested by `Accept`.
+enum ExportFormat: Sendable, CaseIterable {
+    /// One item per line, as the list shows it.
+    case lines
+    /// RFC 4180, with a header line.
+    case csv
+
+    var mediaType: String {
+        switch self {
+        case .lines: "application/x-ndjson"
+        case .csv: "text/csv"
+        }
+    }
+
+    var contentType: String {
+        self == .csv ? mediaType + "; charset=utf-8; header=present" : mediaType
+    }
+
+    var fileExtension: String { self == .csv ? "csv" : "ndjson" }
+
+    /// Nil: a page of JSON, also for `*/*` and for unknown types.
+    static func asked(by request: Request) -> ExportFormat? {
+        let accepted = request.all("accept")
+        guard !accepted.isEmpty else { return nil }
+        let offers = ["application/json"] + allCases.map(\.mediaType)
+        let choice = Accept.choice(among: offers, by: accepted) ?? 0
+        return choice == 0 ? nil : allCases[choice - 1]
+    }
+}
+
+/// Limits of exports, or of other responses that take long.
+package struct ExportLimits: Sendable {
+    /// What is counted, for refusals.
+    var noun = "exports"
+    /// Rows of one export; a longer one is cut off.
+    package var rows = 10_000_000
+    /// Concurrent exports on this replica: each requests the next page as soon as the one before is
+    /// sent.
+    package var atOnce = 8
+    /// Of these, one credential's, and one tenant's credentials'.
+    package var ofOneCaller = 2
+    package var ofOneTenant = 4
+    /// The time limit: a slowly reading client occupies a slot.
+    package var seconds: Int64 = 3600
+
+    package init() {}
+
+    /// Streams of events: each asks the database once a second, and ends after ten minutes, when
+    /// its client asks again.
+    static var streams: ExportLimits {
+        var limits = ExportLimits()
+        limits.noun = "streams"
+        (limits.atOnce, limits.ofOneCaller, limits.ofOneTenant) = (64, 4, 16)
+        limits.seconds = 600
+        return limits
+    }
+}
+
+/// Counts the running exports.
+final class ExportSlots: Sendable {
+    /// Held while an export runs; released on deinit, however it ended.
+    final class Slot: Sendable {
+        private let slots: ExportSlots
+        private let caller: Caller
+
+        fileprivate init(_ slots: ExportSlots, _ caller: Caller) {
+            self.slots = slots
+            self.caller = caller
+        }
+
+        deinit { slots.free(caller) }
+    }
+
+    let limits: ExportLimits
+    private let running = Mutex<[Caller: Int]>([:])
+
+    fileprivate struct Caller: Hashable {
+        var id: UUID?
+        /// Nil: the platform's.
+        var tenant: UUID?
+    }
+
+    init(_ limits: ExportLimits) { self.limits = limits }
+
+    /// 429 if the caller has reached its limit, 503 if the replica has.
+    func take(for principal: CallerPrincipal) throws(Problem) -> Slot {
+        let caller = Caller(id: principal.id, tenant: principal.tenant)
+        let refusal: Problem? = running.withLock { running in
+            let ofTenant = running.reduce(0) {
+                $0 + ($1.key.tenant == caller.tenant ? $1.value : 0)
+            }
+            if running[caller] ?? 0 >= limits.ofOneCaller {
+                return Self.enough("\(limits.ofOneCaller) \(limits.noun) of yours are running")
+            }
+            if caller.tenant != nil, ofTenant >= limits.ofOneTenant {
+                return Self.enough(
+                    "\(limits.ofOneTenant) \(limits.noun) of your tenant are running")
+            }
+            guard running.values.reduce(0, +) < limits.atOnce else {
+                return Problem(
+                    .unavailable, "Too many \(limits.noun) are running; try again.",
+                    fields: [Field("retry-after", "\(Self.retryAfter)")])
+            }
+            running[caller, default: 0] += 1
+            return nil
+        }
+        if let refusal { throw refusal }
+        return Slot(self, caller)
+    }
+
+    private static let retryAfter: Int64 = 5
+
+    private static func enough(_ what: String) -> Problem {
+        .rateLimited("\(what); wait for one to end.", retryAfter: retryAfter)
+    }
+
+    private func free(_ caller: Caller) {
+        running.withLock { running in
+            let left = (running[caller] ?? 1) - 1
+            running[caller] = left > 0 ? left : nil
+        }
     }
 }

@@ -1,5 +1,9 @@
+import Cryptography
+import Domain
 import HTTP
 import JSON
+import Storage
+import Text
 
 /// The requested page of a list.
 package struct PageRequest: Sendable, Equatable {
@@ -97,4 +101,126 @@ extension Call {
         }
         return response
     }
+}
+
+/// A position in an ordered list: the sort key and id of an item. Opaque on the wire, and bound by
+/// a checksum to its list. It grants nothing, so the checksum needs no secret: it prevents using
+/// one list's cursor in another by mistake.
+package struct Cursor: Sendable, Equatable {
+    package var key: String
+    package var id: UUID
+    /// The count of the list's first page, so that no other page has to count.
+    package var total: Total?
+
+    package init(key: String, id: UUID, total: Total? = nil) {
+        self.key = key
+        self.id = id
+        self.total = total
+    }
+
+    /// Path, sort and filters; not the limit, which may change from page to page.
+    static func identity(of path: String, _ query: Input) -> String {
+        let parts = query.members.filter {
+            !sameBytes($0.name, "cursor") && !sameBytes($0.name, "limit")
+        }
+        .map { $0.name + "=" + String(decoding: $0.value.encoded(), as: UTF8.self) }
+        return path + "?" + parts.sorted().joined(separator: "&")
+    }
+
+    func encoded(for list: String) -> String {
+        var bytes: [UInt8] = []
+        let counted = total.map { UInt64($0.value) << 1 | ($0.exact ? 1 : 0) }
+        for word in [id.high, id.low, counted ?? .max] { append(word, to: &bytes) }
+        bytes += Array(key.utf8)
+        append(checksum(bytes, list), to: &bytes)
+        return Base64URL.encode(bytes)
+    }
+
+    init?(_ text: String, of list: String) {
+        guard let bytes = Base64URL.decode(text), bytes.count >= 32 else { return nil }
+        let content = Array(bytes.dropLast(8))
+        guard word(bytes.suffix(8)) == checksum(content, list),
+            let key = String(validating: content.dropFirst(24), as: UTF8.self),
+            // PostgreSQL's text cannot contain NUL.
+            !key.utf8.contains(0)
+        else { return nil }
+        self.key = key
+        id = UUID(high: word(content[0..<8]), low: word(content[8..<16]))
+        let counted = word(content[16..<24])
+        total = counted == .max ? nil : Total(Int(clamping: counted >> 1), exact: counted & 1 == 1)
+    }
+}
+
+private func append(_ word: UInt64, to bytes: inout [UInt8]) {
+    for shift in stride(from: 56, through: 0, by: -8) {
+        bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
+    }
+}
+
+private func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+
+/// FNV-1a, 64 bits, over the content and the list's identity.
+private func checksum(_ bytes: [UInt8], _ list: String) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in bytes + Array(list.utf8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return hash
+}
+
+/// A list's filters, wherever they stand: in the query of the list, or in `filter` of an action on
+/// all that the list shows.
+struct ListFilter: Sendable {
+    var input: Input
+    /// Before a member's name in a fault: `?`, or `/filter/`.
+    var pointer: String
+
+    /// The shape of `filter`: the list's own parameters.
+    static func shape(_ parameters: [QueryParameter]) -> ObjectShape {
+        ObjectShape(
+            parameters.filter { !$0.isFamily }.map {
+                FieldShape.optional($0.name, $0.kind, $0.summary)
+            }, open: parameters.contains(where: \.isFamily))
+    }
+
+    /// Refuses members that no parameter covers, as a query's.
+    func check(_ parameters: [QueryParameter]) throws {
+        let errors = input.members.compactMap { member -> FieldError? in
+            guard let parameter = parameters.first(where: { $0.covers(member.name) }) else {
+                return FieldError(pointer + member.name, .unknown, "is not a known member")
+            }
+            guard parameter.isFamily else { return nil }
+            var decoder = Decoder(allowsReadOnly: false)
+            decoder.check(
+                member.value, FieldShape(parameter.name, parameter.kind),
+                at: pointer + member.name)
+            return decoder.errors.first
+        }
+        if !errors.isEmpty { throw Problem.invalid(errors) }
+    }
+
+    /// The ids of all rows that a list has; 422 if they are more than a job may have.
+    func ids<Row: ListedRow>(
+        _ page: (ListQuery) async throws -> ListPage<Row>
+    ) async throws -> [UUID] {
+        var list = ListQuery(limit: Self.page, total: ListTotal(0, exact: false))
+        var found: [UUID] = []
+        while true {
+            let rows = try await page(list)
+            found += rows.rows.map(\.id)
+            guard found.count <= JobLimits.rows else {
+                throw Problem.invalid([
+                    FieldError(
+                        "/filter", .tooLong, "leaves more than \(JobLimits.rows) rows; narrow it")
+                ])
+            }
+            guard let next = rows.next else { return found }
+            list.after = next
+        }
+    }
+
+    private static let page = 200
+}
+
+extension Call {
+    /// The filters of the list itself.
+    var listFilter: ListFilter { ListFilter(input: query, pointer: "?") }
 }

@@ -1,5 +1,7 @@
+import Deadlines
 import HTTP
 import JSON
+import Routing
 import Text
 
 extension Response {
@@ -73,5 +75,60 @@ extension Call {
             return
         }
         throw Problem(.preconditionFailed, "The object has changed since it was read.")
+    }
+}
+
+extension Response {
+    /// 304 without a body if the caller's copy is current (RFC 9110 section 13.1.2, by weak
+    /// comparison); else the response unchanged. Only for GET and HEAD with an `ETag`.
+    func unlessKnown(to request: Request) -> Response {
+        guard status == 200, request.method == .get || request.method == .head,
+            let etag = first("etag")
+        else { return self }
+        let known = request.all("if-none-match").flatMap { $0.split(separator: ",") }.map {
+            $0.trimmingSpaces
+        }
+        let isKnown = known.contains { tag in
+            tag.elementsEqual("*")
+                || sameBytes(String(tag.hasPrefix("W/") ? tag.dropFirst(2) : tag), etag)
+        }
+        guard isKnown else { return self }
+        return Response(304, fields: fields.filter { $0.name != "content-type" })
+    }
+}
+
+extension Response {
+    /// The fields of every response. `isPrivate`: only for its caller and not to be stored.
+    package mutating func complete(id: String, isTLS: Bool, isPrivate: Bool) {
+        set("x-request-id", id)
+        CommonFields.forEach(isTLS: isTLS, isPrivate: isPrivate) {
+            addIfAbsent($0.description, $1.description)
+        }
+        addVary(CommonFields.vary.description)
+    }
+
+    mutating func addIfAbsent(_ name: String, _ value: String) {
+        if first(name) == nil { fields.append(Field(name, value)) }
+    }
+
+    /// One `Vary` line that includes the name, besides those set earlier.
+    mutating func addVary(_ name: String) {
+        var names: [String] = []
+        for line in fields where line.name == "vary" {
+            names += line.value.split(separator: ",").map { String($0.trimmingSpaces) }
+        }
+        if !names.contains(where: { $0.lowercased() == name.lowercased() || $0 == "*" }) {
+            names.append(name)
+        }
+        set("vary", names.joined(separator: ", "))
+    }
+}
+
+extension Substring {
+    var trimmingSpaces: Substring {
+        var text = self
+        while let first = text.utf8.first, first == 0x20 || first == 0x09 { text.removeFirst() }
+        while let last = text.utf8.last, last == 0x20 || last == 0x09 { text.removeLast() }
+        return text
     }
 }

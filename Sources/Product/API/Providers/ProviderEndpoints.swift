@@ -1,6 +1,8 @@
+import Cryptography
 import Domain
 import Federation
 import HTTP
+import JSON
 import Storage
 import Text
 
@@ -137,5 +139,188 @@ extension Call {
             }
             return named
         }
+    }
+}
+
+extension ProviderRow: JSONView {
+    /// The settings of the document with their defaults, in the order of the wire.
+    static let settings: [(name: String, standard: JSONValue)] = [
+        ("client_id", .null), ("email_trust", .null), ("domains", .array([])),
+        ("endpoints", .object([])), ("authorized_parties", .array([])), ("upstreams", .array([])),
+        ("strict_upstreams", .bool(false)), ("client_tenants", .object([])),
+        ("admin_create", .string("deny")), ("lambda_open", .string("off")),
+    ]
+
+    /// The provider as `/v1` shows it, without its secret.
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("id", id)
+            json.member("tenant_id", tenantID)
+            if let tenantName { json.member("tenant_name", tenantName) }
+            json.member("kind", kind)
+            json.member("name", name)
+            json.member("issuer", issuer)
+            for setting in Self.settings {
+                json.name(setting.name)
+                json.value(document[setting.name] ?? setting.standard)
+            }
+            json.member("confirmed", isConfirmed)
+            json.member("secret_set", hasSecret)
+            if let unreachableSince { json.member("unreachable_since", unreachableSince) }
+            json.member("created_at", createdAt)
+            json.member("updated_at", updatedAt)
+        }
+    }
+
+    var etag: String { ETag.version(version) }
+
+    private static let trust = Kind.enumeration(["none", "verified_claim", "authoritative"])
+    private static let domain = Kind.string(
+        min: 1, max: 253,
+        rule: TextRule(detail: "must be a domain name", example: "example.com") {
+            (try? DomainName($0)) != nil
+        })
+
+    private static let upstream = ObjectShape(
+        "ProviderUpstream",
+        [
+            .required(
+                "name",
+                .string(
+                    min: 1, max: 64,
+                    rule: TextRule(
+                        detail: "must hold no _, where an event's user name is split",
+                        example: "Okta"
+                    ) { !$0.utf8.contains(0x5F) })),
+            .nullable("kind", .enumeration(["oidc", "google", "github"])),
+            .nullable("issuer", .string(min: 1, max: 1024)),
+            .nullable("email_trust", trust),
+            .optional("domains", .array(of: domain, max: 100)),
+        ])
+
+    static let shape = ObjectShape(
+        "Provider",
+        [
+            .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
+            .readOnly("tenant_name", .string(), always: false),
+            FieldShape(
+                "kind", .enumeration(["oidc", "google", "github", "cognito", "password"]),
+                "Does not change.", example: .string("oidc")),
+            FieldShape(
+                "name", .string(min: 1, max: 200, rule: .displayName),
+                example: .string("Acme sign-in")),
+            FieldShape(
+                "issuer", .string(min: 1, max: 1024), nullable: true,
+                "The issuer's address; of a Cognito pool its id.",
+                example: .string("https://sign-in.example.com")),
+            .nullable("client_id", .string(min: 1, max: 255, rule: .foreignID)),
+            FieldShape(
+                "email_trust", trust, nullable: true,
+                "What its word about an address is worth; null takes the kind's default."),
+            .optional(
+                "domains", .array(of: domain, max: 100), "For which `authoritative` counts."),
+            .optional(
+                "endpoints", .map(of: .string(min: 1, max: 2048)),
+                "What discovery does not find, and what is to be used instead; its names are "
+                    + RelyingParty.Endpoint.allCases.map { "`\($0.rawValue)`" }
+                    .joined(separator: ", ")
+                    + ". A GitHub Enterprise Server's follow from its issuer, and its "
+                    + "`token_check_endpoint` from `userinfo_endpoint`."),
+            .optional(
+                "authorized_parties",
+                .array(of: .string(min: 1, max: 255, rule: .foreignID), max: 50),
+                "Other clients of the provider (`azp`) that may bring id tokens issued for "
+                    + "`client_id`; its own clients and Google's need no line here."),
+            .optional("upstreams", .array(of: .object(upstream), max: 50)),
+            .optional("strict_upstreams", .bool, "Refuses upstreams that are not listed."),
+            .optional("client_tenants", .map(of: .string(min: 1, max: 63)), "Client to tenant."),
+            .optional("admin_create", .enumeration(["deny", "allow"])),
+            .optional("lambda_open", .enumeration(["off", "loopback"])),
+            .readOnly(
+                "confirmed", .bool,
+                "False: a tenant's word about a pool, good for its own credentials alone until "
+                    + "the platform's operators edit it."),
+            .readOnly("secret_set", .bool, "Whether a secret is kept."),
+            .readOnly(
+                "unreachable_since", .timestamp, always: false,
+                "When this server first failed to fetch its documents, if it has not since."),
+            .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
+        ])
+
+    private static let secret = [
+        FieldShape.nullable("secret", .string(min: 1, max: 4096), "Taken, never shown.")
+    ]
+
+    static let creation = shape.adding(
+        nil,
+        secret + [.nullable("tenant", .string(min: 1, max: 63), "The owner; none: the platform.")]
+    ).creating("ProviderCreation", required: ["kind", "name"])
+
+    static let change: ObjectShape = {
+        var shape = Self.shape.adding(nil, secret)
+        for index in shape.fields.indices where shape.fields[index].name == "kind" {
+            shape.fields[index].isReadOnly = true
+        }
+        return shape.patching("ProviderChange")
+    }()
+}
+
+/// Selects the provider of a client's users.
+package enum ProviderChoice {
+    /// The one that the client names, by id or kind, else the tenant's only one, else the
+    /// platform's; nil if there is none, or no single one. `rows`: as from `providers(near:)`.
+    package static func choose(
+        from rows: [ProviderRow], kinds: [String], named: String?
+    ) -> ProviderRow? {
+        let found = rows.filter { row in kinds.contains { sameBytes($0, row.kind) } }
+        if let named { return found.first { isNamed($0, named) } }
+        let own = found.filter { $0.tenantID != nil }
+        let fitting = own.isEmpty ? found : own
+        return fitting.count == 1 ? fitting.first : nil
+    }
+
+    /// Whether `name` is the provider's id or its kind.
+    package static func isNamed(_ row: ProviderRow, _ name: String) -> Bool {
+        sameBytes(row.id.description, name) || sameBytes(row.kind, name)
+    }
+}
+
+extension ProviderRow {
+    /// The hash of everything that decides where a secret of this client goes.
+    package func secretAudience(clientID: String) -> [UInt8] {
+        let endpoints = document["endpoints"] ?? .null
+        let parts = [id.description, kind, issuer, clientID].map { JSONValue.string($0) }
+        return SHA256.hash(JSONValue.array(parts + [endpoints]).encoded())
+    }
+}
+
+/// Asks for a confirmation before a provider with identities is deleted.
+struct ProviderRemoval {
+    static let parameter = QueryParameter(
+        "confirm", .string(min: 1, max: 128), "The token of the 409 `confirm_required`.")
+
+    var call: Call
+
+    /// Throws 409 with a token and the number of identities, unless the request has the token.
+    func check(_ row: ProviderRow, identities: Int) throws {
+        guard identities > 0 else { return }
+        let token = try token(for: row)
+        if let given = call.query.optionalString("confirm"), sameBytes(given, token) { return }
+        throw Problem(
+            .confirmRequired,
+            "\(identities) identities sign in by \(row.name) and will not any more; repeat it with "
+                + "`confirm` to remove it.",
+            members: [
+                JSONValue.Member("confirm", .string(token)),
+                JSONValue.Member("identities", .int(identities)),
+            ])
+    }
+
+    private func token(for row: ProviderRow) throws -> String {
+        let text =
+            "provider confirm\0\(call.principal.id?.description ?? "")\0\(row.id)\0\(row.version)"
+        let mac = SHA256.authenticate(
+            Array(text.utf8), key: try call.services.database.directoryKey)
+        return Base64URL.encode(mac.prefix(18))
     }
 }

@@ -245,3 +245,48 @@ struct ProviderInput {
         return members
     }
 }
+
+extension ProviderRow {
+    /// The provider as an issuer of id tokens; nil for a kind that issues none.
+    package var relyingParty: RelyingParty? {
+        guard let kind = ProviderKind(rawValue: kind), kind != .password else { return nil }
+        var endpoints: [RelyingParty.Endpoint: String] = [:]
+        for endpoint in RelyingParty.Endpoint.allCases {
+            endpoints[endpoint] = document["endpoints"]?[endpoint.rawValue]?.string
+        }
+        return RelyingParty(
+            provider: id, kind: kind, issuer: issuer, clientID: document["client_id"]?.string,
+            otherAudiences: (document["client_tenants"]?.members ?? []).map(\.name),
+            authorizedParties: (document["authorized_parties"]?.array ?? []).compactMap(\.string),
+            endpoints: endpoints, owner: tenantID)
+    }
+}
+
+/// Guards the provider at which operators sign in: who edits its keys could sign in as any of them.
+enum OperatorsProvider {
+    /// Throws 403 for callers who may not make owners, as each account there could become one.
+    static func requireKeeper(_ call: Call) throws {
+        guard Permissions.mayGrant(call.principal.subject, .owner, in: nil) else {
+            throw Problem.forbidden(
+                "Where operators sign in is changed by who may make owners of the platform.")
+        }
+    }
+
+    /// The same, if operators sign in there. The provider's row is locked.
+    static func requireKeeper(of row: ProviderRow, _ call: Call) async throws {
+        if try await isSet(row, call) { try requireKeeper(call) }
+    }
+
+    /// Throws 409 while operators sign in there.
+    static func requireUnused(_ row: ProviderRow, _ call: Call) async throws {
+        guard try await isSet(row, call) else { return }
+        throw Problem(
+            .conflict,
+            "Operators sign in at this provider; end that first (`/v1/operator-sign-in`).",
+            status: 409)
+    }
+
+    private static func isSet(_ row: ProviderRow, _ call: Call) async throws -> Bool {
+        try await call.services.database.operatorSignIn()?.provider == row.id
+    }
+}

@@ -82,3 +82,106 @@ enum CognitoEndpoints {
         }
     }
 }
+
+/// A Cognito trigger event: a tree to be echoed, of which a few members are read.
+struct CognitoEvent: Sendable {
+    var document: JSONValue
+    var trigger: String
+    var pool: String
+    var userName: String
+
+    static let shape = ObjectShape(
+        "CognitoEvent", open: true,
+        [
+            .required("triggerSource", .string(min: 1, max: 255)),
+            .required("userPoolId", .string(min: 1, max: 255)),
+            .required("userName", .string(min: 1, max: 1024)),
+            .required("request", .object(ObjectShape(open: true))),
+            .nullable("callerContext", .object(ObjectShape(open: true))),
+            .nullable("response", .any),
+        ])
+
+    /// 422 with every fault, as for any body.
+    init(_ document: JSONValue) throws {
+        var decoder = Decoder(allowsReadOnly: false)
+        let input = decoder.object(document, Self.shape, at: "")
+        if !decoder.errors.isEmpty { throw Problem.invalid(decoder.errors) }
+        self.document = document
+        trigger = try input.string("triggerSource")
+        pool = try input.string("userPoolId")
+        userName = try input.string("userName")
+    }
+
+    private var attributes: JSONValue { document["request"]?["userAttributes"] ?? .null }
+
+    /// An attribute that is not a string counts as absent.
+    func attribute(_ name: String) -> String? { attributes[name]?.string }
+
+    private var emailVerified: Bool? {
+        switch attributes["email_verified"] {
+        case nil: CognitoMapping.emailVerified(.absent)
+        case .string(let text): CognitoMapping.emailVerified(.text(text))
+        case .bool(let value): CognitoMapping.emailVerified(.bool(value))
+        default: CognitoMapping.emailVerified(.other)
+        }
+    }
+
+    /// The call of this event; nil for a trigger without a decision.
+    func call(for request: Call) -> ProvisioningCall? {
+        guard let source = CognitoMapping.Trigger(rawValue: trigger) else { return nil }
+        let kind: Attempt.Trigger =
+            switch source {
+            case .signUp: .nativeSignUp
+            case .adminCreateUser: .nativeAdminCreate
+            case .externalProvider: .federated
+            case .confirmSignUp: .nativeProved
+            }
+        var call = ProvisioningCall(
+            provider: .pool(pool, source, userName: userName), trigger: kind)
+        call.email = attribute("email")
+        call.emailVerified = emailVerified
+        call.name = attribute("name")
+        call.clientID = document["callerContext"]?["clientId"]?.string
+        call.caller = request.callerTenant
+        call.onlyProvider = request.principal.provider
+        // The id token of a native user has its `sub`, which the sign-up's event did not have.
+        if kind == .nativeProved {
+            call.alias = attribute("sub").map { PoolAlias(pool: pool, sub: $0) }
+        }
+        if source != .confirmSignUp { call.joinToken = passed("join_token") }
+        if kind.isUnprovedNative {
+            let metadata = document["request"]?["clientMetadata"]
+            call.tenant = metadata?["tenant"]?.string
+            call.tenantSource = .metadata
+            call.linkGrant =
+                metadata?["link_grant"]?.string
+                ?? document["request"]?["validationData"]?["link_grant"]?.string
+            call.inviteToken = passed("invite_token")
+        }
+        return call
+    }
+
+    /// What the app passed to the sign-up.
+    private func passed(_ name: String) -> String? {
+        let request = document["request"]
+        return request?["validationData"]?[name]?.string
+            ?? request?["clientMetadata"]?[name]?.string
+    }
+
+    /// The event with all three flags written by us, everything else as it came.
+    var allowed: JSONValue {
+        var members = document.members ?? []
+        var response = (document["response"]?.members ?? []).filter { member in
+            !Self.flags.contains { sameBytes($0, member.name) }
+        }
+        response += Self.flags.map { JSONValue.Member($0, .bool(false)) }
+        if let at = members.firstIndex(where: { sameBytes($0.name, "response") }) {
+            members[at].value = .object(response)
+        } else {
+            members.append(.init("response", .object(response)))
+        }
+        return .object(members)
+    }
+
+    private static let flags = ["autoConfirmUser", "autoVerifyEmail", "autoVerifyPhone"]
+}

@@ -1,6 +1,8 @@
 import Domain
 import HTTP
+import JSON
 import Storage
+import Text
 
 /// The generic hook and its dry run: 200 for every decision, refusals included.
 enum HookEndpoints {
@@ -42,5 +44,106 @@ extension Call {
         var actor = actor
         actor.type = "hook"
         return actor
+    }
+}
+
+/// Both triggers in the form of the Lambda Invoke API (AWS Lambda API reference, Invoke).
+package enum LambdaEndpoint {
+    package static let prefix = "/2015-03-31/functions/"
+
+    /// `X-Amz-Invocation-Type`.
+    private enum Invocation: String, CaseIterable {
+        case requestResponse = "RequestResponse"
+        /// Completed before the acknowledgement, so that no acknowledged event is lost; 202.
+        case event = "Event"
+        /// Only checks the permission; 204.
+        case dryRun = "DryRun"
+    }
+
+    static let invoke = Endpoint(
+        .post, "\(prefix){name}/invocations", id: "invokeFunction",
+        tag: "Provisioning",
+        summary: "Both triggers in the shape of the Lambda Invoke API; `name` is pre-signup or "
+            + "post-confirmation. X-Amz-Invocation-Type: RequestResponse, Event (202) or DryRun (204).",
+        access: .right(.signUpHook),
+        query: [
+            QueryParameter(
+                "Qualifier", .string(min: 1, max: 128), "A version or an alias; all are the same.")
+        ],
+        body: .raw(["*/*"]),
+        answers: [
+            .ok(CognitoEvent.shape.or(whenHas: "errorMessage", functionError)),
+            Answer(202, summary: "An Event, done."),
+            Answer(204, summary: "A DryRun; the caller may."),
+        ],
+        problems: [.unavailable], hook: true,
+        maxBody: 1 << 18
+    ) { call in
+        let name = try call.parameter("name")
+        let function = name.split(separator: ":").last.map(String.init) ?? name
+        let isPreSignup = sameBytes(function, "pre-signup")
+        guard isPreSignup || sameBytes(function, "post-confirmation") else {
+            throw Problem.notFound("function")
+        }
+        let invocation = try invocation(call.request)
+        if invocation == .dryRun { return Response(204) }
+        let event = try CognitoEvent(CognitoEndpoints.document(call))
+        var response: Response
+        if isPreSignup {
+            switch try await CognitoEndpoints.decide(event, call) {
+            case .allowed(let event): response = .ok(event)
+            case .refused(let text, _):
+                response = .ok(
+                    .object([
+                        .init("errorMessage", .string(text)),
+                        .init("errorType", .string("SignUpRefused")),
+                    ]))
+                response.set("x-amz-function-error", "Unhandled")
+            }
+        } else {
+            response = .ok(try await CognitoEndpoints.confirm(event, call))
+        }
+        // The result of an Event is not awaited; its decision is recorded like every other.
+        if invocation == .event { response = Response(202) }
+        response.set("x-amz-executed-version", "$LATEST")
+        return response
+    }
+
+    /// The Lambda runtime's response if a function throws.
+    private static let functionError = ObjectShape(
+        "FunctionError",
+        [.readOnly("errorMessage", .string()), .readOnly("errorType", .string())])
+
+    private static func invocation(_ request: Request) throws -> Invocation {
+        guard let name = request.first("x-amz-invocation-type") else { return .requestResponse }
+        guard let known = Invocation.allCases.first(where: { sameBytes($0.rawValue, name) }) else {
+            throw Problem(
+                .invalidRequest,
+                "X-Amz-Invocation-Type must be RequestResponse, Event or DryRun.")
+        }
+        return known
+    }
+
+    /// A refusal on its path with the members that AWS clients read: `Message`, and the type in
+    /// `x-amzn-errortype`; nil for other paths.
+    package static func encode(_ problem: Problem, _ request: Request) -> Response? {
+        guard request.path.utf8.starts(with: prefix.utf8) else { return nil }
+        var problem = problem
+        problem.members.append(.init("Message", .string(problem.detail)))
+        var response = problem.response(requestID: nil)
+        response.set("x-amzn-errortype", errorType(problem.status))
+        return response
+    }
+
+    private static func errorType(_ status: Int) -> String {
+        switch status {
+        case 401: "UnrecognizedClientException"
+        case 403: "AccessDeniedException"
+        case 404: "ResourceNotFoundException"
+        case 413: "RequestTooLargeException"
+        case 429: "TooManyRequestsException"
+        case 500...: "ServiceException"
+        default: "InvalidRequestContentException"
+        }
     }
 }

@@ -1,5 +1,6 @@
 import Domain
 import HTTP
+import JSON
 import Storage
 import Text
 
@@ -86,5 +87,170 @@ enum ResolveEndpoint {
                     expiresAt: call.now.adding(seconds: TokenSignIn.noticeSeconds)),
                 about: UUID.random(), of: [resolved.user.id], in: database)
         }
+    }
+}
+
+/// The body of an attempt for the generic hook and the dry run.
+enum AttemptShape {
+    static let shape = ObjectShape(
+        "Attempt",
+        [
+            FieldShape(
+                "provider", .string(min: 1, max: 255), required: true,
+                "A kind, or the id of a registered provider.", example: .string("google")),
+            .nullable("issuer", .string(min: 1, max: 1024)),
+            .required("subject", .string(min: 1, max: 1024), "The person's id at the issuer."),
+            .nullable("email", .string(max: 1024)),
+            .nullable("email_verified", .bool),
+            .nullable("name", .string(max: ProvisioningCall.nameLimit)),
+            .nullable("tenant", .string(min: 1, max: 63), "Id or slug."),
+            .nullable("invite_token", .string(min: 1, max: 512)),
+            .nullable("join_token", .string(min: 1, max: 512)),
+            .nullable("link_grant", .string(min: 1, max: 512)),
+            .nullable("client_id", .string(min: 1, max: 255)),
+            .nullable("event_id", .string(min: 1, max: 255), "The same id is the same attempt."),
+            .nullable("ip", .string(max: 64)),
+            .nullable("user_agent", .string(max: 1024)),
+            .nullable("claims", .map(of: .any)),
+        ])
+
+    static func call(_ call: Call) throws -> ProvisioningCall {
+        let input = call.input
+        var attempt = ProvisioningCall(
+            provider: .attempt(
+                try input.string("provider"), issuer: input.optionalString("issuer"),
+                subject: try input.string("subject")))
+        attempt.email = input.optionalString("email")
+        attempt.emailVerified = input.optionalBool("email_verified")
+        attempt.hostedDomain = input.optionalObject("claims")?.optionalString("hd")
+        attempt.name = input.optionalString("name")
+        attempt.tenant = input.optionalString("tenant")
+        attempt.inviteToken = input.optionalString("invite_token")
+        attempt.joinToken = input.optionalString("join_token")
+        attempt.linkGrant = input.optionalString("link_grant")
+        attempt.clientID = input.optionalString("client_id")
+        attempt.eventID = input.optionalString("event_id")
+        attempt.caller = call.callerTenant
+        return attempt
+    }
+}
+
+extension Call {
+    /// The only tenant that a tenant's credential reaches; nil is the platform's.
+    var callerTenant: UUID? { principal.platform ? nil : principal.tenant }
+}
+
+extension ProvisioningResult {
+    /// The response of the generic hook, as text.
+    var answerText: String { String(decoding: json().encoded(), as: UTF8.self) }
+
+    /// The response of the generic hook; with the trace, that of the dry run. It goes to hooks and to the
+    /// person: private attributes are for neither.
+    func json(trace: JSONValue? = nil) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("outcome", .string(verdict.outcome.rawValue)),
+            .init("reason", verdict.reason.map { .string($0.rawValue) } ?? .null),
+            .init("user", user?.withoutPrivate.json ?? .null),
+            .init("tenant", tenant?.withoutPrivate.json ?? .null),
+            .init("identity_id", text(identityID)),
+            .init("invite_id", text(verdict.inviteID)),
+            .init("decision_id", text(decisionID)),
+        ]
+        if !reference.isEmpty { members.append(.init("reference", .string(reference))) }
+        if !choices.isEmpty || verdict.outcome == .deferred {
+            members.append(.init("choices", .array(choices.map(Self.choice))))
+        }
+        if let trace {
+            members.append(.init("trace", trace))
+            members.append(
+                .init("policy_version", (tenant?.policyVersion).map { .int($0) } ?? .null))
+        }
+        if let wouldAdmit { members.append(.init("would_admit", wouldAdmit.document)) }
+        return .object(members)
+    }
+
+    private static func choice(_ tenant: TenantRow) -> JSONValue {
+        .object([
+            .init(
+                "tenant",
+                .object([
+                    .init("id", .string(tenant.id.description)),
+                    .init("slug", .string(tenant.slug)), .init("name", .string(tenant.name)),
+                ]))
+        ])
+    }
+
+    static let shape = ObjectShape(
+        "ProvisioningOutcome",
+        [
+            .readOnly("outcome", .enumeration(of: Outcome.self)),
+            .readOnly(
+                "reason", .enumeration(of: Reason.self), nullable: true,
+                "Why it refused. `no_tenant`: no tenant knows the address by a live invite, a waiting "
+                    + "user or a verified domain that counts, the one of `tenant` neither. "
+                    + "`email_unverified`: nothing that counts proves the address; by a verified "
+                    + "domain a provider's `email_verified` counts only if the provider is "
+                    + "authoritative for that domain. `would_admit` of `evaluate` and of the decision "
+                    + "names what would let the person in."),
+            .readOnly("user", .any, nullable: true),
+            .readOnly("tenant", .object(TenantRow.shape), nullable: true),
+            .readOnly("identity_id", .uuid, nullable: true),
+            .readOnly("invite_id", .uuid, nullable: true),
+            .readOnly("decision_id", .uuid, nullable: true, "null in a dry run."),
+            .readOnly("reference", .string(), always: false, "What the person is told to name."),
+            .readOnly("choices", .array(of: .any), always: false, "Where the tenant is open."),
+            .readOnly("trace", .array(of: .any), always: false, "Each rule that was looked at."),
+            .readOnly(
+                "policy_version", .integer(1...1_000_000_000), nullable: true, always: false,
+                "Of a dry run: which version of the tenant's policy judged."),
+            NearestYes.field,
+        ])
+}
+
+private func text(_ id: UUID?) -> JSONValue { id.map { .string($0.description) } ?? .null }
+
+extension [NearestYes] {
+    /// `[{change, detail, tenant_id}]`.
+    var document: JSONValue {
+        .array(
+            map {
+                .object([
+                    .init("change", .string($0.change.rawValue)),
+                    .init("detail", .string($0.detail)),
+                    .init("tenant_id", .uuid($0.tenantID)),
+                ])
+            })
+    }
+}
+
+extension NearestYes {
+    static let field = FieldShape.readOnly(
+        "would_admit",
+        .array(
+            of: .object(
+                ObjectShape(
+                    "NearestYes",
+                    [
+                        .readOnly(
+                            "change", .enumeration(of: Change.self),
+                            "What to do."),
+                        .readOnly("detail", .string()),
+                        .readOnly("tenant_id", .uuid, nullable: true),
+                    ]))),
+        always: false, "Of a refusal: single changes under which the same rules admit.")
+}
+
+extension Call {
+    /// Counts runs of the rules that write nothing against the caller's limit per minute: they
+    /// block no other call, but cost as much as real ones. Throws 429.
+    func takeDryRuns(_ number: Int = 1) async throws {
+        let database = try services.database
+        let caller = principal.id?.description ?? (principal.tenant ?? .platform).description
+        let taken = try await database.count(
+            "dry runs of \(principal.kind.rawValue) \(caller)", number)
+        guard taken > database.limits.dryRuns else { return }
+        throw Problem.rateLimited(
+            "Too many dry runs; wait a minute.", limit: database.limits.dryRuns,
+            retryAfter: database.secondsOfMinuteLeft)
     }
 }

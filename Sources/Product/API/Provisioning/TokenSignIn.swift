@@ -2,8 +2,40 @@ import Cryptography
 import Domain
 import Federation
 import HTTP
+import JSON
 import Storage
 import Text
+
+/// `/v1/provisioning/sign-in`: the hooks' rules for every later sign-in.
+enum TokenSignInEndpoint {
+    static let all: [Endpoint] = [signIn]
+
+    private static let signIn = Endpoint(
+        .post, "/v1/provisioning/sign-in", id: "provisionSignIn", tag: "Provisioning",
+        summary: "Decides where the person of a provider's id token belongs. The token goes into "
+            + "`Authorization: Bearer` and is checked by the provider's own keys.",
+        access: .open,
+        body: .json(
+            ObjectShape(
+                "TokenSignIn",
+                [
+                    .nullable("tenant", .string(min: 1, max: 63), "Id or slug."),
+                    .nullable("invite_token", .string(min: 1, max: 512)),
+                    .nullable("join_token", .string(min: 1, max: 512)),
+                    .nullable("link_grant", .string(min: 1, max: 512)),
+                    .nullable(
+                        "decline", .bool,
+                        "Declines what `tenant` offers: its invite is revoked, and the answer is "
+                            + "`existing`, or `deferred` with what is left."),
+                ])),
+        answers: [.ok(ProvisioningResult.shape)], problems: [.unauthorized, .unavailable],
+        maxBody: 1 << 14
+    ) { call in
+        var answer = try await TokenSignIn(call).run()
+        answer.set("cache-control", "no-store")
+        return answer
+    }
+}
 
 /// A sign-in proved by a provider's id token: verifies the token, finds its provider, and makes an
 /// attempt of its claims.
@@ -153,5 +185,44 @@ struct TokenSignIn {
                 throw problem
             }
         }
+    }
+}
+
+extension ProvisioningCall {
+    /// The identity and the claims of a verified id token. For a pool's federated user the identity
+    /// behind it, so that it is the same one as in the pool's triggers.
+    package init(_ claims: IDClaims, from provider: ProviderRow) {
+        if !sameBytes(provider.kind, ProviderKind.cognito.rawValue) {
+            self.init(
+                provider: .attempt(provider.id.description, issuer: nil, subject: claims.subject))
+        } else {
+            let names = (claims.all["identities"]?.array ?? []).compactMap { identity in
+                identity["providerName"]?.string.flatMap { upstream in
+                    identity["userId"]?.string.map {
+                        FederatedName(upstream: upstream, subject: $0)
+                    }
+                }
+            }
+            if let first = names.first {
+                self.init(provider: .federated(pool: provider.issuer, first))
+                // A pool links few of them to one user.
+                otherNames = Array(names.dropFirst().prefix(9))
+            } else {
+                let name = claims.all["cognito:username"]?.string ?? claims.subject
+                self.init(
+                    provider: .pool(provider.issuer, .confirmSignUp, userName: name),
+                    trigger: .nativeProved)
+            }
+            alias = PoolAlias(pool: provider.issuer, sub: claims.subject)
+            // Its keys verified the token: no other registration of the pool may be used.
+            onlyProvider = provider.id
+        }
+        tokenTime = TokenTime(claims: claims.all)
+        isInPerson = true
+        email = claims.email
+        emailVerified = claims.emailVerified
+        hostedDomain = claims.hostedDomain
+        name = claims.name
+        clientID = claims.audience
     }
 }

@@ -133,3 +133,86 @@ enum SessionEndpoints {
         }
     }
 }
+
+/// `GET /v1/session/ways`: what the page for signing in offers, the same for everyone.
+enum SignInWaysEndpoint {
+    static let ways = Endpoint(
+        .get, "/v1/session/ways", id: "getSignInWays", tag: "Session",
+        summary: "What a sign-in to the console may be proved by here by anyone.",
+        access: .open,
+        answers: [
+            .ok(
+                ObjectShape(
+                    "SignInWays",
+                    [
+                        .readOnly(
+                            "set_up", .bool, "Whether the service has an owner to sign in."),
+                        .readOnly("passkeys", .bool, "Whether browsers offer passkeys here."),
+                        .readOnly(
+                            "passkeys_fault", .string(), nullable: true, "Why they do not."),
+                        .readOnly(
+                            "provider",
+                            .object(
+                                ObjectShape(
+                                    "SignInProvider",
+                                    [
+                                        .readOnly("name", .string()),
+                                        .readOnly("kind", .enumeration(of: ProviderKind.self)),
+                                    ])), nullable: true, "Where operators sign in as well."),
+                    ]))
+        ]
+    ) { call in
+        let fault = try call.passkeyFault
+        let database = try call.services.database
+        var provider: ProviderRow?
+        if let setting = try await database.operatorSignIn() {
+            provider = try await database.provider(setting.provider, owner: nil)
+        }
+        return .ok(
+            .object([
+                .init("set_up", .bool(try await database.hasOperator())),
+                .init("passkeys", .bool(fault == nil)),
+                .init("passkeys_fault", fault.map(JSONValue.string) ?? .null),
+                .init(
+                    "provider",
+                    provider.map {
+                        .object([.init("name", .string($0.name)), .init("kind", .string($0.kind))])
+                    } ?? .null),
+            ]))
+    }
+}
+
+/// `POST /v1/session/not-me`: the button behind "this was not me" in a mail about an operator's
+/// account. Opening the link does nothing: mail systems open links by themselves.
+enum NotMeEndpoint {
+    static let disown = Endpoint(
+        .post, "/v1/session/not-me", id: "disownSessions", tag: "Session",
+        summary: "By the token of a mail about an operator's account: ends every session and the "
+            + "password, and mails a link to a new one.",
+        access: .open,
+        body: .json(ObjectShape("NotMe", [.required("token", .string(min: 1, max: 128))])),
+        answers: [
+            .ok(
+                ObjectShape(
+                    "NotMeDone",
+                    [
+                        .readOnly(
+                            "reset_mailed", .bool,
+                            "Whether there was a password, and a link to a new one is on its way.")
+                    ]))
+        ], problems: [.notFound, .rateLimited], secret: true, maxBody: 1 << 14
+    ) { call in
+        try await LinkMisses.check(call)
+        let hash = TokenSecret.hash(try call.input.string("token")) ?? []
+        let done = try await call.services.database.disown(
+            tokenHash: hash, publicURL: call.services.publicURL, requestID: call.request.id,
+            ip: call.request.remoteAddress)
+        guard let done else {
+            try await LinkMisses.count(call)
+            throw Problem(.notFound, "The link is used up or over.")
+        }
+        var answer = Response.ok(.object([.init("reset_mailed", .bool(done.needsPassword))]))
+        answer.fields.append(Field("cache-control", "no-store"))
+        return answer
+    }
+}

@@ -2,6 +2,7 @@ import Domain
 import HTTP
 import JSON
 import Storage
+import Text
 
 /// `POST /v1/session/step-up`: proves within a session that its operator is present.
 enum StepUpEndpoint {
@@ -83,5 +84,148 @@ enum StepUpEndpoint {
             return true
         case .provider: return false
         }
+    }
+}
+
+/// The second step of a sign-in, after a right password, and the app's part of a step-up.
+struct SecondFactor {
+    var person: OperatorRow
+    var attempt: SignInAttempt
+    var call: Call
+
+    /// How the sign-in is proved as a whole. Throws 401 `second_factor_required` without the code
+    /// of an operator who has a second factor, and if it is wrong; makes no session.
+    func prove() async throws -> SignInMethod {
+        guard person.factors.hasSecondFactor else { return .password }
+        let totp = call.input.optionalString("totp")
+        let recovery = call.input.optionalString("recovery_code")
+        if let recovery, totp == nil {
+            guard try await proveRecovery(recovery) else {
+                throw refused("That code does not fit.")
+            }
+            return .recoveryCode
+        }
+        guard let totp, recovery == nil else {
+            throw refused(
+                person.factors.areUnusable
+                    ? Call.unusableFactors
+                    : "The password is right; the second factor is missing.")
+        }
+        guard try await proveTotp(totp) else { throw refused("That code does not fit.") }
+        return .totp
+    }
+
+    func proveTotp(_ code: String) async throws -> Bool {
+        let digits = String(decoding: code.utf8.filter { $0 != 0x20 }, as: UTF8.self)
+        return try await counted {
+            try await call.services.database.useTotp(digits, of: person.id)
+        }
+    }
+
+    func proveRecovery(_ code: String) async throws -> Bool {
+        try await counted {
+            try await call.services.database.useRecoveryCode(code, of: person, by: actor)
+        }
+    }
+
+    /// A wrong code after a right password is a sign of a stolen one: it is in the audit, and the third
+    /// one in a mail.
+    private func counted(_ body: () async throws -> Bool) async throws -> Bool {
+        let database = try call.services.database
+        let counter = try await attempt.claimFactorAttempt(of: person)
+        if try await body() {
+            try await database.clearSignInFailures(counter)
+            return true
+        }
+        try await database.scope(person.tenant ?? .platform).change(by: actor) { change in
+            try await change.audit(.operatorFactorRefused, person.target)
+            try await change.tellOfRefusedFactor(
+                "\(call.place), and before", counter: counter, to: person,
+                publicURL: call.services.publicURL, in: database)
+        }
+        return false
+    }
+
+    /// The sign-in has no principal yet.
+    private var actor: Actor { person.actor(call) }
+
+    private func refused(_ detail: String) -> Problem {
+        var methods: [String] = []
+        if person.factors.passkeys > 0 { methods.append(SignInMethod.passkey.rawValue) }
+        if person.factors.totp { methods.append(SignInMethod.totp.rawValue) }
+        if person.factors.recoveryCodesLeft > 0 {
+            methods.append(SignInMethod.recoveryCode.rawValue)
+        }
+        return Problem(
+            .secondFactorRequired, detail, status: 401,
+            fields: Problem.unauthorized().fields, members: [.init("methods", .strings(methods))])
+    }
+}
+
+/// What a provider of the platform asserts about who signs in to the console.
+package struct OperatorAssertion: Sendable {
+    package var provider: ProviderRow
+    package var subject: String
+    package var email: String?
+    /// Absent is not the same as an explicit false.
+    package var emailVerified: Bool?
+    /// Google's `hd`.
+    package var hostedDomain: String?
+    /// When the person proved it there, in seconds since 1970; nil: the provider does not say.
+    package var authenticatedAt: Int64?
+    /// Whether the provider asked for two factors.
+    package var isMultiFactor: Bool
+    /// The console's session that is to be stepped up; nil: a sign-in.
+    package var session: UUID?
+    package var begunAt: Timestamp
+    /// The browser, by the cookie that came along when it began: the return comes from another site,
+    /// without it.
+    package var device: String?
+    /// Ends the cookie that bound the return.
+    package var spentCookie: Field
+
+    package init(
+        provider: ProviderRow, subject: String, email: String?, emailVerified: Bool?,
+        hostedDomain: String?, authenticatedAt: Int64?, isMultiFactor: Bool, session: UUID?,
+        begunAt: Timestamp, device: String?, spentCookie: Field
+    ) {
+        self.provider = provider
+        self.subject = subject
+        self.email = email
+        self.emailVerified = emailVerified
+        self.hostedDomain = hostedDomain
+        self.authenticatedAt = authenticatedAt
+        self.isMultiFactor = isMultiFactor
+        self.session = session
+        self.begunAt = begunAt
+        self.device = device
+        self.spentCookie = spentCookie
+    }
+
+    var method: SignInMethod { isMultiFactor ? .providerMFA : .provider }
+
+    /// Whether a provider of this kind says when its user signed in, as `max_age` asks it to.
+    var saysWhen: Bool { provider.kind == "oidc" }
+
+    /// Seconds by which the provider's clock may be behind or ahead.
+    private static let clockSkew: Int64 = 60
+
+    /// Whether its user signed in there no earlier than that, and not in the future; nil: the provider
+    /// does not say.
+    func isAuthenticated(since time: Timestamp, at now: Timestamp) -> Bool? {
+        authenticatedAt.map {
+            $0 >= time.microseconds / 1_000_000 - Self.clockSkew
+                && $0 <= now.microseconds / 1_000_000 + Self.clockSkew
+        }
+    }
+
+    /// The asserted address, if the provider is authoritative for it.
+    func ownedAddress(in setting: OperatorSignIn) -> EmailAddress? {
+        guard let address = email.flatMap({ try? EmailAddress($0) }),
+            setting.covers(address.domain.ascii),
+            provider.isAuthoritative(
+                for: address.domain.ascii, emailVerified: emailVerified, hostedDomain: hostedDomain)
+        else { return nil }
+        return address
     }
 }

@@ -1,6 +1,7 @@
 import Domain
 import HTTP
 import JSON
+import Routing
 import Storage
 import Text
 
@@ -112,5 +113,233 @@ enum MergeEndpoints {
                 .undoConflict, conflict.reasons[0].detail,
                 members: [.init("conflicts", .array(reasons))])
         }
+    }
+}
+
+extension MergeRow: JSONView {
+    func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("id", id)
+            $0.member("winner", winner)
+            $0.member("loser", loser)
+            $0.member("status", status)
+            $0.object("moved") {
+                $0.member("identities", identities)
+                $0.member("keys", keys.count)
+                $0.member("invites", invites)
+                $0.member("addresses", addresses + 1)
+            }
+            $0.member("left_identities", left)
+            $0.member(
+                "refused_scopes",
+                .array(
+                    keys.filter { !$0.refused.isEmpty }.map {
+                        .object([
+                            .init("key_id", .uuid($0.id)), .init("scopes", .strings($0.refused)),
+                        ])
+                    }))
+            $0.member("ended", ended?.document ?? .null)
+            $0.member("undo_until", undoUntil)
+            $0.member("created_at", createdAt)
+            $0.object("created_by") {
+                $0.member("type", createdByType)
+                $0.member("id", createdByID)
+                $0.member("name", createdByName)
+            }
+        }
+    }
+
+    /// A merge changes once, when it is undone.
+    var etag: String { ETag.version(status == .done ? 1 : 2) }
+
+    private static let count = Kind.integer(0...Int.max)
+
+    private static let endedShape = ObjectShape(
+        "EndedAccess",
+        [
+            .readOnly(
+                "keys", .array(of: .uuid),
+                "Revoked: made or rotated since, by whomever, or made with such a key."),
+            .readOnly("sessions", count, "Sessions of the winner."),
+            .readOnly("link_grants", count, "Permissions to link a sign-in."),
+            .readOnly("password_links", count, "Links to set a password."),
+            .readOnly("email_change", .bool, "A change of the address that waited for its proof."),
+            .readOnly(
+                "password", .bool, "The winner's, which was set since; a reset sets another."),
+            .readOnly("pin", .bool, "The winner's, which was set since."),
+        ])
+
+    static let shape = ObjectShape(
+        "Merge",
+        [
+            .readOnly("id", .uuid), .readOnly("winner", .uuid, "The user who stays."),
+            .readOnly("loser", .uuid, "The user whose id is read as the winner's."),
+            .readOnly("status", .enumeration(of: MergeRow.Status.self)),
+            .readOnly(
+                "moved",
+                .object(
+                    ObjectShape([
+                        .readOnly("identities", count, "Sign-ins."),
+                        .readOnly("keys", count, "API keys."),
+                        .readOnly("invites", count, "Accepted invites."),
+                        .readOnly("addresses", count, "The loser's address and former ones."),
+                    ])), "How much is the winner's now."),
+            .readOnly(
+                "left_identities", count,
+                "Sign-ins that did not move: a password, and what was never proved."),
+            .readOnly(
+                "refused_scopes",
+                .array(
+                    of: .object(
+                        ObjectShape([
+                            .readOnly("key_id", .uuid, "A key that moved."),
+                            .readOnly("scopes", .array(of: .string()), "What it lost."),
+                        ]))), "Scopes that moved keys lost, as the winner's role is another."),
+            .readOnly(
+                "ended", .object(endedShape), nullable: true,
+                "What the undo ended, as it was made as the winner since; null before it."),
+            .readOnly("undo_until", .timestamp, "Until then it can be undone."),
+            .readOnly("created_at", .timestamp),
+            .readOnly(
+                "created_by",
+                .object(
+                    ObjectShape(
+                        "MergedBy",
+                        [
+                            .readOnly("type", .string()), .readOnly("id", .string()),
+                            .readOnly("name", .string()),
+                        ])), "Who merged them."),
+        ])
+}
+
+/// `/v1/tenants/{tenant}/users/duplicates`: users who may be one person.
+enum DuplicateEndpoint {
+    static let all: [Endpoint] = [list]
+
+    /// Users that are looked through for each item of a page.
+    private static let usersOfItem = 10
+
+    private static let list = Endpoint(
+        .get, UserEndpoints.path + "/duplicates", id: "listDuplicates", tag: "Users",
+        summary:
+            "Pairs of users who may be one person, with the evidence. A page looks through ten "
+            + "users for each item of `limit` and may hold no pair; `total` counts the pairs found "
+            + "so far, and is exact on the last page.",
+        access: .right(.readUsers),
+        query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
+        answers: [.list(shape)], mayLag: true
+    ) { call in
+        var list = try call.listQuery()
+        list.limit *= usersOfItem
+        let before = list.total?.value ?? 0
+        // The users themselves need no count.
+        list.total = ListTotal(before, exact: false)
+        let (pairs, page) = try await call.scope.duplicates(list)
+        return call.list(
+            pairs, next: page.next.map { Cursor(key: $0.value, id: $0.id) },
+            total: Total(before + pairs.count, exact: page.next == nil)
+        ) { pair, json in
+            json.object {
+                $0.member("users", [pair.first, pair.second])
+                $0.member(
+                    "evidence",
+                    .array(
+                        pair.evidence.map {
+                            .object([
+                                .init("kind", .string($0.kind.rawValue)),
+                                .init("value", .string($0.value)),
+                                .init("certainty", .string($0.certainty)),
+                            ])
+                        }))
+            }
+        }
+    }
+
+    private static let shape = ObjectShape(
+        "Duplicate",
+        [
+            .readOnly("users", .array(of: .object(UserRow.shape), max: 2), "The two."),
+            .readOnly(
+                "evidence",
+                .array(
+                    of: .object(
+                        ObjectShape([
+                            .readOnly(
+                                "kind", .enumeration(of: DuplicateEvidence.Kind.self),
+                                "What both have."),
+                            .readOnly(
+                                "value", .string(), "The address, the subject or the external id."),
+                            .readOnly(
+                                "certainty", .enumeration(["likely", "maybe"]),
+                                "`maybe`: two people may well have it."),
+                        ]))), "Why they may be one person."),
+        ])
+}
+
+extension DuplicateEvidence {
+    fileprivate var certainty: String { kind == .spelling ? "maybe" : "likely" }
+}
+
+extension Endpoint {
+    /// The same for ids of users who were merged: what is read is the winner's, and what would be
+    /// written is a 409 with the winner's id. Costs nothing unless the id is unknown.
+    var followingMerges: Endpoint {
+        var endpoint = self
+        if method != .get, path.contains("/{id}"), !problems.contains(.conflict) {
+            endpoint.problems.append(.conflict)
+        }
+        let (handle, exists) = (handle, exists)
+        endpoint.handle = { call in
+            do {
+                return try await handle(call)
+            } catch  where call.parameters["id"] != nil && isNotFound(error) {
+                guard let winner = try await call.winner() else { throw error }
+                guard [.get, .head].contains(call.request.method) else {
+                    throw Problem.conflict(
+                        "The user was merged; this is the id of the one who is left.",
+                        with: winner.description)
+                }
+                var response = try await handle(call.replacingID(with: winner))
+                response.fields.append(Field("content-location", try call.path(of: winner)))
+                return response
+            }
+        }
+        if let exists {
+            endpoint.exists = { call in
+                if try await exists(call) { return true }
+                return call.parameters["id"] != nil ? try await call.winner() != nil : false
+            }
+        }
+        return endpoint
+    }
+}
+
+private func isNotFound(_ error: any Error) -> Bool {
+    if case .notFound = StorageFailure(error) { return true }
+    return (error as? Problem)?.code == .notFound
+}
+
+extension Call {
+    /// Whom the path's id names if its user was merged and the caller may see that.
+    fileprivate func winner() async throws -> UUID? {
+        guard let winner = try await scope.winner(over: id()), sees(winner) else { return nil }
+        return winner
+    }
+
+    fileprivate func replacingID(with id: UUID) -> Call {
+        var call = self
+        call.parameters = parameters.replacing("id", with: id.description)
+        return call
+    }
+
+    /// The request's path with the id of another user.
+    fileprivate func path(of user: UUID) throws -> String {
+        request.path.replacing(try parameter("id"), with: user.description)
+    }
+
+    /// The user whom an id in a body or a filter names now.
+    func survivor(of id: UUID?) async throws -> UUID? {
+        guard let id else { return nil }
+        return try await scope.winner(over: id) ?? id
     }
 }

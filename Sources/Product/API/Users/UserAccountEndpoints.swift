@@ -137,3 +137,254 @@ enum UserAccountEndpoints {
         return response
     }
 }
+
+/// The endpoints that change a user's status.
+enum UserStatusEndpoints {
+    static let all: [Endpoint] = [suspend, resume, restore, approve, decline]
+
+    private static let suspend = verb(
+        "suspend", "Refuses the user's sign-ins, sessions and keys at once.", .suspendUsers
+    ) { change, row in try await change.suspendUser(row) }
+
+    private static let resume = verb(
+        "resume", "Ends a suspension.", .resumeUsers, givesControl: true
+    ) { change, row in try await change.resumeUser(row) }
+
+    private static let restore = verb(
+        "restore", "Brings a deleted user back; after 30 days a `conflict`.", .restoreUsers,
+        givesControl: true
+    ) { change, row in try await change.restoreUser(row) }
+
+    private static let approve = Endpoint(
+        .post, UserEndpoints.path + "/{id}/approve", id: "approveUser", tag: "Users",
+        summary: "Admits a person who asked to join and waits; a mail says so, with the reason.",
+        access: .right(.approveUsers), body: .json(answer("UserApproval", "Welcome to the team.")),
+        answers: [.ok(UserRow.shape)], problems: [.conflict], idempotent: true,
+        exists: UserEndpoints.exists
+    ) { call in
+        let database = try call.services.database
+        let reason = reason(call)
+        return try await UserEndpoints.change(call) { change, row in
+            try call.requireCover(of: row)
+            try call.requireRecentSignIn(forAdmin: row)
+            let approved = try await change.approveUser(row, reason: reason)
+            if row.status == .pending, call.services.sendsMail {
+                try await change.tellOfAnswer(
+                    to: approved, .joinApproved, reason: reason, in: database)
+            }
+            return approved
+        }
+    }
+
+    private static let decline = Endpoint(
+        .post, UserEndpoints.path + "/{id}/decline", id: "declineUser", tag: "Users",
+        summary: "Refuses a person who asked to join and waits; a mail says so, once, with the "
+            + "reason. They may ask again after 30 days.",
+        access: .right(.approveUsers),
+        body: .json(answer("UserDecline", "We do not know you.")),
+        answers: [.ok(UserRow.shape)], problems: [.conflict], idempotent: true,
+        exists: UserEndpoints.exists
+    ) { call in
+        let database = try call.services.database
+        let reason = reason(call)
+        return try await UserEndpoints.change(call) { change, row in
+            let declined = try await change.declineUser(row, reason: reason)
+            if row.status == .pending, call.services.sendsMail {
+                try await change.tellOfAnswer(
+                    to: declined, .joinDeclined, reason: reason, in: database)
+            }
+            return declined
+        }
+    }
+
+    private static func answer(_ name: String, _ example: String) -> ObjectShape {
+        ObjectShape(
+            name,
+            [
+                FieldShape(
+                    "reason", .string(max: Change.answerReasonLimit), nullable: true,
+                    "What the mail says to the person, as plain text.", example: .string(example))
+            ])
+    }
+
+    private static func reason(_ call: Call) -> String? {
+        call.input.optionalString("reason").flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static func verb(
+        _ name: String, _ summary: String, _ right: Right, givesControl: Bool = false,
+        _ body: @escaping @Sendable (Change, UserRow) async throws -> UserRow
+    ) -> Endpoint {
+        Endpoint(
+            .post, UserEndpoints.path + "/{id}/\(name)", id: "\(name)User", tag: "Users",
+            summary: summary, access: .right(right), answers: [.ok(UserRow.shape)],
+            problems: [.conflict, .emailTaken], idempotent: true, exists: UserEndpoints.exists
+        ) { call in
+            try await UserEndpoints.change(call) { change, row in
+                if givesControl {
+                    try call.requireCover(of: row)
+                    try call.requireRecentSignIn(forAdmin: row)
+                }
+                return try await body(change, row)
+            }
+        }
+    }
+}
+
+/// `…/users/{id}/identities` and `…/users/{id}/link-grants`: how a user signs in.
+enum UserIdentityEndpoints {
+    static let all: [Endpoint] = [list, link, unlink, grant]
+
+    private static let path = UserEndpoints.path + "/{id}/identities"
+
+    private static let list = Endpoint(
+        .get, path, id: "listIdentities", tag: "Users", summary: "The user's sign-ins.",
+        access: .own(.readUsers), answers: [.list(IdentityRow.shape)]
+    ) { call in
+        let row = try await UserEndpoints.visible(call)
+        return call.list(ListPage(whole: row.identities))
+    }
+
+    private static let link = Endpoint(
+        .post, path, id: "linkIdentity", tag: "Users",
+        summary: "Links a sign-in by an operator's word.", access: .right(.linkIdentities),
+        body: .json(
+            IdentityRow.shape.creating(
+                "IdentityCreation", required: ["provider", "issuer", "subject"])),
+        answers: [.created(IdentityRow.shape)], problems: [.identityConflict, .conflict],
+        idempotent: true, exists: UserEndpoints.exists
+    ) { call in
+        let id = try call.id()
+        let input = call.input
+        let database = try call.services.database
+        let (user, made) = try await call.scope.change(by: call.actor) { change in
+            let user = try await change.lockUser(id)
+            try call.requireCover(of: user)
+            return try await change.linkIdentity(
+                user, provider: input.string("provider"),
+                issuer: input.string("issuer"), subject: input.string("subject"),
+                email: input.optionalString("email"), isAssertedByTenant: !call.principal.platform,
+                isManual: true, database: database)
+        }
+        guard let identity = user.identities.first(where: { $0.id == made }) else {
+            throw Problem.internalError
+        }
+        return .created(
+            identity,
+            at: "/v1/tenants/\(user.tenant)/users/\(user.id)/identities/\(made)",
+            etag: "\"\(made)\"")
+    }
+
+    private static let unlink = Endpoint(
+        .delete, path + "/{identity_id}", id: "unlinkIdentity", tag: "Users",
+        summary: "Takes a sign-in away and ends the user's sessions.",
+        access: .own(.unlinkIdentities), answers: [.noContent], exists: UserEndpoints.exists
+    ) { call in
+        let (id, identity) = (try call.id(), try call.id("identity_id"))
+        let database = try call.services.database
+        try await call.scope.change(by: call.actor) { change in
+            let user = try await change.lockUser(id)
+            try requireUnlink(call, user)
+            // Users may relink an identity that they unlinked; an operator's unlinking bars it.
+            let isOwn = call.principal.subject.selfID == user.id
+            try await change.unlinkIdentity(user, identity, isBarred: !isOwn, database: database)
+        }
+        return .noContent
+    }
+
+    /// A user keeps one of their identities; only an operator unlinks the last one.
+    private static func requireUnlink(_ call: Call, _ user: UserRow) throws {
+        guard call.sees(user.id) else { throw Problem.notFound("user") }
+        let target = PermissionTarget(ownerID: user.id, isLastIdentity: user.identities.count < 2)
+        let permission = Permissions.permits(
+            call.principal.subject, .unlinkIdentities, in: user.tenant, target: target)
+        guard permission == .allowed else {
+            throw Problem.forbidden("The last sign-in stays; link another one first.")
+        }
+    }
+
+    private static let grantShape = ObjectShape(
+        "LinkGrant",
+        [
+            .readOnly("token", .string(), "Shown once."),
+            .readOnly(
+                "url", .string(max: 2048), "Where the person signs in with it, to hand over."),
+            .readOnly(
+                "challenge", .string(min: 8, max: 8),
+                "Thinkwork's app asks for these digits beside the token; the page at `url` shows them to "
+                    + "the person, with the account that they lead to."),
+            .readOnly("expires_at", .timestamp), ExpiryReason.field,
+        ])
+
+    private static let grant = Endpoint(
+        .post, UserEndpoints.path + "/{id}/link-grants", id: "createLinkGrant", tag: "Users",
+        summary: "A token that adds one sign-in to the user, once, within 30 minutes.",
+        access: .right(.linkIdentities), answers: [.created(grantShape)],
+        problems: [.conflict], idempotent: true, secret: true, exists: UserEndpoints.exists
+    ) { call in
+        let id = try call.id()
+        let grant = try await call.making { change in
+            let user = try await change.lockUser(id)
+            try call.requireCover(of: user)
+            return try await change.makeLinkGrant(for: user, until: call.principal.subject.expiry)
+        }
+        let members: [JSONValue.Member] =
+            [
+                .init("token", .string(grant.token)),
+                .init("url", .string("\(call.services.publicURL)/sign-in#grant=\(grant.token)")),
+                .init(
+                    "challenge",
+                    .string(
+                        try call.services.database.challenge(
+                            ofGrant: TenantToken.hash(grant.token)))),
+                .init("expires_at", .time(grant.expiresAt)),
+            ] + ExpiryReason.members(of: grant.expiresAt, call)
+        return .json(201, bytes: JSONValue.object(members).encoded())
+    }
+}
+
+/// `…/users/{id}/sessions`: a user's active sessions.
+enum UserSessionEndpoints {
+    static let all: [Endpoint] = [list, endAll, end]
+
+    private static let path = UserEndpoints.path + "/{id}/sessions"
+
+    private static let list = Endpoint(
+        .get, path, id: "listUserSessions", tag: "Users",
+        summary: "The user's living sessions, newest first.", access: .own(.readUsers),
+        query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
+        answers: [.list(UserSessionRow.shape)], exists: UserEndpoints.exists
+    ) { call in
+        let id = try call.id()
+        let list = try call.listQuery()
+        guard try await UserEndpoints.exists(call) else { throw Problem.notFound("user") }
+        let current = call.principal.session
+        return call.list(try await call.scope.sessions(of: id, list)) {
+            $0.write(to: &$1, current: current)
+        }
+    }
+
+    private static let endAll = Endpoint(
+        .delete, path, id: "endUserSessions", tag: "Users",
+        summary: "Ends every session of the user.", access: .right(.endSessions),
+        answers: [.noContent], exists: UserEndpoints.exists
+    ) { call in
+        let id = try call.id()
+        try await call.scope.change(by: call.actor) { change in
+            try await change.endSessions(of: change.lockUser(id))
+        }
+        return .noContent
+    }
+
+    private static let end = Endpoint(
+        .delete, path + "/{session_id}", id: "endUserSession", tag: "Users",
+        summary: "Ends one session.", access: .right(.endSessions), answers: [.noContent],
+        exists: UserEndpoints.exists
+    ) { call in
+        let (id, session) = (try call.id(), try call.id("session_id"))
+        try await call.scope.change(by: call.actor) { change in
+            try await change.endSessions(of: change.lockUser(id), id: session)
+        }
+        return .noContent
+    }
+}

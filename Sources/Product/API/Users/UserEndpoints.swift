@@ -196,3 +196,70 @@ enum UserEndpoints {
         }
     }
 }
+
+extension UserFilter {
+    /// The parameters of the list, which are also the members of an action's `filter`.
+    static let parameters: [QueryParameter] = [
+        .search,
+        QueryParameter("ids", .array(of: .uuid, max: 200), "Only these."),
+        QueryParameter("status", .enumeration(of: User.Status.self)),
+        QueryParameter("role", .enumeration(of: UserRole.self)),
+        QueryParameter("provider", .enumeration(of: ProviderKind.self)),
+        QueryParameter("external_id", .externalID, "Only the user with this id."),
+        .attributes,
+        QueryParameter("last_sign_in_since", .timestamp, "Not before."),
+        QueryParameter("last_sign_in_until", .timestamp, "Before."),
+        QueryParameter("never_signed_in", .bool, "Only those who never did."),
+        QueryParameter("awaiting_approval", .bool, "Only those who asked to join and wait."),
+    ]
+
+    init(_ filter: ListFilter, _ call: Call) async throws {
+        let input = filter.input
+        self.init(
+            text: input.optionalString("q"), status: input.optionalCase("status"),
+            role: input.optionalCase("role"), provider: input.optionalString("provider"))
+        if let ids = input.optionalStrings("ids")?.compactMap({ UUID($0) }) {
+            self.ids = try await call.scope.survivors(of: ids)
+        }
+        externalID = input.optionalString("external_id")
+        attributes = try await call.attributes(of: filter)
+        signedInSince = input.optionalTimestamp("last_sign_in_since")
+        signedInUntil = input.optionalTimestamp("last_sign_in_until")
+        neverSignedIn = input.flag("never_signed_in")
+        awaitingApproval = input.flag("awaiting_approval")
+    }
+}
+
+extension QueryParameter {
+    /// By the names that the tenant's schema indexes.
+    static let attributes: QueryParameter = {
+        var parameter = QueryParameter(
+            "attributes.<name>", .string(max: 255),
+            "Only users with this value of an indexed attribute, compared byte by byte.")
+        parameter.isFamily = true
+        return parameter
+    }()
+}
+
+extension Call {
+    /// Attributes and their values; 422 for a name by which lists do not filter.
+    func attributes(of filter: ListFilter) async throws -> [(name: String, value: String)] {
+        let prefix = "attributes."
+        let asked = filter.input.members.compactMap { member -> (name: String, value: String)? in
+            guard member.name.hasPrefix(prefix), let value = member.value.string else { return nil }
+            return (String(member.name.dropFirst(prefix.count)), value)
+        }
+        if asked.isEmpty { return [] }
+        let schema = try await scope.attributeSchema()
+        let errors = asked.filter { !schema.isReady($0.name) }.map { name, _ in
+            schema.unready.contains { sameBytes($0, name) }
+                ? FieldError(
+                    "\(filter.pointer)\(prefix)\(name)", .notAllowed,
+                    "is being indexed; try again later")
+                : FieldError(
+                    "\(filter.pointer)\(prefix)\(name)", .unknown, "is not an indexed attribute")
+        }
+        if !errors.isEmpty { throw Problem.invalid(errors) }
+        return asked
+    }
+}

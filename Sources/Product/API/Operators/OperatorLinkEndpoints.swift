@@ -99,3 +99,90 @@ enum OperatorLinkEndpoint {
             about: row.id, in: database)
     }
 }
+
+/// `POST /v1/session/link`: a new sign-in for who came by a link and set nothing up in time.
+enum OwnLinkEndpoint {
+    static let mail = Endpoint(
+        .post, "/v1/session/link", id: "mailOwnLink", tag: "Session",
+        summary:
+            "Mails the session's operator a new one-time link, to their own address. It is for who has "
+            + "neither a password nor a second factor nor a provider: after a sign-in by it, one is set up. "
+            + "Links that were made before and not used end.",
+        access: .console,
+        answers: [
+            Answer(202, .object(ObjectShape("OwnLink", [.readOnly("expires_at", .timestamp)])))
+        ], problems: [.conflict, .rateLimited]
+    ) { call in
+        let person = try await call.operator
+        guard !person.factors.canReturn, !person.factors.hasSecondFactor else {
+            throw Problem(
+                .conflict, "Your account has what it signs in with; a link is for who has nothing.")
+        }
+        guard call.services.sendsMail else {
+            throw Problem(
+                .conflict,
+                "This server sends no mail. Its administrator gives you a way back by `gatehouse operator reset`."
+            )
+        }
+        let (token, database) = (TokenSecret.make(), try call.services.database)
+        guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
+        let seconds = OperatorEndpoints.linkSeconds
+        let link = "\(call.services.publicURL)/console/sign-in#token=\(token)"
+        try await database.scope(person.tenant ?? .platform).change(by: call.actor) { change in
+            try await change.requireProof(of: person)
+            try await change.endSignInLinks(of: person.id)
+            try await change.addOperatorLink(hash, for: person.id, seconds: seconds, isMailed: true)
+            try await OperatorLinkEndpoint.mail(
+                .operatorLink, to: person, link, seconds, change, database)
+            try await change.audit(.operatorLinkMade, person.target)
+        }
+        let body = JSONValue.object([
+            .init("expires_at", .time(call.now.adding(seconds: seconds)))
+        ])
+        return Response.json(202, bytes: body.encoded())
+    }
+}
+
+/// `/v1/setup`: creates the first owner, by the token that the server logged. Closed ever after.
+enum SetupEndpoint {
+    static let all: [Endpoint] = [setUp]
+
+    private static let setUp = Endpoint(
+        .post, "/v1/setup", id: "setUp", tag: "Session",
+        summary: "Makes the first owner and signs in; 404 once there is one.", access: .open,
+        body: .json(
+            ObjectShape(
+                "SetUp",
+                [
+                    .required("token", .string(min: 1, max: 128)),
+                    .required("name", .string(min: 1, max: 200, rule: .displayName)),
+                    .required("email", .email),
+                    .required("password", .string(min: 15, max: 1024)),
+                ])),
+        answers: [.created(OperatorRow.shape)], problems: [.notFound, .unauthorized, .rateLimited]
+    ) { call in
+        let database = try call.services.database
+        let address = try call.input.emailAddress("email")
+        // A malformed token is answered like a wrong one.
+        let hash = TokenSecret.hash(try call.input.string("token")) ?? []
+        switch try await database.setupState(tokenHash: hash) {
+        case .closed: throw Problem.notFound("set-up: this service has an owner")
+        case .wrongToken: throw Problem.unauthorized("The set-up token does not fit.")
+        case .open: break
+        }
+        let name = try call.input.string("name")
+        let actor = Actor(
+            type: "operator", id: "", name: name, requestID: call.request.id,
+            ip: call.request.remoteAddress)
+        guard
+            let row = try await database.completeSetup(
+                tokenHash: hash, email: address.original, emailKey: address.key, name: name,
+                passwordHash: try await NewPassword(
+                    text: call.input.string("password"), about: [address.original, name]
+                ).hashed(call), by: actor)
+        else { throw Problem.notFound("set-up: this service has an owner") }
+        return try await ConsoleSession.begin(
+            row, by: .password, call,
+            answering: .created(row, at: "/v1/operators/\(row.id)", etag: row.etag))
+    }
+}

@@ -1,6 +1,0 @@
-extension JobKinds {
-    /// Every kind of the service, one line each.
-    package static let all = JobKinds(
-        BulkEndpoints.kinds
-            + [InviteJobs(), ImportJob(), InactivityJob()])
-}
