@@ -1,3 +1,5 @@
+import CBrotli
+import CZlib
 import HTTP
 import Synchronization
 
@@ -101,5 +103,183 @@ private final class CompressedBytes: Sendable {
             known.updateValue(short, forKey: coding)
             return short
         }
+    }
+}
+
+/// Operations on bytes: text must not be compared by canonical equivalence, and to divide it into characters
+/// takes longer than the rest of a start.
+enum AssetBytes {
+    static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    /// Each line without its end; the last one may be empty.
+    static func forEachLine(
+        of text: ArraySlice<UInt8>, _ body: (_ line: ArraySlice<UInt8>, _ isLast: Bool) -> Void
+    ) {
+        var rest = text
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            body(rest[..<end], false)
+            rest = rest[(end + 1)...]
+        }
+        body(rest, true)
+    }
+
+    /// The first place of `wanted`.
+    static func range(of wanted: String, in bytes: ArraySlice<UInt8>) -> Range<Int>? {
+        var rest = bytes
+        while let first = wanted.utf8.first, let at = rest.firstIndex(of: first) {
+            if rest[at...].starts(with: wanted.utf8) { return at..<(at + wanted.utf8.count) }
+            rest = rest[(at + 1)...]
+        }
+        return nil
+    }
+
+    static func trim(_ bytes: [UInt8]) -> [UInt8] {
+        guard let first = bytes.firstIndex(where: { !isBlank($0) }),
+            let last = bytes.lastIndex(where: { !isBlank($0) })
+        else { return [] }
+        return Array(bytes[first...last])
+    }
+
+    static func lowercased(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    }
+
+    /// Every `old` in `bytes` replaced by `new`.
+    static func replace(_ old: String, by new: String, in bytes: [UInt8]) -> [UInt8] {
+        let old = Array(old.utf8)
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var at = 0
+        while at < bytes.count {
+            if bytes[at] == old[0], bytes[at...].starts(with: old) {
+                result += new.utf8
+                at += old.count
+            } else {
+                result.append(bytes[at])
+                at += 1
+            }
+        }
+        return result
+    }
+}
+
+/// 64-bit FNV-1a: identifies a version of our own files, so collisions are not attacked.
+struct ContentHash {
+    private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    mutating func add(_ bytes: [UInt8]) {
+        // Hash the length first, so that moving bytes between parts changes the hash.
+        withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { for byte in $0 { mix(byte) } }
+        for byte in bytes { mix(byte) }
+    }
+
+    private mutating func mix(_ byte: UInt8) { state = (state ^ UInt64(byte)) &* 0x100_0000_01b3 }
+
+    var hexadecimal: String {
+        let digits = String(state, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+}
+
+/// Content types by the end of the name.
+enum ContentType {
+    static let html = "text/html; charset=utf-8"
+
+    static func of(path: String) -> String? {
+        guard let dot = path.utf8.lastIndex(of: UInt8(ascii: ".")) else { return nil }
+        switch String(path[dot...]) {
+        case ".html": return html
+        case ".js": return "text/javascript; charset=utf-8"
+        case ".css": return "text/css; charset=utf-8"
+        case ".svg": return "image/svg+xml"
+        case ".png": return "image/png"
+        case ".json": return "application/json"
+        case ".webmanifest": return "application/manifest+json"
+        case ".txt": return "text/plain; charset=utf-8"
+        default: return nil
+        }
+    }
+}
+
+/// A coding of content (RFC 9110 §8.4.1), as far as this server has it; the smaller first.
+enum ContentCoding: String, Sendable, CaseIterable {
+    /// RFC 7932.
+    case brotli = "br"
+    case gzip
+
+    /// As small as it gets; nil if the library fails. For files that are compressed once.
+    func compress(_ bytes: [UInt8]) -> [UInt8]? {
+        switch self {
+        case .brotli: Brotli.compress(bytes)
+        case .gzip: Gzip.compress(bytes)
+        }
+    }
+}
+
+/// `Accept-Encoding` (RFC 9110 §12.5.3), as far as our codings are concerned.
+enum AcceptEncoding {
+    /// In thousandths: of the coding, or else of `*`; 0 if it is not accepted.
+    static func weight(of coding: ContentCoding, _ values: [String]) -> Int {
+        let items = WeightedItem.all(in: values)
+        let item =
+            items.first { $0.name.utf8.elementsEqual(coding.rawValue.utf8) }
+            ?? items.last { $0.name.utf8.elementsEqual("*".utf8) }
+        return item?.weight ?? 0
+    }
+
+    /// The one of them that is accepted with the highest weight, else the first; nil: none is.
+    static func best(of codings: [ContentCoding], _ values: [String]) -> ContentCoding? {
+        var best: (coding: ContentCoding, weight: Int)?
+        for coding in codings {
+            let weight = weight(of: coding, values)
+            if weight > best?.weight ?? 0 { best = (coding, weight) }
+        }
+        return best?.coding
+    }
+}
+
+/// The brotli coding (RFC 7932): a sixth smaller than gzip, of files of ours.
+enum Brotli {
+    /// As small as it gets, with the library's default window; nil if the library fails.
+    static func compress(_ bytes: [UInt8]) -> [UInt8]? {
+        var size = BrotliEncoderMaxCompressedSize(bytes.count)
+        guard size > 0 else { return nil }
+        var output = [UInt8](repeating: 0, count: size)
+        let isDone = BrotliEncoderCompress(
+            BROTLI_MAX_QUALITY, BROTLI_DEFAULT_WINDOW, BROTLI_MODE_TEXT, bytes.count, bytes, &size,
+            &output)
+        return isDone == BROTLI_TRUE ? Array(output[..<size]) : nil
+    }
+}
+
+/// The gzip coding (RFC 1952).
+enum Gzip {
+    enum Level: Int32 {
+        case quick = 3
+        /// And slowest: for files that are compressed once.
+        case best = 9
+    }
+
+    /// nil if zlib fails: the file is then served uncompressed.
+    static func compress(_ bytes: [UInt8], level: Level = .best) -> [UInt8]? {
+        var stream = z_stream()
+        // 15 window bits plus 16 select the gzip format instead of zlib's.
+        let begun = deflateInit2_(
+            &stream, level.rawValue, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY,
+            ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        guard begun == Z_OK else { return nil }
+        defer { deflateEnd(&stream) }
+        var input = bytes
+        var output = [UInt8](repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))))
+        let written: Int? = input.withUnsafeMutableBufferPointer { source in
+            output.withUnsafeMutableBufferPointer { target in
+                stream.next_in = source.baseAddress
+                stream.avail_in = UInt32(source.count)
+                stream.next_out = target.baseAddress
+                stream.avail_out = UInt32(target.count)
+                return deflate(&stream, Z_FINISH) == Z_STREAM_END ? Int(stream.total_out) : nil
+            }
+        }
+        return written.map { Array(output[..<$0]) }
     }
 }

@@ -1,5 +1,7 @@
 import Cryptography
+import Domain
 import JSON
+import Text
 
 /// A parsed but unverified id token (OpenID Connect Core section 2, RFC 7519).
 package struct IDToken: Sendable {
@@ -81,4 +83,224 @@ extension JSONValue {
         default: self
         }
     }
+}
+
+/// A provider's verified claims about a person.
+package struct IDClaims: Sendable {
+    package let subject: String
+    /// Our client id that the token was issued to.
+    package let audience: String
+    package let all: JSONValue
+
+    init(subject: String, audience: String, all: JSONValue) {
+        self.subject = subject
+        self.audience = audience
+        self.all = all
+    }
+
+    /// A userinfo response about that subject: its claims are read as an id token's.
+    package init(userInfo: JSONValue, subject: String) {
+        self.init(subject: subject, audience: "", all: userInfo)
+    }
+
+    package var email: String? { all["email"]?.string }
+    package var name: String? { all["name"]?.string }
+    /// Google's `hd`.
+    package var hostedDomain: String? { all["hd"]?.string }
+
+    /// When the person last proved to the provider who they are, in seconds since 1970 (OpenID Connect
+    /// Core section 2); nil: it does not say.
+    package var authenticatedAt: Int64? { IDTokenCheck.seconds(all["auth_time"]) }
+
+    /// Whether the provider asked for two factors: by `amr` (RFC 8176), or by an `acr` that means
+    /// so (OpenID Connect Extended Authentication Profile, PAPE).
+    package var isMultiFactor: Bool {
+        let methods = Set((all["amr"]?.array ?? []).compactMap(\.string))
+        let isKnown = !methods.isDisjoint(with: ["pwd", "pin"])
+        return methods.contains("mfa")
+            || isKnown && !methods.isDisjoint(with: ["otp", "hwk", "swk", "sc"])
+            || all["acr"]?.string.map(Self.multiFactorClasses.contains) ?? false
+    }
+
+    private static let multiFactorClasses: Set<String> = [
+        "phr", "phrh", "http://schemas.openid.net/pape/policies/2007/06/multi-factor",
+    ]
+
+    /// Absent is not the same as an explicit false.
+    package var emailVerified: Bool? {
+        switch all["email_verified"] {
+        case nil: CognitoMapping.emailVerified(.absent)
+        case .string(let text): CognitoMapping.emailVerified(.text(text))
+        case .bool(let value): CognitoMapping.emailVerified(.bool(value))
+        default: CognitoMapping.emailVerified(.other)
+        }
+    }
+}
+
+/// Verifies an id token (OpenID Connect Core section 3.1.3.7, RFC 8725). Pure: keys and time are
+/// parameters.
+package struct IDTokenCheck: Sendable {
+    /// How far the provider's clock may be off, in seconds.
+    package static let leeway: Int64 = 60
+    /// The longest age of a token in seconds: more than any provider's sign-in needs. A token counts
+    /// no longer than that, however far its own end is.
+    package static let longestAge: Int64 = 86_400
+
+    package var party: RelyingParty
+    package var now: Timestamp
+    /// The nonce that this sign-in began with; nil if it did not begin here.
+    package var nonce: String?
+    /// The token is for the provider's own services, so the client it was issued to is checked.
+    package var isAccessToken: Bool
+
+    package init(
+        party: RelyingParty, now: Timestamp, nonce: String? = nil, isAccessToken: Bool = false
+    ) {
+        self.party = party
+        self.now = now
+        self.nonce = nonce
+        self.isAccessToken = isAccessToken
+    }
+
+    package func claims(of token: IDToken, keys: KeySet) throws(IDTokenFault) -> IDClaims {
+        let candidates = keys.keys(id: token.keyID, algorithm: token.algorithm)
+        guard !candidates.isEmpty else { throw .keyUnknown }
+        guard candidates.contains(where: { token.jws.isSigned(by: $0) }) else {
+            throw .signatureInvalid
+        }
+        guard party.isIssuer(token.claimedIssuer) else { throw .issuerMismatch }
+        let audience = try audience(of: token)
+        try checkTimes(token.claims)
+        if let nonce {
+            guard let given = token.claims["nonce"]?.string, sameBytes(given, nonce) else {
+                throw .nonceMismatch
+            }
+        }
+        if party.kind == .cognito {
+            guard let use = token.claims["token_use"]?.string, sameBytes(use, "id") else {
+                throw .useMismatch
+            }
+        }
+        guard let subject = token.claims["sub"]?.string, (1...255).contains(subject.utf8.count),
+            subject.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+        else { throw .subjectMalformed }
+        return IDClaims(subject: subject, audience: audience, all: token.claims)
+    }
+
+    /// Our audience. A token for several audiences must name us or a listed client as the
+    /// authorized party. Beside our audience alone, the party of a token that an app brings must be
+    /// one of ours or listed; Google's is the app's own client, whose audience is the server's, and
+    /// in a flow that began here the code went to us.
+    private func audience(of token: IDToken) throws(IDTokenFault) -> String {
+        if isAccessToken, let given = token.claims["client_id"] ?? token.claims["azp"] {
+            guard let text = given.string, party.takes(text) else { throw .authorizedPartyMismatch }
+            return text
+        }
+        let ours = token.claimedAudiences.first { party.takes($0) }
+        guard let ours else { throw .audienceMismatch }
+        let isOurs = token.claimedAudiences.allSatisfy { sameBytes($0, ours) }
+        if isOurs, nonce != nil || party.kind == .google { return ours }
+        guard let named = token.claims["azp"] else {
+            guard isOurs else { throw .authorizedPartyMismatch }
+            return ours
+        }
+        guard let text = named.string else { throw .authorizedPartyMismatch }
+        guard party.authorizes(text) else { throw .authorizedParty(text) }
+        return ours
+    }
+
+    private func checkTimes(_ claims: JSONValue) throws(IDTokenFault) {
+        let now = self.now.microseconds / 1_000_000
+        guard let expires = Self.end(claims["exp"]), now < expires + Self.leeway else {
+            throw .expired
+        }
+        guard let issued = Self.seconds(claims["iat"]), issued <= now + Self.leeway else {
+            throw .issuedInFuture
+        }
+        guard issued >= now - Self.longestAge - Self.leeway else { throw .tooOld }
+        if let begin = claims["nbf"] {
+            guard let time = Self.seconds(begin), time <= now + Self.leeway else {
+                throw .notYetValid
+            }
+        }
+    }
+
+    /// `seconds`, where a time beyond the year 9999 is that year's end.
+    static func end(_ value: JSONValue?) -> Int64? {
+        guard case .number(let text) = value else { return nil }
+        guard text.utf8.count > 11, text.utf8.allSatisfy({ ASCII.isDigit($0) }) else {
+            return seconds(value)
+        }
+        return seconds(value) ?? latest
+    }
+
+    private static let latest: Int64 = 253_402_300_799
+
+    /// Whole seconds of a NumericDate; a fraction is cut off. nil beyond the year 9999.
+    static func seconds(_ value: JSONValue?) -> Int64? {
+        guard case .number(let text) = value else { return nil }
+        let whole = text.utf8.prefix { $0 != UInt8(ascii: ".") }
+        let rest = text.utf8.dropFirst(whole.count)
+        guard rest.dropFirst().allSatisfy({ ASCII.isDigit($0) }),
+            let number = ASCII.number(whole, digits: 12), number <= latest
+        else { return nil }
+        return Int64(number)
+    }
+}
+
+/// Why an id token is refused, for the log and the operator. The caller gets one text for all of
+/// them.
+package struct IDTokenFault: Error, Sendable, Equatable {
+    /// A closed set, below.
+    package let name: String
+    /// What the operator can do about it; nil: nothing, or it is plain.
+    package let detail: String?
+
+    private init(_ name: String, _ detail: String? = nil) {
+        self.name = name
+        self.detail = detail
+    }
+
+    /// For the log: the name, and what can be done.
+    package var reason: String { detail.map { "\(name): \($0)" } ?? name }
+
+    package static let notCompact = IDTokenFault("not_compact")
+    package static let headerMalformed = IDTokenFault("header_malformed")
+    package static let typeRefused = IDTokenFault("type_refused")
+    package static let algorithmRefused = IDTokenFault("algorithm_refused")
+    /// `crit`, or a header that changes how the token is read.
+    package static let headerRefused = IDTokenFault("header_refused")
+    package static let claimsMalformed = IDTokenFault("claims_malformed")
+    package static let keyUnknown = IDTokenFault("key_unknown")
+    package static let signatureInvalid = IDTokenFault("signature_invalid")
+    package static let issuerMismatch = IDTokenFault("issuer_mismatch")
+    package static let audienceMismatch = IDTokenFault("audience_mismatch")
+    package static let authorizedPartyMismatch = IDTokenFault("authorized_party_mismatch")
+    package static let expired = IDTokenFault("expired")
+    package static let issuedInFuture = IDTokenFault("issued_in_future")
+    package static let notYetValid = IDTokenFault("not_yet_valid")
+    /// Was issued too long ago.
+    package static let tooOld = IDTokenFault("life_too_long")
+    package static let nonceMismatch = IDTokenFault("nonce_mismatch")
+    package static let subjectMalformed = IDTokenFault("subject_malformed")
+    package static let useMismatch = IDTokenFault("use_mismatch")
+
+    /// The provider issued the token to this client, which is none of ours.
+    static func authorizedParty(_ named: String) -> IDTokenFault {
+        IDTokenFault(
+            authorizedPartyMismatch.name,
+            "its azp is \(named.prefix(255)); if that client may bring tokens here, add it to "
+                + "the provider's authorized_parties")
+    }
+
+    static func algorithm(_ named: String) -> IDTokenFault {
+        IDTokenFault(algorithmRefused.name, "its alg is \(named.prefix(32))")
+    }
+}
+
+/// Why a provider's token cannot be checked at all.
+package enum FederationFault: Error, Sendable, Equatable {
+    case token(IDTokenFault)
+    /// The provider's documents are unreachable or invalid; the text is for the log.
+    case unavailable(String)
 }

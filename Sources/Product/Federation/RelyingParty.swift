@@ -1,4 +1,6 @@
+import Cryptography
 import Domain
+import JSON
 import Text
 
 /// Our registration at one provider: its expected issuer, and the audiences that its tokens must
@@ -152,5 +154,94 @@ package struct RelyingParty: Sendable, Equatable {
         if let given = endpoints[.discovery] { return given }
         let base = issuer.utf8.last == UInt8(ascii: "/") ? String(issuer.dropLast()) : issuer
         return base + "/.well-known/openid-configuration"
+    }
+}
+
+/// A userinfo response as a signed JWT (OpenID Connect Core section 5.3.2). Unlike an id token it
+/// may omit its times.
+package struct SignedUserInfo: Sendable {
+    let jws: JWS
+    let algorithm: VerificationKey.Algorithm
+    let keyID: String?
+    private let all: JSONValue
+
+    package static let mediaType = "application/jwt"
+
+    /// The header rules of an id token.
+    package init(_ text: [UInt8]) throws(IDTokenFault) {
+        guard let jws = JWS(compact: text) else { throw .notCompact }
+        guard let header = IDToken.object(jws.header) else { throw .headerMalformed }
+        (algorithm, keyID) = try IDToken.read(header, false)
+        guard let claims = IDToken.object(jws.payload) else { throw .claimsMalformed }
+        self.jws = jws
+        all = claims
+    }
+
+    /// A signed response must name issuer and audience; times are checked if present.
+    func claims(
+        for party: RelyingParty, keys: KeySet, now: Timestamp
+    ) throws(IDTokenFault) -> JSONValue {
+        let candidates = keys.keys(id: keyID, algorithm: algorithm)
+        guard !candidates.isEmpty else { throw .keyUnknown }
+        guard candidates.contains(where: { jws.isSigned(by: $0) }) else { throw .signatureInvalid }
+        guard let issuer = all["iss"]?.string, party.isIssuer(issuer) else { throw .issuerMismatch }
+        guard let audiences = IDToken.audiences(all["aud"]), party.takesOne(of: audiences) else {
+            throw .audienceMismatch
+        }
+        if let end = all["exp"] {
+            guard let seconds = IDTokenCheck.end(end),
+                now.microseconds / 1_000_000 < seconds + IDTokenCheck.leeway
+            else { throw .expired }
+        }
+        return all
+    }
+}
+
+extension RelyingParty {
+    private static let gitHubIssuer = "https://github.com"
+
+    /// GitHub publishes no discovery document. Those of github.com are built in; a GitHub Enterprise
+    /// Server's follow from its issuer, and the check of tokens from the API's address. What the
+    /// operator set comes first, and where that names another host than github.com, nothing of
+    /// github.com is used beside it: no secret and no token goes to a host that was not named.
+    package var gitHubEndpoints: [Endpoint: String] {
+        var found = endpoints
+        let base = issuer.utf8.last == UInt8(ascii: "/") ? String(issuer.dropLast()) : issuer
+        if !sameBytes(base, Self.gitHubIssuer) || !namesAnotherHost {
+            for (endpoint, path) in [
+                (Endpoint.authorization, "/login/oauth/authorize"),
+                (.token, "/login/oauth/access_token"), (.deviceAuthorization, "/login/device/code"),
+            ] where found[endpoint] == nil { found[endpoint] = base + path }
+            if found[.userInfo] == nil { found[.userInfo] = Self.gitHubUser(base) }
+        }
+        let user = Array("/user".utf8)
+        if found[.tokenCheck] == nil, let clientID, let api = found[.userInfo],
+            api.utf8.suffix(user.count).elementsEqual(user)
+        {
+            let id = PercentEncoding.encode(clientID.utf8)
+            found[.tokenCheck] = "\(api.dropLast(user.count))/applications/\(id)/token"
+        }
+        return found
+    }
+
+    /// What a GitHub's sign-ins need and neither follows nor is set: the endpoints that get the
+    /// client's secret or a token.
+    package var missingGitHubEndpoints: [Endpoint] {
+        let found = gitHubEndpoints
+        return [.token, .userInfo, .tokenCheck].filter { found[$0] == nil }
+    }
+
+    /// nil for GHE.com, whose API has a host of its own.
+    private static func gitHubUser(_ base: String) -> String? {
+        if sameBytes(base, gitHubIssuer) { return "https://api.github.com/user" }
+        return base.utf8.suffix(8).elementsEqual(".ghe.com".utf8) ? nil : base + "/api/v3/user"
+    }
+
+    private var namesAnotherHost: Bool {
+        endpoints.values.contains { url in
+            !["https://github.com/", "https://api.github.com/"].contains {
+                url.utf8.starts(with: $0.utf8)
+            }
+        }
     }
 }

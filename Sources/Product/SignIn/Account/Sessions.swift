@@ -82,3 +82,73 @@ extension ClientCall {
         }
     }
 }
+
+extension SignInCore {
+    /// An access token of ours or an app's opaque one, if a request with it would now be admitted;
+    /// nil for everything else. `mayAsk`: by the tenant that the token itself names.
+    package func activeToken(_ token: String, mayAsk: (UUID) -> Bool) async throws -> ActiveToken? {
+        if token.utf8.contains(UInt8(ascii: ".")) {
+            guard let claims = try await tokens.verify(token), mayAsk(claims.tenant),
+                let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),
+                found.standing == .active, found.user.id == claims.user,
+                sameBytes(found.session.client, claims.client),
+                try await isServed(found.session.client, in: claims.tenant)
+            else { return nil }
+            return ActiveToken(
+                of: found, in: claims.tenant, issuedAt: claims.issuedAt,
+                expiresAt: min(claims.expiresAt, found.session.expiresAt))
+        }
+        guard let tenant = try await database.tenant(ofToken: token), mayAsk(tenant),
+            let found = try await database.scope(tenant).signedIn(
+                .tokenHash(TenantToken.hash(token))),
+            found.standing == .active, try await isServed(found.session.client, in: tenant)
+        else { return nil }
+        return ActiveToken(
+            of: found, in: tenant, issuedAt: found.session.createdAt,
+            expiresAt: found.session.expiresAt)
+    }
+
+    /// Whether the client is enabled, without which its mount is 404.
+    private func isServed(_ client: String, in tenant: UUID) async throws -> Bool {
+        try await database.scope(tenant).client(client)?.enabled ?? false
+    }
+}
+
+extension ActiveToken {
+    fileprivate init(
+        of found: SignedIn, in tenant: UUID, issuedAt: Timestamp, expiresAt: Timestamp
+    ) {
+        self.init(
+            tenant: tenant, user: found.user.id, email: found.user.email,
+            client: found.session.client, issuedAt: issuedAt, expiresAt: expiresAt,
+            attributes: found.user.attributes.public)
+        externalID = found.user.externalID
+    }
+}
+
+/// Client-reported device, unverified: it only gives a session a display name.
+package struct ReportedDevice: Sendable {
+    /// The app's own id of the device, if it has one.
+    package var id: String?
+    package var type: String?
+    package var os: String?
+
+    package init(id: String? = nil, type: String? = nil, os: String? = nil) {
+        self.id = id.map { Self.plain($0) }
+        self.type = type.map { Self.plain($0) }
+        self.os = os.map { Self.plain($0) }
+    }
+
+    /// At most 128 characters without control characters: it is shown in lists.
+    private static func plain(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }.prefix(128)))
+    }
+
+    /// The origin of a request, as far as it may count as the user's: the network and what the app
+    /// reports, so that the same device elsewhere is another one.
+    func key(from address: String) -> String {
+        [IPAddress.network(of: address), id ?? "", type ?? "", os ?? ""].joined(separator: "\0")
+    }
+}

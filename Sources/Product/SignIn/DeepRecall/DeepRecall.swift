@@ -1,7 +1,9 @@
 import API
 import Domain
 import HTTP
+import JSON
 import Storage
+import Text
 
 /// The broker that a DeepRecall app expects: it exchanges a provider's token for an access token of
 /// ours. Its works, assets and annotations are not served here.
@@ -58,5 +60,193 @@ enum DeepRecall {
     /// The app's own id of its device: a UUID, or `mobile-` with numbers.
     static func isDevice(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+}
+
+/// Exchanges a provider's token for one of ours.
+enum DeepRecallExchange {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.post, "/api/auth/exchange/google") { call in
+            let (token, device) = try sent(call, "id_token")
+            return try await Contract.mappingServerErrors(DeepRecall.exchangeFailed) {
+                let person = try await call.person(idToken: token, kind: .google)
+                return try await begin(call, of: person, device).answer(namesActor: true)
+            }
+        },
+        ContractRoute(.post, "/api/auth/exchange/github") { call in
+            let (token, device) = try sent(call, "access_token")
+            return try await Contract.mappingServerErrors(DeepRecall.exchangeFailed) {
+                let person = try await call.ownGitHubPerson(token)
+                return try await begin(call, of: person, device).answer(namesActor: true)
+            }
+        },
+    ]
+
+    /// Six hours.
+    private static let lifetime = 21_600
+
+    private static func sent(
+        _ call: ClientCall, _ name: String
+    ) throws -> (token: String, device: String) {
+        let input = try call.object()
+        guard let token = DeepRecall.text(input, name),
+            let device = DeepRecall.text(input, "device_id")
+        else { throw DeepRecall.bad("Missing \(name) or device_id") }
+        guard DeepRecall.isDevice(device) else { throw DeepRecall.bad("Invalid device_id") }
+        return (token, device)
+    }
+
+    /// The session behind an access token with what the app reads from its payload.
+    static func begin(
+        _ call: ClientCall, of person: ProvedPerson, _ device: String
+    ) async throws -> Begun {
+        let user = try await call.admit(person)
+        let provider = person.provider.kind
+        let token = try await call.startTokenSession(
+            of: user.id, .oauth, ReportedDevice(id: device),
+            seconds: call.tokenSeconds(default: lifetime)
+        ) { user in
+            [
+                .init("userId", .string(user.id.description)), .init("email", .string(user.email)),
+                .init("name", .string(user.name ?? user.email)), .init("deviceId", .string(device)),
+                .init("provider", .string(provider)),
+            ]
+        }
+        return Begun(token: token, provider: provider)
+    }
+
+    struct Begun: Sendable {
+        var token: IssuedToken
+        var provider: String
+
+        func answer(namesActor: Bool) -> Response {
+            let id = token.user.id.description
+            var members: [JSONValue.Member] = [.init("app_jwt", .string(token.text))]
+            if namesActor { members.append(.init("actor_uid", .string(id))) }
+            members.append(
+                .init(
+                    "user",
+                    .object([
+                        .init("id", .string(id)), .init("provider", .string(provider)),
+                        .init("email", .string(token.user.email)),
+                        .init("name", .string(token.user.name ?? token.user.email)),
+                    ])))
+            return .ok(.object(members))
+        }
+    }
+}
+
+extension ClientCall {
+    /// One text for every invalid GitHub token.
+    fileprivate func ownGitHubPerson(_ token: String) async throws -> ProvedPerson {
+        do {
+            return try await person(gitHubToken: token)
+        } catch SignInRefusal.notProved(let reason) {
+            var problem = Problem(.unauthorized, "Invalid GitHub access token")
+            problem.cause = SignInRefusal.notProved(reason).cause
+            throw problem
+        }
+    }
+}
+
+/// Signing in at GitHub on a device without a browser (RFC 8628): the broker polls GitHub, which
+/// answers no page of another origin.
+enum DeepRecallDevice {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.post, "/api/auth/github/device-code") { try await begin($0) },
+        ContractRoute(.post, "/api/auth/github/device-token") { try await token($0) },
+        ContractRoute(.post, "/api/auth/github/poll", time: .seconds(longestWait + 4)) { call in
+            try await end(call, waiting: longestWait)
+        },
+        // The released apps poll under this name, at their own interval.
+        ContractRoute(.post, "/api/auth/github/mobile") { try await end($0, waiting: 0) },
+    ]
+
+    /// Seconds; below the minute after which the apps give up.
+    private static let longestWait = 55
+    /// Seconds between two polls, as GitHub requires; `slow_down` adds as many.
+    private static let interval = 5
+
+    private static func begin(_ call: ClientCall) async throws -> Response {
+        let input = try call.object()
+        let device = DeepRecall.text(input, "device_id")
+        guard device != nil || DeepRecall.text(input, "client_id") != nil else {
+            throw DeepRecall.bad("client_id is required")
+        }
+        guard device.map(DeepRecall.isDevice) ?? true else {
+            throw DeepRecall.bad("Invalid device_id")
+        }
+        let code: DeviceCode
+        do {
+            code = try await call.beginDeviceLogin(device: device)
+        } catch SignInRefusal.providerAway {
+            throw DeepRecall.away("Failed to request device code from GitHub")
+        }
+        return .ok(
+            .object([
+                .init("device_code", .string(code.deviceCode)),
+                .init("user_code", .string(code.userCode)),
+                .init("verification_uri", .string(code.verificationURI)),
+                .init("expires_in", .int(code.expiresIn)), .init("interval", .int(code.interval)),
+            ]))
+    }
+
+    /// As GitHub itself answers: 200 whatever the user decided.
+    private static func token(_ call: ClientCall) async throws -> Response {
+        let input = try call.object()
+        guard DeepRecall.text(input, "client_id") != nil,
+            let code = DeepRecall.text(input, "device_code")
+        else { throw DeepRecall.bad("client_id and device_code are required") }
+        switch try await poll(call, code, device: nil) {
+        case .granted(let token, _):
+            return .ok(
+                .object([
+                    .init("access_token", .string(token)), .init("token_type", .string("bearer")),
+                    .init("scope", .string("read:user,user:email")),
+                ]))
+        case .pending(let error), .over(let error):
+            return .ok(.object([.init("error", .string(error))]))
+        }
+    }
+
+    /// Waits up to so many seconds for the user's decision; then 400 with GitHub's error.
+    private static func end(_ call: ClientCall, waiting: Int) async throws -> Response {
+        let input = try call.object()
+        guard let code = DeepRecall.text(input, "device_code"),
+            let device = DeepRecall.text(input, "device_id")
+        else { throw DeepRecall.bad("Missing device_code or device_id") }
+        guard DeepRecall.isDevice(device) else { throw DeepRecall.bad("Invalid device_id") }
+        let end = call.core.database.clock().adding(seconds: Int64(waiting))
+        var waited = 0
+        var pause = interval
+        while true {
+            switch try await poll(call, code, device: device) {
+            case .granted(let token, let begunAt):
+                let person = try await call.person(grantedGitHubToken: token, begunAt: begunAt)
+                return try await DeepRecallExchange.begin(call, of: person, device)
+                    .answer(namesActor: false)
+            case .over(let error): throw DeepRecall.bad(error)
+            case .pending(let error):
+                if error == "slow_down" { pause += interval }
+                guard waited + pause <= waiting,
+                    call.core.database.clock().adding(seconds: Int64(pause)) <= end
+                else { throw DeepRecall.bad(waiting == 0 ? error : "authorization_pending") }
+                try await call.core.pause(.seconds(pause))
+                waited += pause
+            }
+        }
+    }
+
+    /// A code that was not begun here, has expired or was used reads as expired.
+    private static func poll(
+        _ call: ClientCall, _ code: String, device: String?
+    ) async throws -> DevicePoll {
+        do {
+            return try await call.pollDevice(code, device: device)
+        } catch SignInRefusal.stateUnknown {
+            return .over("expired_token")
+        } catch SignInRefusal.providerAway {
+            throw DeepRecall.away("Failed to poll GitHub for token")
+        }
     }
 }

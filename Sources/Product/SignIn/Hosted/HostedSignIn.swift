@@ -3,6 +3,7 @@ import Cryptography
 import Domain
 import Federation
 import HTTP
+import JSON
 import Storage
 import Text
 
@@ -153,5 +154,146 @@ extension Problem {
             return nil
         }
         return String(cause[start.upperBound...])
+    }
+}
+
+/// A person who was proved at a provider and still has to choose or to confirm: sealed in a cookie
+/// for ten minutes, so that any replica can continue and the database stores nothing.
+struct PendingSignIn: Sendable {
+    var person: ProvedPerson
+    /// The tenant of the sign-in; the platform's id if there is none yet.
+    var tenant: UUID
+    /// The account to which this identity is to be added, once that was proved too.
+    var user: UUID?
+    /// The hash of the link grant by which it is to be added, in place of that proof.
+    var grantHash: [UInt8]?
+
+    init(_ person: ProvedPerson, tenant: UUID, user: UUID? = nil) {
+        self.person = person
+        self.tenant = tenant
+        self.user = user
+    }
+
+    /// nil if the request has none, or one that is expired or not ours.
+    init?(_ request: Request, _ core: SignInCore) async throws {
+        guard let text = HostedCookie.held.value(in: request),
+            let sealed = Base64URL.decode(text),
+            let plain = try? core.sealer.open(sealed, context: Self.context),
+            let value = try? JSONValue(parsing: plain),
+            let until = value["until"]?.int,
+            core.database.clock().microseconds / 1_000_000 < Int64(until),
+            let tenant = value["tenant"]?.string.flatMap({ UUID($0) }),
+            let provider = value["provider"]?.string.flatMap({ UUID($0) }),
+            let row = try await core.database.provider(provider, owner: nil),
+            let subject = value["subject"]?.string
+        else { return nil }
+        person = ProvedPerson(
+            provider: row, subject: subject, email: value["email"]?.string,
+            emailVerified: value["verified"]?.bool, name: value["name"]?.string,
+            hostedDomain: value["hosted_domain"]?.string, audience: value["audience"]?.string)
+        person.otherEmails = (value["other_emails"]?.array ?? []).compactMap(\.string)
+        switch value["token_time"] {
+        case nil, .null: person.tokenTime = nil
+        case let time? where time["begun"]?.int != nil:
+            person.tokenTime = .begun(
+                Timestamp(microseconds: Int64(time["begun"]?.int ?? 0)),
+                authenticatedAt: time["asked"]?.int.map { Int64($0) })
+        case let time?: person.tokenTime = time.int.map { .at(Int64($0)) } ?? .unknown
+        }
+        self.tenant = tenant
+        user = value["user"]?.string.flatMap { UUID($0) }
+        grantHash = value["grant"]?.string.flatMap { Base64URL.decode($0) }
+    }
+
+    /// The cookie's value, sealed so that only this server can read or write it.
+    func sealed(_ core: SignInCore) throws -> String {
+        func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
+        let until = core.database.clock().microseconds / 1_000_000 + HostedCookie.seconds
+        let value = JSONValue.object([
+            .init("until", .int(Int(until))), .init("tenant", .string(tenant.description)),
+            .init("user", text(user?.description)),
+            .init("grant", text(grantHash.map { Base64URL.encode($0) })),
+            .init("provider", .string(person.provider.id.description)),
+            .init("subject", .string(person.subject)), .init("email", text(person.email)),
+            .init("verified", person.emailVerified.map(JSONValue.bool) ?? .null),
+            .init("name", text(person.name)), .init("hosted_domain", text(person.hostedDomain)),
+            .init("audience", text(person.audience)), .init("token_time", tokenTime),
+            .init("other_emails", .array(person.otherEmails.map(JSONValue.string))),
+        ])
+        return Base64URL.encode(try core.sealer.seal(value.encoded(), context: Self.context))
+    }
+
+    private var tokenTime: JSONValue {
+        switch person.tokenTime {
+        case nil: .null
+        case .at(let seconds): .int(Int(seconds))
+        case .begun(let time, let asked):
+            .object([
+                .init("begun", .int(Int(time.microseconds))),
+                .init("asked", asked.map { .int(Int($0)) } ?? .null),
+            ])
+        case .unknown: .string("unknown")
+        }
+    }
+
+    private static let context = Array("held person".utf8)
+}
+
+/// The browser's return from a provider.
+enum HostedReturn {
+    static func end(_ call: Call, _ core: SignInCore) async throws -> Response {
+        let answer = try LoginReturn(call, by: .state, at: core.publicURL)
+        guard let name = answer.state.utf8.split(separator: UInt8(ascii: ".")).last else {
+            throw SignInRefusal.stateUnknown
+        }
+        let asked = String(decoding: name, as: UTF8.self)
+        let isPlatforms = UUID(asked) == .platform
+        let hosted = try await HostedCall(call, isPlatforms ? nil : asked, core)
+        let (person, begun) = try await hosted.client.proveLogin(answer)
+        if let grant = begun.grantHash {
+            return try await HostedGrant.ask(person, grant, hosted.client)
+        }
+        do {
+            return try await settle(person, begun.token, hosted)
+        } catch SignInRefusal.signedOut(isStale: true) where !begun.isAskedAnew {
+            return try await hosted.redirect(
+                to: person.provider.id, bringing: begun.token, maxAge: 0)
+        }
+    }
+
+    private static func settle(
+        _ person: ProvedPerson, _ token: BroughtToken?, _ hosted: HostedCall
+    ) async throws -> Response {
+        let isPlatforms = hosted.client.tenant.id == .platform
+        if token == nil,
+            let held = try await PendingSignIn(
+                hosted.client.request, hosted.client.core), held.user == nil,
+            held.tenant == hosted.client.tenant.id, !isPlatforms, !held.person.isSame(as: person)
+        {
+            let user = try await hosted.client.admit(person)
+            return try HostedSteps.confirm(held, user, hosted.client)
+        }
+        return try await HostedSteps.settle(person, hosted.client, bringing: token)
+    }
+}
+
+extension LoginReturn {
+    /// The browser's return to a page of ours, bound to it by the cookie `state.secret`, behind which
+    /// the token of its `device` may stand.
+    init(_ call: Call, by cookie: HostedCookie, at publicURL: String) throws {
+        let query = FormText(call.request.query)
+        guard let state = query.first("state"), !query.isRepeated("state"),
+            let held = cookie.value(in: call.request), held.utf8.starts(with: "\(state).".utf8)
+        else { throw SignInRefusal.stateUnknown }
+        guard let code = query.first("code"), !query.isRepeated("code") else {
+            throw SignInRefusal.notProved(
+                query.first("error").map { "the provider answered \($0.prefix(64))" } ?? "no code")
+        }
+        let rest = held.utf8.dropFirst(state.utf8.count + 1).split(
+            separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+        self.init(
+            state: state, code: code, redirectURI: publicURL + call.request.path,
+            issuer: query.first("iss"), browser: String(decoding: rest[0], as: UTF8.self))
+        device = rest.dropFirst().first.map { String(decoding: $0, as: UTF8.self) }
     }
 }

@@ -1,6 +1,7 @@
 import API
 import Cryptography
 import Domain
+import Federation
 import HTTP
 import JSON
 import Storage
@@ -98,5 +99,89 @@ enum Relate {
         var key: CallerPrincipal?
 
         func has(_ scope: String) -> Bool { key?.scopes.contains { sameBytes($0, scope) } ?? true }
+    }
+}
+
+/// What an app asks of the server before the sign-in.
+enum RelateDiscovery {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.get, "/api/discovery", isPublic: true) { call in
+            let hasProvider = try await call.openIDProvider() != nil
+            let mail = ["smtp", "pop3", "imap"].filter { call.setting($0)?.members != nil }
+            let features = mail + ["api-keys"] + (hasProvider ? ["oidc"] : [])
+            return .ok(
+                .object([
+                    .init("version", .string("1.0.0")), .init("apiVersion", .string("v1")),
+                    .init("oidcEnabled", .bool(hasProvider)),
+                    .init("features", .array(features.map(JSONValue.string))),
+                ]))
+        },
+        ContractRoute(.get, "/config/config.json", isPublic: true) { call in
+            let provider = try await call.openIDProvider()
+            var answer = Response.ok(
+                .object([
+                    .init("oidcAuthority", .string(provider?.issuer ?? "")),
+                    .init("oidcClientId", .string(provider?.clientID ?? "")),
+                    .init("oidcRedirectUri", .string(call.client.redirectURIs.first ?? "")),
+                    .init(
+                        "oidcScope",
+                        .string(call.setting("oidc_scope")?.string ?? "openid profile email")),
+                ]))
+            answer.set("cache-control", "public, max-age=300")
+            return answer
+        },
+    ]
+}
+
+extension ClientCall {
+    /// The provider to which the apps redirect by default.
+    fileprivate func openIDProvider() async throws -> (issuer: String, clientID: String)? {
+        guard let row = try await provider(kinds: ["oidc", "google"]),
+            let party = party(of: row), let clientID = party.clientID
+        else { return nil }
+        return (party.issuer, clientID)
+    }
+}
+
+/// The user's profile, which the app requests before it creates its key.
+enum RelateProfile {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.get, "/api/profile") { call in
+            .ok(profile(of: try await Relate.user(call, ["app", "api:read"]).user))
+        },
+        ContractRoute(.put, "/api/profile") { try await rename($0) },
+    ]
+
+    /// The display name; null or absent changes nothing, as in the app's own server.
+    private static func rename(_ call: ClientCall) async throws -> Response {
+        let user = try await Relate.user(call, ["app", "api:write"]).user
+        let input = try call.object()
+        let wanted = input["displayName"] ?? .null
+        if wanted.isNull { return .ok(profile(of: user)) }
+        let name = DisplayText.named(wanted.string ?? "")
+        guard !name.isEmpty else {
+            throw Relate.bad("DisplayName is required")
+        }
+        guard name.unicodeScalars.count <= 200 else {
+            throw Relate.bad("DisplayName must be 200 characters or less")
+        }
+        guard DisplayText.isName(name) else {
+            throw Relate.bad("DisplayName must have no control characters")
+        }
+        let renamed = try await call.scope.change(by: call.actor(user)) { change in
+            let row = try await change.lockUser(user.id)
+            return try await change.renameUser(row, name)
+        }
+        return .ok(profile(of: renamed))
+    }
+
+    private static func profile(of user: UserRow) -> JSONValue {
+        .object([
+            .init("id", .string(user.id.description)), .init("email", .string(user.email)),
+            .init("displayName", user.name.map(JSONValue.string) ?? .null),
+            .init("createdAt", .string(user.createdAt.description)),
+            .init("lastLoginAt", user.lastSignInAt.map { .string($0.description) } ?? .null),
+            .init("additionalAddresses", .array([])),
+        ])
     }
 }

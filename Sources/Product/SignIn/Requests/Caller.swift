@@ -1,6 +1,8 @@
 import API
 import Cryptography
 import Domain
+import Federation
+import HTTP
 import Storage
 import Text
 
@@ -107,5 +109,133 @@ extension ClientCall {
             sameBytes(found.session.client, client.name)
         else { throw SignInRefusal.invalidToken }
         return found
+    }
+}
+
+/// A person whom an id token proves with each request: no sign-in began here, nothing is stored.
+package struct BearerPerson: Sendable {
+    package var provider: ProviderRow
+    /// The attempt that the rules evaluate, in this tenant.
+    package var attempt: ProvisioningCall
+}
+
+extension ClientCall {
+    /// The person of the request's id token, verified by the keys of a provider of the tenant or of
+    /// the platform. Throws `.noCredential`, `.notProved`, `.providerAway`.
+    package func bearerPerson() async throws -> BearerPerson {
+        guard let credential = try Credential(request, cookie: nil) else {
+            throw SignInRefusal.noCredential
+        }
+        let token: IDToken
+        do throws(IDTokenFault) {
+            token = try IDToken(Array(credential.text.utf8))
+        } catch {
+            throw SignInRefusal.notProved("id token: " + error.reason)
+        }
+        let (provider, party) = try await issuer(of: token)
+        do throws(FederationFault) {
+            let claims = try await core.documents.claims(of: token, from: party)
+            var attempt = ProvisioningCall(claims, from: provider)
+            attempt.tenant = tenant.id.description
+            return BearerPerson(provider: provider, attempt: attempt)
+        } catch {
+            throw SignInRefusal(error, of: "id token")
+        }
+    }
+
+    /// A dry run of the rules for the person here; writes nothing except an existing user's last
+    /// sign-in. Throws `.locked` for a person who asks too often.
+    package func evaluate(_ person: BearerPerson) async throws -> ProvisioningResult {
+        let database = core.database
+        let taken = try await database.count(
+            "dry runs of \(person.provider.id) \(person.attempt.subjectKey)")
+        guard taken <= database.limits.dryRuns else {
+            throw SignInRefusal.locked(Int(database.secondsOfMinuteLeft))
+        }
+        let result = try await decide(person.attempt, event: nil, isDryRun: true)
+        // For an existing user, the token with each request is the sign-in.
+        if result.verdict.outcome == .existing { database.noteSignIn(result, by: person.attempt) }
+        return result.publicView
+    }
+
+    /// Runs the rules for the person here.
+    package func provision(_ person: BearerPerson) async throws -> ProvisioningResult {
+        try await decide(person.attempt, event: nil).publicView
+    }
+
+    /// The tenant's own provider before the platform's; another tenant's is not used.
+    private func issuer(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
+        var found: [(ProviderRow, RelyingParty)] = []
+        for row in try await core.database.providers(issuing: token.claimedIssuer) {
+            guard row.tenantID == nil || row.tenantID == tenant.id, let party = party(of: row),
+                party.isIssuer(token.claimedIssuer), party.takesOne(of: token.claimedAudiences)
+            else { continue }
+            found.append((row, party))
+        }
+        guard let best = found.first(where: { $0.0.tenantID != nil }) ?? found.first else {
+            throw SignInRefusal.notProved("id token: no provider of this tenant")
+        }
+        return best
+    }
+}
+
+/// The one credential of an app's request, in a header field or a cookie.
+struct Credential: Sendable {
+    enum Source: Sendable, Equatable { case header, cookie }
+
+    var text: String
+    var source: Source
+
+    private static let schemes = ["bearer", "apikey"]
+
+    /// nil if there is none. Two different ones in header fields are 400, never "pick one"; a
+    /// cookie counts only if no header field has one.
+    init?(_ request: Request, cookie: String?) throws {
+        var found: [String] = []
+        for line in request.all("authorization") {
+            guard let text = Self.bare(line) else {
+                throw Problem(.invalidRequest, "The Authorization header is not understood.")
+            }
+            found.append(text)
+        }
+        for name in CORSProfile.credentialHeaders {
+            found += request.all(name).filter { !$0.isEmpty }
+        }
+        if let first = found.first {
+            guard found.allSatisfy({ sameBytes($0, first) }) else {
+                throw Problem(.invalidRequest, "Two different credentials: send one.")
+            }
+            text = first
+            source = .header
+            return
+        }
+        guard let cookie, let value = RequestCookie.value(cookie, in: request), !value.isEmpty
+        else {
+            return nil
+        }
+        // A page of another site must not act with the cookie (Fetch Metadata).
+        let site = request.first("sec-fetch-site")
+        if let site, site != "same-origin", site != "none", request.first("origin") == nil {
+            throw Problem.forbidden("The session is not for other sites.")
+        }
+        text = value
+        source = .cookie
+    }
+
+    /// `ApiKey k`, `Bearer k`, `Bearer jwt`, and a bare token without a scheme.
+    private static func bare(_ line: String) -> String? {
+        let parts = line.utf8.split(separator: 0x20, omittingEmptySubsequences: true)
+        switch parts.count {
+        case 1:
+            let text = String(decoding: parts[0], as: UTF8.self)
+            return schemes.contains { sameBytesIgnoringASCIICase($0, text) } ? nil : text
+        case 2:
+            let scheme = String(decoding: parts[0], as: UTF8.self)
+            guard schemes.contains(where: { sameBytesIgnoringASCIICase($0, scheme) }) else {
+                return nil
+            }
+            return String(decoding: parts[1], as: UTF8.self)
+        default: return nil
+        }
     }
 }

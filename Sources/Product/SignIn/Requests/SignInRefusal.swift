@@ -1,6 +1,7 @@
 import API
 import Domain
 import HTTP
+import JSON
 
 /// Why the core refuses a sign-in, before any app's texts.
 package enum SignInRefusal: Error, Sendable, Equatable {
@@ -130,4 +131,46 @@ extension SignInRefusal {
 
     static let causeStart = "sign-in: "
     static let referenceStart = ", ref "
+}
+
+extension Contract {
+    /// Maps errors of ours or the provider's to the app's text for that call. `away`: for an
+    /// unavailable provider, if the app has another text for that.
+    static func mappingServerErrors(
+        _ text: String, away: String? = nil, _ work: () async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await work()
+        } catch let refusal as SignInRefusal where refusal == .noProvider {
+            var problem = ours(Problem(.internalError, text), refusal.cause)
+            problem.isForeseen = true
+            throw problem
+        } catch let refusal as SignInRefusal where refusal.isProviderAway {
+            let later = [Field("retry-after", "5")]
+            throw ours(Problem(.unavailable, away ?? text, fields: later), refusal.cause)
+        } catch let refusal as SignInRefusal {
+            throw refusal
+        } catch {
+            var problem = error as? Problem ?? storageProblem(error) ?? .internalError
+            guard problem.status >= 500 else { throw problem }
+            problem.detail = text
+            throw ours(problem, problem.cause ?? "\(error)")
+        }
+    }
+
+    private static func ours(_ problem: Problem, _ cause: String?) -> Problem {
+        var problem = problem
+        problem.cause = cause
+        return problem
+    }
+}
+
+extension Problem {
+    /// The refusal as most apps expect it: `{"error": text}` and no more.
+    var plainError: Response {
+        var answer = Response.json(
+            status, bytes: JSONValue.object([.init("error", .string(detail))]).encoded())
+        answer.fields += fields
+        return answer
+    }
 }

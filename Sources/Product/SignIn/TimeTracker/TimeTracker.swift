@@ -62,3 +62,252 @@ enum TimeTracker {
         ])
     }
 }
+
+/// The app's sign-in: a browser is redirected to the provider, the app catches the redirect and
+/// posts what it caught.
+enum TimeTrackerSignIn {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.get, "/health", isPublic: true) { _ in
+            .ok(.object([.init("status", .string("ok"))]))
+        },
+        ContractRoute(.get, "/auth/login") { call in
+            try await Contract.mappingServerErrors("Failed to initiate login") {
+                try await begin(call)
+            }
+        },
+        ContractRoute(.post, "/auth/token") { call in
+            try await Contract.mappingServerErrors(
+                TimeTracker.exchangeFailed + "the server could not finish it; try again.",
+                away: TimeTracker.exchangeFailed + "the provider cannot be asked; try again."
+            ) { try await exchange(call) }
+        },
+        ContractRoute(.get, "/auth/me") { call in
+            .ok(TimeTracker.json(try await TimeTrackerKeys.user(call)))
+        },
+        ContractRoute(.post, "/auth/logout") { call in
+            try await Contract.mappingServerErrors("Failed to logout") { try await signOut(call) }
+        },
+    ]
+
+    private static let lifetime = 3600
+
+    /// Without `redirect_uri` the request is from the web page.
+    private static func begin(_ call: ClientCall) async throws -> Response {
+        let query = FormText(call.request.query)
+        guard let redirect = query.first("redirect_uri") else {
+            return try await TimeTrackerWeb.begin(call)
+        }
+        guard !query.isRepeated("redirect_uri") else { throw SignInRefusal.redirectNotRegistered }
+        let begun = try await call.beginLogin(LoginWish(redirectURI: redirect))
+        return Response(302, fields: [Field("location", begun.url)])
+    }
+
+    /// The redirect address has to be the one with which the sign-in began: the body's value is
+    /// compared, never passed on.
+    private static func exchange(_ call: ClientCall) async throws -> Response {
+        let input = try call.object()
+        guard let code = text("code", input), let state = text("state", input) else {
+            throw TimeTracker.bad(
+                "Missing required parameters: code, state", cause: "no code or state")
+        }
+        // The app itself caught the redirect, and its body has no field for `iss`.
+        let user = try await call.completeLogin(
+            LoginReturn(
+                state: state, code: code,
+                redirectURI: input.optionalString("redirect_uri") ?? "", hidesIssuer: true))
+        let token = try await call.startTokenSession(
+            of: user.id, .oauth, ReportedDevice(), seconds: call.tokenSeconds(default: lifetime))
+        return .ok(
+            .object([
+                .init("access_token", .string(token.text)), .init("token_type", .string("Bearer")),
+                .init("expires_in", .int(Int(token.seconds))),
+                .init("user", TimeTracker.json(token.user)),
+            ]))
+    }
+
+    private static func text(_ name: String, _ input: Input) -> String? {
+        input.optionalString(name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The app drops its token whatever the response: an expired session is signed out already.
+    private static func signOut(_ call: ClientCall) async throws -> Response {
+        do {
+            try await call.endOwnSession()
+        } catch SignInRefusal.noCredential, SignInRefusal.invalidToken,
+            SignInRefusal.invalidKey
+        {}
+        var answer = Response.ok(.object([.init("message", .string("Logged out successfully"))]))
+        if RequestCookie.value(TimeTrackerWeb.sessionCookie, in: call.request) != nil {
+            answer.fields.append(call.clearedCookie(TimeTrackerWeb.sessionCookie))
+        }
+        return answer
+    }
+}
+
+/// The web page's sign-in: this server is the redirect address, and a cookie is the session.
+enum TimeTrackerWeb {
+    static let sessionCookie = "timetracker_session"
+    static let stateCookie = "timetracker_state"
+    private static let path = "/auth/callback"
+    private static let lifetime = 3600
+
+    static let routes: [ContractRoute] = [
+        ContractRoute(.get, path) { try await end($0) }
+    ]
+
+    /// 302 to the provider. The cookie binds the return to this browser.
+    static func begin(_ call: ClientCall, maxAge: Int64? = nil) async throws -> Response {
+        guard call.appURL != nil else { throw SignInRefusal.redirectNotRegistered }
+        let begun = try await call.beginLogin(
+            LoginWish(redirectURI: call.baseURL + path, isBrowsers: true, maxAge: maxAge))
+        let secret = begun.state + "." + (begun.browser ?? "")
+        return Response(
+            302,
+            fields: [
+                Field("location", begun.url), call.cookie(stateCookie, secret, seconds: 600),
+            ])
+    }
+
+    /// 400 unless the cookie shows that this browser began; else a redirect to the page with
+    /// success or failure and no more.
+    private static func end(_ call: ClientCall) async throws -> Response {
+        let query = FormText(call.request.query)
+        guard let app = call.appURL, let state = query.first("state"), !query.isRepeated("state"),
+            let browser = secret(of: state, call)
+        else { throw TimeTracker.bad("Invalid session", cause: "state_unknown") }
+        do {
+            guard let code = query.first("code"), !query.isRepeated("code") else {
+                throw SignInRefusal.notProved("no code")
+            }
+            let (person, begun) = try await call.proveLogin(
+                LoginReturn(
+                    state: state, code: code, redirectURI: call.baseURL + path,
+                    issuer: query.first("iss"), browser: browser))
+            let user: UserRow
+            do {
+                user = try await call.admit(person)
+            } catch SignInRefusal.signedOut(isStale: true) where !begun.isAskedAnew {
+                return try await self.begin(call, maxAge: 0)
+            }
+            let seconds = call.tokenSeconds(default: lifetime)
+            let (token, _) = try await call.startSession(
+                of: user.id, .oauth, ReportedDevice(), seconds: seconds)
+            let cookies = [call.cookie(sessionCookie, token, seconds: seconds)]
+            return Response(302, fields: back(to: app, "success=true", cookies, call))
+        } catch let refusal as SignInRefusal {
+            // Thrown, so that the log has the reason, which the page does not get.
+            var problem = Problem(
+                .unauthorized, "authentication_failed", status: 302,
+                fields: back(to: app, "error=authentication_failed", [], call))
+            problem.cause = refusal.cause ?? "sign-in: \(refusal)"
+            throw problem
+        }
+    }
+
+    /// The cookie names its sign-in, so that another's leaves this one alone.
+    private static func secret(of state: String, _ call: ClientCall) -> String? {
+        guard let cookie = RequestCookie.value(stateCookie, in: call.request),
+            cookie.utf8.starts(with: (state + ".").utf8)
+        else { return nil }
+        return String(decoding: cookie.utf8.dropFirst(state.utf8.count + 1), as: UTF8.self)
+    }
+
+    private static func back(
+        to app: String, _ query: String, _ cookies: [Field], _ call: ClientCall
+    ) -> [Field] {
+        [Field("location", "\(app)\(path)?\(query)")] + cookies + [call.clearedCookie(stateCookie)]
+    }
+}
+
+extension ClientCall {
+    /// Without a trailing slash.
+    fileprivate var appURL: String? {
+        setting("app_url")?.string.map { text in
+            text.utf8.last == UInt8(ascii: "/") ? String(text.dropLast()) : text
+        }
+    }
+}
+
+/// The user's API keys. They act as the user in this app and hold no right at `/v1`.
+enum TimeTrackerKeys {
+    /// The scope of this app's keys.
+    private static let scope = "timetracker"
+    /// Other scopes of the tenant's catalogue that let a key read for an app of the user.
+    private static let reading = [scope, "app", "api:read"]
+
+    /// The user, or the owner of a key of this app. 403 for a key with another purpose: a 401 would
+    /// sign the app out.
+    static func user(_ call: ClientCall) async throws -> UserRow {
+        let caller = try await call.caller()
+        if let key = caller.key,
+            !key.scopes.contains(where: { own in reading.contains { sameBytes($0, own) } })
+        {
+            throw Problem.forbidden("The key lacks the scope \(reading.joined(separator: " or ")).")
+        }
+        guard let user = caller.user else {
+            throw SignInRefusal.invalidKey("The key belongs to no user.")
+        }
+        return user
+    }
+
+    static let routes: [ContractRoute] = [
+        ContractRoute(.post, "/api-keys") { try await create($0) },
+        ContractRoute(.get, "/api-keys") { call in
+            let keys = try await call.ownKeys(of: owner(call))
+            let items = keys.map { row in
+                JSONValue.object(
+                    shown(row.key) + [
+                        .init("createdAt", .string(row.key.createdAt.description)),
+                        .init(
+                            "lastUsedAt",
+                            row.key.lastUsedAt.map { .string($0.description) } ?? .null),
+                    ])
+            }
+            return .json(bytes: JSONValue.array(items).encoded())
+        },
+        ContractRoute(.delete, "/api-keys/{key}") { call in
+            let user = try await owner(call)
+            guard let id = UUID(try call.parameter("key")),
+                try await call.ownKeys(of: user).contains(where: { $0.key.id == id })
+            else { throw Problem(.notFound, "API key not found") }
+            try await call.revokeKey(id, by: user, with: nil)
+            return .noContent
+        },
+    ]
+
+    private static func create(_ call: ClientCall) async throws -> Response {
+        let user = try await owner(call)
+        let name = DisplayText.named(try call.object().optionalString("name") ?? "")
+        guard (1...255).contains(name.unicodeScalars.count) else {
+            throw TimeTracker.bad("name must have 1 to 255 characters")
+        }
+        guard DisplayText.isName(name) else {
+            throw TimeTracker.bad("name must have no control or invisible characters")
+        }
+        let (row, secret) = try await call.makeKey(
+            name: name, scopes: [scope], owner: user, by: nil)
+        return .json(
+            201,
+            bytes: JSONValue.object(
+                shown(row.key) + [
+                    .init("rawKey", .string(secret.text)),
+                    .init("createdAt", .string(row.key.createdAt.description)),
+                ]
+            ).encoded())
+    }
+
+    private static func shown(_ key: APIKey) -> [JSONValue.Member] {
+        [
+            .init("id", .string(key.id.description)), .init("name", .string(key.name)),
+            .init("prefix", .string(key.current.prefix)),
+        ]
+    }
+
+    /// A key that could create keys would outlive its own revocation.
+    private static func owner(_ call: ClientCall) async throws -> UserRow {
+        guard case .person(let person) = try await call.caller() else {
+            throw Problem.forbidden("API keys are managed in a signed-in session.")
+        }
+        return person.user
+    }
+}
