@@ -10,6 +10,7 @@ import Postgres
 import Replication
 import Serving
 import Storage
+import Synchronization
 import Text
 
 /// The running service: loops, connections to the database, one HTTP server.
@@ -232,4 +233,12 @@ package final class Service: Sendable {
         await pools.close()
         await log.flush()
     }
+}
+
+/// Records that the service stops and only waits until balancers notice.
+final class DrainState: Sendable {
+    private let begun = Atomic<Bool>(false)
+
+    var hasBegun: Bool { begun.load(ordering: .relaxed) }
+    func begin() { begun.store(true, ordering: .relaxed) }
 }

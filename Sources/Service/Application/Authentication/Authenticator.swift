@@ -236,3 +236,65 @@ struct Authenticator: Sendable {
         }
     }
 }
+
+/// Checks every endpoint's access against the table of rights.
+enum Authorizer {
+    /// nil: allowed.
+    static func refusal(_ who: CallerPrincipal, _ access: Access, _ call: Call) -> Problem? {
+        let tenant = call.resolvedTenant?.id ?? who.tenant
+        switch access {
+        case .open, .principal: return nil
+        case .console:
+            return who.isConsoleSession
+                ? nil : .forbidden("This is for the console's operators.")
+        case .right(let right): return refusal(who, right, in: tenant)
+        case .own(let right): return refusal(who, right, in: tenant, own: who.user ?? who.id)
+        case .anyOf(let rights):
+            let refusals = rights.map { refusal(who, $0, in: tenant) }
+            return refusals.contains { $0 == nil } ? nil : refusals.first ?? noRight
+        case .platform(let right):
+            guard who.platform else { return .forbidden("This is for the platform's operators.") }
+            return refusal(who, right, in: nil)
+        }
+    }
+
+    private static let noRight = Problem.forbidden("No credential may do this.")
+
+    /// `name`: a right, or a management scope, which covers all its rights. `own`: the user who
+    /// owns the object. Refuses if neither names a right.
+    private static func refusal(
+        _ who: CallerPrincipal, _ right: Right, in tenant: UUID?, own: UUID? = nil
+    ) -> Problem? {
+        switch Permissions.permits(
+            who.subject, right, in: tenant, target: PermissionTarget(ownerID: own))
+        {
+        case .allowed: nil
+        case .notFound: .notFound("tenant")
+        case .forbidden(let missing): .forbidden("The right \(missing) is missing.")
+        }
+    }
+}
+
+extension Authenticator {
+    /// Throws 400 if the query contains one of our keys. The key is in access logs by then, so if
+    /// it still works the leak is audited for its owner.
+    func refuseKeyInAddress(_ request: Request) async throws {
+        for pair in request.query.split(separator: "&") {
+            guard let mark = pair.utf8.firstIndex(of: UInt8(ascii: "=")),
+                let secret = APIKeySecret(pair[pair.utf8.index(after: mark)...])
+            else { continue }
+            let hash = KeyHash(of: secret.text)
+            if let key = try await database.fetchKey(locator: secret.locator, hash: hash),
+                key.revokedAt == nil
+            {
+                let actor = Actor(
+                    type: "system", id: "gatehouse", name: "Gatehouse", requestID: request.id,
+                    ip: request.remoteAddress)
+                try await database.scope(key.tenant).change(by: actor) {
+                    try await $0.audit(.apiKeyLeaked, AuditTarget("api_key", key.id, key.name))
+                }
+            }
+            throw Problem(.invalidRequest, "A credential must not stand in the address.")
+        }
+    }
+}

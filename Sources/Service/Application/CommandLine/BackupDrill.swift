@@ -246,3 +246,187 @@ struct BackupDrill {
         return "\(Int(tenths) / 10).\(Int(tenths) % 10) s"
     }
 }
+
+/// The database that is dumped, as it is at one moment: the dump and the count of its rows see the same.
+struct DumpSource: Sendable {
+    let conninfo: String
+    /// For `pg_dump --snapshot`; valid until `close`.
+    let snapshot: String
+    private let client: Postgres
+    private let open: OpenTransaction
+
+    /// Throws `BackupDrill.Refused` if row-level security would leave the dump without rows.
+    static func open(_ conninfo: String, on loop: EventLoop) async throws -> DumpSource {
+        let client = BackupDrill.client(conninfo, on: loop)
+        do {
+            try await requireEveryRow(client)
+            let open = try await client.begin(settings: BackupDrill.steady)
+            let rows = try await open.transaction.query("SELECT pg_export_snapshot()")
+            guard let snapshot = try rows.first?.get(0, as: String.self) else {
+                throw BackupDrill.Refused(description: "PostgreSQL exports no snapshot")
+            }
+            return DumpSource(conninfo: conninfo, snapshot: snapshot, client: client, open: open)
+        } catch {
+            await client.close()
+            throw error
+        }
+    }
+
+    func contents() async throws -> [String: TableContents] {
+        try await TableContents.all(open.transaction)
+    }
+
+    func close() async {
+        await open.rollback()
+        await client.close()
+    }
+
+    private static func requireEveryRow(_ client: Postgres) async throws {
+        let rows = try await client.read(
+            """
+            SELECT current_user::text, rolsuper OR rolbypassrls
+            FROM pg_roles WHERE rolname = current_user
+            """)
+        guard let row = rows.first, try !row.get(1, as: Bool.self) else { return }
+        throw BackupDrill.Refused(
+            description: """
+                GATEHOUSE_BACKUP_DATABASE_URL is \(try row.get(0, as: String.self)), from which \
+                row-level security hides every row: its dump would be empty. Use gatehouse_backup, \
+                which deploy/roles.sql creates
+                """)
+    }
+}
+
+/// The database that a dump is restored into, on a server where the login is a superuser.
+struct ScratchDatabase: Sendable {
+    static let name = "gatehouse_drill"
+
+    /// The superuser's, to any database of the server.
+    let server: String
+
+    /// The superuser's, to the scratch database.
+    private var conninfo: String { Conninfo.adding(server, "dbname", Self.name) }
+
+    /// The same login in the place of one of Gatehouse's roles, whose password is not needed.
+    func conninfo(as role: String) -> String {
+        Conninfo.adding(conninfo, "options", "-c role=\(role)")
+    }
+
+    /// Throws `BackupDrill.Refused` if nothing can be restored here, or if the name is taken.
+    func requireRoom(on loop: EventLoop) async throws {
+        let client = BackupDrill.client(server, on: loop)
+        let found: Result<Rows, any Error>
+        do {
+            found = .success(
+                try await client.read(
+                    """
+                    SELECT current_user::text, rolsuper,
+                        EXISTS (SELECT FROM pg_database WHERE datname = \(Self.name)),
+                        (SELECT count(*) FROM pg_roles WHERE rolname IN ('gatehouse_owner',
+                            'gatehouse_app', 'gatehouse_platform', 'gatehouse_backup'))
+                    FROM pg_roles WHERE rolname = current_user
+                    """))
+        } catch { found = .failure(error) }
+        await client.close()
+        guard let row = try found.get().first else { return }
+        guard try row.get(1, as: Bool.self) else {
+            throw BackupDrill.Refused(
+                description: """
+                    GATEHOUSE_DRILL_DATABASE_URL is \(try row.get(0, as: String.self)); \
+                    a restore needs a superuser
+                    """)
+        }
+        guard try !row.get(2, as: Bool.self) else {
+            throw BackupDrill.Refused(
+                description: """
+                    there is a database \(Self.name) already, which an earlier drill kept or left; \
+                    look whether it is still wanted, then drop it
+                    """)
+        }
+        guard try row.get(3, as: Int.self) == 4 else {
+            throw BackupDrill.Refused(
+                description: "that server lacks Gatehouse's roles: psql -f deploy/roles.sql")
+        }
+    }
+
+    func create() throws { try run("CREATE DATABASE \(Self.name) OWNER gatehouse_owner", server) }
+
+    /// Also ends what is still connected to it.
+    func drop() throws { try run("DROP DATABASE \(Self.name) WITH (FORCE)", server) }
+
+    /// Stops at the first fault.
+    func restore(_ dump: String, jobs: Int) throws {
+        var restore = Subprocess([
+            "pg_restore", "--exit-on-error", "--jobs=\(jobs)", "--dbname=\(Self.name)", dump,
+        ])
+        restore.environment = try Conninfo.environment(server)
+        _ = try restore.run()
+    }
+
+    /// A restored database has no figures for the planner.
+    func analyze() throws { try run("ANALYZE", conninfo) }
+
+    func contents(on loop: EventLoop) async throws -> [String: TableContents] {
+        let client = BackupDrill.client(conninfo, on: loop)
+        let found: Result<[String: TableContents], any Error>
+        do {
+            found = .success(
+                try await client.transaction(settings: BackupDrill.steady) {
+                    try await TableContents.all($0)
+                })
+        } catch { found = .failure(error) }
+        await client.close()
+        return try found.get()
+    }
+
+    private func run(_ statement: String, _ conninfo: String) throws {
+        var psql = Subprocess(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement])
+        psql.environment = try Conninfo.environment(conninfo)
+        _ = try psql.run()
+    }
+}
+
+/// What a table has: enough to see that two databases hold the same.
+struct TableContents: Equatable, Sendable {
+    var rows: Int
+    /// Of all rows in any order; the same text for the same rows on any server.
+    var digest: String
+
+    /// Of every table in the schema `public`, by its name.
+    static func all(_ transaction: Transaction) async throws -> [String: TableContents] {
+        let tables = try await transaction.query(
+            """
+            SELECT quote_ident(relname) FROM pg_class
+            WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+            """)
+        var contents: [String: TableContents] = [:]
+        for table in tables {
+            let name = try table.get(0, as: String.self)
+            // A sum does not depend on the order, which a restore changes.
+            let answer = try await transaction.query(
+                """
+                SELECT count(*), coalesce(sum(
+                    ('x' || left(md5(whole_row::text), 15))::bit(60)::bigint::numeric), 0)::text
+                FROM public.\(raw: name) AS whole_row
+                """)
+            guard let row = answer.first else { continue }
+            contents[name] = TableContents(rows: try row.get(0), digest: try row.get(1))
+        }
+        return contents
+    }
+
+    /// What the second has otherwise than the first, a sentence for each table; empty if nothing.
+    static func differences(
+        _ dumped: [String: TableContents], _ restored: [String: TableContents]
+    ) -> [String] {
+        Set(dumped.keys).union(restored.keys).sorted().compactMap { name in
+            switch (dumped[name], restored[name]) {
+            case (nil, _): "\(name) was not in the dump"
+            case (_, nil): "\(name) is missing"
+            case (let before?, let after?) where before.rows != after.rows:
+                "\(name) has \(after.rows) rows instead of \(before.rows)"
+            case (let before, let after): before == after ? nil : "\(name) has other rows"
+            }
+        }
+    }
+}

@@ -1,6 +1,8 @@
 import Configuration
 import Glibc
+import Networking
 import Postgres
+import Synchronization
 
 /// The command line. Exit codes: 0 done, 1 failed, 2 wrong usage.
 package enum Command {
@@ -74,4 +76,60 @@ private func emit(_ text: String, to descriptor: Int32) {
             sent += count
         }
     }
+}
+
+/// Runs async work on a loop and blocks the calling thread until it ends; not for a loop's thread.
+func waitFor<Value: Sendable>(
+    on loop: EventLoop, _ work: @escaping @Sendable () async throws -> Value
+) throws -> Value {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { throw DataDirectory.Failure(description: "no pipe") }
+    let (readEnd, writeEnd) = (ends[0], ends[1])
+    defer {
+        close(readEnd)
+        close(writeEnd)
+    }
+    let box = Outcome<Value>()
+    loop.spawn {
+        do { box.set(.success(try await work())) } catch { box.set(.failure(error)) }
+        var done: UInt8 = 1
+        _ = write(writeEnd, &done, 1)
+    }
+    var done: UInt8 = 0
+    while read(readEnd, &done, 1) < 0, errno == EINTR {}
+    guard let result = box.value else { throw DataDirectory.Failure(description: "no outcome") }
+    return try result.get()
+}
+
+private final class Outcome<Value: Sendable>: Sendable {
+    private let result = Mutex<Result<Value, any Error>?>(nil)
+
+    func set(_ value: Result<Value, any Error>) { result.withLock { $0 = value } }
+    var value: Result<Value, any Error>? { result.withLock { $0 } }
+}
+
+/// How progress and results are shown: in colour on a terminal, plain into a pipe or a file.
+struct Terminal: Sendable {
+    enum Colour: Int, Sendable {
+        case red = 31
+        case green = 32
+        case yellow = 33
+        case dim = 2
+        case bold = 1
+    }
+
+    var isColoured: Bool
+
+    /// NO_COLOR (any value but the empty one) and TERM=dumb ask for plain text.
+    init(environment: [String: String], isTerminal: Bool = isatty(1) == 1) {
+        let refused = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
+        isColoured = isTerminal && !refused
+    }
+
+    func paint(_ text: String, _ colour: Colour) -> String {
+        isColoured ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    /// One step of a longer task.
+    func step(_ text: String) { say(paint("› ", .dim) + text + "\n") }
 }

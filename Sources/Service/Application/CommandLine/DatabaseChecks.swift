@@ -1,3 +1,4 @@
+import Configuration
 import Cryptography
 import Networking
 import Postgres
@@ -347,5 +348,95 @@ struct DatabaseChecks: Sendable {
         let rows = try await app.read("SELECT 1 FROM operators WHERE role = 'owner' LIMIT 1")
         return rows.isEmpty
             ? (.warning, "there is none yet; run gatehouse setup") : (.ok, "there is one")
+    }
+}
+
+/// Whether PostgreSQL has room for what this process may open.
+struct ConnectionCheck: Sendable {
+    /// What the process opens at most.
+    var limit: Int
+
+    init(_ settings: Settings) {
+        limit = settings.databaseConnections ?? ConnectionPlan.standard(loops: settings.threads)
+    }
+
+    func look(_ app: Postgres) async throws -> (Finding.Result, String) {
+        let rows = try await app.read(
+            """
+            SELECT current_setting('max_connections')::int,
+                current_setting('superuser_reserved_connections')::int,
+                (SELECT count(*)::int FROM pg_stat_activity
+                    WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()),
+                (SELECT count(*)::int FROM replicas WHERE lease_until > clock_timestamp())
+            """)
+        guard let row = rows.first else { return (.failed, "PostgreSQL does not say") }
+        let reserved = try row.get(1, as: Int.self)
+        return verdict(
+            room: try row.get(0, as: Int.self) - reserved, used: try row.get(2, as: Int.self),
+            replicas: try row.get(3, as: Int.self))
+    }
+
+    /// `room`: connections that PostgreSQL allows roles without superuser rights; `replicas`:
+    /// running ones.
+    func verdict(room: Int, used: Int, replicas: Int) -> (Finding.Result, String) {
+        let sentence =
+            "this process opens \(limit) at most, PostgreSQL takes \(room), of which \(used) are in use"
+        if limit > room {
+            return (
+                .failed,
+                "\(sentence); lower GATEHOUSE_DATABASE_CONNECTIONS or raise max_connections"
+            )
+        }
+        // One more process of this size beside the running ones.
+        let all = limit * (replicas + 1)
+        if all > room {
+            return (
+                .warning,
+                "\(sentence); with \(replicas) replicas running there may be \(all)"
+            )
+        }
+        return (.ok, sentence)
+    }
+}
+
+/// Which of this program's migrations the database has.
+enum SchemaState: Equatable {
+    case none
+    /// The names of the files that were not applied.
+    case missing([String])
+    /// The last file that this program does not know.
+    case newer(String)
+    case current(files: Int, last: String)
+
+    init(_ app: Postgres, migrations directory: String) async throws {
+        let tables = try await app.read("SELECT to_regclass('public.tenants') IS NOT NULL")
+        guard try tables.first?.get(0, as: Bool.self) ?? false else {
+            self = .none
+            return
+        }
+        let rows = try await app.read("SELECT name FROM schema_migrations")
+        let applied = try rows.map { row throws(PostgresError) in try row.get(0, as: String.self) }
+        let known = try Migrator.names(in: directory, applied: applied)
+        let missing = known.filter { !applied.contains($0) }
+        let unknown = applied.filter { !known.contains($0) }
+        if !missing.isEmpty {
+            self = .missing(missing)
+        } else if let last = unknown.max() {
+            self = .newer(last)
+        } else {
+            self = .current(files: applied.count, last: known.last ?? "")
+        }
+    }
+
+    /// Why this program cannot work with the schema; nil also for a newer schema, which supports
+    /// older programs.
+    var fault: String? {
+        switch self {
+        case .none: "the database has no schema; run gatehouse migrate"
+        case .missing(let files):
+            "the schema is older than this program: \(files.count) migrations are to be applied, "
+                + "from \(files[0]); run gatehouse migrate"
+        case .newer, .current: nil
+        }
     }
 }

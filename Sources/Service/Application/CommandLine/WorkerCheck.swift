@@ -97,3 +97,113 @@ struct WorkerCheck: Sendable {
         }
     }
 }
+
+/// Whether the standby of `GATEHOUSE_READ_DATABASE_URL` can answer lists. Without it the primary does,
+/// so that only a database of another system is a failure.
+struct StandbyCheck: Sendable {
+    var reads: ReadConfiguration
+
+    private static let state: SQL = """
+        SELECT pg_is_in_recovery(), (SELECT system_identifier FROM pg_control_system()),
+            (SELECT count(*) FROM schema_migrations), (SELECT max(name) FROM schema_migrations)
+        """
+
+    private static let names = [
+        "GATEHOUSE_READ_DATABASE_URL", "GATEHOUSE_READ_PLATFORM_DATABASE_URL",
+    ]
+
+    private func clients(on loop: EventLoop) -> [Postgres] {
+        [reads.appConninfo, reads.platformConninfo].map { conninfo in
+            var configuration = PostgresConfiguration(conninfo: conninfo)
+            configuration.readsPerLoop = 1
+            configuration.transactionsPerLoop = 1
+            configuration.acquireTimeout = 3000
+            return Postgres(configuration: configuration, loops: [loop])
+        }
+    }
+
+    /// Why `serve` must not ask it: its answers could be those of another role, or of any of several
+    /// servers. nil also if it cannot be asked.
+    func blocker(on loop: EventLoop) async -> Finding? {
+        let clients = clients(on: loop)
+        let fault = try? await Self.fault(app: clients[0], platform: clients[1])
+        for client in clients { await client.close() }
+        return (fault ?? nil).map { Finding(name: "standby", result: .failed, detail: $0) }
+    }
+
+    private static func fault(app: Postgres, platform: Postgres) async throws -> String? {
+        for (client, name) in zip([app, platform], names) {
+            let isShared: Bool
+            do {
+                isShared = try await client.sharesServerConnections()
+            } catch let error as PostgresError where error.losesPreparedStatements {
+                isShared = true
+            }
+            guard !isShared else {
+                return DatabaseChecks.lentOut(
+                    "connections are lent out for each transaction", name)
+            }
+        }
+        for (result, detail) in try await [
+            DatabaseChecks.appRole(app, names[0]), DatabaseChecks.platformRole(platform, names[1]),
+        ] where result == .failed { return detail }
+        return nil
+    }
+
+    /// `app`: the primary's.
+    func look(_ app: Postgres, on loop: EventLoop) async throws -> (Finding.Result, String) {
+        let clients = clients(on: loop)
+        let found: (Finding.Result, String)
+        do {
+            found = try await look(app, standby: clients[0], platform: clients[1])
+        } catch let error as PostgresError {
+            let cause =
+                Conninfo.fault(reads.appConninfo) ?? Conninfo.fault(reads.platformConninfo)
+                ?? inFull(error)
+            found = (.warning, "it cannot be asked, so the primary answers: \(cause)")
+        }
+        for client in clients { await client.close() }
+        return found
+    }
+
+    private func look(
+        _ app: Postgres, standby: Postgres, platform: Postgres
+    ) async throws -> (Finding.Result, String) {
+        if let fault = try await Self.fault(app: standby, platform: platform) {
+            return (.failed, fault)
+        }
+        let here = try await State(app.read(Self.state))
+        guard !app.isDistributed else {
+            return (
+                .failed,
+                "the tenants lie on several servers: unset GATEHOUSE_READ_DATABASE_URL"
+            )
+        }
+        let position = try await app.flushedPosition()
+        let there = try await State(standby.read(Self.state))
+        guard there.system == here.system else {
+            return (.failed, "it is of another system than the primary")
+        }
+        guard there.migrations == here.migrations, there.last == here.last else {
+            return (.warning, "its schema is another than the primary's: \(there.last)")
+        }
+        guard there.isStandby else {
+            return (.warning, "it is no standby but accepts writes, so that nothing is spared")
+        }
+        let replayed = try await standby.replayed() ?? .start
+        let behind = position.offset - min(position.offset, replayed.offset)
+        return (.ok, "it follows the primary, \(behind) bytes of its log behind")
+    }
+
+    private struct State {
+        var isStandby: Bool
+        var system: Int
+        var migrations: Int
+        var last: String
+
+        init(_ rows: Rows) throws(PostgresError) {
+            guard let row = rows.first else { throw PostgresError(.decoding) }
+            (isStandby, system, migrations, last) = try row.columns()
+        }
+    }
+}

@@ -1,6 +1,8 @@
 import API
 import Cryptography
 import Domain
+import HTTP
+import JSON
 import Postgres
 import Storage
 import Text
@@ -44,5 +46,86 @@ package struct Demonstration: Sendable {
             try await database.endOperatorSession(session.id, of: owner, by: .system)
             try await database.forgetSignIns(of: owner)
         }
+    }
+}
+
+/// Fills the tenant `demo` through the service's own API, so that all its rules apply.
+struct DemonstrationData: Sendable {
+    struct Refused: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    private static let people: [(email: String, name: String, role: String)] = [
+        ("ada@demo.example", "Ada Lovelace", "admin"),
+        ("grace@demo.example", "Grace Hopper", "manager"),
+        ("alan@demo.example", "Alan Turing", "member"),
+        ("edsger@demo.example", "Edsger Dijkstra", "member"),
+        ("barbara@demo.example", "Barbara Liskov", "manager"),
+        ("katherine@demo.example", "Katherine Johnson", "member"),
+        ("donald@demo.example", "Donald Knuth", "member"),
+        ("margaret@demo.example", "Margaret Hamilton", "admin"),
+    ]
+
+    var dispatcher: Dispatcher
+    /// The token of the owner's console session.
+    var token: String
+
+    func make() async throws {
+        try await send("/v1/tenants", #"{"slug":"demo","name":"Demo"}"#)
+        let domain = try await send("/v1/tenants/demo/domains", #"{"domain":"demo.example"}"#)
+        try await send(
+            "/v1/tenants/demo/domains/\(domain["id"]?.string ?? "")/verify",
+            #"{"method":"operator"}"#)
+        try await send(
+            "/v1/providers",
+            #"{"kind":"google","name":"Google","client_id":"demo.apps.example"}"#)
+        for person in Self.people {
+            try await send(
+                "/v1/tenants/demo/users",
+                #"{"email":"\#(person.email)","name":"\#(person.name)","role":"\#(person.role)"}"#)
+        }
+        for email in ["tim@demo.example", "radia@demo.example", "guest@partner.example"] {
+            try await send("/v1/tenants/demo/invites", #"{"email":"\#(email)","role":"member"}"#)
+        }
+        try await signUps()
+        for (name, scopes) in [
+            ("Mail gateway", #"["smtp","imap"]"#), ("Reporting", #"["api:read"]"#),
+            ("Sync service", #"["api:read","api:write"]"#),
+        ] {
+            try await send("/v1/tenants/demo/api-keys", #"{"name":"\#(name)","scopes":\#(scopes)}"#)
+        }
+        for origin in ["https://app.demo.example", "ionic://localhost"] {
+            try await send("/v1/tenants/demo/cors-origins", #"{"origin":"\#(origin)"}"#)
+        }
+    }
+
+    /// Signs some people in, one invited and one unknown.
+    private func signUps() async throws {
+        let emails =
+            Self.people.prefix(5).map(\.email) + ["tim@demo.example", "eve@stranger.example"]
+        for (number, email) in emails.enumerated() {
+            try await send(
+                "/v1/hooks/pre-signup",
+                """
+                {"provider":"google","subject":"1000\(number)","email":"\(email)",\
+                "email_verified":true,"tenant":"demo"}
+                """)
+        }
+    }
+
+    @discardableResult
+    private func send(_ path: String, _ json: String) async throws -> JSONValue {
+        let answer = await dispatcher.respond(
+            to: Request(
+                .post, path,
+                fields: [
+                    Field("cookie", "gatehouse=\(token)"), Field("x-gatehouse-console", "1"),
+                    Field("sec-fetch-site", "same-origin"),
+                    Field("content-type", "application/json"),
+                ], body: Array(json.utf8)))
+        guard answer.status < 300, case .bytes(let bytes) = answer.body else {
+            throw Refused(description: "the demonstration: \(path) answered \(answer.status)")
+        }
+        return try JSONValue(parsing: bytes)
     }
 }

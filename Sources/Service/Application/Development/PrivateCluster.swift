@@ -137,3 +137,197 @@ struct PrivateCluster {
         return quoted + "'"
     }
 }
+
+/// What `gatehouse dev` keeps between starts: its keys, and the cluster unless the user `postgres`
+/// needs it elsewhere. One process at a time locks it.
+struct DataDirectory {
+    struct Failure: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    let path: String
+    private let lock: Int32
+
+    /// Creates the directory (0711) if it is missing and takes its lock.
+    init(_ given: String) throws {
+        if mkdir(given, 0o711) != 0, errno != EEXIST {
+            throw Failure(description: "cannot make \(given): \(String(cString: strerror(errno)))")
+        }
+        guard let real = realpath(given, nil) else {
+            throw Failure(description: "cannot read \(given)")
+        }
+        path = String(cString: real)
+        free(real)
+        lock = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+            throw Failure(description: "\(path) is in use by another gatehouse")
+        }
+    }
+
+    private static let announcement = "running"
+
+    /// Where a `gatehouse dev` that runs has its database, and at which address it is reached.
+    struct Running: Equatable {
+        /// The folder of PostgreSQL's socket.
+        var socket: String
+        var address: String
+        /// The text of the secret key.
+        var secret: String
+    }
+
+    /// Lets other commands find this one until it ends.
+    func announce(socket: String, address: String) throws {
+        try store(Self.announcement, Array("\(socket)\n\(address)\n".utf8))
+    }
+
+    /// nil: none runs with its data there, or this user may not read it.
+    static func running(in path: String) -> Running? {
+        let lock = open(path + "/lock", O_RDONLY | O_CLOEXEC)
+        guard lock >= 0 else { return nil }
+        defer { close(lock) }
+        if flock(lock, LOCK_SH | LOCK_NB) == 0 { return nil }
+        guard let lines = text(path + "/" + announcement), lines.count == 2,
+            let secret = text(path + "/secret.key")?.first
+        else { return nil }
+        return Running(socket: lines[0], address: lines[1], secret: secret)
+    }
+
+    private static func text(_ path: String) -> [String]? {
+        read(path).map {
+            String(decoding: $0, as: UTF8.self).split(separator: "\n").map(String.init)
+        }
+    }
+
+    /// The bytes of a file, or nil if it is missing.
+    func contents(_ name: String) -> [UInt8]? { Self.read(path + "/" + name) }
+
+    static func read(_ path: String) -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let count = Glibc.read(file, &chunk, chunk.count)
+            guard count > 0 else { return count == 0 ? bytes : nil }
+            bytes.append(contentsOf: chunk[..<count])
+        }
+    }
+
+    /// Writes a file with mode 0600 atomically.
+    func store(_ name: String, _ bytes: [UInt8]) throws {
+        let temporary = "\(path)/.\(name).new"
+        unlink(temporary)
+        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o400)
+        guard file >= 0 else { throw Failure(description: "cannot write in \(path)") }
+        let written = write(file, bytes, bytes.count)
+        guard written == bytes.count, fsync(file) == 0 else {
+            close(file)
+            throw Failure(description: "cannot write \(temporary)")
+        }
+        close(file)
+        guard rename(temporary, path + "/" + name) == 0 else {
+            throw Failure(description: "cannot write \(name) in \(path)")
+        }
+    }
+
+    /// 32 random bytes as 64 hex digits, created at the first start.
+    func secret(_ name: String) throws -> String {
+        if let kept = contents(name) {
+            return String(decoding: kept.prefix { $0 > 0x20 }, as: UTF8.self)
+        }
+        let made = Hex.encode(RandomBytes.make(32))
+        try store(name, Array((made + "\n").utf8))
+        return made
+    }
+}
+
+/// Runs a program to its end. For start-up and commands only: it blocks its thread.
+struct Subprocess {
+    struct Failure: Error, CustomStringConvertible {
+        var command: String
+        var status: Int32
+        var output: String
+
+        var description: String { "\(command) ended with \(status): \(output)" }
+    }
+
+    /// The program and its arguments; the program is searched in PATH unless it contains a slash.
+    var arguments: [String]
+    /// Set for the program beside this one's own variables, in whose place they come.
+    var environment: [String: String] = [:]
+
+    init(_ arguments: [String]) { self.arguments = arguments }
+
+    /// Runs the program under another user's ids: PostgreSQL refuses to run as root.
+    func run(as user: String?) throws -> String {
+        guard let user else { return try run() }
+        let prefix = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--init-groups", "--"]
+        return try Subprocess(prefix + arguments).run()
+    }
+
+    /// The program's output of both streams, at most 64 KiB.
+    func run() throws -> String {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw failure(-1, "no pipe") }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
+        posix_spawn_file_actions_addclose(&actions, ends[0])
+        posix_spawn_file_actions_addclose(&actions, ends[1])
+        // The service blocks its signals before it starts threads; a child must not inherit the
+        // mask.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var argv = arguments.map { strdup($0) } + [nil]
+        defer { for argument in argv { free(argument) } }
+        var process = pid_t()
+        var variables = inherited.map { strdup($0) } + [nil]
+        defer { for variable in variables { free(variable) } }
+        let code = posix_spawnp(&process, arguments[0], &actions, &attributes, &argv, &variables)
+        close(ends[1])
+        defer { close(ends[0]) }
+        guard code == 0 else { throw failure(code, String(cString: strerror(code))) }
+        let output = drain(ends[0])
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        guard status == 0 else { throw failure(status >> 8 & 0xFF, output) }
+        return output
+    }
+
+    private var inherited: [String] {
+        var variables: [String] = []
+        var entry = environ
+        while let text = entry.pointee {
+            let variable = String(cString: text)
+            let name = variable.prefix { $0 != "=" }
+            if environment[String(name)] == nil { variables.append(variable) }
+            entry += 1
+        }
+        return variables + environment.map { "\($0)=\($1)" }
+    }
+
+    private func drain(_ descriptor: Int32) -> String {
+        var output: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            if output.count < 65_536 { output.append(contentsOf: chunk[..<count]) }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private func failure(_ status: Int32, _ output: String) -> Failure {
+        Failure(command: arguments.joined(separator: " "), status: status, output: output)
+    }
+}

@@ -1,11 +1,13 @@
 import API
 import Domain
+import Glibc
 import HTTP
 import Observability
 import Postgres
 import Serving
 import Storage
 import Synchronization
+import Text
 
 /// The service's metrics for `/metrics`. Every label has a closed set of values: routes are
 /// templates, never paths.
@@ -221,5 +223,68 @@ package final class ServiceMetrics: Sendable {
             counters[key] = registry.counter(name, help, labels: [(label, value)])
         }
         return counters
+    }
+}
+
+/// `/metrics` on the service's own port, readable from this machine or with the platform's
+/// credential. A request that a proxy forwarded is not from this machine, whatever its address.
+struct MetricsEndpoint: Sendable {
+    let metrics: ServiceMetrics
+    let authenticate: @Sendable (Request) async throws -> CallerPrincipal
+
+    func respond(to request: Request) async -> Response {
+        if isLocal(request) { return metrics.page() }
+        do {
+            let principal = try await authenticate(request)
+            if principal.kind == .anonymous { throw Problem.unauthorized() }
+            guard principal.platform else { throw Problem.forbidden() }
+            return metrics.page()
+        } catch {
+            let problem = error as? Problem ?? storageProblem(error) ?? Problem.internalError
+            var answer = problem.response(requestID: request.id)
+            answer.set("x-request-id", request.id)
+            answer.set("cache-control", "no-store")
+            return answer
+        }
+    }
+
+    private func isLocal(_ request: Request) -> Bool {
+        IPAddress(request.remoteAddress)?.isLoopback ?? false
+            && request.first("origin") == nil && request.first("authorization") == nil
+            && !request.isPassedOn
+    }
+}
+
+/// Measurements of the process from Linux under Prometheus' usual names; read on each scrape.
+struct ProcessMeasures: Sendable {
+    private let resident: Gauge
+    private let descriptors: Gauge
+    private let processor: Gauge
+
+    init(_ registry: Metrics) {
+        resident = registry.gauge("process_resident_memory_bytes", "Resident memory.")
+        descriptors = registry.gauge("process_open_fds", "Open file descriptors.")
+        processor = registry.seconds(
+            "process_cpu_seconds_total", "Time on a processor, of the system for it included.")
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        registry.gauge("process_start_time_seconds", "When the process began, in Unix time.")
+            .set(Int(now.tv_sec))
+    }
+
+    func read() {
+        let fields = (DataDirectory.read("/proc/self/statm") ?? []).split(separator: 0x20)
+        if fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self)) {
+            resident.set(pages * Int(sysconf(Int32(_SC_PAGESIZE))))
+        }
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        processor.set(Int(time.tv_sec) * 1000 + Int(time.tv_nsec) / 1_000_000)
+        guard let folder = opendir("/proc/self/fd") else { return }
+        defer { closedir(folder) }
+        // `.`, `..` and the folder's own descriptor do not count.
+        var count = -3
+        while readdir(folder) != nil { count += 1 }
+        descriptors.set(max(0, count))
     }
 }
