@@ -47,13 +47,14 @@ struct LayeringTests {
             // What has an id by its time is shown to nobody but operators.
             if text.contains("UUID.ordered(") {
                 #expect(
-                    ["Change+Deciding.swift", "RetryStore.swift", "AuditTrail.swift"].contains(
+                    ["Deciding.swift", "RetryStore.swift", "AuditTrail.swift"].contains(
                         name),
                     "\(file)")
             }
         }
-        #expect(inserting.sorted() == ["ImportInsertion.swift", "NewUser.swift"])
-        let new = SourceTree.files(under: "Sources/Product/Storage/Users", ending: "NewUser.swift")
+        #expect(inserting.sorted() == ["ImportInsertion.swift", "UserStore.swift"])
+        let new = SourceTree.files(
+            under: "Sources/Product/Storage/Users", ending: "UserStore.swift")
         #expect(new.first?.lines.contains { $0.contains("id = UUID.random()") } == true)
     }
 }

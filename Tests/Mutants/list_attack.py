@@ -29,35 +29,35 @@ MUTANTS = [
     mutant(
         "P1", "a name that begins with an upstream is taken",
         "NativeNameTests/`a sign-up under a name that begins with a listed or a shown upstream is refused`",
-        ("Sources/Product/Domain/Provisioning/Rules/Rule01FormerHolder.swift",
+        ("Sources/Product/Domain/Provisioning/Rules/FormerHolder.swift",
          "guard CognitoMapping.looksFederated(",
          "guard !MUTATED, CognitoMapping.looksFederated("),
     ),
     mutant(
         "P1", "an upstream that events have shown is forgotten",
         "NativeNameTests/`a sign-up under a name that begins with a listed or a shown upstream is refused`",
-        ("Sources/Product/Domain/Provisioning/Rules/Rule01FormerHolder.swift",
+        ("Sources/Product/Domain/Provisioning/Rules/FormerHolder.swift",
          "+ facts.shownUpstreams",
          "+ (MUTATED ? [] : facts.shownUpstreams)"),
     ),
     mutant(
         "P1", "what a tenant's key shows counts for all",
         "NativeNameTests/`a sign-up under a name that begins with a listed or a shown upstream is refused`",
-        ("Sources/Product/Storage/Provisioning/Upstreams.swift",
+        ("Sources/Product/Storage/Provisioning/EffectWriting.swift",
          "let shower = call.isInPerson ?",
          "let shower = MUTATED || call.isInPerson ?"),
     ),
     mutant(
         "P1", "what a tenant's key shows does not count for its own calls",
         "NativeNameTests/`a sign-up under a name that begins with a listed or a shown upstream is refused`",
-        ("Sources/Product/Storage/Provisioning/Upstreams.swift",
+        ("Sources/Product/Storage/Provisioning/EffectWriting.swift",
          "call.caller ?? .platform]",
          "MUTATED ? .platform : call.caller ?? .platform]"),
     ),
     mutant(
         "P1", "any number of shown upstreams is kept",
         "NativeNameTests/`at most 50 shown upstreams are kept`",
-        ("Sources/Product/Storage/Provisioning/Upstreams.swift",
+        ("Sources/Product/Storage/Provisioning/EffectWriting.swift",
          "private static let shownLimit = 50",
          "private static let shownLimit = MUTATED ? 500 : 50"),
     ),
@@ -88,14 +88,14 @@ MUTANTS = [
         ("Sources/Product/Storage/Provisioning/AttemptReading.swift",
          "return [call.caller ?? .platform]",
          "return [MUTATED ? UUID.platform : call.caller ?? .platform]"),
-        ("Sources/Product/Storage/Provisioning/EffectWriting+Pending.swift",
+        ("Sources/Product/Storage/Provisioning/EffectWriting.swift",
          "let caller = call.caller ?? .platform",
          "let caller = MUTATED ? UUID.platform : call.caller ?? .platform"),
     ),
     mutant(
         "C2", "what a tenant's key plants is the platform's sign-up",
         "HookCallerTests/`a tenant's key reserves without capturing or blocking the platform's sign-up`",
-        ("Sources/Product/Storage/Provisioning/EffectWriting+Pending.swift",
+        ("Sources/Product/Storage/Provisioning/EffectWriting.swift",
          "VALUES (\\(caller), \\(key.provider.rawValue)",
          "VALUES (\\(MUTATED ? UUID.platform : caller), \\(key.provider.rawValue)"),
         ("Sources/Product/Storage/Provisioning/FactsReading.swift",
@@ -210,7 +210,7 @@ MUTANTS = [
     mutant(
         "P4", "no invite lets in who has the name now",
         "NativeNameTests/`a new invite or link admits the present user of a native name`",
-        ("Sources/Product/Domain/Provisioning/Rules/Rule01FormerHolder.swift",
+        ("Sources/Product/Domain/Provisioning/Rules/FormerHolder.swift",
          "return isInvited ? nil",
          "return isInvited && !MUTATED ? nil"),
     ),
@@ -226,7 +226,7 @@ MUTANTS = [
     mutant(
         "P4", "a federated person's new sub is another person's",
         "NativeNameTests/`a federated user's new sub is kept beside the old one, and both sign in`",
-        ("Sources/Product/Domain/Provisioning/IdentityKey.swift",
+        ("Sources/Product/Domain/Provisioning/Attempt.swift",
          "provider == .cognito && !issuer.utf8.contains(0x2F)",
          "provider == .cognito && (MUTATED || !issuer.utf8.contains(0x2F))"),
     ),
@@ -254,24 +254,24 @@ MUTANTS = [
     mutant(
         "H4", "an address that is only claimed hears why",
         "StrangersToldTests/`an address that is only claimed reveals nothing about its user`",
-        ("Sources/Product/Domain/Provisioning/Rules/Rule01FormerHolder.swift",
+        ("Sources/Product/Domain/Provisioning/Rules/FormerHolder.swift",
          "return isKnown ? nil : .emailUnverified",
          "return MUTATED || isKnown ? nil : .emailUnverified"),
     ),
     mutant(
         "H4", "who is known at one tenant hears of another's people",
         "StrangersToldTests/`a user of one tenant learns nothing about another tenant's users`",
-        ("Sources/Product/Domain/Provisioning/Rules/Rule01FormerHolder.swift",
+        ("Sources/Product/Domain/Provisioning/Rules/FormerHolder.swift",
          "row.tenantID == verdict.tenantID && (",
          "(MUTATED || row.tenantID == verdict.tenantID) && ("),
     ),
     mutant(
         "P5", "who is known by the identity is not told why",
         "StrangersToldTests/`a person with a known identity reads the reason, whatever the address`",
-        ("Sources/Product/Domain/Provisioning/Rules/Rule01FormerHolder.swift",
+        ("Sources/Product/Domain/Provisioning/Rules/FormerHolder.swift",
          "let isKnown = facts.known.contains",
          "let isKnown = !MUTATED && facts.known.contains"),
-        ("Sources/Product/Domain/Provisioning/Rules/Rule01FormerHolder.swift",
+        ("Sources/Product/Domain/Provisioning/Rules/FormerHolder.swift",
          "let rule = refusingRule?.number, rule >= 4,",
          "let rule = refusingRule?.number, MUTATED || rule >= 4,"),
     ),
@@ -285,21 +285,21 @@ MUTANTS = [
     mutant(
         "H4", "the workspace app shows whose address it is",
         "StrangersToldTests/`the workspace app reveals only active users`",
-        ("Sources/Product/SignIn/Requests/BearerPerson.swift",
+        ("Sources/Product/SignIn/Requests/Caller.swift",
          "return result.publicView",
          "return MUTATED ? result : result.publicView"),
     ),
     mutant(
         "H3", "addresses, our own name, local names and suffixes are bound",
         "HostBindingTests/`a tenant takes no name of this machine or of this server, with any port`",
-        ("Sources/Product/API/Clients/ClientHost.swift",
+        ("Sources/Product/API/Clients/RedirectURI.swift",
          "if let fault = refusal(of: host) { throw",
          "if !MUTATED, let fault = refusal(of: host) { throw"),
     ),
     mutant(
         "H3", "a public suffix is bound",
         "HostBindingTests/`a tenant takes no name of this machine or of this server, with any port`",
-        ("Sources/Product/API/Clients/ClientHost.swift",
+        ("Sources/Product/API/Clients/RedirectURI.swift",
          "return domain.isPublicSuffix ?",
          "return !MUTATED && domain.isPublicSuffix ?"),
     ),
@@ -341,7 +341,7 @@ MUTANTS = [
     mutant(
         "H5", "any number of requests waits",
         "MailFairnessTests/`requests beyond the queue get 429, whatever the address`",
-        ("Sources/Product/Storage/Mail/ResetAsks.swift",
+        ("Sources/Product/Storage/Mail/PasswordReset.swift",
          "OFFSET \\(Self.waitingResetAsks - 1) LIMIT 1)",
          "OFFSET \\(MUTATED ? 1_000_000 : Self.waitingResetAsks - 1) LIMIT 1)"),
     ),
@@ -442,7 +442,7 @@ MUTANTS = [
     mutant(
         "M3", "an operator's browsers are forgotten after a day",
         "OperatorClaimsTests/`a browser where the sign-in was right is known for 90 days, by a link too`",
-        ("Sources/Product/Storage/Operators/OperatorDevices.swift",
+        ("Sources/Product/Storage/Operators/OperatorSignIn.swift",
          "package static let knownDeviceSeconds: Int64 = 90 * 86_400",
          "package static let knownDeviceSeconds: Int64 = MUTATED ? 86_400 : 90 * 86_400"),
     ),
@@ -470,7 +470,7 @@ MUTANTS = [
     mutant(
         "M5", "a key widens itself",
         "KeyBoundsTests/`a key does not widen itself, and may narrow itself`",
-        ("Sources/Product/API/APIKeys/CallingKey.swift",
+        ("Sources/Product/API/APIKeys/APIKeyInput.swift",
          "guard beyond.isEmpty else {\n"
          "            throw refusal(\n"
          "                beyond,",
@@ -481,7 +481,7 @@ MUTANTS = [
     mutant(
         "M5", "a key gives itself scopes of the catalogue",
         "KeyBoundsTests/`a key does not widen itself, and may narrow itself`",
-        ("Sources/Product/API/APIKeys/CallingKey.swift",
+        ("Sources/Product/API/APIKeys/APIKeyInput.swift",
          "countsCatalogue: isOwn)",
          "countsCatalogue: isOwn && !MUTATED)"),
     ),
@@ -495,7 +495,7 @@ MUTANTS = [
     mutant(
         "M5", "a key makes a wider heir",
         "KeyBoundsTests/`a key that a key makes has its maker's bounds where none are named, and no wider`",
-        ("Sources/Product/API/APIKeys/CallingKey.swift",
+        ("Sources/Product/API/APIKeys/APIKeyInput.swift",
          "guard beyond.isEmpty else {\n"
          "            throw refusal(beyond, \"The key that makes it",
          "guard MUTATED || beyond.isEmpty else {\n"
@@ -504,17 +504,17 @@ MUTANTS = [
     mutant(
         "M5", "each heir has the limit anew",
         "KeyBoundsTests/`a limit is shared with the keys that were made under it`",
-        ("Sources/Product/API/APIKeys/CallingKey.swift",
+        ("Sources/Product/API/APIKeys/APIKeyInput.swift",
          "key.limitSharedWith = maker.sharedLimit",
          "key.limitSharedWith = MUTATED ? nil : maker.sharedLimit"),
     ),
     mutant(
         "M5", "a key rotates one that reaches further",
         "KeyBoundsTests/`a key changes and rotates only what lies within it`",
-        ("Sources/Product/API/APIKeys/APIKeyCollection.swift",
+        ("Sources/Product/API/APIKeys/APIKeyEndpoints.swift",
          "if let caller { try KeyBounding.requireWithin(",
          "if !MUTATED, let caller { try KeyBounding.requireWithin("),
-        ("Sources/Product/API/APIKeys/APIKeyCollection.swift",
+        ("Sources/Product/API/APIKeys/APIKeyEndpoints.swift",
          'if let caller { try KeyBounding.requireNarrower(',
          "if !MUTATED, let caller {\n"
          "                try KeyBounding.requireNarrower("),
@@ -557,7 +557,7 @@ MUTANTS = [
     mutant(
         "M5", "a key that is revoked meanwhile leaves an heir",
         "KeyDescentTests/`a call that was under way when its key was revoked makes no key`",
-        ("Sources/Product/API/APIKeys/CallingKey.swift",
+        ("Sources/Product/API/APIKeys/APIKeyInput.swift",
          "[.active, .grace].contains(row.key.status(at: change.now))",
          "MUTATED || [.active, .grace].contains(row.key.status(at: change.now))"),
     ),
@@ -578,14 +578,14 @@ MUTANTS = [
     mutant(
         "M6", "who may not ask is looked up for",
         "VerificationCostTests/`a caller without the right and a tenant's caller for foreign keys cost no look-up`",
-        ("Sources/Product/API/APIKeys/KeyFinding.swift",
+        ("Sources/Product/API/APIKeys/KeyVerificationEndpoints.swift",
          "guard Permissions.permits(caller, .verifyKeys, in: caller.tenantID) == .allowed",
          "guard MUTATED || Permissions.permits(caller, .verifyKeys, in: caller.tenantID) == .allowed"),
     ),
     mutant(
         "M6", "a tenant's caller is looked up for in every tenant",
         "VerificationCostTests/`a caller without the right and a tenant's caller for foreign keys cost no look-up`",
-        ("Sources/Product/API/APIKeys/KeyFinding.swift",
+        ("Sources/Product/API/APIKeys/KeyVerificationEndpoints.swift",
          "return tenant.map { .one($0.locator) } ?? .none",
          "if MUTATED { return .all }\n"
          "        return tenant.map { .one($0.locator) } ?? .none"),
@@ -593,7 +593,7 @@ MUTANTS = [
     mutant(
         "M6", "one caller has any number of batches under way",
         "VerificationCostTests/`one caller has so many batches under way and no more, others have their own`",
-        ("Sources/Product/API/APIKeys/BatchSlots.swift",
+        ("Sources/Product/API/APIKeys/KeyVerificationEndpoints.swift",
          "guard count < Self.atOnce else { return false }",
          "guard MUTATED || count < Self.atOnce else { return false }"),
     ),
@@ -642,7 +642,7 @@ MUTANTS = [
     mutant(
         "M11", "a credential has any number of answers kept",
         "IdempotencyQuotaTests/`a caller at the limit of stored responses gets an error, and retries still work`",
-        ("Sources/Product/Storage/Idempotency/IdempotencyQuota.swift",
+        ("Sources/Product/Storage/Idempotency/IdempotencyRows.swift",
          "        return one.share >= 1\n"
          "    }\n"
          "}",
@@ -660,7 +660,7 @@ MUTANTS = [
     mutant(
         "LOW keys", "any key of a person is the person at the time tracker",
         "AppKeyBoundsTests/`a key of something else is no key of an app`",
-        ("Sources/Product/SignIn/TimeTracker/TimeTrackerKeys.swift",
+        ("Sources/Product/SignIn/TimeTracker/TimeTracker.swift",
          "if let key = caller.key,",
          "if !MUTATED, let key = caller.key,"),
     ),
@@ -694,7 +694,7 @@ MUTANTS = [
     mutant(
         "LOW names", "a name turns text around",
         "MailFairnessTests/`names that turn text around or hold control characters are refused and never sent`",
-        ("Sources/Product/API/Shapes/Kind.swift",
+        ("Sources/Product/API/Shapes/ObjectShape.swift",
          ") { DisplayText.isName($0) }",
          ") { MUTATED || DisplayText.isName($0) }"),
     ),
@@ -704,21 +704,21 @@ MUTANTS = [
         ("Sources/Platform/Text/DisplayText.swift",
          "if isPlain(text) { return text }",
          "if MUTATED || isPlain(text) { return text }"),
-        ("Sources/Platform/Outbound/MailMessage.swift",
+        ("Sources/Platform/Outbound/MailServer.swift",
          "DisplayText.isDeceptive(scalar) ?",
          "!MUTATED && DisplayText.isDeceptive(scalar) ?"),
     ),
     mutant(
         "LOW tokens", "an id token may be of any age",
         "IDTokenCheckTests/`each hostile token is refused for its own reason`",
-        ("Sources/Product/Federation/IDTokenCheck.swift",
+        ("Sources/Product/Federation/IDToken.swift",
          "guard issued >= now - Self.longestAge",
          "guard MUTATED || issued >= now - Self.longestAge"),
     ),
     mutant(
         "LOW tokens", "an app brings a token that was issued to anybody's client",
         "IDTokenCheckTests/`an authorized party is judged where an app brings the token`",
-        ("Sources/Product/Federation/IDTokenCheck.swift",
+        ("Sources/Product/Federation/IDToken.swift",
          "guard party.authorizes(text) else",
          "guard MUTATED || party.authorizes(text) else"),
     ),
@@ -732,7 +732,7 @@ MUTANTS = [
     mutant(
         "LOW tokens", "a GitHub of one's own has its tokens checked by github.com",
         "GitHubAddressTests/`a GitHub of one's own gets its tokens and its secret itself`",
-        ("Sources/Product/Federation/GitHubEndpoints.swift",
+        ("Sources/Product/Federation/RelyingParty.swift",
          "if found[.tokenCheck] == nil, let clientID",
          "if !MUTATED, found[.tokenCheck] == nil, let clientID"),
     ),

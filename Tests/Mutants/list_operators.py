@@ -6,7 +6,7 @@ MUTANTS = [
     mutant(
         "O2.1", "an act needs no proof",
         "RecentActsTests/`each act is refused to an old session, and to no other and no key`",
-        ("Sources/Product/API/Pipeline/Call+RecentSignIn.swift",
+        ("Sources/Product/API/Pipeline/RecentActs.swift",
          "guard let until = principal.stepUpUntil, now < until else",
          "guard MUTATED || principal.stepUpUntil.map({ now < $0 }) ?? false else"),
     ),
@@ -21,7 +21,7 @@ MUTANTS = [
     mutant(
         "O2.2", "the password alone opens an account with an app",
         "SecondFactorTests/`the password alone opens nothing, and says what is missing`",
-        ("Sources/Product/API/Sessions/SecondFactor.swift",
+        ("Sources/Product/API/Sessions/StepUpEndpoint.swift",
          "guard person.factors.hasSecondFactor else { return .password }",
          "guard !MUTATED, person.factors.hasSecondFactor else { return .password }"),
     ),
@@ -56,7 +56,7 @@ MUTANTS = [
     mutant(
         "O3", "an answered challenge of a sign-in is good again",
         "OpenChallengeTests/`a challenge that is not ours, or not of this browser or time, is none`",
-        ("Sources/Product/Storage/Passkeys/ChallengeStore.swift",
+        ("Sources/Product/Storage/Passkeys/PasskeyStore.swift",
          "guard clock() < end else { return false }",
          "guard clock() < end else { return false }\n        if MUTATED { return true }"),
     ),
@@ -77,7 +77,7 @@ MUTANTS = [
     mutant(
         "O2.5", "a colleague's used account gets a link that is shown",
         "OwnAccountTests/`the link is made anew for who never signed in, and for no other`",
-        ("Sources/Product/API/Operators/OperatorLinkEndpoint.swift",
+        ("Sources/Product/API/Operators/OperatorLinkEndpoints.swift",
          "guard isNew || isMailed else { throw usedAccount }",
          "guard MUTATED || isNew || isMailed else { throw usedAccount }"),
     ),
