@@ -27,11 +27,10 @@ func tests(_ name: String, _ imports: [String]) -> Target {
         path: "Tests/\(name)", swiftSettings: settings)
 }
 
-let platform = [
-    "Observability", "Configuration", "Text", "JSON", "Workers", "Outbound", "Cryptography",
-    "Deadlines", "Networking", "HTTP", "Routing", "Serving", "Postgres", "Replication", "WebAuthn",
+let rooms = [
+    "Text", "JSON", "Runtime", "HTTP", "Outbound", "Cryptography", "Postgres", "Domain", "Storage",
+    "API",
 ]
-let product = ["Domain", "Federation", "Storage", "Mail", "API", "SignIn", "Console"]
 
 // Set by who packs the program: a build that asked git itself would link anew after every commit.
 let commit = Context.environment["GATEHOUSE_BUILD_COMMIT"] ?? ""
@@ -56,117 +55,54 @@ let package = Package(
         system("CBrotli", pkgConfig: "libbrotlienc", apt: "libbrotli-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
 
-        room("Platform", "Observability", ["Text"]),
-        room("Platform", "Configuration"),
         room("Platform", "Text", ["CIdn2", "CPsl"]),
         room("Platform", "JSON"),
-        room("Platform", "HTTP", ["CZlib", "Text"]),
-        room("Platform", "Deadlines"),
-        room("Platform", "Workers"),
+        room("Platform", "Runtime", ["CLinux", "COpenSSL", "Text"]),
+        room("Platform", "HTTP", ["CZlib", "Runtime", "Text"]),
+        room("Platform", "Outbound", ["CCurl", "CResolv", "HTTP", "Runtime", "Text"]),
         room(
             "Platform", "Cryptography",
-            ["COpenSSL", "CArgon2", "CCrypt", "CCommonPasswords", "Text", "Workers"]),
-        room("Platform", "WebAuthn", ["Cryptography", "JSON", "Text"]),
-        room("Platform", "Networking", ["CLinux", "COpenSSL", "Observability"]),
-        room(
-            "Platform", "Outbound", ["CCurl", "CResolv", "Deadlines", "HTTP", "Text", "Workers"]),
-        room("Platform", "Routing", ["HTTP", "Text"]),
-        room(
-            "Platform", "Serving", ["Deadlines", "HTTP", "Networking", "Observability", "Text"]),
-        room(
-            "Platform", "Postgres",
-            ["CPostgres", "Deadlines", "Networking", "Observability", "Text"]),
-
-        room("Platform", "Replication", ["Networking", "Observability", "Postgres", "Text"]),
+            ["COpenSSL", "CArgon2", "CCrypt", "CCommonPasswords", "JSON", "Runtime", "Text"]),
+        room("Platform", "Postgres", ["CPostgres", "Runtime", "Text"]),
 
         room("Product", "Domain", ["Text"]),
         room(
-            "Product", "Federation", ["Domain", "Outbound", "HTTP", "JSON", "Text", "Cryptography"]),
-        room(
             "Product", "Storage",
-            [
-                "Deadlines", "Domain", "Postgres", "Replication", "JSON", "Text", "Cryptography",
-                "WebAuthn",
-            ]),
-        room("Product", "Mail", ["Storage", "Outbound", "Text"]),
+            ["Cryptography", "Domain", "JSON", "Postgres", "Runtime", "Text"]),
         room(
             "Product", "API",
             [
-                "Deadlines", "Domain", "Federation", "Storage", "HTTP", "Routing", "JSON", "Text",
-                "Cryptography",
-                "Observability", "WebAuthn",
+                "Cryptography", "Domain", "HTTP", "JSON", "Outbound", "Runtime", "Storage", "Text",
             ]),
-        room(
-            "Product", "SignIn",
-            [
-                "API", "Domain", "Federation", "Outbound", "Storage", "HTTP", "Routing", "JSON",
-                "Text",
-                "Cryptography",
-            ]),
-        room("Product", "Console", ["HTTP", "Workers", "CBrotli", "CZlib"]),
 
-        room("Service", "Application", ["CBuild"] + platform + product),
+        room("Service", "Gatehouse", ["CBuild", "CBrotli", "CZlib"] + rooms),
         .executableTarget(
-            name: "gatehouse", dependencies: ["Application"], path: "Sources/Service/gatehouse",
+            name: "gatehouse", dependencies: ["Gatehouse"], path: "Sources/Service/Main",
             swiftSettings: settings),
 
         .target(
             name: "TestSupport",
-            dependencies: (platform + product + ["Application"]).map { .byName(name: $0) },
+            dependencies: (rooms + ["Gatehouse"]).map { .byName(name: $0) },
             path: "Tests/TestSupport", swiftSettings: settings),
         tests("TextTests", ["Text"]),
         tests("JSONTests", ["JSON"]),
         tests("HTTPTests", ["CZlib", "HTTP", "TestSupport"]),
-        tests("RoutingTests", ["Routing", "HTTP"]),
+        tests("RoutingTests", ["HTTP"]),
         tests("CryptographyTests", ["Cryptography", "Text"]),
-        tests("WebAuthnTests", ["WebAuthn", "Cryptography", "JSON", "Text", "TestSupport"]),
-        tests(
-            "OutboundTests",
-            ["Outbound", "Serving", "Networking", "HTTP", "Text", "TestSupport", "Workers"]),
-        tests(
-            "ServingTests",
-            [
-                "Serving", "Deadlines", "Networking", "Observability", "HTTP", "COpenSSL",
-                "TestSupport",
-            ]),
-        tests(
-            "PostgresTests",
-            ["Postgres", "Deadlines", "Networking", "Observability", "Text", "TestSupport"]),
-        tests("ReplicationTests", ["Replication", "Postgres", "Text", "TestSupport"]),
+        tests("WebAuthnTests", ["Cryptography", "JSON", "Text", "TestSupport"]),
+        tests("OutboundTests", ["Outbound", "HTTP", "Runtime", "Text", "TestSupport"]),
+        tests("ServingTests", ["COpenSSL", "HTTP", "Runtime", "TestSupport"]),
+        tests("PostgresTests", ["Postgres", "Runtime", "Text", "TestSupport"]),
+        tests("ReplicationTests", ["Postgres", "Text", "TestSupport"]),
         tests("DomainTests", ["Domain", "Text", "TestSupport"]),
         tests(
             "FederationTests",
-            ["Federation", "Outbound", "Domain", "Cryptography", "JSON", "Text", "TestSupport"]),
-        tests(
-            "StorageTests",
-            [
-                "Storage", "Application", "Cryptography", "Deadlines", "Domain", "HTTP", "JSON",
-                "Postgres", "Text",
-                "TestSupport",
-            ]),
-        tests(
-            "APITests",
-            [
-                "API", "Domain", "Mail", "Outbound", "Storage", "Postgres", "Cryptography", "HTTP",
-                "Routing", "JSON", "SignIn",
-                "Text", "Application", "TestSupport", "WebAuthn",
-            ]),
-        tests(
-            "SignInTests",
-            [
-                "Application", "SignIn", "API", "Domain", "Storage", "Postgres", "Cryptography",
-                "HTTP", "Mail", "Observability", "Outbound",
-                "JSON",
-                "Text", "TestSupport",
-            ]),
-        tests(
-            "EndToEndTests",
-            [
-                "Application", "SignIn", "Outbound", "TestSupport", "JSON", "HTTP", "Text",
-                "Observability", "Storage", "Cryptography", "Domain", "Replication", "Postgres",
-                "Networking",
-            ]),
-        tests("ConsoleTests", ["Console", "HTTP"]),
+            ["API", "Cryptography", "Domain", "JSON", "Outbound", "Text", "TestSupport"]),
+        tests("StorageTests", rooms + ["Gatehouse", "TestSupport"]),
+        tests("APITests", rooms + ["Gatehouse", "TestSupport"]),
+        tests("SignInTests", rooms + ["Gatehouse", "TestSupport"]),
+        tests("EndToEndTests", rooms + ["Gatehouse", "TestSupport"]),
+        tests("ConsoleTests", ["Gatehouse", "HTTP"]),
         tests("ArchitectureTests", []),
     ],
     swiftLanguageModes: [.v6]

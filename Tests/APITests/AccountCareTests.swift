@@ -1,8 +1,7 @@
 import API
-import Application
+import Gatehouse
 import HTTP
 import JSON
-import Mail
 import Outbound
 import Postgres
 import Storage

@@ -4,7 +4,7 @@ import Testing
 import Text
 
 @testable import API
-@testable import Application
+@testable import Gatehouse
 
 /// What an endpoint's declaration asks of a credential before its handler is reached.
 struct AuthorizerTests {

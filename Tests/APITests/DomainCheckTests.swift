@@ -1,9 +1,8 @@
 import API
-import Application
 import Domain
+import Gatehouse
 import HTTP
 import JSON
-import Mail
 import Outbound
 import Postgres
 import Storage

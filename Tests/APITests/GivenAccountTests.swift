@@ -1,7 +1,7 @@
-import Application
+import API
+import Gatehouse
 import HTTP
 import JSON
-import Mail
 import Outbound
 import Postgres
 import Storage

@@ -1,5 +1,5 @@
-import Application
 import Cryptography
+import Gatehouse
 import HTTP
 import JSON
 import Postgres

@@ -1,6 +1,6 @@
 import API
-import Application
 import Domain
+import Gatehouse
 import HTTP
 import JSON
 import Postgres

@@ -1,8 +1,8 @@
-import Application
+import API
 import Domain
+import Gatehouse
 import HTTP
 import JSON
-import Mail
 import Outbound
 import Postgres
 import Storage

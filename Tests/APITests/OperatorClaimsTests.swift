@@ -1,9 +1,9 @@
-import Application
+import API
 import Cryptography
 import Domain
+import Gatehouse
 import HTTP
 import JSON
-import Mail
 import Outbound
 import Postgres
 import Storage

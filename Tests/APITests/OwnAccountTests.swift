@@ -1,10 +1,9 @@
 import API
-import Application
 import Cryptography
 import Domain
+import Gatehouse
 import HTTP
 import JSON
-import Mail
 import Outbound
 import Postgres
 import Storage

@@ -1,7 +1,7 @@
 import API
-import Application
 import Cryptography
 import Domain
+import Gatehouse
 import HTTP
 import JSON
 import Postgres

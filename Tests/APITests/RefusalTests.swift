@@ -1,7 +1,6 @@
 import API
 import HTTP
 import JSON
-import Routing
 import Testing
 import Text
 

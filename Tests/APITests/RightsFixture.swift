@@ -1,10 +1,9 @@
 import API
-import Application
 import Domain
+import Gatehouse
 import HTTP
 import JSON
 import Postgres
-import SignIn
 import Storage
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 import API
 import Domain
+import Gatehouse
 import HTTP
 import JSON
-import SignIn
 import Storage
 import TestSupport
 import Testing

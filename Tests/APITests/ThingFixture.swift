@@ -2,7 +2,6 @@ import API
 import Domain
 import HTTP
 import JSON
-import Routing
 import Storage
 import Synchronization
 import Text

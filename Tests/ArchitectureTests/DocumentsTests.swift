@@ -3,7 +3,7 @@ import Testing
 /// The documents against what they speak of.
 struct DocumentsTests {
     @Test func `the table of settings names every setting that is read, and no other`() {
-        let read = Self.names(in: SourceTree.text("Sources/Platform/Configuration/Settings.swift"))
+        let read = Self.names(in: SourceTree.text("Sources/Platform/Runtime/Configuration/Settings.swift"))
         var shown: Set<String> = []
         let page = SourceTree.text("deploy/docs/operating.md")
         for line in page.split(separator: "\n") where line.hasPrefix("| `GATEHOUSE_") {
@@ -32,7 +32,7 @@ struct DocumentsTests {
 
     /// The program brings its own cluster up without the folder `deploy`.
     @Test func `a private cluster has the roles of deploy/roles.sql`() {
-        let own = "Sources/Service/Application/Development/PrivateCluster.swift"
+        let own = "Sources/Service/Gatehouse/Development/PrivateCluster.swift"
         let roles = ["deploy/roles.sql", own].map { file in
             SourceTree.text(file).split(separator: "\n").map { line in
                 String(line.drop { $0 == " " })

@@ -3,7 +3,7 @@ import Testing
 
 /// The sentences of the hosted pages, in the languages that they speak.
 struct HostedSentencesTests {
-    private static let folder = "Sources/Product/SignIn/Hosted"
+    private static let folder = "Sources/Service/Gatehouse/SignIn/Hosted"
 
     @Test func `each sentence of a hosted page has its German`() throws {
         let german = SourceTree.text("\(Self.folder)/HostedGerman.swift")

@@ -3,7 +3,7 @@ import Testing
 
 /// The pages of the documentation: short where they must be, and of nothing that is not there.
 struct PagesTests {
-    private static let catalogue = "Sources/Service/Application/Application.docc"
+    private static let catalogue = "Sources/Service/Gatehouse/Gatehouse.docc"
     private static let pages =
         [SourceFile(path: "README.md", lines: lines(of: "README.md"))]
         + SourceTree.files(under: "deploy", ending: ".md")

@@ -10,6 +10,10 @@ struct SourceFile: CustomStringConvertible {
         let parts = path.split(separator: "/")
         return parts.count > 2 ? String(parts[2]) : ""
     }
+    /// The path of its folder within the room; empty at the room's root.
+    var folder: String {
+        path.split(separator: "/").dropFirst(3).dropLast().joined(separator: "/")
+    }
 }
 
 enum SourceTree {

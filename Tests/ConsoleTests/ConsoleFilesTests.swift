@@ -1,7 +1,7 @@
 import HTTP
 import Testing
 
-@testable import Console
+@testable import Gatehouse
 
 private let files = Result { () throws(ConsoleFilesError) in
     let parts = #filePath.split(separator: "/").dropLast(3)

@@ -1,5 +1,5 @@
-import Application
 import Domain
+import Gatehouse
 import JSON
 import Storage
 import TestSupport

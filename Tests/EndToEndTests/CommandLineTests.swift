@@ -1,4 +1,4 @@
-import Application
+import Gatehouse
 import JSON
 import Postgres
 import TestSupport

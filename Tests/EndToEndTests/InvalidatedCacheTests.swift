@@ -1,8 +1,7 @@
-import Application
 import Domain
+import Gatehouse
 import JSON
 import Postgres
-import Replication
 import Storage
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
-import Application
 import Cryptography
 import Domain
+import Gatehouse
 import JSON
 import Storage
 import TestSupport

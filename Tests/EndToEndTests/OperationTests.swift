@@ -1,9 +1,9 @@
-import Application
 import Domain
+import Gatehouse
 import Glibc
 import HTTP
 import JSON
-import Observability
+import Runtime
 import Storage
 import TestSupport
 import Testing

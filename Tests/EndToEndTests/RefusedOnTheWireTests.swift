@@ -1,7 +1,7 @@
-import Application
 import Domain
+import Gatehouse
 import JSON
-import Networking
+import Runtime
 import Storage
 import TestSupport
 import Testing

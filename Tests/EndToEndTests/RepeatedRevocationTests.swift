@@ -1,11 +1,10 @@
-import Application
 import Cryptography
 import Dispatch
 import Domain
+import Gatehouse
 import JSON
-import Observability
 import Postgres
-import Replication
+import Runtime
 import Storage
 import Synchronization
 import TestSupport

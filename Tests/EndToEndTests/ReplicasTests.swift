@@ -1,11 +1,10 @@
-import Application
 import Cryptography
 import Domain
 import Foundation
+import Gatehouse
 import JSON
-import Observability
 import Postgres
-import Replication
+import Runtime
 import Storage
 import Synchronization
 import TestSupport

@@ -1,7 +1,7 @@
-import Application
 import Cryptography
+import Gatehouse
 import Glibc
-import Observability
+import Runtime
 import TestSupport
 
 /// The whole service behind a real socket, over a real PostgreSQL.

@@ -1,9 +1,8 @@
-import Application
 import Cryptography
 import Domain
+import Gatehouse
 import JSON
 import Outbound
-import SignIn
 import Storage
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
-import Application
 import Domain
-import Observability
+import Gatehouse
+import Runtime
 import Storage
 import TestSupport
 import Testing

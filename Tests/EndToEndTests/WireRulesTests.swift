@@ -1,4 +1,4 @@
-import Application
+import Gatehouse
 import Glibc
 import TestSupport
 import Testing

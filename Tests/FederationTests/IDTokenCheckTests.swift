@@ -1,6 +1,6 @@
+import API
 import Cryptography
 import Domain
-import Federation
 import TestSupport
 import Testing
 import Text

@@ -1,6 +1,6 @@
+import API
 import Cryptography
 import Domain
-import Federation
 import Outbound
 import Synchronization
 import TestSupport

@@ -1,5 +1,5 @@
+import API
 import Domain
-import Federation
 import Outbound
 import TestSupport
 import Testing

@@ -1,9 +1,9 @@
 import HTTP
 import Outbound
+import Runtime
 import TestSupport
 import Testing
 import Text
-import Workers
 
 /// One owner's stalling host holds up no other owner.
 @Suite(.cleansUp) struct OutboundFairnessTests {

@@ -1,7 +1,6 @@
 import HTTP
-import Networking
 import Outbound
-import Serving
+import Runtime
 import TestSupport
 import Testing
 import Text

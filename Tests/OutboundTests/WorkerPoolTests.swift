@@ -1,7 +1,7 @@
 import Glibc
+import Runtime
 import Synchronization
 import Testing
-import Workers
 
 /// A place where jobs wait until a number of them have come, and how many were there at once.
 /// `@unchecked`: any thread may use the barrier.

@@ -1,5 +1,5 @@
-import Networking
 import Postgres
+import Runtime
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Glibc
-import Networking
 import Postgres
+import Runtime
 import TestSupport
 import Testing
 import Text

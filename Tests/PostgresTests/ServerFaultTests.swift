@@ -1,5 +1,5 @@
-import Deadlines
 import Postgres
+import Runtime
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
-import Networking
-import Observability
 import Postgres
+import Runtime
 import Synchronization
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import Networking
+import Runtime
 import Synchronization
 import TestSupport
 import Testing

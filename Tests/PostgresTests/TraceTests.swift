@@ -1,5 +1,5 @@
-import Observability
 import Postgres
+import Runtime
 import TestSupport
 import Testing
 

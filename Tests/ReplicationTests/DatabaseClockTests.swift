@@ -1,5 +1,4 @@
 import Postgres
-import Replication
 import Synchronization
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import Replication
+import Postgres
 import Text
 
 /// One revoker or two, replicas and their database, small enough to walk through every order in which

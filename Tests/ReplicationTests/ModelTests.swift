@@ -1,4 +1,4 @@
-import Replication
+import Postgres
 import Testing
 
 /// Every order of renewals, fills, revocations, their notices, silence and losses is walked.

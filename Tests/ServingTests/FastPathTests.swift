@@ -1,5 +1,4 @@
 import HTTP
-import Serving
 import Synchronization
 import TestSupport
 import Testing

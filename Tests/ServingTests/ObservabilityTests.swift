@@ -1,5 +1,5 @@
 import Glibc
-import Observability
+import Runtime
 import Testing
 
 @Suite struct ObservabilityTests {

@@ -1,6 +1,6 @@
 import Glibc
-import Networking
-import Serving
+import HTTP
+import Runtime
 import TestSupport
 import Testing
 

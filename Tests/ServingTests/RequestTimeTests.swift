@@ -1,7 +1,5 @@
-import Deadlines
 import HTTP
-import Networking
-import Serving
+import Runtime
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import HTTP
-import Networking
-import Serving
+import Runtime
 import TestSupport
 
 /// A server on loops and a port of its own, for the time of one test.

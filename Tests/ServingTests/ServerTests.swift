@@ -1,7 +1,6 @@
 import Glibc
 import HTTP
-import Networking
-import Serving
+import Runtime
 import Synchronization
 import TestSupport
 import Testing

@@ -1,8 +1,6 @@
-import Deadlines
 import Glibc
 import HTTP
-import Networking
-import Serving
+import Runtime
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import COpenSSL
 import Glibc
-import Networking
+import Runtime
 import TestSupport
 
 /// A client that speaks TLS and can write what no honest client writes. Used by one thread.

@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
-import Networking
-import Serving
+import HTTP
+import Runtime
 import Synchronization
 import TestSupport
 import Testing

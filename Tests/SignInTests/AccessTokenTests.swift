@@ -1,8 +1,7 @@
-import Application
 import Cryptography
+import Gatehouse
 import HTTP
 import JSON
-import SignIn
 import Storage
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
+import Gatehouse
 import HTTP
 import JSON
-import SignIn
 import Storage
 import TestSupport
 import Testing

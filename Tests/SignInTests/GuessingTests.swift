@@ -1,4 +1,4 @@
-import Application
+import Gatehouse
 import HTTP
 import JSON
 import Storage

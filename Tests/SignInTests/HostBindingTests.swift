@@ -1,8 +1,8 @@
 import API
+import Gatehouse
 import HTTP
 import JSON
 import Postgres
-import SignIn
 import Storage
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
+import Gatehouse
 import HTTP
 import JSON
-import Observability
-import SignIn
+import Runtime
 import Storage
 import TestSupport
 import Testing

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Text
 
-@testable import SignIn
+@testable import Gatehouse
 
 /// The pages that this server shows people itself.
 @Suite(.cleansUp) struct HostedSignInTests {

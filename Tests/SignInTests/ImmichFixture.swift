@@ -1,6 +1,6 @@
-import Application
 import Cryptography
 import Domain
+import Gatehouse
 import HTTP
 import JSON
 import Outbound

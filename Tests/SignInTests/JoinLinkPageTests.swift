@@ -1,6 +1,6 @@
+import Gatehouse
 import HTTP
 import JSON
-import SignIn
 import TestSupport
 import Testing
 import Text

@@ -1,8 +1,7 @@
-import Application
+import Gatehouse
 import HTTP
 import JSON
 import Outbound
-import SignIn
 import Storage
 import TestSupport
 import Testing

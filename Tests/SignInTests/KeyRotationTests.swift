@@ -1,7 +1,7 @@
 import Cryptography
+import Gatehouse
 import JSON
 import Postgres
-import SignIn
 import Storage
 import Synchronization
 import TestSupport

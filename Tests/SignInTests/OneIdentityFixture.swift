@@ -1,7 +1,7 @@
+import Gatehouse
 import HTTP
 import JSON
 import Postgres
-import SignIn
 import Storage
 import TestSupport
 import Testing

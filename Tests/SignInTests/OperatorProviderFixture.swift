@@ -1,10 +1,9 @@
-import Application
 import Cryptography
 import Domain
+import Gatehouse
 import HTTP
 import JSON
 import Postgres
-import SignIn
 import Storage
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import Cryptography
+import Gatehouse
 import HTTP
 import JSON
-import SignIn
 import Storage
 import TestSupport
 import Testing

@@ -1,8 +1,7 @@
 import API
-import Application
+import Gatehouse
 import HTTP
 import JSON
-import SignIn
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import HTTP
 import JSON
-import Observability
+import Runtime
 import Storage
 import TestSupport
 import Testing

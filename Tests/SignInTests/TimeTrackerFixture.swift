@@ -1,8 +1,8 @@
 import Cryptography
+import Gatehouse
 import HTTP
 import JSON
-import Observability
-import SignIn
+import Runtime
 import Storage
 import TestSupport
 import Testing

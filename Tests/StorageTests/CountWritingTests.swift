@@ -1,7 +1,7 @@
-import Deadlines
 import HTTP
 import JSON
 import Postgres
+import Runtime
 import Synchronization
 import TestSupport
 import Testing

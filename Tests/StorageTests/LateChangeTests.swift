@@ -1,5 +1,5 @@
-import Deadlines
 import Postgres
+import Runtime
 import Storage
 import TestSupport
 import Testing

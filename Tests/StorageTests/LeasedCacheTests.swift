@@ -1,5 +1,4 @@
 import Postgres
-import Replication
 import Storage
 import TestSupport
 import Testing

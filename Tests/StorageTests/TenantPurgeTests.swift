@@ -1,6 +1,5 @@
 import Domain
 import Postgres
-import Replication
 import TestSupport
 import Testing
 import Text

@@ -1,5 +1,5 @@
 import Glibc
-import Observability
+import Runtime
 
 /// A logger whose lines a test reads back.
 package final class CapturedLog: Sendable {

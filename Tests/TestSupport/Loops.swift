@@ -1,5 +1,5 @@
 import Glibc
-import Networking
+import Runtime
 
 /// Event loops for tests; they run as long as the process.
 package enum Loops {

@@ -1,6 +1,5 @@
 import HTTP
 import JSON
-import Serving
 import Synchronization
 
 /// A server on 127.0.0.1 that takes traces by OTLP over HTTP with JSON, or answers with a status that a

@@ -1,6 +1,6 @@
 import Glibc
-import Networking
 import Postgres
+import Runtime
 import Synchronization
 
 /// A fresh database of a test or a suite, with every migration applied.

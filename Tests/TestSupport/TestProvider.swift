@@ -1,6 +1,5 @@
 import Cryptography
 import HTTP
-import Serving
 import Synchronization
 import Text
 

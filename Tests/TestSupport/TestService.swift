@@ -1,13 +1,12 @@
 import API
-import Application
 import Cryptography
 import Domain
+import Gatehouse
 import HTTP
 import JSON
-import Networking
-import Observability
 import Outbound
 import Postgres
+import Runtime
 import Storage
 import Synchronization
 import Text

@@ -1,5 +1,5 @@
-import Observability
 import Postgres
+import Runtime
 
 /// A primary and a standby of the test's own, with one database.
 package struct TestStandby: Sendable {

@@ -1,6 +1,6 @@
+import Cryptography
 import Testing
 import Text
-import WebAuthn
 
 @Suite struct CBORDecoderTests {
     private func decoded(_ hex: String) throws -> CBORValue {

@@ -1,7 +1,7 @@
+import Cryptography
 import JSON
 import TestSupport
 import Testing
-import WebAuthn
 
 @Suite struct PasskeyCasesTests {
     private static func ceremony(_ file: PasskeyCases) -> Ceremony {

@@ -1,7 +1,7 @@
 import CArgon2
 import CCommonPasswords
+import Runtime
 import Text
-import Workers
 
 /// Why a password was neither accepted nor refused.
 package enum PasswordFault: Error, Sendable, Equatable {

@@ -1,9 +1,9 @@
 import CCurl
 import Glibc
 import HTTP
+import Runtime
 import Synchronization
 import Text
-import Workers
 
 /// Why the mail server did not accept a mail.
 package struct MailFailure: Error, Sendable {

@@ -1,8 +1,7 @@
-import Deadlines
 import HTTP
+import Runtime
 import Synchronization
 import Text
-import Workers
 
 /// An HTTP client for servers that tenants or operators configure: identity providers, collectors. Follows no
 /// redirects, uses no proxy from the environment, keeps no cookies and no connections.

@@ -1,6 +1,6 @@
 import CResolv
+import Runtime
 import Text
-import Workers
 
 /// Looks up TXT records with the system's name servers or a given one.
 package final class TXTResolver: Sendable {

@@ -1,6 +1,6 @@
 import CPostgres
 import Glibc
-import Networking
+import Runtime
 
 /// Opens connections, each on its own thread: libpq's handshake is non-blocking, but its name
 /// resolution is not, and neither may block a loop.

@@ -1,5 +1,4 @@
-import Networking
-import Observability
+import Runtime
 import Synchronization
 
 /// The connections of one login role on one loop.

@@ -1,5 +1,4 @@
-import Networking
-import Observability
+import Runtime
 import Synchronization
 
 /// How one login role reaches the database, and the limits it keeps to. Times in milliseconds.

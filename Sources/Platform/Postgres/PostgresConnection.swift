@@ -1,5 +1,5 @@
 import CPostgres
-import Networking
+import Runtime
 import Text
 
 /// One connection in pipeline mode. Statements are queued in libpq's buffer and sent at the next

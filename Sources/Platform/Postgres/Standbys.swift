@@ -1,6 +1,4 @@
-import Deadlines
-import Networking
-import Observability
+import Runtime
 import Synchronization
 import Text
 

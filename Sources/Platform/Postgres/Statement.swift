@@ -1,4 +1,4 @@
-import Observability
+import Runtime
 import Text
 
 typealias Answer = Result<Rows, PostgresError>

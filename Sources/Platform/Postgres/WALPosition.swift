@@ -1,4 +1,4 @@
-import Deadlines
+import Runtime
 import Synchronization
 
 /// A position in PostgreSQL's write-ahead log, as `16/B374D848`. It grows with each change.

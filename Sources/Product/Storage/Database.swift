@@ -1,7 +1,6 @@
 import Cryptography
 import Domain
 import Postgres
-import Replication
 import Text
 
 /// PostgreSQL as the product sees it: the app role, which reaches one tenant at a time, and the

@@ -1,5 +1,5 @@
 import Domain
-import Replication
+import Postgres
 import Text
 
 /// The caches that are used while the lease lasts: active keys, tenants, origin rows, and the

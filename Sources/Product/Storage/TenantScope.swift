@@ -1,7 +1,6 @@
 import Cryptography
 import Domain
 import Postgres
-import Replication
 import Text
 
 /// One tenant's rows: the only way to a store, so that a query cannot forget its tenant.

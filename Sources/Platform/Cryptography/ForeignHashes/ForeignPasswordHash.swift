@@ -1,7 +1,7 @@
 import CArgon2
 import COpenSSL
+import Runtime
 import Text
-import Workers
 
 /// A password's hash that another system made, kept in place of our own until its owner signs in:
 /// bcrypt, argon2i, argon2id, scrypt, PBKDF2, Firebase's scrypt, sha512crypt. It has no pepper, so

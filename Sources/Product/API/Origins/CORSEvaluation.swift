@@ -2,7 +2,6 @@ import Cryptography
 import Domain
 import HTTP
 import JSON
-import Routing
 import Storage
 import Text
 

@@ -1,7 +1,6 @@
 import Domain
 import HTTP
 import JSON
-import Routing
 import Storage
 import Text
 

@@ -1,5 +1,4 @@
 import Domain
-import Federation
 import JSON
 import Storage
 import Text

@@ -4,7 +4,6 @@ import HTTP
 import JSON
 import Storage
 import Text
-import WebAuthn
 
 /// `/v1/me/passkeys`: an operator's own, and what a sign-in by one asks first.
 enum PasskeyEndpoints {

@@ -3,7 +3,6 @@ import Domain
 import HTTP
 import Storage
 import Text
-import WebAuthn
 
 /// One attempt to prove oneself by a passkey. Failures have counters of their own, which all replicas
 /// share, and count nothing against passwords. There is one text for every failure: why is in the

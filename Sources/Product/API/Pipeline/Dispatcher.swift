@@ -1,9 +1,7 @@
 import Cryptography
-import Deadlines
 import HTTP
 import JSON
-import Observability
-import Routing
+import Runtime
 import Storage
 import Text
 

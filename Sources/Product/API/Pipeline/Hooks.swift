@@ -1,6 +1,5 @@
 import HTTP
-import Observability
-import Routing
+import Runtime
 import Text
 
 /// What the dispatcher needs from the rest of the service; the composition root fills it.

@@ -1,6 +1,5 @@
 import HTTP
 import JSON
-import Routing
 import Storage
 import Text
 

@@ -1,7 +1,6 @@
-import Deadlines
 import HTTP
 import JSON
-import Routing
+import Runtime
 import Text
 
 extension Response {

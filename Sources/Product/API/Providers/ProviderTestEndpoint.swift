@@ -1,5 +1,4 @@
 import Domain
-import Federation
 import HTTP
 import JSON
 import Storage

@@ -1,6 +1,5 @@
 import Cryptography
 import Domain
-import Federation
 import HTTP
 import JSON
 import Storage

@@ -1,4 +1,4 @@
-import Replication
+import Postgres
 import Synchronization
 
 /// Query results, cached while the lease lasts. Of bounded size: when the young half is full, the

@@ -1,5 +1,5 @@
-import Deadlines
 import Postgres
+import Runtime
 import Synchronization
 
 /// Delays the commit of the last change made within it, so that the response to the request is

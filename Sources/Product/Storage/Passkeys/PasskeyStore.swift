@@ -2,7 +2,6 @@ import Cryptography
 import Domain
 import Postgres
 import Text
-import WebAuthn
 
 /// An operator's passkey as stored.
 package struct PasskeyRow: Sendable {

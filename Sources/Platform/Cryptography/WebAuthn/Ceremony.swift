@@ -1,0 +1,272 @@
+import JSON
+import Text
+
+/// What a registration or an assertion must answer. A passkey is a second factor and the first one
+/// in one, so that the user is always to be verified.
+package struct Ceremony: Sendable {
+    /// The bytes that were given out once.
+    package var challenge: [UInt8]
+    /// The console's own: scheme, host and port as a browser writes them.
+    package var origin: String
+    /// The RP id: the domain that all passkeys of this service are bound to.
+    package var relyingParty: String
+
+    package init(challenge: [UInt8], origin: String, relyingParty: String) {
+        self.challenge = challenge
+        self.origin = origin
+        self.relyingParty = relyingParty
+    }
+}
+
+/// A new credential, as its authenticator and the browser answered.
+package struct Registration: Sendable {
+    package var credentialID: [UInt8]
+    package var clientData: [UInt8]
+    package var attestation: [UInt8]
+
+    package init(credentialID: [UInt8], clientData: [UInt8], attestation: [UInt8]) {
+        self.credentialID = credentialID
+        self.clientData = clientData
+        self.attestation = attestation
+    }
+}
+
+/// A credential that a registration proved.
+package struct RegisteredCredential: Sendable {
+    package var id: [UInt8]
+    /// The COSE key as it was sent.
+    package var key: [UInt8]
+    package var algorithm: COSEKey.Algorithm
+    package var counter: UInt32
+    package var model: [UInt8]
+    package var isBackupEligible: Bool
+    package var isBackedUp: Bool
+}
+
+extension Ceremony {
+    /// The steps of WebAuthn Level 3, section 7.1. Attestation `none` alone: other formats prove
+    /// what makes an authenticator has, which no policy here asks, and browsers replace them by
+    /// `none` where it is asked for.
+    package func check(_ registration: Registration) throws(WebAuthnFault) -> RegisteredCredential {
+        let client = try ClientData(registration.clientData)
+        try client.check(type: "webauthn.create", self)
+        let data = try AuthenticatorData(Self.authenticatorData(registration.attestation))
+        try data.check(self)
+        guard let credential = data.credential else { throw .credentialMissing }
+        guard credential.id == registration.credentialID else { throw .credentialMismatch }
+        guard credential.encodedKey.count <= COSEKey.lengthLimit else { throw .keyRefused }
+        return RegisteredCredential(
+            id: credential.id, key: credential.encodedKey, algorithm: credential.key.algorithm,
+            counter: data.counter, model: credential.model,
+            isBackupEligible: data.isBackupEligible, isBackedUp: data.isBackedUp)
+    }
+
+    /// An attestation has three members, of which `none` leaves one empty.
+    private static func authenticatorData(
+        _ attestation: [UInt8]
+    ) throws(WebAuthnFault) -> [UInt8] {
+        let value: CBORValue
+        do { value = try CBORDecoder.whole(attestation) } catch { throw .notCanonical(error) }
+        guard let entries = value.entries, entries.count == 3,
+            entries[0].key == .text("fmt"), let format = entries[0].value.text,
+            entries[1].key == .text("attStmt"), let statement = entries[1].value.entries,
+            entries[2].key == .text("authData"), let data = entries[2].value.bytes
+        else { throw .attestationMalformed }
+        guard format == "none" else { throw .attestationFormat }
+        guard statement.isEmpty else { throw .attestationStatement }
+        return data
+    }
+}
+
+/// A signature of a known credential, as its authenticator and the browser answered.
+package struct Assertion: Sendable {
+    package var credentialID: [UInt8]
+    package var clientData: [UInt8]
+    package var authenticatorData: [UInt8]
+    package var signature: [UInt8]
+    /// Of the account that the credential was made for; an authenticator may leave it out if it was
+    /// asked for one credential.
+    package var userHandle: [UInt8]?
+
+    package init(
+        credentialID: [UInt8], clientData: [UInt8], authenticatorData: [UInt8],
+        signature: [UInt8], userHandle: [UInt8]?
+    ) {
+        self.credentialID = credentialID
+        self.clientData = clientData
+        self.authenticatorData = authenticatorData
+        self.signature = signature
+        self.userHandle = userHandle
+    }
+}
+
+/// A credential as it was registered.
+package struct StoredCredential: Sendable {
+    package var id: [UInt8]
+    /// The COSE key as it was sent; its algorithm alone checks signatures.
+    package var key: [UInt8]
+    package var counter: UInt32
+    package var userHandle: [UInt8]
+    package var isBackupEligible: Bool
+
+    package init(
+        id: [UInt8], key: [UInt8], counter: UInt32, userHandle: [UInt8], isBackupEligible: Bool
+    ) {
+        self.id = id
+        self.key = key
+        self.counter = counter
+        self.userHandle = userHandle
+        self.isBackupEligible = isBackupEligible
+    }
+}
+
+/// What an assertion changes of its credential.
+package struct CheckedAssertion: Sendable {
+    package var counter: UInt32
+    package var isBackedUp: Bool
+}
+
+extension Ceremony {
+    /// The steps of WebAuthn Level 3, section 7.2. `namesUser`: the user handle must be there,
+    /// because nothing else says whose the credential is.
+    package func check(
+        _ assertion: Assertion, by credential: StoredCredential, namesUser: Bool
+    ) throws(WebAuthnFault) -> CheckedAssertion {
+        guard assertion.credentialID == credential.id else { throw .credentialMismatch }
+        guard assertion.userHandle.map({ $0 == credential.userHandle }) ?? !namesUser else {
+            throw .userHandleMismatch
+        }
+        let client = try ClientData(assertion.clientData)
+        try client.check(type: "webauthn.get", self)
+        let data = try AuthenticatorData(assertion.authenticatorData)
+        try data.check(self)
+        guard data.credential == nil else { throw .credentialUnexpected }
+        let key = try COSEKey(encoded: credential.key)
+        guard
+            key.isValid(
+                signature: assertion.signature, over: assertion.authenticatorData + client.hash)
+        else { throw .signatureInvalid }
+        guard data.isBackupEligible == credential.isBackupEligible else {
+            throw .backupEligibilityChanged
+        }
+        // Both 0: the authenticator keeps no counter.
+        guard data.counter > credential.counter || data.counter == 0 && credential.counter == 0
+        else { throw .counterFellBack }
+        return CheckedAssertion(counter: data.counter, isBackedUp: data.isBackedUp)
+    }
+}
+
+/// What the browser says of a ceremony (WebAuthn Level 3, section 5.8.1), as it sent it: nothing is
+/// checked yet.
+package struct ClientData: Sendable {
+    /// Longer texts are refused unread.
+    private static let lengthLimit = 4096
+
+    package let challenge: [UInt8]
+    private let type: String
+    private let origin: String
+    private let isCrossOrigin: Bool
+    /// The bytes that the authenticator's signature covers.
+    let hash: [UInt8]
+
+    /// Strict JSON: with duplicate members two readers could see two origins.
+    package init(_ bytes: [UInt8]) throws(WebAuthnFault) {
+        guard bytes.count <= Self.lengthLimit,
+            let document = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 8)),
+            let type = document["type"]?.string, let origin = document["origin"]?.string,
+            let challenge = document["challenge"]?.string.flatMap({ Base64URL.decode($0) })
+        else { throw .clientDataMalformed }
+        // Old browsers leave the member out, and know no ceremony of a foreign frame.
+        var isCrossOrigin = document["topOrigin"] != nil
+        if let member = document["crossOrigin"] {
+            guard let value = member.bool else { throw .clientDataMalformed }
+            isCrossOrigin = isCrossOrigin || value
+        }
+        self.challenge = challenge
+        self.type = type
+        self.origin = origin
+        self.isCrossOrigin = isCrossOrigin
+        hash = SHA256.hash(bytes)
+    }
+
+    func check(type: String, _ ceremony: Ceremony) throws(WebAuthnFault) {
+        guard sameBytes(self.type, type) else { throw .typeMismatch }
+        guard challenge == ceremony.challenge else { throw .challengeMismatch }
+        guard sameBytes(origin, ceremony.origin) else { throw .originMismatch }
+        guard !isCrossOrigin else { throw .crossOrigin }
+    }
+}
+
+/// What did not hold of a registration or an assertion.
+package enum WebAuthnFault: Error, Sendable, Equatable {
+    // What the browser signed.
+    case clientDataMalformed
+    case typeMismatch
+    case challengeMismatch
+    case originMismatch
+    case crossOrigin
+
+    // What the authenticator says.
+    case attestationMalformed
+    /// A format other than `none`, which alone is asked for.
+    case attestationFormat
+    case attestationStatement
+    case authenticatorDataMalformed
+    case notCanonical(CBORFault)
+    case relyingPartyMismatch
+    case userAbsent
+    case userNotVerified
+    /// Backed up, but not fit for it.
+    case backupFlags
+    /// Another fitness for backup than the credential had: an authenticator's never changes (WebAuthn
+    /// Level 3, section 6.1.3), but some did when they learned to synchronise. Of a true signature.
+    case backupEligibilityChanged
+
+    // Its credential.
+    case credentialMissing
+    /// An assertion with a new credential in it.
+    case credentialUnexpected
+    case credentialLength
+    case credentialMismatch
+    case keyMalformed
+    case algorithmRefused
+    /// Too weak, of a wrong length, or a point off its curve.
+    case keyRefused
+
+    // An assertion.
+    case userHandleMismatch
+    case signatureInvalid
+    /// The counter did not grow: the authenticator may have been copied.
+    case counterFellBack
+
+    /// For logs and audit events.
+    package var code: String {
+        switch self {
+        case .notCanonical(let fault): "cbor_\(fault.rawValue)"
+        case .clientDataMalformed: "client_data_malformed"
+        case .typeMismatch: "type_mismatch"
+        case .challengeMismatch: "challenge_mismatch"
+        case .originMismatch: "origin_mismatch"
+        case .crossOrigin: "cross_origin"
+        case .attestationMalformed: "attestation_malformed"
+        case .attestationFormat: "attestation_format"
+        case .attestationStatement: "attestation_statement"
+        case .authenticatorDataMalformed: "authenticator_data_malformed"
+        case .relyingPartyMismatch: "relying_party_mismatch"
+        case .userAbsent: "user_absent"
+        case .userNotVerified: "user_not_verified"
+        case .backupFlags: "backup_flags"
+        case .backupEligibilityChanged: "backup_eligibility_changed"
+        case .credentialMissing: "credential_missing"
+        case .credentialUnexpected: "credential_unexpected"
+        case .credentialLength: "credential_length"
+        case .credentialMismatch: "credential_mismatch"
+        case .keyMalformed: "key_malformed"
+        case .algorithmRefused: "algorithm_refused"
+        case .keyRefused: "key_refused"
+        case .userHandleMismatch: "user_handle_mismatch"
+        case .signatureInvalid: "signature_invalid"
+        case .counterFellBack: "counter_fell_back"
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import Runtime
+import Synchronization
+
+/// The most bytes of the body of a POST to this path if its handler receives the body in pieces,
+/// else nil. Runs on the loops' threads for each POST with a body.
+package typealias StreamedBodies = @Sendable (_ path: UnsafeBufferPointer<UInt8>) -> Int?
+
+/// An HTTP/1.1 server over a set of loops. Each loop has its own listener (SO_REUSEPORT), and a
+/// connection stays on the loop that accepted it.
+package final class Server: Sendable {
+    private let workers: [LoopBound<Worker>]
+
+    /// The caller starts `loops`. `respond` runs on the connection's loop for one request at a time
+    /// of each connection; `fast` may answer before a request is copied. `refuse` formats the
+    /// refusal of a request with a readable head, after which its connection closes. `judge` runs
+    /// before `100 Continue` is sent; nil permits the body. `streams` names the requests whose
+    /// handlers receive the body in pieces: they refuse it by themselves.
+    package init(
+        loops: [EventLoop], configuration: ServerConfiguration = ServerConfiguration(),
+        respond: @escaping @Sendable (Request) async -> Response, fast: FastPath? = nil,
+        refuse: @escaping @Sendable (Request, HTTPError) async -> Response = {
+            Response.refusal($1, id: $0.id)
+        },
+        precheck: (@Sendable (Request) async -> Response?)? = nil,
+        streams: StreamedBodies? = nil
+    ) {
+        let slots = ConnectionSlots(configuration.connections)
+        let handshakes = max(1, configuration.handshakes / max(1, loops.count))
+        workers = loops.map { loop in
+            let worker = Worker(
+                loop: loop, configuration: configuration, slots: slots, respond: respond,
+                fast: fast, refuse: refuse, precheck: precheck, streams: streams,
+                handshakes: handshakes)
+            return LoopBound(worker, loop: loop)
+        }
+    }
+
+    /// Listens at `host:port` (`[v6]:port`, `localhost:port`, `*:port`) and returns the bound port,
+    /// also if 0 was requested. May be called for several addresses.
+    package func start(address: String, tls: TLSContext? = nil) async throws(ListenError) -> Int {
+        let listeners = try Listener.group(address, count: workers.count)
+        for (worker, listener) in zip(workers, listeners) {
+            worker.loop.perform { worker.value.listen(listener, tls: tls) }
+        }
+        return listeners[0].port
+    }
+
+    /// Uses another certificate for new connections; open ones keep theirs.
+    package func replaceTLS(_ tls: TLSContext) {
+        for worker in workers { worker.loop.perform { worker.value.replaceTLS(tls) } }
+    }
+
+    /// Continues to serve, but closes each connection after its response, so that clients go
+    /// elsewhere.
+    package func prepareToLeave() {
+        for worker in workers { worker.loop.perform { worker.value.prepareToLeave() } }
+    }
+
+    /// Stops accepting, answers requests in flight with `Connection: close`, and returns when all
+    /// connections are closed; those still open after `deadline` are cut. New connections are
+    /// refused for `grace` before the listener closes, so that none in progress is lost.
+    package func drain(deadline: Duration, grace: Duration = .zero) async {
+        let time = Self.nanoseconds(deadline)
+        let grace = Self.nanoseconds(grace)
+        await withTaskGroup(of: Void.self) { group in
+            for worker in workers {
+                group.addTask {
+                    await withCheckedContinuation { continuation in
+                        worker.loop.perform {
+                            worker.value.drain(within: time, after: grace) { continuation.resume() }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func nanoseconds(_ time: Duration) -> Int64 {
+        let (seconds, attoseconds) = time.components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}
+
+/// Limits of a server. Times are nanoseconds of the monotonic clock and are checked once each
+/// `sweepInterval`, so that a deadline costs a request one store.
+package struct ServerConfiguration: Sendable {
+    package var limits = HTTPLimits()
+    /// From the first byte of a head, or from the connection's start, to the head's end.
+    package var headTime: Int64 = 10_000_000_000
+    package var bodyTime: Int64 = 30_000_000_000
+    /// The lowest rate of a body in bytes per second, enforced after `rateGrace`.
+    package var bodyRate: Int64 = 1024
+    package var rateGrace: Int64 = 5_000_000_000
+    /// For a body that its handler receives in pieces: how long the client may take in all, and the
+    /// lowest rate in bytes per second, enforced after `uploadGrace`.
+    package var uploadTime: Int64 = 1500_000_000_000
+    package var uploadRate: Int64 = 16_384
+    package var uploadGrace: Int64 = 10_000_000_000
+    /// From a request's last byte to its response's first, unless its handler sets another limit.
+    package var answerTime: Duration = .seconds(5)
+    package var idleTime: Int64 = 60_000_000_000
+    /// The time in which a peer must accept a response, plus a second for each `writeRate` bytes
+    /// accepted.
+    package var writeTime: Int64 = 30_000_000_000
+    package var writeRate: Int64 = 1024
+    /// How long input is discarded after the response to an unreadable request.
+    package var lingerTime: Int64 = 2_000_000_000
+    package var sweepInterval: Int64 = 1_000_000_000
+    /// Connections of the whole server; further ones wait in the kernel.
+    package var connections = 16_384
+
+    /// Unfinished TLS handshakes of the whole server; with more, the oldest of the network that has
+    /// most are closed.
+    package var handshakes = 1024
+
+    package var measures = ServerMeasures()
+
+    package init() {}
+}
+
+/// The server's metrics of its connections.
+package struct ServerMeasures: Sendable {
+    package var open = Gauge()
+    package var accepted = Counter()
+    /// How often accepting paused because the server was full or out of descriptors.
+    package var pauses = Counter()
+
+    package init() {}
+}

@@ -1,0 +1,127 @@
+import Runtime
+import Synchronization
+import Text
+
+/// Decides whether this process may still answer from its cache: the pure part of the protocol.
+///
+/// Every cached answer has a `Token`, taken *before* its query was sent, and the `Tags` of the
+/// objects it depends on. An invalidation stamps its tags with the next number; an answer whose
+/// token is older than the stamp of one of its tags is stale. So a fill that raced with a change is
+/// never taken for fresh, without a list of fills. In addition a lease must be active: it counts
+/// from the moment before its renewal was sent, for nine tenths of its length, which allows for
+/// clocks of different speeds.
+package final class Freshness: Sendable {
+    /// The number of the latest invalidation when a query was sent.
+    package struct Token: Sendable, Equatable {
+        let number: UInt64
+    }
+
+    private final class Cell: Sendable {
+        let stamp = Atomic<UInt64>(0)
+    }
+
+    /// Nanoseconds.
+    private let lease: Int64
+    private let cells: [Cell]
+    private let sequence = Atomic<UInt64>(0)
+    /// Tokens below this number are stale, whatever their tags.
+    private let floor = Atomic<UInt64>(0)
+    private let trustedUntil = Atomic<Int64>(.min)
+    /// Serialises stamping: stamps must not overtake one another.
+    private let stamping = Mutex(())
+
+    /// `lease` in nanoseconds; `cells`: how many stamps, a power of two up to 1,024.
+    package init(lease: Int64, cells count: Int = 1024) {
+        self.lease = lease
+        cells = (0..<count).map { _ in Cell() }
+    }
+
+    /// The database acknowledged a renewal that was sent at this time.
+    package func renewed(sentAt: Int64) {
+        trustedUntil.store(sentAt + lease / 10 * 9, ordering: .sequentiallyConsistent)
+    }
+
+    /// Invalidations may be missed from now on: nothing is fresh.
+    package func lost() { trustedUntil.store(.min, ordering: .sequentiallyConsistent) }
+
+    package func isTrusted(at now: Int64) -> Bool {
+        now < trustedUntil.load(ordering: .sequentiallyConsistent)
+    }
+
+    package var token: Token { Token(number: sequence.load(ordering: .sequentiallyConsistent)) }
+
+    /// These objects were changed, and the change is committed.
+    package func invalidate(_ tags: [CacheTag]) {
+        stamping.withLock { _ in
+            let stamp = sequence.add(1, ordering: .sequentiallyConsistent).newValue
+            for tag in tags {
+                cells[tag.index & (cells.count - 1)].stamp.store(
+                    stamp, ordering: .sequentiallyConsistent)
+            }
+        }
+    }
+
+    /// Every object may have changed.
+    package func invalidateAll() {
+        stamping.withLock { _ in
+            let stamp = sequence.add(1, ordering: .sequentiallyConsistent).newValue
+            floor.store(stamp, ordering: .sequentiallyConsistent)
+        }
+    }
+
+    /// True if no invalidation since the token named one of the tags.
+    package func isCurrent(_ token: Token, _ tags: CacheTags) -> Bool {
+        guard token.number >= floor.load(ordering: .sequentiallyConsistent) else { return false }
+        for lane in tags.indices.indices {
+            let cell = cells[Int(tags.indices[lane]) & (cells.count - 1)]
+            if cell.stamp.load(ordering: .sequentiallyConsistent) > token.number { return false }
+        }
+        return true
+    }
+
+    /// A copy of the state: the exploration of all interleavings continues from it.
+    package init(copying other: Freshness, tags: [CacheTag]) {
+        lease = other.lease
+        cells = other.cells.map { _ in Cell() }
+        sequence.store(other.sequence.load(ordering: .relaxed), ordering: .relaxed)
+        floor.store(other.floor.load(ordering: .relaxed), ordering: .relaxed)
+        trustedUntil.store(other.trustedUntil.load(ordering: .relaxed), ordering: .relaxed)
+        for tag in tags {
+            let stamp = other.cells[tag.index & (other.cells.count - 1)].stamp.load(
+                ordering: .relaxed)
+            cells[tag.index & (cells.count - 1)].stamp.store(stamp, ordering: .relaxed)
+        }
+    }
+}
+
+/// The object that an answer depends on or an invalidation names. Several objects share a stamp, so
+/// that sometimes too much becomes stale, never too little.
+package struct CacheTag: Sendable, Hashable {
+    package let id: UUID
+
+    package init(_ id: UUID) { self.id = id }
+
+    var index: Int {
+        Int(((id.high ^ id.low &* 0x9E37_79B9_7F4A_7C15) &* 0xD6E8_FEB8_6659_FD93) >> 54)
+    }
+}
+
+/// The tags of one answer, at most four.
+package struct CacheTags: Sendable, Hashable {
+    let indices: SIMD4<UInt16>
+
+    package init(
+        _ first: CacheTag, _ second: CacheTag? = nil, _ third: CacheTag? = nil,
+        _ fourth: CacheTag? = nil
+    ) {
+        func index(_ tag: CacheTag?) -> UInt16 { UInt16((tag ?? first).index) }
+        indices = SIMD4(index(first), index(second), index(third), index(fourth))
+    }
+}
+
+/// The part of a split structure that a thread uses, so that loops that count or cache at the same
+/// time do not wait for each other's locks. Loops beyond the last part share one.
+package enum Lane {
+    package static let count = 8
+    package static var current: Int { max(0, EventLoop.current?.index ?? 0) % count }
+}

@@ -1,0 +1,467 @@
+import Runtime
+import Synchronization
+import Text
+
+/// One of several processes on one database: it holds a lease while it listens, applies the
+/// invalidations of the others, and makes its own changes wait for their acknowledgements.
+///
+/// The lease is renewed on the listening connection. The server sends a change's invalidations
+/// before it answers a later renewal there, so a lease that was renewed after a change implies that
+/// the change is known, if notifications arrive at all: between the service and PostgreSQL may be
+/// something that drops them. So it also has to hear an echo, a notification that another connection
+/// sends to it. A connection that hangs or is deaf renews nothing.
+package final class Replica: Sendable {
+    package let id = UUID.random()
+    private let postgres: Postgres
+    private let freshness: Freshness
+    /// Nanoseconds.
+    private let lease: Int64
+    /// Nanoseconds from a change's commit until the other replicas have acknowledged.
+    private let waits: Histogram
+    private let clock: @Sendable () -> Int64
+    private let report: @Sendable (_ time: Timestamp, _ nanoseconds: Int64) -> Void
+    private let state = Mutex(State())
+
+    private struct State {
+        var listener: NotificationListener?
+        var isStopped = false
+        /// When it began to catch up, to ask for the first echo or to renew, until that is over.
+        var renewing: Int64?
+        /// The connection that listens has heard its last echo.
+        var hasHeard = false
+        var renewals = 0
+        var waiting: [Int64: Wait] = [:]
+        /// Changes that are applied here and not acknowledged yet.
+        var untold: [Int64] = []
+        /// An acknowledgement is under way.
+        var isTelling = false
+        /// The database server that answered last, and the time of its first answer.
+        var server: (startedAt: Int64, since: Int64)?
+    }
+
+    private struct Wait {
+        var pending = PendingAcknowledgements()
+        var resume: UnsafeContinuation<Void, Never>?
+    }
+
+    static let channel = "gatehouse"
+    private static let tidiesEvery = 60
+
+    /// `clock`: nanoseconds that no adjustment and no sleep of the machine sets back. `report` receives
+    /// PostgreSQL's time at each renewal, and how long that took in nanoseconds.
+    package init(
+        postgres: Postgres, lease: Duration, waits: Histogram = Histogram(),
+        clock: @escaping @Sendable () -> Int64 = { BootClock.now },
+        report: @escaping @Sendable (_ time: Timestamp, _ nanoseconds: Int64) -> Void = { _, _ in }
+    ) {
+        self.postgres = postgres
+        self.lease =
+            lease.components.seconds * 1_000_000_000 + lease.components.attoseconds / 1_000_000_000
+        self.waits = waits
+        self.clock = clock
+        self.report = report
+        freshness = Freshness(lease: self.lease)
+    }
+
+    package var isTrusted: Bool { freshness.isTrusted(at: clock()) }
+    package var token: Freshness.Token { freshness.token }
+
+    /// Check last, when the response is complete: true if it may be sent.
+    package func isFresh(_ token: Freshness.Token, _ tags: CacheTags) -> Bool {
+        freshness.isCurrent(token, tags) && freshness.isTrusted(at: clock())
+    }
+
+    /// Before the start, a process caches nothing, and its changes wait for the end of all other
+    /// leases.
+    package func start() {
+        let listener = postgres.listen(
+            channel: Self.channel, echoes: "\(Self.channel)_\(id)",
+            onNotify: { [self] in notified($0) },
+            onLost: { [self] in
+                freshness.lost()
+                state.withLock { state in
+                    state.renewing = nil
+                    state.hasHeard = false
+                }
+            },
+            onReady: { [self] in catchUp() })
+        state.withLock { $0.listener = listener }
+        postgres.firstLoop.perform { [self] in beat() }
+    }
+
+    /// Returns the lease, so that no replica waits for this process any more.
+    package func stop() async {
+        let listener = state.withLock { state in
+            state.isStopped = true
+            return state.listener
+        }
+        freshness.lost()
+        guard listener != nil else { return }
+        _ = try? await postgres.query("DELETE FROM replicas WHERE id = \(id)")
+    }
+
+    private func beat() {
+        let (listener, silentSince, hasHeard) = state.withLock {
+            ($0.isStopped ? nil : $0.listener, $0.renewing, $0.hasHeard)
+        }
+        guard let listener else { return }
+        if let silentSince, clock() - silentSince > lease {
+            state.withLock { $0.renewing = nil }
+            listener.reconnect()
+        } else if silentSince == nil {
+            if hasHeard { renew(listener) } else { hearFirst(listener) }
+        }
+        postgres.firstLoop.after(lease / 3) { [self] in beat() }
+    }
+
+    /// Trusts once it has heard an echo that was sent after the row was renewed, so of every change that
+    /// may not have seen this row. The lease counts from before the renewal was sent.
+    private func renew(_ listener: NotificationListener) {
+        let sent = clock()
+        let turn = state.withLock { state in
+            state.renewing = sent
+            state.renewals += 1
+            return state.renewals
+        }
+        let microseconds = Int(lease / 1000)
+        listener.send(
+            """
+            INSERT INTO replicas (id, lease_until)
+            VALUES (\(id), clock_timestamp() + \(microseconds) * interval '1 microsecond')
+            ON CONFLICT (id) DO UPDATE
+            SET lease_until = EXCLUDED.lease_until, server = EXCLUDED.server
+            RETURNING clock_timestamp()
+            """
+        ) { [self] answer in
+            if case .success(let rows) = answer,
+                let time = try? rows.first?.get(0, as: Timestamp.self)
+            {
+                report(time, clock() - sent)
+            }
+            guard case .success = answer else { return state.withLock { $0.renewing = nil } }
+            if turn % Self.tidiesEvery == 0 { tidy(listener) }
+            hear(listener) { [self] in freshness.renewed(sentAt: sent) }
+        }
+    }
+
+    /// `next` if the listening connection hears an echo.
+    private func hear(_ listener: NotificationListener, _ next: @escaping @Sendable () -> Void) {
+        listener.hearItself { [self] echo in
+            let isHeard = if case .success = echo { true } else { false }
+            let isStopped = state.withLock { state in
+                state.renewing = nil
+                state.hasHeard = isHeard
+                return state.isStopped
+            }
+            if isHeard, !isStopped { next() }
+        }
+    }
+
+    private func tidy(_ listener: NotificationListener) {
+        listener.send(
+            """
+            WITH dead AS (DELETE FROM replicas
+                WHERE lease_until < clock_timestamp() - interval '1 minute')
+            DELETE FROM revocations WHERE at < clock_timestamp() - interval '10 minutes'
+            """
+        ) { _ in }
+    }
+
+    /// Listening began: drops the whole cache, since earlier changes may have been missed, and
+    /// acknowledges to those that wait.
+    private func catchUp() {
+        // By another server's clock the row of a running replica may look old: do not clean up
+        // soon.
+        let began = clock()
+        let listener = state.withLock { state in
+            state.renewals = 0
+            state.renewing = began
+            return state.listener
+        }
+        guard let listener else { return }
+        listener.send(
+            "SELECT seq FROM revocations WHERE at > clock_timestamp() - interval '1 minute'"
+        ) { [self] answer in
+            guard case .success(let rows) = answer else { return listener.reconnect() }
+            freshness.invalidateAll()
+            tell(rows.compactMap { try? $0.get(0, as: Int64.self) }, listener)
+            hearFirst(listener)
+        }
+    }
+
+    /// A connection that is deaf does not renew even once: no change waits for who may not answer.
+    private func hearFirst(_ listener: NotificationListener) {
+        let began = clock()
+        state.withLock { $0.renewing = began }
+        hear(listener) { [self] in renew(listener) }
+    }
+
+    private func notified(_ text: String) {
+        switch InvalidationMessage(text) {
+        // Unknown messages come from a newer version of the service.
+        case nil: freshness.invalidateAll()
+        case .change(let number, let replica, let tags):
+            if tags.isEmpty { freshness.invalidateAll() } else { freshness.invalidate(tags) }
+            guard replica != id, let listener = state.withLock({ $0.listener }) else { return }
+            tell([number], listener)
+        case .acknowledged(let number, let replica): acknowledged(number, by: replica)
+        }
+    }
+
+    /// One transaction acknowledges all that came while the one before it was under way: each NOTIFY
+    /// takes a lock of the whole database at its commit, and wakes every replica.
+    private func tell(_ numbers: [Int64], _ listener: NotificationListener) {
+        let isTelling = state.withLock { state in
+            state.untold += numbers
+            return state.isTelling
+        }
+        if !isTelling { tellGathered(listener) }
+    }
+
+    private func tellGathered(_ listener: NotificationListener) {
+        let numbers = state.withLock { state in
+            defer { state.untold = [] }
+            state.isTelling = !state.untold.isEmpty
+            return state.untold
+        }
+        if numbers.isEmpty { return }
+        listener.send(
+            """
+            SELECT pg_notify(\(Self.channel), 'acknowledged ' || number || ' ' || \(id.description))
+            FROM unnest(\(numbers)::bigint[]) AS number
+            """
+        ) { [self] _ in tellGathered(listener) }
+    }
+
+    private func acknowledged(_ number: Int64, by replica: UUID) {
+        let resume = state.withLock { state -> UnsafeContinuation<Void, Never>? in
+            guard state.waiting[number] != nil else { return nil }
+            state.waiting[number]?.pending.acknowledged(replica)
+            guard state.waiting[number]?.pending.isOver == true else { return nil }
+            return state.waiting.removeValue(forKey: number)?.resume
+        }
+        resume?.resume()
+    }
+
+    /// A change that other replicas must acknowledge, announced and not yet committed.
+    package struct PublishedInvalidation: Sendable {
+        let number: Int64
+        let tags: Set<CacheTag>
+    }
+
+    /// Adds the invalidation to the change's transaction. Call `awaitAcknowledgements` or `cancel` afterwards.
+    package func publish(
+        _ tags: Set<CacheTag>, in transaction: Transaction
+    ) async throws -> PublishedInvalidation {
+        let suffix = InvalidationMessage.suffix(by: id, tags)
+        let rows = try await transaction.query(
+            """
+            WITH told AS (INSERT INTO revocations DEFAULT VALUES RETURNING seq)
+            SELECT seq, pg_notify(\(Self.channel), 'change ' || seq || ' ' || \(suffix)) FROM told
+            """)
+        guard let number = try rows.first?.get(0, as: Int64.self) else {
+            throw PostgresError(.decoding, "no number for an invalidation")
+        }
+        // Before the commit, since acknowledgements may arrive before the commit's own answer.
+        state.withLock { $0.waiting[number] = Wait() }
+        return PublishedInvalidation(number: number, tags: tags)
+    }
+
+    /// Whether the announcement in a change's own transaction is not enough: with several servers it may
+    /// be out before all of them show the change, or lost while one of them does.
+    package var announcesAgain: Bool { postgres.isDistributed }
+
+    /// Announces by itself what a commit changed. Throws `.commitUnknown`: the change is there, and replicas
+    /// may not know.
+    package func announceAgain(
+        _ published: PublishedInvalidation
+    ) async throws(PostgresError) -> PublishedInvalidation {
+        cancel(published)
+        var again: PublishedInvalidation?
+        do {
+            let open = try await postgres.begin()
+            do {
+                again = try await publish(published.tags, in: open.transaction)
+            } catch {
+                await open.rollback()
+                throw error
+            }
+            try await open.commit()
+        } catch {
+            if let again { cancel(again) }
+            throw PostgresError(.commitUnknown, "not announced: \(error)")
+        }
+        return again ?? published
+    }
+
+    /// The change was not committed, or its outcome is unknown.
+    package func cancel(_ published: PublishedInvalidation) {
+        freshness.invalidate(Array(published.tags))
+        state.withLock { _ = $0.waiting.removeValue(forKey: published.number) }
+    }
+
+    /// The change is committed: returns when no replica answers from before it any more.
+    package func awaitAcknowledgements(_ published: PublishedInvalidation) async {
+        freshness.invalidate(Array(published.tags))
+        let committed = clock()
+        defer { waits.record(nanoseconds: clock() - committed) }
+        let others = await activeOthers()
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            let isOver = state.withLock { state in
+                state.waiting[published.number]?.pending.wait(for: others.map(\.id))
+                if state.waiting[published.number]?.pending.isOver ?? true {
+                    state.waiting[published.number] = nil
+                    return true
+                }
+                state.waiting[published.number]?.resume = continuation
+                return false
+            }
+            if isOver { return continuation.resume() }
+            postgres.firstLoop.perform { [self] in
+                for other in others {
+                    postgres.firstLoop.after(other.remaining) { [self] in
+                        acknowledged(published.number, by: other.id)
+                    }
+                }
+            }
+        }
+    }
+
+    private struct Other {
+        var id: UUID
+        /// Nanoseconds until its lease ends.
+        var remaining: Int64
+    }
+
+    /// The replicas that may still answer from their caches. If the database cannot list them, an
+    /// unknown replica whose lease began just now represents them all. The clock of the server that
+    /// granted a lease decides its end: after a failover or a restart that may be another server,
+    /// so the lease counts as active until one lease's length has passed since the current server
+    /// was first heard.
+    private func activeOthers() async -> [Other] {
+        let unknown = [Other(id: UUID(high: 0, low: 0), remaining: lease)]
+        guard
+            let rows = try? await postgres.query(
+                """
+                SELECT id, (extract(epoch FROM lease_until - clock_timestamp()) * 1000000)::bigint,
+                    server = pg_postmaster_start_time(),
+                    (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
+                FROM replicas WHERE id <> \(id)
+                    AND (lease_until > clock_timestamp() OR server <> pg_postmaster_start_time())
+                """)
+        else { return unknown }
+        var others: [Other] = []
+        for row in rows {
+            guard let other = try? row.get(0, as: UUID.self),
+                let microseconds = try? row.get(1, as: Int64.self),
+                let isOfThisServer = try? row.get(2, as: Bool.self),
+                let startedAt = try? row.get(3, as: Int64.self)
+            else { return unknown }
+            // A millisecond more, for what the division cut off.
+            var remaining = (microseconds + 1000) * 1000
+            if !isOfThisServer {
+                // An older version's replica renews here without a server mark.
+                remaining = max(remainingElsewhere(startedAt), min(lease, remaining))
+            }
+            if remaining > 0 { others.append(Other(id: other, remaining: remaining)) }
+        }
+        return others
+    }
+
+    /// Nanoseconds until the end of every lease that another server granted before the one that
+    /// started then.
+    private func remainingElsewhere(_ startedAt: Int64) -> Int64 {
+        let now = clock()
+        return state.withLock { state in
+            guard let server = state.server, server.startedAt == startedAt else {
+                state.server = (startedAt, since: now)
+                return lease
+            }
+            return server.since + lease - now
+        }
+    }
+}
+
+/// This machine's clock, corrected by its difference to PostgreSQL's: replicas compare stored times,
+/// such as a key's end, by one clock, however far theirs differ.
+package final class DatabaseClock: Sendable {
+    /// Microseconds; a smaller difference may be the network's.
+    private static let least: Int64 = 250_000
+
+    private let machine: @Sendable () -> Timestamp
+    private let changed: @Sendable (_ microseconds: Int64) -> Void
+    private let difference = Atomic<Int64>(0)
+
+    /// `changed` receives each new difference, PostgreSQL's time less this machine's, in microseconds.
+    package init(
+        _ machine: @escaping @Sendable () -> Timestamp,
+        changed: @escaping @Sendable (_ microseconds: Int64) -> Void = { _ in }
+    ) {
+        self.machine = machine
+        self.changed = changed
+    }
+
+    package var now: Timestamp {
+        Timestamp(microseconds: machine().microseconds + difference.load(ordering: .relaxed))
+    }
+
+    /// `time`: PostgreSQL's clock in a statement that was answered just now and took `nanoseconds`.
+    package func learn(_ time: Timestamp, within nanoseconds: Int64) {
+        let half = nanoseconds / 2000
+        let measured = time.microseconds + half - machine().microseconds
+        let tolerance = max(Self.least, half)
+        guard abs(measured - difference.load(ordering: .relaxed)) > tolerance else { return }
+        let new = abs(measured) <= tolerance ? 0 : measured
+        difference.store(new, ordering: .relaxed)
+        changed(new)
+    }
+}
+
+/// The acknowledgements of one invalidation: which replicas have sent theirs, and which are
+/// missing.
+package struct PendingAcknowledgements: Sendable, Hashable {
+    private var acknowledged: Set<UUID> = []
+    private var active: Set<UUID>?
+
+    package init() {}
+
+    /// The replica acknowledged, or its lease has ended.
+    package mutating func acknowledged(_ replica: UUID) { acknowledged.insert(replica) }
+
+    /// Replicas whose leases were active after the change was committed.
+    package mutating func wait(for replicas: [UUID]) { active = Set(replicas) }
+
+    package var isOver: Bool { active.map { $0.isSubset(of: acknowledged) } ?? false }
+}
+
+/// Messages between replicas, as text of at most 8,000 bytes.
+enum InvalidationMessage: Equatable {
+    /// `change 17 <replica> <id> <id> …`: these objects were changed. Without an id: any may have.
+    case change(number: Int64, by: UUID, tags: [CacheTag])
+    /// `acknowledged 17 <replica>`: the replica answers nothing from before the change.
+    case acknowledged(number: Int64, by: UUID)
+
+    /// A change of more objects than this invalidates the whole cache.
+    static let tagLimit = 150
+
+    init?(_ text: String) {
+        let words = text.split(separator: " ")
+        guard words.count >= 3, let number = Int64(words[1]), let replica = UUID(words[2]) else {
+            return nil
+        }
+        switch words[0] {
+        case "change":
+            let tags = words[3...].compactMap { UUID($0).map(CacheTag.init) }
+            guard tags.count == words.count - 3 else { return nil }
+            self = .change(number: number, by: replica, tags: tags)
+        case "acknowledged": self = .acknowledged(number: number, by: replica)
+        default: return nil
+        }
+    }
+
+    /// The fields after the number of a change.
+    static func suffix(by replica: UUID, _ tags: Set<CacheTag>) -> String {
+        let named = tags.count > tagLimit ? [] : tags
+        return ([replica] + named.map(\.id)).map(\.description).joined(separator: " ")
+    }
+}

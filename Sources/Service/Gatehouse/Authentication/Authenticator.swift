@@ -1,0 +1,299 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import Storage
+import Text
+
+/// Turns the credential of a request into a principal, or refuses it.
+struct Authenticator: Sendable {
+    let database: Database
+    let tokens: AccessTokens
+    /// Whether a key's use is counted, and held against its limit.
+    private(set) var isCounting = true
+
+    /// Checks the credential again for a call that continues, without counting a use.
+    var uncounted: Authenticator {
+        var other = self
+        other.isCounting = false
+        return other
+    }
+
+    func principal(of request: Request) async throws -> CallerPrincipal {
+        if let caller = try await LambdaCaller(database: database).principal(of: request) {
+            return caller
+        }
+        let lines = request.all("authorization")
+        if lines.count > 1 {
+            throw Problem(.invalidRequest, "Two Authorization headers: send one.")
+        }
+        if let line = lines.first { return try await bearer(line, request) }
+        if let token = SessionCookie.token(in: request) { return try await console(token, request) }
+        return .anonymous
+    }
+
+    private func bearer(_ line: String, _ request: Request) async throws -> CallerPrincipal {
+        let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
+        guard parts.count == 2, parts[0].lowercased().utf8.elementsEqual("bearer".utf8) else {
+            throw Problem.unauthorized("The Authorization header must be `Bearer` and a key.")
+        }
+        let text = String(parts[1])
+        return text.utf8.contains(UInt8(ascii: "."))
+            ? try await person(text) : try await key(text, request)
+    }
+
+    /// The holder of an access token: a user with the rights of their role in their tenant.
+    private func person(_ token: String) async throws -> CallerPrincipal {
+        guard let claims = try await tokens.verify(token),
+            let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),
+            found.user.id == claims.user
+        else { throw Problem.unauthorized("The session is over; sign in again.") }
+        switch found.standing {
+        case .active: break
+        case .tenantSuspended: throw Problem(.tenantSuspended, "The tenant is suspended.")
+        case .userSuspended: throw Problem(.userSuspended, "The account is suspended.")
+        case .ended: throw Problem.unauthorized("The session is over; sign in again.")
+        }
+        // What an app was given is no credential while the tenant does not have that app.
+        let client = try await database.scope(claims.tenant).client(found.session.client)
+        guard client?.enabled ?? false else {
+            throw Problem.unauthorized("The app of this session is switched off.")
+        }
+        var principal = CallerPrincipal(
+            .user(id: found.user.id, role: found.user.role, tenant: claims.tenant),
+            name: found.user.name ?? found.user.email)
+        principal.session = found.session.id
+        return principal
+    }
+
+    /// The principal of an API key, wherever it stood in the request.
+    func key(_ text: String, _ request: Request) async throws -> CallerPrincipal {
+        guard let secret = APIKeySecret(text) else {
+            throw Problem.unauthorized("The key is not well formed.")
+        }
+        let hash = KeyHash(of: secret.text)
+        guard let key = try await database.fetchKey(locator: secret.locator, hash: hash) else {
+            throw Problem.unauthorized("The key is not known.")
+        }
+        return try admit(key, from: request.remoteAddress, origin: request.first("origin"))
+    }
+
+    /// The principal of a key that was found; counts the use.
+    func admit(
+        _ key: PresentedKey, from address: String, origin: String?
+    ) throws(Problem) -> CallerPrincipal {
+        let now = database.clock()
+        let facts = key.facts(scopes: [], ip: address, origin: origin ?? "")
+        if let refusal = Self.refusal(APIKeyVerdict.of(facts, now: now), key) { throw refusal }
+        var left: RateLimitLeft?
+        if isCounting, let limit = key.rateLimit {
+            let seconds = 60 - now.microseconds / 1_000_000 % 60
+            guard let remaining = database.keyUses.take(limit, of: key.limitKey, at: now) else {
+                throw Problem.rateLimited(
+                    "The key may be used \(limit) times a minute.", limit: limit,
+                    retryAfter: seconds)
+            }
+            left = RateLimitLeft(limit: limit, remaining: remaining, resetsIn: seconds)
+        }
+        if isCounting { database.keyUses.note(key, at: now, ip: address, isVerified: false) }
+        var principal = CallerPrincipal(
+            .key(id: key.id, owner: key.owner, scopes: key.scopes, limits: key.limits),
+            name: key.name)
+        principal.rateLimit = left
+        return principal
+    }
+
+    /// nil: the verdict admits. A call without an origin is a machine's; a key for browsers is no
+    /// use to it.
+    private static func refusal(_ verdict: APIKeyVerdict, _ key: PresentedKey) -> Problem? {
+        switch verdict {
+        case .valid, .scopeMissing, .rateLimited: nil
+        case .revoked: .unauthorized("The key has been revoked.")
+        case .expired: .unauthorized("The key has expired.")
+        case .unknown where key.isPrevious: .unauthorized("The key has been rotated.")
+        case .unknown: .unauthorized("The key is not known.")
+        case .userSuspended: Problem(.userSuspended, "The key's user is suspended.")
+        // The row of a pending user ends with the invite that created it; the keys it owned do not.
+        case .userPending, .userDeleted: .unauthorized("The key's user is not active.")
+        case .tenantSuspended: Problem(.tenantSuspended, "The key's tenant is suspended.")
+        case .ipNotAllowed: .forbidden("The key is not allowed from this address.")
+        case .originNotAllowed: .forbidden("The key is not allowed from this origin.")
+        }
+    }
+
+    private func console(_ token: String, _ request: Request) async throws -> CallerPrincipal {
+        guard let hash = TokenSecret.hash(token),
+            let session = try await database.operatorSession(tokenHash: hash),
+            session.operator.status != .suspended
+        else { throw Problem.unauthorized("The session is over; sign in again.") }
+        try refuseForeignPage(request)
+        let person = session.operator
+        // Signing out is allowed even if the tenant is suspended.
+        let isLeaving = request.method == .delete && request.path == "/v1/session"
+        var mayResume = false
+        if let tenant = person.tenant, !isLeaving {
+            switch try await database.scope(tenant).tenantRow()?.status {
+            case .active: break
+            case .suspended:
+                guard try await isResuming(person, of: tenant, request) else {
+                    throw Problem(.tenantSuspended, "The tenant is suspended.")
+                }
+                mayResume = true
+            default: throw Problem.unauthorized("The session is over; sign in again.")
+            }
+        }
+        try requireSecondFactor(session, request)
+        var principal = CallerPrincipal(
+            .operator(id: person.id, role: person.role, tenant: person.tenant),
+            name: person.name ?? person.email)
+        principal.isConsoleSession = true
+        principal.session = session.id
+        principal.stepUpUntil = session.stepUpUntil
+        principal.stepUpMethods = person.factors.stepUpMethods
+        principal.hasUnusableFactors = person.factors.areUnusable
+        principal.canReturn = person.factors.canReturn
+        principal.lacksSecondFactor = session.lacksSecondFactor
+        principal.mayResume = mayResume
+        return principal
+    }
+
+    /// Who is overdue, and who came through the provider past the own second factor, reaches only
+    /// what sets one up or proves it, and the way out.
+    private func requireSecondFactor(_ session: OperatorSession, _ request: Request) throws {
+        let due = session.operator.secondFactorDue.map { database.clock() >= $0 } ?? false
+        let isOverdue = database.secondFactorDays != nil && due && !session.hasProvidersFactor
+        guard isOverdue || session.lacksSecondFactor else { return }
+        let isOwn =
+            session.lacksSecondFactor
+            ? Self.isWayToFactor(request)
+            : ["/v1/me", "/v1/session"].contains {
+                request.path == $0 || request.path.hasPrefix($0 + "/")
+            }
+        guard isOwn else {
+            if session.lacksSecondFactor {
+                let factors = session.operator.factors
+                throw Problem.stepUpRequired(
+                    "Your account has a second factor, which the provider did not ask for.",
+                    by: factors.stepUpMethods.map(\.rawValue)
+                        + (factors.recoveryCodesLeft > 0 ? ["recovery_code"] : []),
+                    else: factors.areUnusable ? [.operatorReset] : [])
+            }
+            throw Problem(
+                .secondFactorRequired,
+                "Your role needs a second factor; set one up in your account first.")
+        }
+    }
+
+    /// Who came through the provider alone may be another than the operator: proves the factor,
+    /// or goes.
+    private static func isWayToFactor(_ request: Request) -> Bool {
+        switch request.path {
+        case "/v1/session", "/v1/session/step-up", "/v1/session/step-up/provider",
+            "/v1/me/passkeys/options":
+            true
+        case "/v1/me": [.get, .head].contains(request.method)
+        default: false
+        }
+    }
+
+    /// An owner of a tenant that the tenant's own operators suspended may read the tenant and
+    /// resume it.
+    private func isResuming(
+        _ person: OperatorRow, of tenant: UUID, _ request: Request
+    ) async throws -> Bool {
+        guard person.role == .owner,
+            try await database.scope(tenant).isSuspendedByItself(),
+            let row = try await database.scope(tenant).tenantRow()
+        else { return false }
+        let paths = [tenant.description, row.slug].map { "/v1/tenants/\($0)" }
+        switch request.method {
+        case .get, .head:
+            return (["/v1/session", "/v1/me"] + paths).contains(request.path)
+        case .post: return paths.contains { request.path == "\($0)/resume" }
+        default: return false
+        }
+    }
+
+    /// A page of another origin must neither write nor read with the console's cookie (Fetch
+    /// Metadata): SameSite still sends the cookie from a sibling host, and CORS may allow that host
+    /// to read.
+    ///
+    /// A write must prove that it comes from our own pages: by that field or, if the browser does
+    /// not send it, by an `Origin`, which the CORS policy accepts beside the cookie for our own
+    /// origin only.
+    private func refuseForeignPage(_ request: Request) throws {
+        let reads = [.get, .head].contains(request.method)
+        let isOurs =
+            switch request.first("sec-fetch-site") {
+            case "same-origin": true
+            case "none": reads
+            case nil: reads || !(request.first("origin") ?? "").isEmpty
+            default: false
+            }
+        guard isOurs else {
+            throw Problem.forbidden("The console's session is not for other sites.")
+        }
+    }
+}
+
+/// Checks every endpoint's access against the table of rights.
+enum Authorizer {
+    /// nil: allowed.
+    static func refusal(_ who: CallerPrincipal, _ access: Access, _ call: Call) -> Problem? {
+        let tenant = call.resolvedTenant?.id ?? who.tenant
+        switch access {
+        case .open, .principal: return nil
+        case .console:
+            return who.isConsoleSession
+                ? nil : .forbidden("This is for the console's operators.")
+        case .right(let right): return refusal(who, right, in: tenant)
+        case .own(let right): return refusal(who, right, in: tenant, own: who.user ?? who.id)
+        case .anyOf(let rights):
+            let refusals = rights.map { refusal(who, $0, in: tenant) }
+            return refusals.contains { $0 == nil } ? nil : refusals.first ?? noRight
+        case .platform(let right):
+            guard who.platform else { return .forbidden("This is for the platform's operators.") }
+            return refusal(who, right, in: nil)
+        }
+    }
+
+    private static let noRight = Problem.forbidden("No credential may do this.")
+
+    /// `name`: a right, or a management scope, which covers all its rights. `own`: the user who
+    /// owns the object. Refuses if neither names a right.
+    private static func refusal(
+        _ who: CallerPrincipal, _ right: Right, in tenant: UUID?, own: UUID? = nil
+    ) -> Problem? {
+        switch Permissions.permits(
+            who.subject, right, in: tenant, target: PermissionTarget(ownerID: own))
+        {
+        case .allowed: nil
+        case .notFound: .notFound("tenant")
+        case .forbidden(let missing): .forbidden("The right \(missing) is missing.")
+        }
+    }
+}
+
+extension Authenticator {
+    /// Throws 400 if the query contains one of our keys. The key is in access logs by then, so if
+    /// it still works the leak is audited for its owner.
+    func refuseKeyInAddress(_ request: Request) async throws {
+        for pair in request.query.split(separator: "&") {
+            guard let mark = pair.utf8.firstIndex(of: UInt8(ascii: "=")),
+                let secret = APIKeySecret(pair[pair.utf8.index(after: mark)...])
+            else { continue }
+            let hash = KeyHash(of: secret.text)
+            if let key = try await database.fetchKey(locator: secret.locator, hash: hash),
+                key.revokedAt == nil
+            {
+                let actor = Actor(
+                    type: "system", id: "gatehouse", name: "Gatehouse", requestID: request.id,
+                    ip: request.remoteAddress)
+                try await database.scope(key.tenant).change(by: actor) {
+                    try await $0.audit(.apiKeyLeaked, AuditTarget("api_key", key.id, key.name))
+                }
+            }
+            throw Problem(.invalidRequest, "A credential must not stand in the address.")
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import HTTP
+import Text
+
+/// Trusted proxies in front of the service: only their forwarding headers count.
+struct TrustedProxies: Sendable {
+    private let ranges: [IPRange]
+    private let isSecure: Bool
+    private let unreadable: @Sendable (String) -> Void
+    /// The address of a caller whose forwarded address cannot be read; no rule contains it.
+    private static let unreadable = "unknown"
+
+    /// `blocks`: addresses and CIDR blocks. `isSecure`: clients reach this server by https only,
+    /// even if the proxy that ends TLS is not listed, so cookies and links use https. `unreadable`
+    /// receives what a proxy wrote in the place of an address.
+    init(
+        _ blocks: [String], isSecure: Bool = false,
+        unreadable: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.unreadable = unreadable
+        ranges = blocks.compactMap { IPRange($0) }
+        self.isSecure = isSecure
+    }
+
+    /// The request as the first proxy received it: with the last address that is not a trusted
+    /// proxy's, and over TLS if that proxy says so.
+    func unwrapped(_ request: Request) -> Request {
+        var request = request
+        guard isTrusted(request.remoteAddress) else { return secured(request) }
+        let stated = request.all("x-forwarded-for").flatMap { Self.entries($0.utf8) }
+        if let address = caller(stated) { request.remoteAddress = address }
+        // Our own proxy's word is the last: a client may have sent one before it.
+        if let scheme = request.all("x-forwarded-proto").flatMap({ Self.entries($0.utf8) }).last {
+            request.isTLS = sameBytesIgnoringASCIICase(scheme, "https")
+        }
+        return secured(request)
+    }
+
+    private func secured(_ request: Request) -> Request {
+        var request = request
+        request.isTLS = request.isTLS || isSecure
+        return request
+    }
+
+    /// The same for a fast path; nil if the fields need the full check.
+    func unwrapped(_ request: FastRequest) -> FastRequest? {
+        guard isTrusted(request.remoteAddress) else { return secured(request) }
+        let head = request.head
+        guard head.count("x-forwarded-for") < 2, head.count("x-forwarded-proto") < 2 else {
+            return nil
+        }
+        var request = request
+        let stated = head.first("x-forwarded-for").map { Self.entries($0) } ?? []
+        if let address = caller(stated) {
+            guard !sameBytes(address, Self.unreadable) else { return nil }
+            request.remoteAddress = address
+        }
+        if let scheme = head.first("x-forwarded-proto") {
+            guard !scheme.contains(UInt8(ascii: ",")) else { return nil }
+            request.isTLS = sameBytesIgnoringASCIICase(
+                String(decoding: scheme, as: UTF8.self), "https")
+        }
+        return secured(request)
+    }
+
+    private func secured(_ request: FastRequest) -> FastRequest {
+        var request = request
+        request.isTLS = request.isTLS || isSecure
+        return request
+    }
+
+    /// Each proxy appends the address that called it, so the last entries are our proxies'. What
+    /// cannot be read is no one's address: else a rule for the proxy would admit everyone behind it.
+    private func caller(_ stated: [String]) -> String? {
+        var caller: String?
+        for entry in stated.reversed() {
+            guard let address = Self.address(entry) else {
+                unreadable(entry)
+                return Self.unreadable
+            }
+            caller = address
+            guard isTrusted(address) else { break }
+        }
+        return caller
+    }
+
+    /// An address, also in brackets and with a port, as some gateways write it.
+    private static func address(_ entry: String) -> String? {
+        if IPAddress(entry) != nil { return entry }
+        var bytes = Array(entry.utf8)[...]
+        let colon = UInt8(ascii: ":")
+        if bytes.first == UInt8(ascii: "[") {
+            guard let close = bytes.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+            let rest = bytes[(close + 1)...]
+            guard rest.isEmpty || rest.first == colon && isPort(rest.dropFirst()) else {
+                return nil
+            }
+            bytes = bytes[..<close].dropFirst()
+            guard bytes.contains(colon) else { return nil }
+        } else {
+            guard let mark = bytes.firstIndex(of: colon), isPort(bytes[(mark + 1)...]) else {
+                return nil
+            }
+            bytes = bytes[..<mark]
+        }
+        return IPAddress(String(decoding: bytes, as: UTF8.self))?.description
+    }
+
+    private static func isPort(_ bytes: ArraySlice<UInt8>) -> Bool {
+        ASCII.number(bytes, digits: 5).map { $0 <= 65_535 } ?? false
+    }
+
+    private static func entries(_ line: some Collection<UInt8>) -> [String] {
+        line.split(separator: UInt8(ascii: ",")).map { part in
+            String(decoding: part.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
+        }.filter { !$0.isEmpty }
+    }
+
+    private func isTrusted(_ text: String) -> Bool {
+        guard !ranges.isEmpty, let address = IPAddress(text) else { return false }
+        return ranges.contains { $0.contains(address) }
+    }
+}

@@ -1,0 +1,188 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Postgres
+import Runtime
+import Storage
+import Text
+
+/// Administration with the database's credentials and without a server: the first owner, a key.
+/// Applies the service's own rules and writes the same audit rows.
+struct AdministrationCommand {
+    struct Refused: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    var settings: Settings
+
+    func setup(_ call: Invocation) throws -> Int32 {
+        let email = call.values["email"]
+        let base = settings.publicURL ?? "http://\(settings.listen.text)"
+        let link = try run { composition in
+            let database = composition.database
+            let token = TokenSecret.make()
+            let hash = TokenSecret.hash(token) ?? []
+            guard try await !database.hasOperator() else {
+                throw Refused(
+                    description:
+                        "there is an operator already; sign in instead. If the link is lost, "
+                        + "`gatehouse operator reset --email ADDRESS` makes another")
+            }
+            guard let email else {
+                guard let token = try await database.renewSetup() else {
+                    throw Refused(description: "the set-up is closed")
+                }
+                return "\(base)/console/setup#token=\(token)"
+            }
+            let address = try Self.address(email)
+            let owner = try await database.createOperator(
+                email: address.original, emailKey: address.key, name: nil, role: .owner,
+                tenant: nil, passwordHash: nil, by: .system)
+            try await database.storeOperatorLink(hash, for: owner.id, seconds: 3600)
+            return "\(base)/console/sign-in#token=\(token)"
+        }
+        show(link, call)
+        return 0
+    }
+
+    /// Resets an operator's password if the server sends no mail.
+    func resetOperator(_ call: Invocation) throws -> Int32 {
+        let base = settings.publicURL ?? "http://\(settings.listen.text)"
+        let address = try Self.address(call.values["email"] ?? "")
+        let link = try run { composition in
+            let token = TokenSecret.make()
+            let person = try await composition.database.offerOperatorReset(
+                to: address.key, tokenHash: TokenSecret.hash(token) ?? [],
+                by: Self.actor)
+            guard person != nil else {
+                throw Refused(
+                    description: "no operator has this address, or the one who has is suspended")
+            }
+            return "\(base)/reset#token=\(token)"
+        }
+        show(link, call)
+        return 0
+    }
+
+    private static func address(_ text: String) throws -> EmailAddress {
+        do { return try EmailAddress(text) } catch {
+            throw Refused(description: "--email \(error.mend)")
+        }
+    }
+
+    private func show(_ link: String, _ call: Invocation) {
+        if call.isJSON {
+            Command.show(.object([.init("url", .string(link))]))
+        } else {
+            say("\(link)\n")
+        }
+    }
+
+    func issueKey(_ call: Invocation) throws -> Int32 {
+        let values = call.values
+        var members: [JSONValue.Member] = [
+            .init("name", .string(values["name"] ?? "")),
+            .init(
+                "scopes",
+                .array((values["scopes"] ?? "").split(separator: ",").map { .string(String($0)) })),
+        ]
+        if let name = values["environment"] { members.append(.init("environment", .string(name))) }
+        if let time = values["expires-at"] { members.append(.init("expires_at", .string(time))) }
+        let path = values["tenant"].map { "/v1/tenants/\($0)/api-keys" } ?? "/v1/api-keys"
+        let body = JSONValue.object(members).encoded()
+        let answer = try run { composition in
+            await composition.dispatcher.respond(
+                to: Request(
+                    .post, path, fields: [Field("content-type", "application/json")], body: body))
+        }
+        guard case .bytes(let bytes) = answer.body, let document = try? JSONValue(parsing: bytes)
+        else { throw Refused(description: "there is no answer") }
+        guard answer.status == 201 else {
+            let faults = (document["errors"]?.array ?? []).map {
+                "\n  \($0["pointer"]?.string ?? "") \($0["detail"]?.string ?? "")"
+            }
+            throw Refused(description: (document["detail"]?.string ?? "refused") + faults.joined())
+        }
+        if call.isJSON {
+            Command.show(document)
+        } else {
+            say("\(document["key"]?.string ?? "")\n")
+        }
+        return 0
+    }
+
+    private func run<Value: Sendable>(
+        _ work: @escaping @Sendable (Composition) async throws -> Value
+    ) throws -> Value {
+        try OfflineService(settings: settings, principal: Self.principal).run(work)
+    }
+
+    static let principal = CallerPrincipal(
+        .operator(id: .platform, role: .owner, tenant: nil), name: "the command line")
+
+    private static let actor = Actor(
+        type: principal.kind.rawValue, id: principal.id?.description ?? "", name: principal.name,
+        requestID: "", ip: nil)
+}
+
+/// The service without sockets, for one command, with the database's credentials.
+struct OfflineService {
+    struct Unready: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    var settings: Settings
+    /// Whose every request is.
+    var principal: CallerPrincipal
+    /// Milliseconds; 0: none.
+    var statementTimeout = 2500
+    /// Whether the secret key must fit the database. False only for the command that repairs it.
+    var needsSecrets = true
+
+    /// Throws an error with a text for the person at the command line if the service cannot be
+    /// used.
+    func run<Value: Sendable>(
+        _ work: @escaping @Sendable (Composition) async throws -> Value
+    ) throws -> Value {
+        guard let url = settings.databaseURL else {
+            throw Command.Missing(name: "GATEHOUSE_DATABASE_URL")
+        }
+        let secrets = try settings.secrets()
+        let platform = settings.platformDatabaseURL?.text ?? ServeCommand.switchingRole(url.text)
+        for (name, conninfo) in [("database", url.text), ("platform role", platform)] {
+            if let fault = Conninfo.fault(conninfo) {
+                throw Unready(description: "the \(name) cannot be reached: \(fault)")
+            }
+        }
+        let migrations = try Installation.find("Migrations")
+        let publicURL = settings.publicURL ?? "http://\(settings.listen.text)"
+        let loop = EventLoop(index: -1)
+        loop.start()
+        defer { loop.stop() }
+        return try waitFor(on: loop) {
+            let app = client(url.text, on: loop)
+            let reader = client(platform, on: loop)
+            let result: Result<Value, any Error>
+            do {
+                let schema = try await SchemaState(app, migrations: migrations)
+                if let fault = schema.fault { throw Unready(description: fault) }
+                let composition = try Composition(
+                    app: app, platform: reader, secrets: secrets, publicURL: publicURL,
+                    principal: principal, clock: Timestamp.systemClock)
+                if needsSecrets { try await composition.database.admitSecrets(replica: nil) }
+                result = .success(try await work(composition))
+            } catch { result = .failure(error) }
+            await app.close()
+            await reader.close()
+            return try result.get()
+        }
+    }
+
+    private func client(_ conninfo: String, on loop: EventLoop) -> Postgres {
+        var configuration = PostgresConfiguration(conninfo: conninfo)
+        configuration.statementTimeout = statementTimeout
+        return Postgres(configuration: configuration, loops: [loop])
+    }
+}

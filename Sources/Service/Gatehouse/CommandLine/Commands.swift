@@ -1,0 +1,254 @@
+import JSON
+import Postgres
+import Runtime
+
+/// The commands; a new one is a declaration here.
+extension Command {
+    static let all: [CommandDeclaration] = [
+        CommandDeclaration(
+            name: "dev", summary: "Start with a private PostgreSQL and a demo tenant.",
+            detail: """
+                Starts a PostgreSQL of its own below GATEHOUSE_DATA_DIR, migrates, makes an owner and
+                the tenant `demo` at the first start, serves, and prints a one-time sign-in link.
+                Ctrl-C stops both; the data stays.
+                """
+        ) {
+            try DevelopmentCommand(settings: settings(), terminal: $0.terminal).run()
+            return 0
+        },
+        CommandDeclaration(
+            name: "serve", summary: "Serve against GATEHOUSE_DATABASE_URL.",
+            detail: "Serves until SIGTERM or SIGINT; then answers what is in flight and ends."
+        ) { _ in
+            try ServeCommand(settings: settings()).run()
+            return 0
+        },
+        CommandDeclaration(
+            name: "migrate", summary: "Bring the schema up to date.",
+            detail: """
+                Applies what is missing of the migrations, as GATEHOUSE_MIGRATION_DATABASE_URL, each in
+                a transaction. Replicas that start together take turns. A distributed database has
+                the coordinator at that address, and stays one.
+                """,
+            options: [
+                .output,
+                OptionDeclaration(
+                    name: "distribute",
+                    summary: "Spread the tenants over Citus's workers; stop every replica first."
+                ),
+            ], run: migrate),
+        CommandDeclaration(
+            name: "check", summary: "Look at everything that serve needs, and say what is wrong.",
+            detail: """
+                Reads the settings, reaches the database, and looks at its schema, its roles and
+                row-level security, the keys, TLS, and the mail server where one is set. Exit code 1
+                if anything failed; a warning is none.
+                """, options: [.output], run: check),
+        CommandDeclaration(
+            name: "backup drill", summary: "Show that a dump restores: restore and check it apart.",
+            detail: """
+                Dumps the database as GATEHOUSE_BACKUP_DATABASE_URL, restores the dump into the database
+                gatehouse_drill at GATEHOUSE_DRILL_DATABASE_URL, compares every table, runs the checks of
+                `gatehouse check` there, and verifies GATEHOUSE_DRILL_API_KEY if it is set. Needs pg_dump,
+                pg_restore and psql. Prints the time of each step, and drops gatehouse_drill. Exit code
+                1 if anything failed.
+                """,
+            options: [
+                OptionDeclaration(
+                    name: "dump", value: "FILE",
+                    summary: "Restore this dump of pg_dump -Fc; its rows cannot be compared."),
+                OptionDeclaration(name: "keep", summary: "Leave gatehouse_drill there."), .output,
+            ], run: drill),
+        CommandDeclaration(
+            name: "setup", summary: "Make the first owner, or a link to the set-up page.",
+            detail: """
+                With --email, makes the first owner and prints a one-time sign-in link. Without, prints
+                a link to the set-up page. Fails where there is an operator already.
+                """,
+            options: [
+                OptionDeclaration(
+                    name: "email", value: "ADDRESS", summary: "The first owner's address."),
+                .output,
+            ],
+            run: { try AdministrationCommand(settings: settings().orOfDevelopment()).setup($0) }),
+        CommandDeclaration(
+            name: "operator reset",
+            summary: "Print a link by which an operator sets a new password.",
+            detail: """
+                For an operator of the platform or of a tenant who cannot sign in, where the server
+                sends no mail. The link works once and for an hour; it ends every session of theirs.
+                """,
+            options: [
+                OptionDeclaration(
+                    name: "email", value: "ADDRESS", isRequired: true,
+                    summary: "The operator's address."),
+                .output,
+            ],
+            run: {
+                try AdministrationCommand(settings: settings().orOfDevelopment()).resetOperator($0)
+            }),
+        CommandDeclaration(
+            name: "key issue", summary: "Issue an API key; its secret is shown once.",
+            detail: """
+                Issues a key of the platform or, with --tenant, of one tenant, under the rules of the
+                REST API. The key stands alone on standard output.
+                """,
+            options: [
+                OptionDeclaration(
+                    name: "name", short: "n", value: "NAME", isRequired: true,
+                    summary: "What people call the key."),
+                OptionDeclaration(
+                    name: "scopes", short: "s", value: "LIST", isRequired: true,
+                    summary: "The key's scopes, with commas."),
+                OptionDeclaration(
+                    name: "tenant", short: "t", value: "TENANT",
+                    summary: "The tenant's slug or id; the platform's key without it."),
+                OptionDeclaration(
+                    name: "environment", value: "NAME", choices: ["live", "test"],
+                    summary: "Which kind of key."),
+                OptionDeclaration(
+                    name: "expires-at", value: "TIME", summary: "When it ends, in RFC 3339."),
+                .output,
+            ],
+            run: { try AdministrationCommand(settings: settings().orOfDevelopment()).issueKey($0) }),
+        CommandDeclaration(
+            name: "secrets rotate",
+            summary: "Move everything sealed from the previous secret key to the current one.",
+            detail: """
+                First restart every replica with the new key as GATEHOUSE_SECRET_KEY and the old one as
+                GATEHOUSE_SECRET_KEY_PREVIOUS; they go on with the old one. This command then switches
+                them, seals anew and writes the directory anew, while they serve. It may be repeated.
+                `gatehouse check` says when nothing rests on the previous key.
+                """
+        ) {
+            try SecretsCommand(settings: settings().orOfDevelopment(), terminal: $0.terminal)
+                .rotate()
+        },
+        CommandDeclaration(
+            name: "secrets forget",
+            summary: "Go on without a secret key that is lost.",
+            detail: """
+                Says what GATEHOUSE_SECRET_KEY does not open, asks, removes it, writes the directory anew
+                and takes the key for this database's from then on. Stop every replica first.
+                """,
+            options: [OptionDeclaration(name: "yes", summary: "Do not ask.")]
+        ) {
+            try SecretsCommand(settings: settings().orOfDevelopment(), terminal: $0.terminal)
+                .forget($0)
+        },
+        CommandDeclaration(
+            name: "healthcheck", summary: "Ask a running server on this machine for /readyz.",
+            detail: "Exit code 0 if the server at GATEHOUSE_LISTEN is ready, 1 if not."
+        ) { _ in
+            try HealthCheck(settings: settings()).run()
+            return 0
+        },
+        CommandDeclaration(
+            name: "help", summary: "Show this help, the manual page or shell completions.",
+            detail: "`gatehouse help --man | man -l -` reads the manual.",
+            options: [
+                OptionDeclaration(name: "man", summary: "Write the manual page."),
+                OptionDeclaration(
+                    name: "completions", value: "SHELL", choices: ["bash", "zsh", "fish"],
+                    summary: "Write completions for a shell."),
+            ], run: help),
+        CommandDeclaration(
+            name: "version", summary: "Print the version.",
+            detail: "Prints the version and, of a packed program, the commit and its date."
+        ) { _ in
+            say("gatehouse \(Version.full)\n")
+            return 0
+        },
+    ]
+
+    @Sendable private static func help(_ call: Invocation) -> Int32 {
+        let help = CommandHelp(commands: all)
+        if call.has("man") {
+            say(help.manual(version: Version.current))
+        } else if let shell = call.values["completions"] {
+            say(help.completion(for: shell))
+        } else {
+            say(help.overview())
+        }
+        return 0
+    }
+
+    @Sendable private static func migrate(_ call: Invocation) throws -> Int32 {
+        guard let url = try settings().migrationDatabaseURL else {
+            throw Missing(name: "GATEHOUSE_MIGRATION_DATABASE_URL")
+        }
+        let applied = try Migrator.migrate(
+            conninfo: url.text, directory: try Installation.find("Migrations"),
+            distributes: call.has("distribute"),
+            log: { if !call.isJSON { call.terminal.step("applying \($0)") } },
+            waits: { name in
+                guard !call.isJSON else { return }
+                call.terminal.step("\(name) waited too long for a lock; once more in a moment")
+            })
+        if call.isJSON {
+            show(.object([.init("applied", .array(applied.map { .string($0) }))]))
+        } else {
+            say(applied.isEmpty ? "The schema is current.\n" : "\(applied.count) files applied.\n")
+        }
+        return 0
+    }
+
+    @Sendable private static func check(_ call: Invocation) throws -> Int32 {
+        let findings: [Finding]
+        do {
+            findings = Checks(settings: try settings().orOfDevelopment()).run()
+        } catch let fault as SettingsFault {
+            findings = fault.faults.map {
+                Finding(name: "setting", result: .failed, detail: $0.description)
+            }
+        }
+        if !call.isJSON { for finding in findings { say(finding.line(call.terminal) + "\n") } }
+        return conclude(findings, call)
+    }
+
+    @Sendable private static func drill(_ call: Invocation) throws -> Int32 {
+        var findings: [Finding] = []
+        try BackupDrill(
+            settings: settings(), dump: call.values["dump"], keeps: call.has("keep"),
+            report: { finding in
+                findings.append(finding)
+                if !call.isJSON { say(finding.line(call.terminal) + "\n") }
+            }
+        ).run()
+        let code = conclude(findings, call)
+        if code != 0 { complain("gatehouse: the drill FAILED\n") }
+        return code
+    }
+
+    /// The exit code by the findings, all of which are written as JSON if that was asked for.
+    private static func conclude(_ findings: [Finding], _ call: Invocation) -> Int32 {
+        let failed = findings.contains { $0.result == .failed }
+        if call.isJSON {
+            show(
+                .object([
+                    .init("ok", .bool(!failed)),
+                    .init("findings", .array(findings.map(\.json))),
+                ]))
+        }
+        return failed ? 1 : 0
+    }
+
+    static func show(_ value: JSONValue) {
+        say(String(decoding: value.encoded(), as: UTF8.self) + "\n")
+    }
+}
+
+extension Finding {
+    fileprivate var json: JSONValue {
+        .object([
+            .init("name", .string(name)), .init("result", .string(result.rawValue)),
+            .init("detail", .string(detail)),
+        ])
+    }
+
+    fileprivate func line(_ terminal: Terminal) -> String {
+        let colours: [Result: Terminal.Colour] = [.ok: .green, .warning: .yellow, .failed: .red]
+        let word = result.rawValue + String(repeating: " ", count: 8 - result.rawValue.utf8.count)
+        return terminal.paint(word, colours[result] ?? .dim) + "\(name): \(detail)"
+    }
+}

@@ -1,0 +1,209 @@
+import Postgres
+import Runtime
+import Text
+
+/// Whether the workers of a distributed database answer as a replica will ask them.
+struct WorkerCheck: Sendable {
+    /// `GATEHOUSE_WORKER_DATABASE_URL`, with places for the server.
+    var url: String
+
+    /// `app`: the coordinator's.
+    func look(_ app: Postgres, on loop: EventLoop) async throws -> (Finding.Result, String) {
+        guard app.isDistributed else {
+            return (
+                .failed,
+                "the database is on one server: unset GATEHOUSE_WORKER_DATABASE_URL, or run "
+                    + "gatehouse migrate --distribute"
+            )
+        }
+        let rows = try await app.read(
+            """
+            SELECT nodename, nodeport::bigint FROM pg_dist_node
+            WHERE groupid > 0 AND noderole = 'primary' AND isactive ORDER BY nodename, nodeport
+            """)
+        for id in (0..<8).map({ _ in UUID.random() }) where try await !Self.isKnown(id, app) {
+            return (.failed, "Citus places tenants by another hash than a replica does")
+        }
+        var shards = 0
+        for row in rows {
+            let (host, port): (String, Int64) = try row.columns()
+            let server = TenantServers.Server(host: host, port: Int(port))
+            for url in [url, ServeCommand.switchingRole(url)] {
+                if let fault = Conninfo.fault(server.conninfo(url)) {
+                    return (.failed, "\(server): \(fault)")
+                }
+            }
+            var configuration = PostgresConfiguration(worker: server, url: url)
+            configuration.readsPerLoop = 1
+            configuration.acquireTimeout = 3000
+            let worker = Postgres(configuration: configuration, loops: [loop])
+            let found = await Self.look(worker)
+            await worker.close()
+            switch found {
+            case .success(let count): shards += count
+            case .failure(let fault): return (.failed, "\(server): \(fault.text)")
+            }
+        }
+        return (
+            .ok, "\(rows.count) workers answer, row-level security forced on \(shards) shards"
+        )
+    }
+
+    /// Whether the coordinator would look for a tenant in the shard of our hash.
+    private static func isKnown(_ tenant: UUID, _ app: Postgres) async throws -> Bool {
+        let rows = try await app.read(
+            """
+            SELECT \(Int64(tenant.placementHash))::bigint
+                BETWEEN shardminvalue::bigint AND shardmaxvalue::bigint
+            FROM pg_dist_shard
+            WHERE shardid = get_shard_id_for_distribution_column('public.tenants', \(tenant))
+            """)
+        return try rows.first?.get(0, as: Bool.self) ?? false
+    }
+
+    private struct Fault: Error { var text: String }
+
+    /// The number of protected shards at a worker.
+    private static func look(_ worker: Postgres) async -> Result<Int, Fault> {
+        do {
+            let seen = try await worker.read("SELECT 1 FROM audit_events LIMIT 1")
+            guard seen.isEmpty else {
+                return .failure(Fault(text: "rows are seen without a tenant"))
+            }
+            // Citus hides the shards of its tables from who does not ask for them.
+            let rows = try await worker.transaction(
+                settings: [("citus.override_table_visibility", "off")]
+            ) { transaction in
+                try await transaction.query(
+                    """
+                    SELECT count(*), count(*) FILTER (WHERE NOT shard.relrowsecurity
+                        OR NOT shard.relforcerowsecurity),
+                        (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)
+                    FROM pg_dist_shard s
+                        JOIN pg_class whole ON whole.oid = s.logicalrelid AND whole.relrowsecurity
+                        JOIN pg_class shard
+                            ON shard.oid = to_regclass(shard_name(s.logicalrelid, s.shardid))
+                    """)
+            }
+            guard let row = rows.first else { return .failure(Fault(text: "it does not say")) }
+            let (shards, open, bypasses): (Int, Int, Bool) = try row.columns()
+            if bypasses { return .failure(Fault(text: "the role bypasses row security")) }
+            guard open == 0 else {
+                return .failure(Fault(text: "row-level security is off on \(open) shards"))
+            }
+            return .success(shards)
+        } catch {
+            return .failure(Fault(text: inFull(error)))
+        }
+    }
+}
+
+/// Whether the standby of `GATEHOUSE_READ_DATABASE_URL` can answer lists. Without it the primary does,
+/// so that only a database of another system is a failure.
+struct StandbyCheck: Sendable {
+    var reads: ReadConfiguration
+
+    private static let state: SQL = """
+        SELECT pg_is_in_recovery(), (SELECT system_identifier FROM pg_control_system()),
+            (SELECT count(*) FROM schema_migrations), (SELECT max(name) FROM schema_migrations)
+        """
+
+    private static let names = [
+        "GATEHOUSE_READ_DATABASE_URL", "GATEHOUSE_READ_PLATFORM_DATABASE_URL",
+    ]
+
+    private func clients(on loop: EventLoop) -> [Postgres] {
+        [reads.appConninfo, reads.platformConninfo].map { conninfo in
+            var configuration = PostgresConfiguration(conninfo: conninfo)
+            configuration.readsPerLoop = 1
+            configuration.transactionsPerLoop = 1
+            configuration.acquireTimeout = 3000
+            return Postgres(configuration: configuration, loops: [loop])
+        }
+    }
+
+    /// Why `serve` must not ask it: its answers could be those of another role, or of any of several
+    /// servers. nil also if it cannot be asked.
+    func blocker(on loop: EventLoop) async -> Finding? {
+        let clients = clients(on: loop)
+        let fault = try? await Self.fault(app: clients[0], platform: clients[1])
+        for client in clients { await client.close() }
+        return (fault ?? nil).map { Finding(name: "standby", result: .failed, detail: $0) }
+    }
+
+    private static func fault(app: Postgres, platform: Postgres) async throws -> String? {
+        for (client, name) in zip([app, platform], names) {
+            let isShared: Bool
+            do {
+                isShared = try await client.sharesServerConnections()
+            } catch let error as PostgresError where error.losesPreparedStatements {
+                isShared = true
+            }
+            guard !isShared else {
+                return DatabaseChecks.lentOut(
+                    "connections are lent out for each transaction", name)
+            }
+        }
+        for (result, detail) in try await [
+            DatabaseChecks.appRole(app, names[0]), DatabaseChecks.platformRole(platform, names[1]),
+        ] where result == .failed { return detail }
+        return nil
+    }
+
+    /// `app`: the primary's.
+    func look(_ app: Postgres, on loop: EventLoop) async throws -> (Finding.Result, String) {
+        let clients = clients(on: loop)
+        let found: (Finding.Result, String)
+        do {
+            found = try await look(app, standby: clients[0], platform: clients[1])
+        } catch let error as PostgresError {
+            let cause =
+                Conninfo.fault(reads.appConninfo) ?? Conninfo.fault(reads.platformConninfo)
+                ?? inFull(error)
+            found = (.warning, "it cannot be asked, so the primary answers: \(cause)")
+        }
+        for client in clients { await client.close() }
+        return found
+    }
+
+    private func look(
+        _ app: Postgres, standby: Postgres, platform: Postgres
+    ) async throws -> (Finding.Result, String) {
+        if let fault = try await Self.fault(app: standby, platform: platform) {
+            return (.failed, fault)
+        }
+        let here = try await State(app.read(Self.state))
+        guard !app.isDistributed else {
+            return (
+                .failed,
+                "the tenants lie on several servers: unset GATEHOUSE_READ_DATABASE_URL"
+            )
+        }
+        let position = try await app.flushedPosition()
+        let there = try await State(standby.read(Self.state))
+        guard there.system == here.system else {
+            return (.failed, "it is of another system than the primary")
+        }
+        guard there.migrations == here.migrations, there.last == here.last else {
+            return (.warning, "its schema is another than the primary's: \(there.last)")
+        }
+        guard there.isStandby else {
+            return (.warning, "it is no standby but accepts writes, so that nothing is spared")
+        }
+        let replayed = try await standby.replayed() ?? .start
+        let behind = position.offset - min(position.offset, replayed.offset)
+        return (.ok, "it follows the primary, \(behind) bytes of its log behind")
+    }
+
+    private struct State {
+        var isStandby: Bool
+        var system: Int
+        var migrations: Int
+        var last: String
+
+        init(_ rows: Rows) throws(PostgresError) {
+            guard let row = rows.first else { throw PostgresError(.decoding) }
+            (isStandby, system, migrations, last) = try row.columns()
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Postgres
+import Runtime
+import Text
+
+/// The process's connections to PostgreSQL: the app's role, the platform's, and the look-ups of keys,
+/// which slow list queries must not delay.
+struct DatabasePools: Sendable {
+    let app: Postgres
+    let platform: Postgres
+    let lookups: Postgres
+    /// nil: none are set.
+    let standbys: Standbys?
+    /// The workers of a distributed database, by role; empty without their address.
+    private let servers: [TenantServers]
+
+    init(
+        _ configuration: ServiceConfiguration, _ loops: [EventLoop], _ metrics: ServiceMetrics,
+        _ logger: Logger
+    ) {
+        let plan = ConnectionPlan(limit: configuration.databaseConnections, loops: loops.count)
+        metrics.database(limit: configuration.databaseConnections)
+        var app = PostgresConfiguration(conninfo: configuration.appConninfo)
+        app.log = { Self.log($0, $1, "", logger) }
+        app.measures = metrics.database(role: "app")
+        app.budget = ConnectionBudget(spare: plan.spare)
+        app.growsAt = PostgresConfiguration.loadedAt
+        var platform = app
+        platform.measures = metrics.database(role: "platform")
+        platform.conninfo = configuration.platformConninfo
+        // The platform's role mostly reads, so few connections stay open.
+        platform.readsPerLoop = 1
+        platform.readsAtRest = 0
+        platform.transactionsPerLoop = 0
+        var lookups = platform
+        lookups.measures = metrics.database(role: "lookups")
+        standbys = configuration.reads.map { reads in
+            var app = PostgresConfiguration(conninfo: reads.appConninfo)
+            app.log = { Self.log($0, $1, "standby", logger) }
+            app.measures.connections = metrics.standbyConnections()
+            var platform = app
+            platform.conninfo = reads.platformConninfo
+            return Standbys(
+                app: app, platform: platform, loops: loops,
+                positions: PrimaryPositions(limit: reads.lag), measures: metrics.standbys())
+        }
+        let workers = configuration.workerConninfo.map { url in
+            let lists = TenantServers { server in
+                var worker = Self.worker(server, url, metrics, logger)
+                // Half of what the process may open.
+                worker.readsPerLoop = max(1, configuration.databaseConnections / 2 / loops.count)
+                return Postgres(configuration: worker, loops: loops)
+            }
+            let lookups = TenantServers { server in
+                var worker = Self.worker(server, ServeCommand.switchingRole(url), metrics, logger)
+                // On one connection the look-ups of a moment are answered together.
+                worker.readsPerLoop = 1
+                // Each finds rows by a key. One row is planned at a lower cost than any number of
+                // rows, so that PostgreSQL would plan each look-up of one anew.
+                worker.planCacheMode = "force_generic_plan"
+                return Postgres(configuration: worker, loops: loops)
+            }
+            return [lists, lookups]
+        }
+        servers = workers ?? []
+        self.app = Postgres(
+            configuration: app, loops: loops, reserved: plan.app, servers: servers.first)
+        self.lookups = Postgres(
+            configuration: lookups, loops: loops, reserved: plan.lookups, servers: servers.last)
+        self.platform = Postgres(configuration: platform, loops: loops, reserved: plan.platform)
+    }
+
+    /// `server`: empty for the one that everything is written to.
+    private static func log(
+        _ event: StaticString, _ detail: String, _ server: String, _ logger: Logger
+    ) {
+        let isOver = sameBytes(event.description, DatabaseOutages.isBack.description)
+        var fields: [(StaticString, LogValue)] = [("detail", .text(detail))]
+        if !server.isEmpty { fields.insert(("server", .text(server)), at: 0) }
+        logger.log(isOver ? .notice : .warning, event, fields)
+    }
+
+    /// Reads alone.
+    private static func worker(
+        _ server: TenantServers.Server, _ url: String, _ metrics: ServiceMetrics, _ logger: Logger
+    ) -> PostgresConfiguration {
+        var worker = PostgresConfiguration(worker: server, url: url)
+        worker.log = { Self.log($0, $1, server.description, logger) }
+        worker.measures.connections = metrics.workerConnections()
+        worker.readsAtRest = 0
+        worker.growsAt = PostgresConfiguration.loadedAt
+        worker.transactionsPerLoop = 0
+        // Each text once for each shard.
+        worker.statementLimit = 2048
+        return worker
+    }
+
+    /// Learns which worker has which tenants; nil: none are set.
+    var followingWorkers: (@Sendable () async throws -> Void)? {
+        if servers.isEmpty { return nil }
+        return { for each in servers { try await each.refresh(from: app) } }
+    }
+
+    func close() async {
+        for each in servers { await each.close() }
+        await app.close()
+        await platform.close()
+        await lookups.close()
+        await standbys?.close()
+    }
+}
+
+extension PostgresConfiguration {
+    /// `url`: with places for the server.
+    init(worker server: TenantServers.Server, url: String) {
+        self.init(conninfo: server.conninfo(url))
+        isDistributed = true
+        forgetsPlans = true
+    }
+}

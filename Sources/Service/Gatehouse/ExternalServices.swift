@@ -1,0 +1,75 @@
+import Outbound
+import Runtime
+import Text
+
+/// External services beyond the database.
+package struct ExternalServices: Sendable {
+    package struct Mail: Sendable {
+        /// `smtp://` or `smtps://`, with optional user and password.
+        package var url: String
+        package var from: EmailAddress
+        /// PEM of the authorities to trust instead of the system's.
+        package var authorities: String?
+
+        package init(url: String, from: EmailAddress, authorities: String? = nil) {
+            self.url = url
+            self.from = from
+            self.authorities = authorities
+        }
+    }
+
+    /// Limits for requests to identity providers.
+    package var providers: OutboundPolicy
+    /// nil: links are shown instead of mailed.
+    package var mail: Mail?
+    package var nameServer: TXTResolver.Server?
+    /// Waits between two polls of a provider.
+    package var pause: @Sendable (Duration) async throws -> Void = { await EventLoop.pause($0) }
+
+    package init(providers: OutboundPolicy = OutboundPolicy(), mail: Mail? = nil) {
+        self.providers = providers
+        self.mail = mail
+    }
+
+    /// `dev` may reach providers on this machine without a setting. Throws if the sender is no
+    /// address.
+    init(_ settings: Settings, isDevelopment: Bool = false) throws {
+        self.init(
+            providers: OutboundPolicy(
+                allowsLoopback: isDevelopment || settings.allowLoopbackProviders))
+        for part in (settings.outboundAllow ?? "").split(separator: ",") {
+            let text = part.drop { $0 == " " }.prefix { $0 != " " }
+            guard let allowance = OutboundAllowance(text) else {
+                throw Command.Invalid(
+                    name: "GATEHOUSE_OUTBOUND_ALLOW",
+                    reason: """
+                        \(text) is neither an address nor a block; write 10.0.0.5:443, 10.1.0.0/24 or [fd00::5]:443, with a \
+                        tenant's slug and = in front for the hosts of that tenant
+                        """)
+            }
+            providers.allowances.append(allowance)
+        }
+        guard let url = settings.smtpURL else { return }
+        do throws(EmailFault) {
+            mail = Mail(
+                url: url.text,
+                from: try EmailAddress(
+                    settings.mailFrom ?? "gatehouse@localhost", allowSingleLabel: true))
+        } catch {
+            throw Command.Invalid(name: "GATEHOUSE_MAIL_FROM", reason: "it \(error.mend)")
+        }
+    }
+}
+
+extension EventLoop {
+    /// Waits without blocking a thread. Call it from a task of a loop.
+    static func pause(_ duration: Duration) async {
+        await withCheckedContinuation { continuation in
+            guard let loop = current else { return continuation.resume() }
+            let (seconds, attoseconds) = duration.components
+            loop.after(seconds * 1_000_000_000 + attoseconds / 1_000_000_000) {
+                continuation.resume()
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+import API
+import HTTP
+import Postgres
+import Storage
+import Text
+
+/// Caches whole responses of the most frequent requests (our own small pages, accepted preflights).
+/// Responses that depend on rows are cached under the lease, which is checked last, when the
+/// response is complete; a process that was frozen before that moment does not answer from it.
+/// These requests are counted as all others are.
+final class ResponseCache: Sendable {
+    private struct Answer: Sendable {
+        var status: Int
+        /// The response's field lines, without the request id.
+        var head: [UInt8]
+        var body: [UInt8]
+        var hasRequestID: Bool
+        /// The operation that the metrics count it under.
+        var operation: String
+        /// Microseconds of the clock, exclusive.
+        var until: Int64 = .max
+    }
+
+    private static let largestBody = 32 << 10
+
+    private let database: Database
+    private let enforcer: CORSPolicyEnforcer
+    private let metrics: ServiceMetrics
+    /// Few entries: a client that varies its request must not fill the memory.
+    private let pages: LeasedCache<ResponseCacheKey, Answer>
+    private let preflights: LeasedCache<ResponseCacheKey, Answer>
+
+    init(database: Database, enforcer: CORSPolicyEnforcer, metrics: ServiceMetrics) {
+        self.metrics = metrics
+        self.database = database
+        self.enforcer = enforcer
+        pages = LeasedCache(of: database.replica, capacity: 512)
+        preflights = LeasedCache(of: database.replica, capacity: 20_000)
+    }
+
+    private func answers(_ kind: ResponseCacheKey.Kind) -> LeasedCache<ResponseCacheKey, Answer> {
+        kind == .page ? pages : preflights
+    }
+
+    /// True if the response was written.
+    func answer(_ request: FastRequest, _ writer: ResponseWriter) -> Bool {
+        guard
+            let key = ResponseCacheKey(request.head, body: request.body, isTLS: request.isTLS)
+        else { return false }
+        guard let entry = answers(key.kind).found(key) else { return false }
+        let now = database.clock()
+        let length = writer.out.count
+        Self.write(entry.value, to: request, writer)
+        guard now.microseconds < entry.value.until,
+            database.replica.isFresh(entry.token, entry.tags)
+        else {
+            writer.out.truncate(to: length)
+            return false
+        }
+        metrics.record(operation: entry.value.operation, status: entry.value.status)
+        return true
+    }
+
+    private static func write(_ answer: Answer, to request: FastRequest, _ writer: ResponseWriter) {
+        writer.begin(answer.status)
+        writer.out.append(answer.head)
+        if answer.hasRequestID { request.writeRequestID(to: writer) }
+        answer.body.withUnsafeBytes { writer.finish($0) }
+    }
+
+    var token: Freshness.Token { database.replica.token }
+
+    /// Answers by the ordinary path, and caches the response if that is allowed: a page only if all
+    /// callers get the same. `token`: taken before anything was read for the response.
+    func respond(
+        to request: Request, since token: Freshness.Token,
+        by ordinary: (Request) async -> (answer: Response, isForAll: Bool)
+    ) async -> Response {
+        let key = request.body.withUnsafeBytes {
+            ResponseCacheKey(request, body: $0, isTLS: request.isTLS)
+        }
+        let (response, isForAll) = await ordinary(request)
+        if let key, key.kind == .preflight || isForAll { store(response, to: request, key, token) }
+        return response
+    }
+
+    private func store(
+        _ response: Response, to request: Request, _ key: ResponseCacheKey,
+        _ token: Freshness.Token
+    ) {
+        guard var answer = Self.rendered(response, operation: Self.operation(key, request)) else {
+            return
+        }
+        switch key.kind {
+        case .page:
+            guard answer.status == 200 else { return }
+            pages.keep(answer, for: key, token: token, tags: StorageCaches.hostTags)
+        case .preflight:
+            guard answer.status == 204, let until = enforcer.stands(until: request) else { return }
+            answer.until = until
+            preflights.keep(answer, for: key, token: token, tags: StorageCaches.originTags)
+        }
+    }
+
+    private static func operation(_ key: ResponseCacheKey, _ request: Request) -> String {
+        switch key.kind {
+        case .page: request.path.utf8.elementsEqual("/livez".utf8) ? "/livez" : "/console"
+        case .preflight: ServiceMetrics.preflight
+        }
+    }
+
+    private static func rendered(_ response: Response, operation: String) -> Answer? {
+        var body: [UInt8] = []
+        switch response.body {
+        case .empty: break
+        case .bytes(let bytes): body = bytes
+        case .stream: return nil
+        }
+        guard body.count <= largestBody else { return nil }
+        let out = OutputBuffer(capacity: 1024)
+        let writer = ResponseWriter(out: out)
+        for field in response.fields where field.name != "x-request-id" {
+            guard field.name != "set-cookie", !ResponseWriter.isOurs(field.name) else {
+                if field.name == "set-cookie" { return nil }
+                continue
+            }
+            writer.field(field.name, field.value)
+        }
+        return Answer(
+            status: response.status, head: Array(out.bytes), body: body,
+            hasRequestID: response.first("x-request-id") != nil, operation: operation)
+    }
+}
+
+/// Everything that a cached response depends on besides rows and time; requests with equal keys get
+/// the same response except for the request id.
+struct ResponseCacheKey: Hashable, Sendable {
+    enum Kind: UInt8, Sendable {
+        /// One of our own pages or files.
+        case page
+        case preflight
+    }
+
+    private static let longest = 1024
+
+    let kind: Kind
+    private let bytes: [UInt8]
+
+    /// nil if the request must take the ordinary path.
+    init?(_ request: some AskedFields, body: UnsafeRawBufferPointer, isTLS: Bool) {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(256)
+        bytes.append(isTLS ? 1 : 0)
+        // The host selects the client, so the same path may be another endpoint.
+        guard request.count("traceparent") == 0, body.isEmpty,
+            request.add(["host", "x-forwarded-host"], to: &bytes)
+        else { return nil }
+        switch request.method {
+        case .get:
+            kind = .page
+            guard request.mayBePage, request.count("if-match") == 0 else { return nil }
+            request.addPath(to: &bytes)
+            guard request.add(["accept-encoding", "if-none-match"], to: &bytes) else { return nil }
+        case .options:
+            kind = .preflight
+            let foreign = request.count("cookie") + request.count("authorization")
+            guard foreign == 0, request.count("origin") == 1,
+                request.count("access-control-request-method") == 1
+            else { return nil }
+            request.addPath(to: &bytes)
+            guard
+                request.add(
+                    [
+                        "origin", "access-control-request-method", "access-control-request-headers",
+                        "access-control-request-private-network",
+                    ], to: &bytes)
+            else { return nil }
+        default: return nil
+        }
+        guard bytes.count <= Self.longest else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Faster than the array's own, which calls the hasher for each byte.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+}
+
+/// What the key reads of a request, in the receive buffer or copied.
+protocol AskedFields {
+    var method: Method { get }
+    /// Whether the path may be one of our own pages.
+    var mayBePage: Bool { get }
+    func count(_ name: StaticString) -> Int
+    /// Appends path and query, then a NUL.
+    func addPath(to bytes: inout [UInt8])
+    /// Appends the value of a field that appears at most once, then a NUL; if the field is absent,
+    /// the NUL alone, and a mark if it is present and empty.
+    func addField(_ name: StaticString, to bytes: inout [UInt8])
+}
+
+extension AskedFields {
+    /// False if a field appears twice.
+    func add(_ names: [StaticString], to bytes: inout [UInt8]) -> Bool {
+        for name in names {
+            guard count(name) <= 1 else { return false }
+            addField(name, to: &bytes)
+            bytes.append(0)
+        }
+        return true
+    }
+
+    static func isPage(_ path: some Collection<UInt8>) -> Bool {
+        path.starts(with: "/livez".utf8) || path.starts(with: "/console".utf8)
+            || path.elementsEqual("/favicon.svg".utf8) || path.elementsEqual("/invite".utf8)
+            || path.elementsEqual("/join".utf8)
+    }
+}
+
+extension RequestHead: AskedFields {
+    var mayBePage: Bool { Self.isPage(path) }
+
+    func addPath(to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: path)
+        bytes.append(0x3F)
+        bytes.append(contentsOf: query)
+        bytes.append(0)
+    }
+
+    func addField(_ name: StaticString, to bytes: inout [UInt8]) {
+        guard let value = first(name) else { return }
+        bytes.append(1)
+        bytes.append(contentsOf: value)
+    }
+}
+
+extension Request: AskedFields {
+    var mayBePage: Bool { Self.isPage(path.utf8) }
+
+    func count(_ name: StaticString) -> Int { all(name.description).count }
+
+    func addPath(to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: path.utf8)
+        bytes.append(0x3F)
+        bytes.append(contentsOf: query.utf8)
+        bytes.append(0)
+    }
+
+    func addField(_ name: StaticString, to bytes: inout [UInt8]) {
+        guard let value = self.first(name.description) else { return }
+        bytes.append(1)
+        bytes.append(contentsOf: value.utf8)
+    }
+}

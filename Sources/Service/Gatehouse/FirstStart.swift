@@ -1,0 +1,57 @@
+import API
+import Cryptography
+import Domain
+import Runtime
+import Storage
+import Text
+
+/// Sets up an empty database for `serve`: installs the key and the owner of the settings, or logs the
+/// link to the set-up page. Another start logs the same one, so that it kills no link in a hand.
+struct FirstStart: Sendable {
+    var settings: Settings
+    var publicURL: String
+    var logger: Logger
+
+    /// `opensSetup`: false where another owner is made right after, so that no second page is named.
+    func run(_ composition: Composition, opensSetup: Bool = true) async throws {
+        let database = composition.database
+        if let key = settings.setupAPIKey, try await database.installSetupKey(key.text) {
+            logger.log(.info, "set-up key installed")
+        }
+        if try await database.hasOperator() { return }
+        if let email = settings.setupOwnerEmail, let password = settings.setupOwnerPassword {
+            let address = try EmailAddress(email)
+            if let fault = settings.setupOwnerPasswordFault {
+                throw Command.Invalid(name: "GATEHOUSE_SETUP_OWNER_PASSWORD", reason: fault)
+            }
+            let hash = try await composition.passwords.hash(password.bytes)
+            _ = try await database.createOperator(
+                email: address.original, emailKey: address.key, name: nil, role: .owner,
+                tenant: nil, passwordHash: hash, by: .system)
+            logger.log(.info, "first owner created", [("email", .text(address.original))])
+            return
+        }
+        guard opensSetup else { return }
+        switch try await database.openSetup() {
+        case .token(let token):
+            logger.log(
+                .warning, "no owner yet: open the set-up page",
+                [("url", .text("\(publicURL)/console/setup#token=\(token)"))])
+        case .hidden:
+            logger.log(
+                .warning,
+                "no owner yet: an earlier set-up link is still good; `gatehouse setup` prints another"
+            )
+        case .closed: break
+        }
+    }
+}
+
+extension Settings {
+    /// Why the first owner cannot have the password of the settings: the rule of the set-up page.
+    var setupOwnerPasswordFault: String? {
+        setupOwnerPassword.flatMap {
+            NewPassword(text: $0.text, about: [setupOwnerEmail ?? ""]).fault(at: "")?.detail
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import API
+import Domain
+import HTTP
+import Postgres
+import Runtime
+import Storage
+import Text
+
+/// Answers on our own host: health, the documents, the console, then `/v1`.
+struct HTTPSite: Sendable {
+    private let console: ConsoleFiles
+    private let dispatcher: Dispatcher
+    private let database: Database
+    private let mounts: Mounts
+    private let proxies: TrustedProxies
+    private let responseCache: ResponseCache
+    private let metrics: ServiceMetrics
+    private let record: @Sendable (RequestRecord) -> Void
+    private let drainState: DrainState
+    /// nil if `/metrics` has a listener of its own.
+    private let metricsEndpoint: MetricsEndpoint?
+    private static let documents = ["/livez", "/readyz", "/healthz", "/docs", "/openapi.json"]
+    /// Balancers ask often and do not wait long.
+    private static let readinessTime: Duration = .seconds(1)
+    /// Built on first use, so that the start does not wait for them.
+    private static let document = OpenAPIDocument(endpoints: Routes.all, version: Version.current)
+    private static let documentation = StaticPage(
+        html: document.page, styleDigest: DocumentPage.styleDigest)
+
+    init(
+        console: ConsoleFiles, composition: Composition, responseCache: ResponseCache,
+        proxies: TrustedProxies, drainState: DrainState, showsMetrics: Bool
+    ) {
+        self.proxies = proxies
+        self.drainState = drainState
+        self.responseCache = responseCache
+        self.console = console
+        dispatcher = composition.dispatcher
+        database = composition.database
+        mounts = composition.mounts
+        metrics = composition.metrics
+        record = composition.record
+        let authenticator = composition.authenticator
+        metricsEndpoint =
+            showsMetrics
+            ? MetricsEndpoint(metrics: metrics) { try await authenticator.principal(of: $0) } : nil
+    }
+
+    /// A host that is bound to a client answers for that client only.
+    func respond(to request: Request) async -> Response {
+        // Taken before anything is read: a change after this invalidates what is cached below.
+        let token = responseCache.token
+        return switch await mounts.target(proxies.unwrapped(request)) {
+        case .client(let request): await dispatcher.respond(to: request)
+        case .refused(let answer, let fault): refused(request, answer, fault)
+        case .own(let request):
+            await responseCache.respond(to: request, since: token) { await ownResponse(to: $0) }
+        }
+    }
+
+    /// The response to a request that the server refuses before routing.
+    func refuse(_ request: Request, as error: HTTPError) async -> Response {
+        switch await mounts.target(proxies.unwrapped(request)) {
+        case .client(let request), .own(let request):
+            await dispatcher.refuse(request, as: error)
+        case .refused(let answer, let fault): refused(request, answer, fault)
+        }
+    }
+
+    /// A request for a host that is not served is counted and logged as every other.
+    private func refused(_ request: Request, _ answer: Response, _ fault: String) -> Response {
+        record(
+            RequestRecord(
+                requestID: request.id, method: request.method, route: nil, operation: nil,
+                status: answer.status, microseconds: 0, principal: .anonymous, tenant: nil,
+                remoteAddress: proxies.unwrapped(request).remoteAddress, fault: fault))
+        return answer
+    }
+
+    /// `isForAll`: no endpoint answered, so the response is the same for every caller.
+    private func ownResponse(to request: Request) async -> (answer: Response, isForAll: Bool) {
+        guard request.method == .get || request.method == .head else {
+            if let answer = answerToOtherMethods(request) { return (answer, isForAll: false) }
+            return (await dispatcher.respond(to: request), isForAll: false)
+        }
+        guard let (resource, page) = await ownResource(request) else {
+            let answer = await dispatcher.respond(to: request)
+            return (answer.compressed(for: request), isForAll: false)
+        }
+        var answer = page
+        if request.isTLS { answer.keepToTLS() }
+        metrics.record(operation: resource, status: answer.status)
+        return (answer, isForAll: true)
+    }
+
+    /// Our own pages allow GET and HEAD only (RFC 9110 sections 9.3.7 and 15.5.6); `OPTIONS *` asks
+    /// for the server's capabilities.
+    private func answerToOtherMethods(_ request: Request) -> Response? {
+        let isServer = sameBytes(request.path, "*")
+        let isDocument =
+            Self.documents.contains { sameBytes($0, request.path) }
+            || (metricsEndpoint != nil && sameBytes(request.path, "/metrics"))
+        guard isServer || isDocument || console.serves(request.path) else { return nil }
+        let allow = Field(
+            "allow",
+            isServer
+                ? Method.allCases.map(\.rawValue).joined(separator: ", ") : "GET, HEAD, OPTIONS")
+        var answer =
+            request.method == .options
+            ? Response(204, fields: [allow])
+            : Problem(
+                .methodNotAllowed, "\(request.method.rawValue) is not served here.", fields: [allow]
+            ).response(requestID: request.id)
+        answer.complete(id: request.id, isTLS: request.isTLS, isPrivate: false)
+        return answer
+    }
+
+    /// The refusal of a request before its body is received; nil permits the body.
+    func precheck(_ request: Request) async -> Response? {
+        switch await mounts.target(proxies.unwrapped(request)) {
+        case .client(let request): return await dispatcher.precheck(request)
+        case .refused(let answer, let fault): return refused(request, answer, fault)
+        case .own(let request):
+            if let answer = answerToOtherMethods(request) { return answer }
+            return await dispatcher.precheck(request)
+        }
+    }
+
+    /// The response if the path is no endpoint's, and the name that the metrics count it under.
+    private func ownResource(_ request: Request) async -> (String, Response)? {
+        switch request.path {
+        case "/livez": return ("/livez", Self.plain(200, "ok\n"))
+        case "/readyz", "/healthz": return ("/readyz", await ready(request))
+        case "/metrics":
+            guard let metricsEndpoint else { return nil }
+            return ("/metrics", await metricsEndpoint.respond(to: request))
+        case "/docs": return ("/docs", Self.documentation.response(for: request))
+        case "/openapi.json":
+            var answer = Response(200, type: "application/json", Self.document.bytes)
+            answer.set("access-control-allow-origin", "*")
+            answer.set("cache-control", "no-cache")
+            return ("/openapi.json", answer)
+        default: return console.response(for: request).map { ("/console", $0) }
+        }
+    }
+
+    /// 503 while the database is unreachable or refuses writes, so that balancers send no requests
+    /// here.
+    private func ready(_ request: Request) async -> Response {
+        if drainState.hasBegun { return Self.notReady("the server is stopping") }
+        Deadline.current?.last(Self.readinessTime)
+        request.lateForm?.set { _ in Self.notReady("the database does not answer") }
+        do {
+            return try await database.app.takesWrites()
+                ? Self.plain(200, "ok\n") : Self.notReady("the database is read-only")
+        } catch {
+            return Self.notReady("the database cannot be asked")
+        }
+    }
+
+    private static func notReady(_ cause: String) -> Response {
+        var answer = plain(503, "\(cause)\n")
+        answer.set("retry-after", "1")
+        return answer
+    }
+
+    private static func plain(_ status: Int, _ text: String) -> Response {
+        var answer = Response(status, type: "text/plain; charset=utf-8", Array(text.utf8))
+        answer.set("cache-control", "no-store")
+        return answer
+    }
+}

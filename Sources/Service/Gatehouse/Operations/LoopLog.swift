@@ -1,0 +1,55 @@
+import Runtime
+
+/// Collects each loop's log lines of one turn and writes them at its end: a write(2) for every
+/// response took a twentieth of the processor time of a verification.
+final class LoopLog: LogSink {
+    private final class Part {
+        var bytes: [UInt8] = []
+    }
+
+    /// PIPE_BUF: writes up to this size by several processes do not interleave in a pipe (pipe(7)).
+    private static let most = 4096
+
+    private let parts: [LoopBound<Part>]
+    private let descriptor: Int32
+
+    init(_ loops: [EventLoop], descriptor: Int32) {
+        self.descriptor = descriptor
+        let parts = loops.map { LoopBound(Part(), loop: $0) }
+        self.parts = parts
+        for part in parts {
+            part.loop.perform {
+                part.loop.atCycleEnd {
+                    Self.flush(part.value, to: descriptor)
+                    return true
+                }
+            }
+        }
+    }
+
+    func write(_ line: [UInt8]) {
+        guard let part = parts.first(where: { $0.loop.isCurrent })?.value else {
+            return Logger.write(line, to: descriptor)
+        }
+        if part.bytes.count + line.count > Self.most { Self.flush(part, to: descriptor) }
+        part.bytes += line
+    }
+
+    /// Returns when all earlier lines are written.
+    func flush() async {
+        for part in parts {
+            await withUnsafeContinuation { (done: UnsafeContinuation<Void, Never>) in
+                part.loop.perform { [descriptor] in
+                    Self.flush(part.value, to: descriptor)
+                    done.resume()
+                }
+            }
+        }
+    }
+
+    private static func flush(_ part: Part, to descriptor: Int32) {
+        guard !part.bytes.isEmpty else { return }
+        Logger.write(part.bytes, to: descriptor)
+        part.bytes.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,106 @@
+import Runtime
+import Storage
+import Synchronization
+
+/// Runs a task periodically on one loop: the interval starts when the previous run ends.
+final class PeriodicTask: Sendable {
+    private let loop: EventLoop
+    /// Seconds between the end of one round and the next, and before the first.
+    private let interval: Int64
+    private let first: Int64
+    private let name: StaticString
+    private let logger: Logger
+    private let work: @Sendable () async throws -> Void
+    private let stopped = Atomic<Bool>(false)
+    private let outage = RepeatedFailure()
+    /// Whether a failure is logged elsewhere.
+    private let isTold: @Sendable (any Error) -> Bool
+
+    /// `name`: the log line of a failed run; the next round tries again. `isTold`: whether a failure is
+    /// another's, which logs it.
+    init(
+        _ name: StaticString, every seconds: Int64, first: Int64? = nil, on loop: EventLoop,
+        logger: Logger, isTold: @escaping @Sendable (any Error) -> Bool = { _ in false },
+        _ work: @escaping @Sendable () async throws -> Void
+    ) {
+        self.isTold = isTold
+        self.name = name
+        interval = seconds
+        self.first = first ?? seconds
+        self.loop = loop
+        self.logger = logger
+        self.work = work
+    }
+
+    func start() { next(after: first) }
+    func stop() { stopped.store(true, ordering: .relaxed) }
+
+    private func next(after seconds: Int64) {
+        loop.perform { [self] in
+            loop.after(seconds * 1_000_000_000) { [weak self] in
+                guard let self, !stopped.load(ordering: .relaxed) else { return }
+                loop.spawn {
+                    do {
+                        try await self.work()
+                        self.worked()
+                    } catch {
+                        self.failed(error)
+                    }
+                    self.next(after: self.interval)
+                }
+            }
+        }
+    }
+
+    private func failed(_ error: any Error) {
+        guard !isTold(error), let news = outage.failed(at: loop.now) else { return }
+        logger.log(.warning, name, [("fault", .text("\(error)\(news.suffix)"))])
+    }
+
+    private func worked() {
+        guard let news = outage.worked(at: loop.now) else { return }
+        logger.log(
+            .notice, "works again",
+            [
+                ("task", .text(name.description)), ("seconds", .int(news.seconds)),
+                ("failures", .int(news.failures)),
+            ])
+    }
+}
+
+/// What one process does from time to time for all: removes expired rows (an advisory lock lets one
+/// replica do it) and writes the key uses and sign-in times that this process has counted. For itself it
+/// returns memory to the system.
+struct Housekeeping: Sendable {
+    /// Seconds between two writes; a killed process loses at most the uses of these.
+    static let writeInterval: Int64 = 10
+
+    let database: Database
+    let metrics: ServiceMetrics
+
+    func sweep() async throws {
+        // What the start and each burst of requests have freed: between what they leave in the caches it would
+        // stay with the process.
+        Memory.trim()
+        do {
+            if try await database.sweep(removed: { metrics.swept($0, $1) }) {
+                metrics.sweepEnded(failed: false)
+            }
+        } catch {
+            metrics.sweepEnded(failed: true)
+            throw error
+        }
+    }
+
+    /// Users of before an attribute was indexed.
+    func index() async throws { try await database.indexAttributes() }
+
+    /// Writes what was counted, and measures what waits. Throws the first fault that is no outage, after
+    /// all else was written.
+    func write() async throws {
+        let fault = await database.writeCounted()
+        // If the count fails, the metric keeps its last value.
+        if let mails = try? await database.waitingMail() { metrics.mailWaits(mails) }
+        if let fault { throw fault }
+    }
+}

@@ -1,0 +1,137 @@
+import Cryptography
+import Postgres
+import Runtime
+import Storage
+
+/// Everything the service needs to start, from the environment or from the embedded defaults.
+package struct ServiceConfiguration: Sendable {
+    package var appConninfo: String
+    package var platformConninfo: String
+    /// Where what may lag is read; nil: from the primary.
+    package var reads: ReadConfiguration?
+    /// Of the workers of a distributed database, with `{host}` and `{port}` in their places; nil: the
+    /// coordinator is asked for every read.
+    package var workerConninfo: String?
+    /// Directory keys, pepper and sealing keys are derived from them.
+    package var secrets: SecretKeys
+    package var listen: String
+    package var publicURL: String?
+    package var threads: Int
+    /// Connections to PostgreSQL that the process opens at most, all roles together.
+    package var databaseConnections: Int
+    /// How long the server continues after the signal to stop.
+    package var drain: Duration
+    package var consoleDirectory: String
+    package var tlsCertificate: String?
+    package var tlsKey: String?
+    /// How long a replica may answer from its cache after PostgreSQL last confirmed it.
+    package var lease: Duration
+    /// PEM of a P-256 key that signs access tokens instead of the database's.
+    package var signingKey: String?
+    package var externalServices: ExternalServices
+    package var logger: Logger
+    /// `host:port` of a listener for `/metrics` alone; nil: on the service's own port.
+    package var metricsListen: String?
+    package var retention = Retention()
+    /// Addresses and blocks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count.
+    package var trustedProxies: [String] = []
+    /// Whether jobs leave nearly all of the time to requests while these come.
+    package var jobsGiveWay = true
+    /// Whether imports keep hashes within the tighter bounds alone.
+    package var holdsImportedHashesTightly = false
+    /// Where traces are sent; nil: none are recorded.
+    package var traces: TraceConfiguration?
+    /// Days in which owners and admins need a second factor; nil: they need none.
+    package var secondFactorDays: Int?
+
+    package init(
+        appConninfo: String, platformConninfo: String, secrets: SecretKeys, listen: String,
+        publicURL: String? = nil, threads: Int, consoleDirectory: String,
+        tlsCertificate: String? = nil, tlsKey: String? = nil, signingKey: String? = nil,
+        lease: Duration = .seconds(3), externalServices: ExternalServices = ExternalServices(),
+        logger: Logger, metricsListen: String? = nil,
+        retention: Retention = Retention(), trustedProxies: [String] = [],
+        databaseConnections: Int? = nil, drain: Duration = .zero
+    ) {
+        self.appConninfo = appConninfo
+        self.platformConninfo = platformConninfo
+        self.secrets = secrets
+        self.listen = listen
+        self.publicURL = publicURL
+        self.threads = threads
+        self.drain = drain
+        self.databaseConnections = databaseConnections ?? ConnectionPlan.standard(loops: threads)
+        self.consoleDirectory = consoleDirectory
+        self.tlsCertificate = tlsCertificate
+        self.tlsKey = tlsKey
+        self.lease = lease
+        self.signingKey = signingKey
+        self.externalServices = externalServices
+        self.logger = logger
+        self.metricsListen = metricsListen
+        self.retention = retention
+        self.trustedProxies = trustedProxies
+    }
+}
+
+/// How standbys are reached.
+package struct ReadConfiguration: Sendable {
+    package var appConninfo: String
+    package var platformConninfo: String
+    /// Seconds that a standby may lag.
+    package var lag: Int
+
+    package init(appConninfo: String, platformConninfo: String, lag: Int = 10) {
+        self.appConninfo = appConninfo
+        self.platformConninfo = platformConninfo
+        self.lag = lag
+    }
+
+    /// Nil if no standby is set.
+    init?(_ settings: Settings) {
+        guard let url = settings.readDatabaseURL else { return nil }
+        self.init(
+            appConninfo: url.text,
+            platformConninfo: settings.readPlatformDatabaseURL?.text
+                ?? ServeCommand.switchingRole(url.text),
+            lag: settings.readLag)
+    }
+}
+
+extension Settings {
+    var retention: Retention {
+        var retention = Retention()
+        retention.decisions = Int64(decisionDays) * 86_400
+        retention.answers = Int64(idempotencyHours) * 3600
+        return retention
+    }
+}
+
+extension ServiceConfiguration {
+    /// The settings' values, with what differs between the commands.
+    init(
+        _ settings: Settings, appConninfo: String, platformConninfo: String, secrets: SecretKeys,
+        externalServices: ExternalServices, logger: Logger, drain: Duration
+    ) throws {
+        try self.init(
+            appConninfo: appConninfo, platformConninfo: platformConninfo, secrets: secrets,
+            listen: settings.listen.text, publicURL: settings.publicURL, threads: settings.threads,
+            consoleDirectory: Installation.find("Public"), tlsCertificate: settings.tlsCertificate,
+            tlsKey: settings.tlsKey, signingKey: settings.signingKey?.text, lease: settings.lease,
+            externalServices: externalServices, logger: logger,
+            metricsListen: settings.metricsListen?.text, retention: settings.retention,
+            trustedProxies: settings.trustedProxies,
+            databaseConnections: settings.databaseConnections, drain: settings.drain ?? drain)
+        workerConninfo = settings.workerDatabaseURL?.text
+        jobsGiveWay = settings.jobsGiveWay
+        holdsImportedHashesTightly = settings.holdsImportedHashesTightly
+        reads = ReadConfiguration(settings)
+        traces = settings.tracesURL.map {
+            TraceConfiguration(url: $0, ratio: settings.tracesRatio)
+        }
+        secondFactorDays = settings.secondFactorDays
+    }
+
+    /// The address in links: the public one, else the one that is listened on.
+    var address: String { publicURL ?? "http://\(listen)" }
+}

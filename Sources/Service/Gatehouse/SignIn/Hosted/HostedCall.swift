@@ -1,0 +1,139 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// A request to the pages of a tenant, or of the platform if none is named.
+struct HostedCall: Sendable {
+    let client: ClientCall
+    let path: String
+
+    /// 404 for an unknown tenant.
+    init(_ call: Call, _ tenant: String?, _ core: SignInCore) async throws {
+        var row = TenantRow.platform(named: "Gatehouse", at: call.now)
+        if let tenant {
+            guard let found = try await core.database.tenant(tenant), found.status != .deleted
+            else { throw Problem.notFound("page") }
+            row = found
+        }
+        self.init(call, row, core)
+        if row.status == .suspended { throw SignInRefusal.tenantSuspended }
+    }
+
+    init(_ call: Call, _ tenant: TenantRow, _ core: SignInCore, provider: UUID? = nil) {
+        client = ClientCall(hosted: call, tenant: tenant, provider: provider, core)
+        path =
+            tenant.id == .platform
+            ? HostedSignIn.platformPath : "/t/\(tenant.slug)\(HostedSignIn.platformPath)"
+    }
+
+    func show() async throws -> Response {
+        if let page = try await HostedGrant.page(self) { return page }
+        var page = HostedPage("Sign in", in: client)
+        let providers = try await client.core.database.offeredProviders(of: client.tenant.id)
+        if providers.isEmpty { page.warn("No provider is set up yet. Ask your administrator.") }
+        page.providers(providers, to: path)
+        page.takesGrant(at: HostedGrant.path)
+        return page.response()
+    }
+
+    /// Redirects the browser to the provider.
+    func begin() async throws -> Response {
+        let form = FormText(String(decoding: client.request.body, as: UTF8.self))
+        guard let id = form.first("provider").flatMap({ UUID($0) }) else {
+            throw SignInRefusal.noProvider
+        }
+        return try await redirect(to: id, byGrant: try await HostedGrant.hash(in: form, client))
+    }
+
+    /// 303 to the provider. `seconds`: who was asked there longer ago is asked anew.
+    func redirect(
+        to provider: UUID, bringing token: BroughtToken? = nil, byGrant grant: [UInt8]? = nil,
+        maxAge seconds: Int64? = nil
+    ) async throws -> Response {
+        let (url, cookie) = try await begin(
+            at: provider, bringing: token, byGrant: grant, maxAge: seconds)
+        return Response(
+            303, fields: [Field("location", url), cookie, Field("cache-control", "no-store")])
+    }
+
+    /// The redirect URL, and the cookie that binds the return to this browser. `token`: of the page
+    /// on which it begins.
+    func begin(
+        at provider: UUID, bringing token: BroughtToken? = nil, byGrant grant: [UInt8]? = nil,
+        maxAge: Int64? = nil
+    ) async throws -> (String, Field) {
+        let chosen = HostedCall(client.call, client.tenant, client.core, provider: provider).client
+        guard let row = try await chosen.provider() else { throw SignInRefusal.noProvider }
+        let state = "\(TokenSecret.make()).\(client.tenant.id)"
+        var wish = LoginWish(
+            redirectURI: chosen.returnAddress(of: row), state: state, isBrowsers: true,
+            token: token, maxAge: maxAge)
+        wish.grantHash = grant
+        let begun = try await chosen.beginLogin(wish)
+        let cookie = HostedCookie.state.field(
+            "\(state).\(begun.browser ?? "")", for: chosen.request)
+        return (begun.url, cookie)
+    }
+}
+
+extension ClientCall {
+    /// The hosted pages act as a client that every tenant has.
+    init(hosted call: Call, tenant: TenantRow, provider: UUID?, _ core: SignInCore) {
+        var row = ClientRow(unset: HostedSignIn.contract.name)
+        row.enabled = true
+        row.redirectURIs = HostedSignIn.returnAddresses(of: tenant, core)
+        if let provider {
+            row.settings = .object([.init("provider", .string(provider.description))])
+        }
+        self.init(call, row, of: tenant, HostedSignIn.contract, core)
+    }
+
+    func returnAddress(of provider: ProviderRow) -> String {
+        client.redirectURIs[provider.tenantID == nil ? 0 : 1]
+    }
+
+    /// Where the page of the invite or the join link leads in the end; nil: nowhere.
+    func returnAddress(of token: BroughtToken?) async throws -> String? {
+        guard let token else { return nil }
+        return try await scope.returnAddress(of: token)
+    }
+
+    /// Every provider of an account: proof of ownership is not limited to the offered ones.
+    func provingProviders() async throws -> [ProviderRow] {
+        try await core.database.signInProviders(near: tenant.id)
+    }
+}
+
+/// A cookie of the hosted pages. Under TLS its prefix blocks cookies that a sibling host sets for
+/// the whole domain, to continue a user's sign-in as another's; on plain http browsers refuse that
+/// prefix.
+struct HostedCookie: Sendable {
+    /// Binds the return from a provider to the browser that began.
+    static let state = HostedCookie(plainName: "gatehouse_sign_in")
+    /// The same for an operator's sign-in to the console.
+    static let `operator` = HostedCookie(plainName: "gatehouse_operator")
+    static let held = HostedCookie(plainName: "gatehouse_held")
+    /// A link grant on its way to the provider and back.
+    static let grant = HostedCookie(plainName: "gatehouse_grant")
+    static let seconds: Int64 = 600
+
+    private let plainName: String
+
+    func value(in request: Request) -> String? { RequestCookie.value(name(request), in: request) }
+
+    /// Lasts ten minutes; removed if there is no value.
+    func field(_ value: String?, for request: Request) -> Field {
+        var text = "\(name(request))=\(value ?? ""); Path=/"
+        text += "; Max-Age=\(value == nil ? 0 : Self.seconds); HttpOnly; SameSite=Lax"
+        if request.isTLS { text += "; Secure" }
+        return Field("set-cookie", text)
+    }
+
+    private func name(_ request: Request) -> String {
+        request.isTLS ? "__Host-\(plainName)" : plainName
+    }
+}

@@ -1,0 +1,298 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// Pages for questions that no app can ask: which tenant to join, and whether a second identity is
+/// to be added to an existing account. They begin no session.
+package enum HostedSignIn {
+    package static func endpoints(_ core: SignInCore) -> [Endpoint] {
+        [
+            endpoint(.get, platformPath, core) { try await HostedCall($0, nil, core).show() },
+            endpoint(.post, platformPath, core) { try await HostedCall($0, nil, core).begin() },
+            endpoint(.get, tenantPath, core) { call in
+                try await HostedCall(call, call.parameter("tenant"), core).show()
+            },
+            endpoint(.post, tenantPath, core) { call in
+                try await HostedCall(call, call.parameter("tenant"), core).begin()
+            },
+            endpoint(.get, callback, core) { try await HostedReturn.end($0, core) },
+            endpoint(.get, "/t/{tenant}\(callback)", core) { try await HostedReturn.end($0, core) },
+            endpoint(.post, "\(platformPath)/tenant", core) {
+                try await HostedSteps.choose($0, core)
+            },
+            endpoint(.post, "\(platformPath)/password", core) {
+                try await HostedSteps.prove($0, core)
+            },
+            endpoint(.post, "\(platformPath)/link", core) {
+                try await HostedSteps.link($0, core)
+            },
+            endpoint(.post, HostedGrant.path, core) {
+                try await HostedGrant.take($0, core)
+            },
+        ]
+    }
+
+    /// Begins the sign-in of the holder of an invite or a join link at a provider, for its page.
+    package static func joining(_ core: SignInCore) -> Services.Joining {
+        { call, tenant, provider, token in
+            try requireOwnPage(call.request, core)
+            do {
+                return try await HostedCall(call, tenant, core).begin(at: provider, bringing: token)
+            } catch let refusal as SignInRefusal {
+                let client = ClientCall(hosted: call, tenant: tenant, provider: nil, core)
+                throw await client.explained(
+                    refusal.recorded, at: "\(call.request.method.rawValue) \(call.request.path)")
+            }
+        }
+    }
+
+    static let platformPath = "/sign-in"
+    private static let tenantPath = "/t/{tenant}/sign-in"
+    /// The callback of the platform's providers for all tenants; a tenant's own have one below the
+    /// tenant, so that no provider can pass off another's response (RFC 9700 section 4.4.2).
+    private static let callback = "\(platformPath)/callback"
+
+    /// The callback of the platform's providers, and that of the tenant's.
+    static func returnAddresses(of tenant: TenantRow, _ core: SignInCore) -> [String] {
+        [core.publicURL + callback, "\(core.publicURL)/t/\(tenant.slug)\(callback)"]
+    }
+
+    static let contract = Contract(
+        name: "hosted", routes: [], encode: { $0.response(requestID: $1.id) })
+
+    private static func endpoint(
+        _ method: HTTP.Method, _ path: String, _ core: SignInCore,
+        handle: @escaping @Sendable (Call) async throws -> Response
+    ) -> Endpoint {
+        var endpoint = Endpoint(
+            method, path, id: "hosted \(method.rawValue) \(path)", tag: "Clients", summary: "",
+            access: .open, body: .raw(["application/x-www-form-urlencoded"]), answers: [],
+            maxBody: 1 << 14
+        ) { call in
+            var problem: Problem
+            do {
+                if method == .post { try requireOwnPage(call.request, core) }
+                return try await handle(call)
+            } catch let refusal as SignInRefusal {
+                problem = refusal.recorded
+            } catch let refused as Problem {
+                problem = refused
+            }
+            let tenant = await tenant(of: call, core)
+            let client = ClientCall(hosted: call, tenant: tenant, provider: nil, core)
+            let reference = await client.noteFailure(&problem, at: "\(method.rawValue) \(path)")
+            problem.page = problem.page(for: call, reference: reference)
+            throw problem
+        }
+        endpoint.isForeign = true
+        return endpoint
+    }
+
+    /// The tenant whose operators are asked about a refusal: that of the path, of the state or of the
+    /// held person; else the platform. Nothing is proved by it.
+    private static func tenant(of call: Call, _ core: SignInCore) async -> TenantRow {
+        var name = try? call.parameter("tenant")
+        if name == nil, let state = FormText(call.request.query).first("state") {
+            name = state.utf8.split(separator: UInt8(ascii: ".")).last
+                .map { String(decoding: $0, as: UTF8.self) }
+        } else if name == nil, let held = try? await PendingSignIn(call.request, core) {
+            name = held.tenant.description
+        }
+        if let name, let found = try? await core.database.tenant(name), found.status != .deleted {
+            return found
+        }
+        return .platform(named: "Gatehouse", at: call.now)
+    }
+
+    /// Refuses a form from another site (Fetch Metadata; else the origin).
+    private static func requireOwnPage(_ request: Request, _ core: SignInCore) throws {
+        var refusal = Problem.forbidden("The form came from another page.")
+        refusal.cause = SignInRefusal.causeStart + "foreign_form"
+        if let site = request.first("sec-fetch-site") {
+            guard site == "same-origin" else { throw refusal }
+        } else if let origin = request.first("origin"), !sameBytes(origin, core.publicURL) {
+            throw refusal
+        }
+    }
+}
+
+extension ClientCall {
+    /// The refusal with a reference, under which the line is found that has its reason.
+    func explained(_ problem: Problem, at operation: String) async -> Problem {
+        var problem = problem
+        if let reference = await noteFailure(&problem, at: operation) {
+            problem.detail += " (ref \(reference))"
+        }
+        return problem
+    }
+}
+
+extension Problem {
+    /// An error page with the problem's text, without its code. `reference`: finds the line of the
+    /// failed sign-in.
+    fileprivate func page(for call: Call, reference: String?) -> Response {
+        var page = HostedPage("This did not work", in: HostedLanguage(call.request))
+        page.warn(self)
+        page.say("Go back and begin again. If it goes on, ask your administrator.")
+        let isSaid = detail.contains("(ref ") && HostedLanguage(call.request) == .english
+        if !isSaid, let reference = reference ?? decisionReference {
+            page.say("Reference: \(reference)")
+        }
+        var answer = page.response(status)
+        answer.fields += fields.filter { $0.name == "retry-after" }
+        return answer
+    }
+
+    /// What finds the decision, where the rules refused; German sentences do not repeat it.
+    private var decisionReference: String? {
+        guard let cause, let start = cause.firstRange(of: SignInRefusal.referenceStart) else {
+            return nil
+        }
+        return String(cause[start.upperBound...])
+    }
+}
+
+/// A person who was proved at a provider and still has to choose or to confirm: sealed in a cookie
+/// for ten minutes, so that any replica can continue and the database stores nothing.
+struct PendingSignIn: Sendable {
+    var person: ProvedPerson
+    /// The tenant of the sign-in; the platform's id if there is none yet.
+    var tenant: UUID
+    /// The account to which this identity is to be added, once that was proved too.
+    var user: UUID?
+    /// The hash of the link grant by which it is to be added, in place of that proof.
+    var grantHash: [UInt8]?
+
+    init(_ person: ProvedPerson, tenant: UUID, user: UUID? = nil) {
+        self.person = person
+        self.tenant = tenant
+        self.user = user
+    }
+
+    /// nil if the request has none, or one that is expired or not ours.
+    init?(_ request: Request, _ core: SignInCore) async throws {
+        guard let text = HostedCookie.held.value(in: request),
+            let sealed = Base64URL.decode(text),
+            let plain = try? core.sealer.open(sealed, context: Self.context),
+            let value = try? JSONValue(parsing: plain),
+            let until = value["until"]?.int,
+            core.database.clock().microseconds / 1_000_000 < Int64(until),
+            let tenant = value["tenant"]?.string.flatMap({ UUID($0) }),
+            let provider = value["provider"]?.string.flatMap({ UUID($0) }),
+            let row = try await core.database.provider(provider, owner: nil),
+            let subject = value["subject"]?.string
+        else { return nil }
+        person = ProvedPerson(
+            provider: row, subject: subject, email: value["email"]?.string,
+            emailVerified: value["verified"]?.bool, name: value["name"]?.string,
+            hostedDomain: value["hosted_domain"]?.string, audience: value["audience"]?.string)
+        person.otherEmails = (value["other_emails"]?.array ?? []).compactMap(\.string)
+        switch value["token_time"] {
+        case nil, .null: person.tokenTime = nil
+        case let time? where time["begun"]?.int != nil:
+            person.tokenTime = .begun(
+                Timestamp(microseconds: Int64(time["begun"]?.int ?? 0)),
+                authenticatedAt: time["asked"]?.int.map { Int64($0) })
+        case let time?: person.tokenTime = time.int.map { .at(Int64($0)) } ?? .unknown
+        }
+        self.tenant = tenant
+        user = value["user"]?.string.flatMap { UUID($0) }
+        grantHash = value["grant"]?.string.flatMap { Base64URL.decode($0) }
+    }
+
+    /// The cookie's value, sealed so that only this server can read or write it.
+    func sealed(_ core: SignInCore) throws -> String {
+        func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
+        let until = core.database.clock().microseconds / 1_000_000 + HostedCookie.seconds
+        let value = JSONValue.object([
+            .init("until", .int(Int(until))), .init("tenant", .string(tenant.description)),
+            .init("user", text(user?.description)),
+            .init("grant", text(grantHash.map { Base64URL.encode($0) })),
+            .init("provider", .string(person.provider.id.description)),
+            .init("subject", .string(person.subject)), .init("email", text(person.email)),
+            .init("verified", person.emailVerified.map(JSONValue.bool) ?? .null),
+            .init("name", text(person.name)), .init("hosted_domain", text(person.hostedDomain)),
+            .init("audience", text(person.audience)), .init("token_time", tokenTime),
+            .init("other_emails", .array(person.otherEmails.map(JSONValue.string))),
+        ])
+        return Base64URL.encode(try core.sealer.seal(value.encoded(), context: Self.context))
+    }
+
+    private var tokenTime: JSONValue {
+        switch person.tokenTime {
+        case nil: .null
+        case .at(let seconds): .int(Int(seconds))
+        case .begun(let time, let asked):
+            .object([
+                .init("begun", .int(Int(time.microseconds))),
+                .init("asked", asked.map { .int(Int($0)) } ?? .null),
+            ])
+        case .unknown: .string("unknown")
+        }
+    }
+
+    private static let context = Array("held person".utf8)
+}
+
+/// The browser's return from a provider.
+enum HostedReturn {
+    static func end(_ call: Call, _ core: SignInCore) async throws -> Response {
+        let answer = try LoginReturn(call, by: .state, at: core.publicURL)
+        guard let name = answer.state.utf8.split(separator: UInt8(ascii: ".")).last else {
+            throw SignInRefusal.stateUnknown
+        }
+        let asked = String(decoding: name, as: UTF8.self)
+        let isPlatforms = UUID(asked) == .platform
+        let hosted = try await HostedCall(call, isPlatforms ? nil : asked, core)
+        let (person, begun) = try await hosted.client.proveLogin(answer)
+        if let grant = begun.grantHash {
+            return try await HostedGrant.ask(person, grant, hosted.client)
+        }
+        do {
+            return try await settle(person, begun.token, hosted)
+        } catch SignInRefusal.signedOut(isStale: true) where !begun.isAskedAnew {
+            return try await hosted.redirect(
+                to: person.provider.id, bringing: begun.token, maxAge: 0)
+        }
+    }
+
+    private static func settle(
+        _ person: ProvedPerson, _ token: BroughtToken?, _ hosted: HostedCall
+    ) async throws -> Response {
+        let isPlatforms = hosted.client.tenant.id == .platform
+        if token == nil,
+            let held = try await PendingSignIn(
+                hosted.client.request, hosted.client.core), held.user == nil,
+            held.tenant == hosted.client.tenant.id, !isPlatforms, !held.person.isSame(as: person)
+        {
+            let user = try await hosted.client.admit(person)
+            return try HostedSteps.confirm(held, user, hosted.client)
+        }
+        return try await HostedSteps.settle(person, hosted.client, bringing: token)
+    }
+}
+
+extension LoginReturn {
+    /// The browser's return to a page of ours, bound to it by the cookie `state.secret`, behind which
+    /// the token of its `device` may stand.
+    init(_ call: Call, by cookie: HostedCookie, at publicURL: String) throws {
+        let query = FormText(call.request.query)
+        guard let state = query.first("state"), !query.isRepeated("state"),
+            let held = cookie.value(in: call.request), held.utf8.starts(with: "\(state).".utf8)
+        else { throw SignInRefusal.stateUnknown }
+        guard let code = query.first("code"), !query.isRepeated("code") else {
+            throw SignInRefusal.notProved(
+                query.first("error").map { "the provider answered \($0.prefix(64))" } ?? "no code")
+        }
+        let rest = held.utf8.dropFirst(state.utf8.count + 1).split(
+            separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+        self.init(
+            state: state, code: code, redirectURI: publicURL + call.request.path,
+            issuer: query.first("iss"), browser: String(decoding: rest[0], as: UTF8.self))
+        device = rest.dropFirst().first.map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,239 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+extension ClientCall {
+    /// The authorization request (RFC 6749 section 4.1.1) with state, nonce and S256. Throws
+    /// `.noProvider`, `.redirectNotRegistered`, `.providerAway`, `.stateUnfit`, `.challengeUnfit`,
+    /// and `.stateUnknown` for a state that is in use already.
+    package func beginLogin(_ wish: LoginWish) async throws -> BegunLogin {
+        guard let provider = try await provider(), let remote = try await remote(provider) else {
+            throw SignInRefusal.noProvider
+        }
+        guard client.redirectURIs.contains(where: { sameBytes($0, wish.redirectURI) }) else {
+            throw SignInRefusal.redirectNotRegistered
+        }
+        if let challenge = wish.challenge, Base64URL.decode(challenge)?.count != 32 {
+            throw SignInRefusal.challengeUnfit
+        }
+        try await count(.login)
+        let state = wish.state ?? TokenSecret.make()
+        guard (8...512).contains(state.utf8.count) else { throw SignInRefusal.stateUnfit }
+        let redirectURI = wish.sentRedirectURI ?? wish.redirectURI
+        let endpoint = try await remote.endpoint(.authorization)
+        let nonce = TokenSecret.make()
+        let verifier = wish.challenge == nil ? TokenSecret.make() : nil
+        let browser = wish.isBrowsers ? TokenSecret.make() : nil
+        let hash = Self.hash(state)
+        var maxAge = wish.maxAge
+        if maxAge == nil, try await scope.forgetStaleSignIn(place, at: provider.id) { maxAge = 0 }
+        let challenge = wish.challenge ?? Self.challenge(of: verifier ?? "")
+        var begun = LoginState(
+            hash: hash, client: client.name, provider: provider.id,
+            redirectURI: redirectURI, nonce: nonce, challenge: wish.challenge,
+            secrets: try verifier.map {
+                try core.sealer.seal(Array($0.utf8), context: tenant.id.bytes + hash)
+            }, browserHash: browser.map(Self.hash), token: wish.token,
+            operatorSession: wish.operatorSession)
+        begun.grantHash = wish.grantHash
+        begun.isAskedAnew = maxAge == 0
+        guard try await scope.begin(begun) else { throw SignInRefusal.stateUnknown }
+        var parameters = [
+            ("response_type", "code"), ("client_id", remote.clientID),
+            ("redirect_uri", redirectURI), ("scope", remote.scope), ("state", state),
+            ("nonce", nonce), ("code_challenge", challenge), ("code_challenge_method", "S256"),
+        ]
+        if let seconds = maxAge { parameters.append(("max_age", "\(seconds)")) }
+        let query = FormText.encode(parameters)
+        let joint = endpoint.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+        return BegunLogin(url: endpoint + joint + query, state: state, browser: browser)
+    }
+
+    /// Uses the state up, redeems the code, verifies the provider's response, and lets the rules
+    /// identify the user. Throws `.stateUnknown`, `.wrongVerifier`, `.verifierMissing`,
+    /// `.notProved`, `.providerAway`, `.refused`.
+    package func completeLogin(_ answer: LoginReturn) async throws -> UserRow {
+        let (person, begun) = try await proveLogin(answer)
+        do {
+            return try await admit(person)
+        } catch SignInRefusal.signedOut(isStale: true) where !begun.isAskedAnew {
+            // The app caught the redirect: its next sign-in asks the person anew.
+            try await scope.noteStaleSignIn(place, at: begun.provider)
+            throw SignInRefusal.signedOut(isStale: true)
+        }
+    }
+
+    /// Where an app's sign-in comes from.
+    private var place: [UInt8] { Self.hash("stale\0\(client.name)\0\(request.remoteAddress)") }
+
+    /// The same up to the person as the provider proved it, and how the sign-in was begun.
+    func proveLogin(
+        _ answer: LoginReturn
+    ) async throws -> (person: ProvedPerson, begun: LoginState) {
+        let hash = Self.hash(answer.state)
+        guard
+            let begun = try await scope.consumeLogin(
+                hash, client: client.name, browser: answer.browser.map(Self.hash)),
+            answer.redirectURI.map({ sameBytes($0, begun.redirectURI) }) ?? true,
+            let provider = try await core.database.provider(begun.provider, owner: nil),
+            provider.tenantID == nil || provider.tenantID == tenant.id,
+            let remote = try await remote(provider)
+        else { throw SignInRefusal.stateUnknown }
+        let verifier = try verifier(begun, answer)
+        if let issuer = answer.issuer, !remote.isIssuer(issuer) {
+            throw SignInRefusal.notProved("mix-up: iss is another issuer's")
+        }
+        var person = try await remote.redeem(
+            code: answer.code, redirectURI: begun.redirectURI, verifier: verifier,
+            nonce: begun.nonce, namesIssuer: answer.issuer != nil || answer.hidesIssuer)
+        person.tokenTime = .begun(begun.begunAt ?? now, authenticatedAt: person.authenticatedAt)
+        return (person, begun)
+    }
+
+    private func verifier(_ begun: LoginState, _ answer: LoginReturn) throws -> String {
+        if let challenge = begun.challenge {
+            guard let verifier = answer.verifier else { throw SignInRefusal.verifierMissing }
+            guard (43...128).contains(verifier.utf8.count),
+                sameBytes(Self.challenge(of: verifier), challenge)
+            else { throw SignInRefusal.wrongVerifier }
+            return verifier
+        }
+        let sealed = try core.sealer.open(
+            begun.secrets ?? [], context: tenant.id.bytes + begun.hash)
+        return String(decoding: sealed, as: UTF8.self)
+    }
+
+    private static func hash(_ text: String) -> [UInt8] { SHA256.hash(Array(text.utf8)) }
+
+    private static func challenge(of verifier: String) -> String {
+        Base64URL.encode(SHA256.hash(Array(verifier.utf8)))
+    }
+}
+
+extension UUID {
+    var bytes: [UInt8] { Array(description.utf8) }
+}
+
+/// An app's parameters for a sign-in at its provider.
+package struct LoginWish: Sendable {
+    /// Must be one of the client's, byte for byte.
+    package var redirectURI: String
+    /// The replacement that the provider gets, if an operator has set one; nil: the same.
+    package var sentRedirectURI: String?
+    /// The app's own; one is generated if nil.
+    package var state: String?
+    /// The app's S256 challenge (RFC 7636); nil: the server holds the verifier.
+    package var challenge: String?
+    /// It must end in the browser that began, as shown by a cookie.
+    package var isBrowsers: Bool
+    /// The token of the page on which it begins.
+    var token: BroughtToken?
+    /// The console's session that it is to step up.
+    var operatorSession: UUID?
+    /// The hash of the link grant on whose page it begins.
+    var grantHash: [UInt8]?
+    /// Seconds; a user who signed in at the provider longer ago is asked anew (OpenID Connect Core
+    /// section 3.1.2.1).
+    var maxAge: Int64?
+
+    package init(
+        redirectURI: String, state: String? = nil, challenge: String? = nil,
+        isBrowsers: Bool = false, token: BroughtToken? = nil, operatorSession: UUID? = nil,
+        maxAge: Int64? = nil
+    ) {
+        self.redirectURI = redirectURI
+        self.state = state
+        self.challenge = challenge
+        self.isBrowsers = isBrowsers
+        self.token = token
+        self.operatorSession = operatorSession
+        self.maxAge = maxAge
+    }
+}
+
+/// The redirect of a sign-in, and what the app needs for its return.
+package struct BegunLogin: Sendable {
+    package var url: String
+    package var state: String
+    /// For the browser's cookie, if a browser began: it is in no URL, so that knowing the
+    /// callback's URL is not enough to use it.
+    package var browser: String?
+}
+
+/// The parameters of the return from a provider.
+package struct LoginReturn: Sendable {
+    package var state: String
+    package var code: String
+    /// As the app repeats it; nil if its contract does not.
+    package var redirectURI: String?
+    /// The app's verifier, if it holds one.
+    package var verifier: String?
+    /// `iss` of the response (RFC 9207).
+    package var issuer: String?
+    /// The value of the browser's cookie; nil if the app itself caught the redirect.
+    package var browser: String?
+    /// The token of the browser's own cookie, where one came along when it began.
+    var device: String?
+    /// The app's contract has no field for `iss`, so that its absence means nothing.
+    package var hidesIssuer: Bool
+
+    package init(
+        state: String, code: String, redirectURI: String? = nil, verifier: String? = nil,
+        issuer: String? = nil, browser: String? = nil, hidesIssuer: Bool = false
+    ) {
+        self.state = state
+        self.code = code
+        self.redirectURI = redirectURI
+        self.verifier = verifier
+        self.issuer = issuer
+        self.browser = browser
+        self.hidesIssuer = hidesIssuer
+    }
+}
+
+extension ClientCall {
+    /// The provider at which the client's users sign in; nil if there is none, or no single one.
+    package func provider(
+        kinds: [String] = ClientDescription.signInKinds
+    ) async throws -> ProviderRow? {
+        ProviderChoice.choose(
+            from: try await core.database.providers(near: tenant.id), kinds: kinds,
+            named: setting("provider")?.string)
+    }
+
+    package func hasProvider() async throws -> Bool { try await provider() != nil }
+
+    /// The client id of this app at its provider, if it is not the provider's own: so that a public
+    /// app and one with a secret may share an issuer.
+    func ownClientID(at provider: ProviderRow) -> String? {
+        guard let id = setting("client_id")?.string,
+            contract.providerKinds.contains(where: { sameBytes($0, provider.kind) }),
+            setting("provider")?.string.map({ ProviderChoice.isNamed(provider, $0) }) ?? true
+        else { return nil }
+        return id
+    }
+
+    /// The provider as the audience of this app's tokens: with the app's own client, if it has one.
+    func party(of provider: ProviderRow) -> RelyingParty? {
+        guard let party = provider.relyingParty else { return nil }
+        return ownClientID(at: provider).map { party.asClient($0) } ?? party
+    }
+
+    /// The secret that the provider gave to the client; nil for a public one. Throws `.notProved`
+    /// if the provider was changed since the client's own secret was set.
+    func secret(at provider: ProviderRow) async throws -> String? {
+        guard let id = ownClientID(at: provider) else {
+            return try await core.database.clientSecret(of: provider)
+        }
+        guard let secret = try await scope.clientSecret(of: client.name) else { return nil }
+        guard secret.audience == provider.secretAudience(clientID: id) else {
+            throw SignInRefusal.notProved(
+                "the provider has changed since the client's secret was set: set it again")
+        }
+        return secret.text
+    }
+}

@@ -1,0 +1,186 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// The server that Relate Mail's apps expect, as far as signing in goes: they present their
+/// provider's access token once, get an API key for it, and use only that from then on.
+enum Relate {
+    static let contract = Contract(
+        name: "relate",
+        headers: ["x-signalr-user-agent"],
+        providerKinds: ["oidc", "google"],
+        settings: [
+            .optional(
+                "oidc_scope", .string(min: 1, max: 255),
+                "What the apps ask their provider for; `openid profile email` when absent."),
+            .optional("smtp", service, "The mail server that keys with `smtp` are for."),
+            .optional("pop3", service, "The same for `pop3`."),
+            .optional("imap", service, "The same for `imap`."),
+        ],
+        routes: RelateDiscovery.routes + RelateProfile.routes + RelateKeys.routes,
+        encode: encode, explain: explain)
+
+    private static let service = Kind.object(
+        ObjectShape(
+            [
+                .required("server", .string(min: 1, max: 255)),
+                .required("port", .integer(1...65_535)),
+                .required("secure_port", .integer(1...65_535)),
+            ]))
+
+    /// 401 has no body, 404 is a problem document, everything else is `{"error": …}`, with one text
+    /// for every fault of ours.
+    private static func encode(_ problem: Problem, _ request: Request) -> Response {
+        var answer: Response
+        switch problem.status {
+        case 401:
+            answer = Response(401)
+            answer.fields.append(Field("www-authenticate", "Bearer"))
+            return answer
+        case 404:
+            answer = Response(
+                404, type: "application/problem+json",
+                JSONValue.object([
+                    .init("type", .string("https://tools.ietf.org/html/rfc9110#section-15.5.5")),
+                    .init("title", .string("Not Found")), .init("status", .int(404)),
+                    .init("traceId", .string(request.id)),
+                ]).encoded())
+        case 500:
+            var fault = problem
+            fault.detail = "An unexpected error occurred"
+            return fault.plainError
+        default:
+            return problem.plainError
+        }
+        answer.fields += problem.fields
+        return answer
+    }
+
+    private static func explain(_ refusal: SignInRefusal) -> Problem? {
+        switch refusal {
+        // A bearer token of no provider here.
+        case .notProved, .noProvider: Problem(.unauthorized, "Authentication required")
+        default: nil
+        }
+    }
+
+    static func bad(_ text: String) -> Problem { Problem(.invalidRequest, text) }
+
+    /// The user of a provider's token, or the owner of a key that has one of these scopes.
+    static func user(_ call: ClientCall, _ scopes: [String]) async throws -> Holder {
+        guard let credential = try Credential(call.request, cookie: nil) else {
+            throw SignInRefusal.noCredential
+        }
+        guard credential.text.utf8.starts(with: "gate_".utf8) else {
+            try await call.count(.token)
+            let person = try await call.person(accessToken: credential.text)
+            // The app sends the same token until it has its key: that is one sign-in.
+            let event = Base64URL.encode(SHA256.hash(Array(credential.text.utf8)))
+            return Holder(user: try await call.admit(person, event: event), key: nil)
+        }
+        guard case .key(let principal, owner: let owner?) = try await call.caller() else {
+            throw SignInRefusal.invalidKey("The key belongs to no user.")
+        }
+        let holder = Holder(user: owner, key: principal)
+        guard scopes.contains(where: holder.has) else {
+            throw Problem.forbidden("The key lacks the scope \(scopes.joined(separator: " or ")).")
+        }
+        return holder
+    }
+
+    struct Holder: Sendable {
+        var user: UserRow
+        /// nil: the user, who may give all scopes.
+        var key: CallerPrincipal?
+
+        func has(_ scope: String) -> Bool { key?.scopes.contains { sameBytes($0, scope) } ?? true }
+    }
+}
+
+/// What an app asks of the server before the sign-in.
+enum RelateDiscovery {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.get, "/api/discovery", isPublic: true) { call in
+            let hasProvider = try await call.openIDProvider() != nil
+            let mail = ["smtp", "pop3", "imap"].filter { call.setting($0)?.members != nil }
+            let features = mail + ["api-keys"] + (hasProvider ? ["oidc"] : [])
+            return .ok(
+                .object([
+                    .init("version", .string("1.0.0")), .init("apiVersion", .string("v1")),
+                    .init("oidcEnabled", .bool(hasProvider)),
+                    .init("features", .array(features.map(JSONValue.string))),
+                ]))
+        },
+        ContractRoute(.get, "/config/config.json", isPublic: true) { call in
+            let provider = try await call.openIDProvider()
+            var answer = Response.ok(
+                .object([
+                    .init("oidcAuthority", .string(provider?.issuer ?? "")),
+                    .init("oidcClientId", .string(provider?.clientID ?? "")),
+                    .init("oidcRedirectUri", .string(call.client.redirectURIs.first ?? "")),
+                    .init(
+                        "oidcScope",
+                        .string(call.setting("oidc_scope")?.string ?? "openid profile email")),
+                ]))
+            answer.set("cache-control", "public, max-age=300")
+            return answer
+        },
+    ]
+}
+
+extension ClientCall {
+    /// The provider to which the apps redirect by default.
+    fileprivate func openIDProvider() async throws -> (issuer: String, clientID: String)? {
+        guard let row = try await provider(kinds: ["oidc", "google"]),
+            let party = party(of: row), let clientID = party.clientID
+        else { return nil }
+        return (party.issuer, clientID)
+    }
+}
+
+/// The user's profile, which the app requests before it creates its key.
+enum RelateProfile {
+    static let routes: [ContractRoute] = [
+        ContractRoute(.get, "/api/profile") { call in
+            .ok(profile(of: try await Relate.user(call, ["app", "api:read"]).user))
+        },
+        ContractRoute(.put, "/api/profile") { try await rename($0) },
+    ]
+
+    /// The display name; null or absent changes nothing, as in the app's own server.
+    private static func rename(_ call: ClientCall) async throws -> Response {
+        let user = try await Relate.user(call, ["app", "api:write"]).user
+        let input = try call.object()
+        let wanted = input["displayName"] ?? .null
+        if wanted.isNull { return .ok(profile(of: user)) }
+        let name = DisplayText.named(wanted.string ?? "")
+        guard !name.isEmpty else {
+            throw Relate.bad("DisplayName is required")
+        }
+        guard name.unicodeScalars.count <= 200 else {
+            throw Relate.bad("DisplayName must be 200 characters or less")
+        }
+        guard DisplayText.isName(name) else {
+            throw Relate.bad("DisplayName must have no control characters")
+        }
+        let renamed = try await call.scope.change(by: call.actor(user)) { change in
+            let row = try await change.lockUser(user.id)
+            return try await change.renameUser(row, name)
+        }
+        return .ok(profile(of: renamed))
+    }
+
+    private static func profile(of user: UserRow) -> JSONValue {
+        .object([
+            .init("id", .string(user.id.description)), .init("email", .string(user.email)),
+            .init("displayName", user.name.map(JSONValue.string) ?? .null),
+            .init("createdAt", .string(user.createdAt.description)),
+            .init("lastLoginAt", user.lastSignInAt.map { .string($0.description) } ?? .null),
+            .init("additionalAddresses", .array([])),
+        ])
+    }
+}

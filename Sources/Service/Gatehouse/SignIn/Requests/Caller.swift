@@ -1,0 +1,240 @@
+import API
+import Cryptography
+import Domain
+import HTTP
+import Storage
+import Text
+
+/// The authenticated caller of an app's request, with the current data.
+package enum Caller: Sendable {
+    case person(SignedIn)
+    /// With the user who owns it, if there is one.
+    case key(CallerPrincipal, owner: UserRow?)
+
+    /// The key of the request; nil for a user's session.
+    package var key: CallerPrincipal? {
+        if case .key(let principal, owner: _) = self { principal } else { nil }
+    }
+
+    /// The session's user, or the owner of the key.
+    package var user: UserRow? {
+        switch self {
+        case .person(let person): person.user
+        case .key(_, let owner): owner
+        }
+    }
+}
+
+extension ClientCall {
+    /// Resolves every credential. Throws `.noCredential`, `.invalidToken`, `.invalidKey`,
+    /// `.userSuspended`; 404 for another tenant's.
+    package func caller() async throws -> Caller {
+        guard let credential = try Credential(request, cookie: contract.cookie) else {
+            throw SignInRefusal.noCredential
+        }
+        if credential.source == .header, credential.text.utf8.starts(with: "gate_".utf8) {
+            return try await caller(byKey: credential.text)
+        }
+        return .person(try await person(credential.text))
+    }
+
+    /// The signed-in user: a key is not a session.
+    package func signedIn() async throws -> SignedIn {
+        guard case .person(let person) = try await caller() else {
+            throw SignInRefusal.invalidToken
+        }
+        return person
+    }
+
+    private func caller(byKey key: String) async throws -> Caller {
+        if let secret = APIKeySecret(key) { try requireOwn(locator: secret.locator) }
+        let principal: CallerPrincipal
+        do {
+            principal = try await core.checkKey(key, request)
+        } catch let problem as Problem where problem.status == 401 {
+            throw SignInRefusal.invalidKey(problem.detail)
+        }
+        guard principal.tenant == tenant.id else { throw Problem.notFound("path") }
+        var owner: UserRow?
+        if let user = principal.user { owner = try await scope.user(user) }
+        return .key(principal, owner: owner)
+    }
+
+    /// 404 for another tenant's credential by its own locator: it is not looked up, so that the
+    /// response does not reveal whether it is valid.
+    private func requireOwn(locator: String) throws {
+        guard sameBytes(locator, tenant.locator) else { throw Problem.notFound("path") }
+    }
+
+    /// Ends the session of the request's token, also a suspended user's: lifting the suspension
+    /// must not sign them in again. A key has no session and is only checked.
+    package func endOwnSession() async throws {
+        guard let credential = try Credential(request, cookie: contract.cookie) else {
+            throw SignInRefusal.noCredential
+        }
+        if credential.source == .header, credential.text.utf8.starts(with: "gate_".utf8) {
+            _ = try await caller(byKey: credential.text)
+        } else {
+            try await endSession(holder(of: credential.text))
+        }
+    }
+
+    private func person(_ token: String) async throws -> SignedIn {
+        let found = try await holder(of: token)
+        switch found.standing {
+        case .active: return found
+        case .tenantSuspended: throw SignInRefusal.tenantSuspended
+        case .userSuspended: throw SignInRefusal.userSuspended
+        case .ended: throw SignInRefusal.invalidToken
+        }
+    }
+
+    /// By an opaque token or by an access token of ours; either way its session decides, whatever
+    /// the user's status.
+    private func holder(of token: String) async throws -> SignedIn {
+        let name: TenantScope.SessionName
+        if token.utf8.contains(UInt8(ascii: ".")) {
+            guard let claims = try await core.tokens.verify(token) else {
+                throw SignInRefusal.invalidToken
+            }
+            guard claims.tenant == tenant.id else { throw Problem.notFound("path") }
+            name = .id(claims.session)
+        } else {
+            guard let locator = TenantToken.locator(token) else { throw SignInRefusal.invalidToken }
+            try requireOwn(locator: locator)
+            name = .tokenHash(TenantToken.hash(token))
+        }
+        guard let found = try await scope.signedIn(name),
+            sameBytes(found.session.client, client.name)
+        else { throw SignInRefusal.invalidToken }
+        return found
+    }
+}
+
+/// A person whom an id token proves with each request: no sign-in began here, nothing is stored.
+package struct BearerPerson: Sendable {
+    package var provider: ProviderRow
+    /// The attempt that the rules evaluate, in this tenant.
+    package var attempt: ProvisioningCall
+}
+
+extension ClientCall {
+    /// The person of the request's id token, verified by the keys of a provider of the tenant or of
+    /// the platform. Throws `.noCredential`, `.notProved`, `.providerAway`.
+    package func bearerPerson() async throws -> BearerPerson {
+        guard let credential = try Credential(request, cookie: nil) else {
+            throw SignInRefusal.noCredential
+        }
+        let token: IDToken
+        do throws(IDTokenFault) {
+            token = try IDToken(Array(credential.text.utf8))
+        } catch {
+            throw SignInRefusal.notProved("id token: " + error.reason)
+        }
+        let (provider, party) = try await issuer(of: token)
+        do throws(FederationFault) {
+            let claims = try await core.documents.claims(of: token, from: party)
+            var attempt = ProvisioningCall(claims, from: provider)
+            attempt.tenant = tenant.id.description
+            return BearerPerson(provider: provider, attempt: attempt)
+        } catch {
+            throw SignInRefusal(error, of: "id token")
+        }
+    }
+
+    /// A dry run of the rules for the person here; writes nothing except an existing user's last
+    /// sign-in. Throws `.locked` for a person who asks too often.
+    package func evaluate(_ person: BearerPerson) async throws -> ProvisioningResult {
+        let database = core.database
+        let taken = try await database.count(
+            "dry runs of \(person.provider.id) \(person.attempt.subjectKey)")
+        guard taken <= database.limits.dryRuns else {
+            throw SignInRefusal.locked(Int(database.secondsOfMinuteLeft))
+        }
+        let result = try await decide(person.attempt, event: nil, isDryRun: true)
+        // For an existing user, the token with each request is the sign-in.
+        if result.verdict.outcome == .existing { database.noteSignIn(result, by: person.attempt) }
+        return result.publicView
+    }
+
+    /// Runs the rules for the person here.
+    package func provision(_ person: BearerPerson) async throws -> ProvisioningResult {
+        try await decide(person.attempt, event: nil).publicView
+    }
+
+    /// The tenant's own provider before the platform's; another tenant's is not used.
+    private func issuer(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
+        var found: [(ProviderRow, RelyingParty)] = []
+        for row in try await core.database.providers(issuing: token.claimedIssuer) {
+            guard row.tenantID == nil || row.tenantID == tenant.id, let party = party(of: row),
+                party.isIssuer(token.claimedIssuer), party.takesOne(of: token.claimedAudiences)
+            else { continue }
+            found.append((row, party))
+        }
+        guard let best = found.first(where: { $0.0.tenantID != nil }) ?? found.first else {
+            throw SignInRefusal.notProved("id token: no provider of this tenant")
+        }
+        return best
+    }
+}
+
+/// The one credential of an app's request, in a header field or a cookie.
+struct Credential: Sendable {
+    enum Source: Sendable, Equatable { case header, cookie }
+
+    var text: String
+    var source: Source
+
+    private static let schemes = ["bearer", "apikey"]
+
+    /// nil if there is none. Two different ones in header fields are 400, never "pick one"; a
+    /// cookie counts only if no header field has one.
+    init?(_ request: Request, cookie: String?) throws {
+        var found: [String] = []
+        for line in request.all("authorization") {
+            guard let text = Self.bare(line) else {
+                throw Problem(.invalidRequest, "The Authorization header is not understood.")
+            }
+            found.append(text)
+        }
+        for name in CORSProfile.credentialHeaders {
+            found += request.all(name).filter { !$0.isEmpty }
+        }
+        if let first = found.first {
+            guard found.allSatisfy({ sameBytes($0, first) }) else {
+                throw Problem(.invalidRequest, "Two different credentials: send one.")
+            }
+            text = first
+            source = .header
+            return
+        }
+        guard let cookie, let value = RequestCookie.value(cookie, in: request), !value.isEmpty
+        else {
+            return nil
+        }
+        // A page of another site must not act with the cookie (Fetch Metadata).
+        let site = request.first("sec-fetch-site")
+        if let site, site != "same-origin", site != "none", request.first("origin") == nil {
+            throw Problem.forbidden("The session is not for other sites.")
+        }
+        text = value
+        source = .cookie
+    }
+
+    /// `ApiKey k`, `Bearer k`, `Bearer jwt`, and a bare token without a scheme.
+    private static func bare(_ line: String) -> String? {
+        let parts = line.utf8.split(separator: 0x20, omittingEmptySubsequences: true)
+        switch parts.count {
+        case 1:
+            let text = String(decoding: parts[0], as: UTF8.self)
+            return schemes.contains { sameBytesIgnoringASCIICase($0, text) } ? nil : text
+        case 2:
+            let scheme = String(decoding: parts[0], as: UTF8.self)
+            guard schemes.contains(where: { sameBytesIgnoringASCIICase($0, scheme) }) else {
+                return nil
+            }
+            return String(decoding: parts[1], as: UTF8.self)
+        default: return nil
+        }
+    }
+}

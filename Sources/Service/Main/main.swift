@@ -1,0 +1,4 @@
+import Gatehouse
+import Glibc
+
+exit(Command.run(CommandLine.arguments))

@@ -1,4 +1,0 @@
-import Application
-import Glibc
-
-exit(Command.run(CommandLine.arguments))
