@@ -1,15 +1,484 @@
-// The router, and what stands around every page. The server sends the parts inside this file.
-import { language, setCatalogue, view } from "./lib/core.js"
-import { putFrame } from "./app/frame.js"
-import { drawPage } from "./app/router.js"
+// The router, and what stands around every page. A language without a catalogue here is English.
+import {
+	api, append, button, forgetOperator, forgetTenants, h, icon, isMac, isPlace, isServerThere, knownSlug, language,
+	leaveFor, loadMe, ownTenant, pageHead, placesHere, preferences, query, queryString, redraw, rememberPlace,
+	replaceContent, sentRequests, setCatalogue, setPreference, showState, slugOf, t, tabOf, tabsHere, tenantHere,
+	tenantOf, translate, unknownSlugs, userText, view, waitingIn
+} from "./lib/core.js"
 
-export * from "./app/shortcuts.js"
-export * from "./app/frame.js"
-export * from "./app/focus.js"
-export * from "./app/tenant.js"
-export * from "./app/router.js"
+// The keys that work on every page; what they do comes with the first of them.
 
-// A language without a catalogue here is English.
+let found
+const load = () => (found ??= import("./lib/palette.js"))
+export const palette = options => load().then(one => one.open(options))
+// One promise for all presses: two keys in a row are acted on in their order.
+export const press = key => load().then(one => one.press(key))
+
+/** The Latin letter of a key: of a layout without Latin letters the one that stands there on the others. */
+function letterOf({ key, code, shiftKey }) {
+	const [, place] = /^Key([A-Z])$/.exec(code) ?? []
+	if (!place || !/\p{L}/u.test(key) || /[a-z]/i.test(key)) return key
+	return shiftKey ? place : place.toLowerCase()
+}
+
+addEventListener("keydown", event => {
+	if (document.body.classList.contains("bare")) return
+	const held = event.ctrlKey || event.metaKey
+	const key = letterOf(event)
+	// Its code is on the way before the K is.
+	if (held) load()
+	if (held && key.toLowerCase() === "k") {
+		event.preventDefault()
+		palette()
+		return
+	}
+	const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")
+	if (typing || held || event.altKey || preferences().keys === "off" || !/^[/?a-zA-Z]$/.test(key)) return
+	// A key that opens a form is no letter of it.
+	event.preventDefault()
+	const box = key === "/" && document.querySelector("[data-search]")
+	if (box) box.focus()
+	else press(key)
+})
+
+// What stands around every page: top bar, navigation, operator menu.
+
+// Made once the language is known.
+let top
+let nav
+export const main = document.querySelector("main")
+
+/** Puts the frame, still empty, around the page. */
+export function putFrame() {
+	top = h("header.top", { hidden: true })
+	nav = h("nav.nav", { "aria-label": "Main", hidden: true })
+	main.before(h("a.skip", { href: "#main" }, "Skip to content"), top, nav)
+	drawOffline()
+}
+
+function isHere(href) {
+	const [here, mine] = [location.pathname, href].map(path => path.replace(/\?.*/, "").replace(/\/$/, ""))
+	return here === mine || (mine !== "/console" && here.startsWith(`${mine}/`))
+}
+
+export function drawFrame() {
+	document.body.classList.remove("bare")
+	if (!top.children.length) drawTop()
+	top.hidden = nav.hidden = false
+	const slug = slugOf(location.pathname)
+	replaceContent(nav, h("ul", placesHere().map((place, at, all) => (place.group
+		? all[at + 1]?.href && h("li.group", place.group)
+		: h(
+			`li${place.pin ? ".pin" : ""}${place.isNarrow ? ".narrow" : ""}`,
+			h(
+				"a", { href: place.href, "aria-current": isHere(place.href) ? "page" : null }, icon(place.look),
+				h("span", place.text),
+			),
+		))),
+	h("li.pin.more", h("button", { type: "button", onclick: () => palette() }, icon("dots"), h("span", "More")))))
+	drawSwitch(top.querySelector(".switch"), knownSlug(slug) ?? ownTenant())
+	drawWaiting()
+}
+
+/** How many ask to join, beside the entry of their page. */
+async function drawWaiting() {
+	const link = nav?.querySelector("a[href$='/requests']")
+	if (!link) return
+	const number = await waitingIn(tenantHere())
+	link.querySelector(".tag")?.remove()
+	if (number) link.append(h("span.tag", { title: t`${number} waiting` }, number))
+}
+addEventListener("waiting-changed", drawWaiting)
+
+let drawn = 0
+// The tenant that the page is about; another can be chosen and the page stays.
+async function drawSwitch(node, slug) {
+	const mine = ++drawn
+	node.hidden = !slug
+	if (!slug) return
+	const tab = location.pathname.split("/")[4] ?? "users"
+	const one = await tenantOf(slug).catch(() => null)
+	if (mine !== drawn) return
+	// Kept only once it is known to exist: the navigation of every page leads into it.
+	if (one && slugOf(location.pathname) === slug) setPreference("tenant", one.slug)
+	replaceContent(node, icon("building"), userText(one?.name ?? slug), !ownTenant() && icon("down"))
+	node.disabled = Boolean(ownTenant())
+	node.onclick = () => palette({ tab })
+}
+
+let drawMenu
+function drawTop() {
+	// What stands in it comes when it is first opened; later it is drawn before it is shown, so that no press is lost
+	// on what is replaced.
+	const menu = h("div.menu", { popover: "auto", onbeforetoggle: async ({ newState }) => {
+		if (newState !== "open") return
+		drawMenu ??= (await import("./lib/palette.js")).draw
+		drawMenu(menu)
+	} })
+	replaceContent(top,
+		h("a.brand", { href: "/console/", "aria-label": "Gatehouse, overview" }, icon("mark"), h("span", "Gatehouse")),
+		button(null, null, { look: ".ghost.switch", hidden: true, title: "Switch tenant" }),
+		button(
+			[h("span", "Search or jump to…"), h("kbd", isMac ? "⌘ K" : "Ctrl K")], () => palette(),
+			{ look: ".finder", icon: "search", "aria-label": "Search or jump to" },
+		),
+		button(
+			null, async () => (await import("./lib/seldom.js")).showRequests(),
+			{ look: ".ghost", icon: "code", title: "Show the requests of this view" },
+		),
+		button(
+			icon("down"), null,
+			{ look: ".ghost", icon: "user", popoverTargetElement: menu, "aria-label": "Operator menu" },
+		),
+		menu)
+}
+
+let leaving = false
+// Signs in again and comes back; what was refused is not replayed.
+addEventListener("session-over", () => {
+	if (leaving || !/^\/console(?!\/sign-in)/.test(location.pathname)) return
+	leaving = true
+	// A form for a new thing is opened again, with what was typed; see the drafts of lib/form.js.
+	const again = document.querySelector("dialog[data-new]") && !query().new ? { ...query(), new: 1 } : query()
+	leaveFor(`/console/sign-in${queryString({ next: location.pathname + queryString(again) })}`)
+})
+
+// Acts that were refused at the same time wait for one proof.
+let proof = null
+/** What is hard to take back needs a recent proof that its operator is there; then it is done after all. */
+addEventListener("step-up", event => {
+	const { resolve, ...problem } = event.detail
+	event.preventDefault()
+	proof ??= import("./lib/step-up.js").then(({ stepUp }) => stepUp(problem)).finally(() => (proof = null))
+	proof.then(resolve, () => resolve(false))
+})
+
+// Who needs a second factor and has none gets no further than to where it is set up.
+addEventListener("second-factor", () => location.pathname !== "/console/me" && leaveFor("/console/me"))
+
+export function drawOffline() {
+	document.querySelector(".offline")?.remove()
+	if (!navigator.onLine) document.body.prepend(h("div.offline", { role: "status" }, icon("alert"),
+		"You are offline. What is shown may be old; nothing can be changed until the connection is back."))
+}
+for (const change of ["online", "offline"]) addEventListener(change, drawOffline)
+
+/** Prepares what stands around the page; false: no one is signed in. */
+export async function frame(route) {
+	if (route?.page === "outside") {
+		forgetOperator()
+		unknownSlugs.clear()
+		leaving = false
+		document.body.classList.add("bare")
+		for (const node of [top, nav]) replaceContent(node).hidden = true
+		return true
+	}
+	try {
+		await loadMe(tenantHere())
+	} catch (error) {
+		if (error.status === 401) return false
+		showState(main, "error", { error, again: () => location.reload() })
+		main.prepend(h("h1.vh", error.title))
+		return false
+	}
+	drawFrame()
+	return true
+}
+
+// One keeper of the focus: what holds it may be removed, hidden or disabled by the very act that it began, and the
+// browser then leaves it on the body, where a reader of the page begins again from its top.
+
+const TAKES = "a[href], button, input, select, textarea, summary, [tabindex='0']"
+/** They hold what is there by chance: the focus goes rather to where it was before. */
+const TOO_WIDE = "html, body, main, main > *, toast-stack"
+/** So many places are remembered. */
+const PLACES = 8
+/** What is disabled for longer, in milliseconds, does not only wait for an answer. */
+const A_WHILE = 2000
+
+/**
+ * Where the focus was, newest first: what had it, its name and its tag, and what was above it, which a removed node no
+ * longer knows. What is gone is not kept in memory: a field of a dialog may hold a secret.
+ */
+let places = []
+
+const nameOf = node => node.ariaLabel || (node.matches("a, button, summary") && node.textContent)
+
+function remember(node) {
+	if (node === document.body) return
+	const above = []
+	for (let one = node.parentElement; one; one = one.parentElement) {
+		above.push({ held: new WeakRef(one), id: one.dataset.id })
+	}
+	const place = { held: new WeakRef(node), name: nameOf(node), tag: node.localName, above }
+	places = [place, ...places.filter(one => one.held.deref() !== node)].slice(0, PLACES)
+}
+
+/** Whether this is nothing that has the focus, or what cannot keep it: the browser takes it away a little later. */
+const isLost = node =>
+	!node || node === document.body || !node.checkVisibility() || node.matches(":disabled, [inert] *")
+
+/** Gives the focus to what can take it; whether it did. */
+function give(node, preventScroll = true) {
+	if (isLost(node)) return false
+	node.focus({ preventScroll })
+	return document.activeElement === node
+}
+
+const isThere = node => Boolean(node?.isConnected)
+
+/** What has the name of a place that is gone: it was drawn anew. */
+const twinOf = ({ held, name, tag }, around) =>
+	!isThere(held.deref()) && name && [...around.querySelectorAll(tag)].find(one => nameOf(one) === name)
+
+/** What was above a place, as it is now: a row that was drawn anew has its id. */
+function asItIs({ held, id }) {
+	const one = held.deref()
+	return isThere(one) || !id ? one : document.querySelector(`tr[data-id="${CSS.escape(id)}"]`)
+}
+
+/** What is left above a place, the nearest first. */
+const leftAbove = ({ above }) => above.map(asItIs)
+	.filter(one => isThere(one) && !one.matches(TOO_WIDE) && one.checkVisibility())
+
+const giveFirst = around =>
+	[...around.querySelectorAll(TAKES)].some(one => give(one, false)) || give(around, false)
+
+/** Within what is left around a place: where the focus was last, else near there, else what comes first. */
+const giveWithin = around =>
+	places.some(place => (around.contains(place.held.deref() ?? null) && give(place.held.deref()))
+		|| give(twinOf(place, around)))
+	|| places.some(place => leftAbove(place).some(one => one !== around && around.contains(one) && giveFirst(one)))
+	|| giveFirst(around)
+
+const giveNear = place => give(place.held.deref()) || leftAbove(place).some(giveWithin)
+
+/** Whether the last place is only disabled while its request is under way. */
+function isWaiting([last]) {
+	const node = last.held.deref()
+	if (!isThere(node) || !node.matches(":disabled") || !node.checkVisibility()) return false
+	last.since ??= Date.now()
+	const left = last.since + A_WHILE - Date.now()
+	if (left > 0) setTimeout(check, left)
+	return left > 0
+}
+
+function check() {
+	isAsked = false
+	if (!places.length || !isLost(document.activeElement) || isWaiting(places) || places.some(giveNear)) return
+	const heading = main.querySelector("h1")
+	if (heading) heading.tabIndex = -1
+	give(heading)
+}
+
+let isAsked = false
+/** The browser takes the focus away after the frame in which its holder went. */
+function ask() {
+	if (isAsked) return
+	isAsked = true
+	requestAnimationFrame(() => setTimeout(check))
+}
+
+addEventListener("focusin", ({ target }) => remember(target))
+// A press beside all that takes the focus gives it up: nothing is brought back. Some browsers do not focus a button
+// that is pressed.
+addEventListener("pointerdown", ({ target }) => {
+	const one = target.closest(`${TAKES}, label, dialog`)
+	if (!one) places = []
+	else if (one.matches(TAKES) && !one.disabled) remember(one)
+}, { capture: true })
+for (const end of ["close", "toggle"]) addEventListener(end, ask, { capture: true })
+new MutationObserver(ask).observe(document.body, {
+	childList: true, subtree: true, attributes: true, attributeFilter: ["hidden", "disabled", "inert"],
+})
+
+// What stands around each page of a tenant.
+
+/** The file of a page. */
+export function fileOf({ page, params: { tab, id } }) {
+	if (!/^(tenant|platform)$/.test(page)) return page
+	const [name] = tabOf(tab)
+	return /decisions|audit/.test(name) ? name : `tenant/${name === "users" && id === "import" ? id : name}`
+}
+
+export async function tenant(page, draw) {
+	const { slug, tab, id } = page.params
+	// The platform's own keys and origins have the pages of a tenant's.
+	if (!slug) return draw({ ...page, path: "", base: "/console", id, again: redraw })
+	const [known, name] = tabOf(tab)
+	const one = await tenantOf(slug).catch(error => {
+		throw noTenant(slug, error)
+	})
+	const base = `/console/t/${slug}`
+	const again = () => {
+		forgetTenants()
+		return redraw()
+	}
+	const crumbs = [
+		!ownTenant() && ["Tenants", "/console/tenants"], [userText(one.name), `${base}/users`],
+		id && [name, `${base}/${known}`],
+	].filter(Boolean)
+	// A page below a tab has its own title.
+	const title = pageHead(id ? null : name, { crumbs, acts: id ? null : [] })
+	if (!id) title.querySelector("h1").dataset.title = t`${translate(name)} · ${one.name}`
+	const section = h("section", { "aria-label": name })
+	const isWell = one.status === "active"
+	append(page.body, [
+		title, isWell ? null : (await import("./lib/seldom.js")).banner(one, again),
+		// In a small window; in others the navigation has them. One that may not be read is absent: a link says why.
+		h("nav.tabs", { "aria-label": "Tenant" }, tabsHere().map(([tab, text]) =>
+			h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),
+		section,
+	])
+	const isGone = one.status === "deleted"
+	await draw({
+		...page, body: section, tenant: one, isGone, base, path: `/tenants/${one.id}`, id, again,
+		acts: title.querySelector(".acts"),
+	})
+}
+
+/** A tenant that is not there is not kept: the navigation would lead into it from every page. */
+function noTenant(slug, error) {
+	if (error.status !== 404) return error
+	unknownSlugs.add(slug)
+	if (preferences().tenant === slug) setPreference("tenant", null)
+	drawFrame()
+	return error
+}
+
+// One shell answers every path: finds the page of an address, draws it, and asks before an edited one is left.
+
+const ROUTES = [
+	[/^\/(invite|join|reset|email|not-me|console\/(setup|sign-in))$/, "outside"],
+	[/^\/console$/, "overview"],
+	[/^\/console\/(?<tab>keys|origins)(\/(?<id>[^/]+))?$/, "platform"],
+	[/^\/console\/t\/(?<slug>[^/]+)(\/(?<tab>[^/]+)(\/(?<id>[^/]+))?)?$/, "tenant"],
+	[/^\/console\/decisions(\/(?<id>[^/]+))?$/, "decisions"],
+	[/^\/console\/(?<page>tenants|people|simulator|audit|operators|providers|me)$/],
+]
+
+function match(path) {
+	for (const [form, page] of ROUTES) {
+		const found = form.exec(path.replace(/\/$/, ""))
+		if (found?.groups?.slug && !isPlace(found.groups.tab, found.groups.id)) return null
+		if (found) return { page: page ?? found.groups.page, params: { ...found.groups } }
+	}
+	return null
+}
+
+// The first page leaves the focus before the skip link, unless it was loaded for what was chosen on the one before.
+let first = !sessionStorage.getItem("chosen")
+sessionStorage.removeItem("chosen")
+
+addEventListener("beforeunload", event => {
+	if (!view.mayLeave && view.current?.isEdited?.()) event.preventDefault()
+})
+
+export async function drawPage() {
+	view.current?.stop.abort()
+	const stop = new AbortController()
+	const mine = (view.current = { stop, path: location.pathname, update: null, isEdited: null })
+	view.mayLeave = false
+	const route = match(location.pathname)
+	sentRequests.length = 0
+	// A dialog belongs to its page, but for the one whose secret would be lost.
+	for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close()
+	// The page's code, and its tenant, come while the frame asks who is there.
+	const code = route && import(`./pages/${fileOf(route)}.js`)
+	if (!/outside|overview/.test(route?.page)) import("./lib/ui.js").catch(() => {})
+	code?.catch(() => {})
+	if (route?.params.slug) tenantOf(route.params.slug).catch(() => {})
+	if (!(await frame(route)) || mine !== view.current) return
+	const body = h("div")
+	const slow = setTimeout(() => main.classList.add("busy"), 120)
+	const page = {
+		params: route?.params ?? {}, signal: stop.signal, body,
+		get: path => api(path, { signal: stop.signal }),
+		onUpdate: update => (mine.update = update),
+		/** `isEdited()` says whether something is typed here that leaving would lose. */
+		onLeave: isEdited => (mine.isEdited = isEdited),
+		alive: () => mine === view.current,
+	}
+	try {
+		const draw = (await code)?.default
+		if (draw) await (/^(tenant|platform)$/.test(route.page) ? tenant(page, draw) : draw(page))
+		else showState(
+			body, "missing",
+			{
+				title: "There is no such page", text: "The address may have been mistyped.",
+				link: { href: "/console/", text: "Go to the overview" },
+			},
+		)
+	} catch (error) {
+		if (error.name === "AbortError") return
+		// A page of an older version is gone once the server has a newer one.
+		const isUnloaded = error instanceof TypeError && /import/i.test(error.message)
+		const isThere = isUnloaded && await isServerThere()
+		if (mine !== view.current) return
+		const link = error.status === 404 && (await import("./lib/seldom.js")).wayBack(route, unknownSlugs)
+		showState(body, "error", isThere
+			? { title: "There is a new version of this page", again: () => location.reload() }
+			: { error: isUnloaded ? notLoaded(error) : error, again: isUnloaded ? loadAnew : drawPage, link })
+		// A module that did not come is never asked for again by the same page.
+		if (isUnloaded && !isThere) comeBack(stop.signal)
+	} finally {
+		clearTimeout(slow)
+	}
+	if (mine !== view.current) return
+	main.classList.remove("busy")
+	replaceContent(main, body)
+	if (!main.querySelector("h1")) main.prepend(h("h1.vh", main.querySelector("h2")?.textContent ?? "Gatehouse"))
+	const heading = main.querySelector("h1")
+	if (heading) {
+		heading.tabIndex = -1
+		const title = heading.dataset.title ?? heading.textContent
+		document.title = `${title} · Gatehouse`
+		if (route && route.page !== "outside") rememberPlace(title)
+	}
+	// An open menu keeps the focus.
+	const isHeld = first || document.querySelector(":popover-open:focus-within");
+	(main.querySelector("[autofocus]") ?? (isHeld ? null : heading))?.focus({ preventScroll: true })
+	first = false
+	scrollTo(0, 0)
+	main.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" })
+}
+
+const notLoaded = error => Object.assign(error, {
+	status: 0, title: navigator.onLine ? "The server cannot be reached" : "You are offline",
+	message: "This page could not be loaded. It comes by itself once the connection is back.",
+})
+
+const loadAnew = async () => await isServerThere() && location.reload()
+
+/** So often, in milliseconds, a server that is away is asked for. */
+const PACE = 3000
+/** Loads the page anew once the server answers. */
+function comeBack(signal) {
+	const timer = setInterval(async () => {
+		if (!document.hidden && !signal.aborted) loadAnew()
+	}, PACE)
+	signal.addEventListener("abort", () => clearInterval(timer))
+}
+
+if (window.navigation) {
+	navigation.addEventListener("navigate", event => {
+		const to = new URL(event.destination.url)
+		const ours = /^\/console(\/|$)/.test(to.pathname) && !to.pathname.startsWith("/console/assets/")
+		// What is loaded anew is so as a whole: in another language, or of a newer version.
+		const isOther = event.hashChange || event.downloadRequest !== null || event.navigationType === "reload"
+		if (view.isQuiet || !event.canIntercept || isOther || !ours) return
+		const samePage = to.pathname === view.current?.path && view.current.update
+		if (!samePage && !view.mayLeave && view.current?.isEdited?.() && event.cancelable) {
+			event.preventDefault()
+			import("./lib/ui.js").then(one => one.askToLeave(() => leaveFor(event.destination.url)))
+			return
+		}
+		event.intercept({ focusReset: "manual", handler: async () => (samePage ? view.current.update() : drawPage()) })
+	})
+} else {
+	addEventListener("popstate", () => (view.current?.update ? view.current.update() : location.reload()))
+}
+
 if (language !== "en") await import(`./lang/${language}.js`).then(one => setCatalogue(one.default), () => {})
 view.draw = drawPage
 putFrame()

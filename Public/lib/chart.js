@@ -1,5 +1,202 @@
-// Charts, and the period that they are of. The server sends the parts inside this file.
-export * from "./chart/bars.js"
-export * from "./chart/narrowing.js"
-export * from "./chart/period.js"
-export * from "./chart/histogram.js"
+// Charts, and the period that they are of.
+import { ZONE, dataTable, dayOf, formatDay, formatNumber, h, replaceContent, svgNode, t } from "./core.js"
+
+/**
+ * Stacked bars with a sentence, and the same as a table. `points` {at, …}; `series` [class, member, label] from below;
+ * `sentence(sums, highest)`; `style` of the times as for `day`.
+ */
+export function bars(title, points, series, style, sentence) {
+	const values = points.map(one => series.map(([, member]) => one[member]))
+	const whole = values.map(some => some.reduce((all, value) => all + value))
+	const highest = Math.max(1, ...whole)
+	const said = sentence(
+		series.map((_, at) => formatNumber(values.reduce((all, some) => all + some[at], 0))),
+		formatNumber(Math.max(...whole)),
+	)
+	const width = 600 / points.length
+	const drawn = values.flatMap((some, at) => {
+		let y = 138
+		return some.map((value, part) => svgNode("rect", {
+			class: series[part][0], x: (at + 0.2) * width, width: width * 0.6, y: (y -= (value / highest) * 126),
+			height: (value / highest) * 126,
+		}, svgNode("title", {}, t`${formatDay(points[at].at, style)}: ${formatNumber(value)}`)))
+	})
+	const lines = [12, 75, 138.5].map(
+		y => svgNode("line", { class: y < 138 ? "grid" : "", x1: 0, x2: 600, y1: y, y2: y }),
+	)
+	const marks = points.filter((_, at) => at % Math.ceil(points.length / 7) === 0)
+	return h("figure", svgNode(
+		"svg", { class: "chart", viewBox: "0 0 600 140", preserveAspectRatio: "none", role: "img", "aria-label": said },
+		...lines, ...drawn,
+	),
+		h("div.axis", { "aria-hidden": "true" }, marks.map(one => h("time", formatDay(one.at, style)))),
+		h(
+			"figcaption.small.muted", series.map(([look, , label]) => h("bdi", h(`span.key.${look}`), label, " ")),
+			"· ", said,
+		),
+		h("details.small", h("summary", "View as table"), dataTable(title, [
+			"When", ...series.map(([, , label]) => label),
+		],
+			points.map((one, at) => [h("time", formatDay(one.at, style)), ...values[at].map(formatNumber)]))))
+}
+
+// Bars over which a part of their period is chosen.
+
+/**
+ * A pointer is drawn over the bars; on the keyboard the arrows go from bar to bar, with Shift they choose several, and
+ * Enter takes them: `change({since, until})`. `label`: what the bars are, for who does not see them.
+ */
+export function narrowing(change, label) {
+	// The bars, and where the last one ends.
+	let all = []
+	let [anchor, head] = [-1, -1]
+	let style
+	const stop = () => mark(-1, -1)
+	const field = h("div", {
+		onkeydown, onblur: stop, onpointerup: take, onpointercancel: stop,
+		title: "Draw over the bars to narrow the period, or choose by Shift and the arrows and press Enter.",
+		onpointerdown: event => {
+			field.setPointerCapture(event.pointerId)
+			mark(barAt(event), barAt(event))
+		},
+		onpointermove: event => field.hasPointerCapture(event.pointerId) && mark(anchor, barAt(event)),
+	})
+	const rest = h("div")
+	const node = h("div", { dir: "ltr" }, field, rest)
+
+	const said = at => formatDay(all[at].at, style)
+	const within = at => Math.max(0, Math.min(all.length - 2, at))
+	function barAt({ clientX }) {
+		const { left, width } = field.getBoundingClientRect()
+		return within(Math.floor((clientX - left) / width * (all.length - 1)))
+	}
+
+	/** Chooses from one bar to another; none for -1. Returns the first, and where the last ends. */
+	function mark(...both) {
+		[anchor, head] = both
+		const [first, end] = [Math.min(...both), Math.max(...both) + 1]
+		const isIn = at => at >= first && at < end
+		const drawn = field.querySelectorAll("rect")
+		// A bar may be of several parts.
+		const parts = drawn.length / (all.length - 1)
+		drawn.forEach((bar, at) => bar.classList.toggle("chosen", isIn(Math.floor(at / parts))))
+		const count = all.reduce((sum, one, at) => sum + (isIn(at) ? one.count : 0), 0)
+		field.ariaValueNow = head + 1
+		field.ariaValueText = end ? t`${formatNumber(count)} from ${said(first)} to ${said(end)}` : ""
+		return [first, end]
+	}
+
+	function take() {
+		const [first, end] = mark(anchor, head)
+		stop()
+		if (end) change({ since: all[first].at, until: all[end].at })
+	}
+
+	function onkeydown(event) {
+		const most = all.length
+		const to = { ArrowLeft: head < 0 ? most : head - 1, ArrowRight: head + 1, Home: 0, End: most }[event.key]
+		if (event.key === "Enter") take()
+		else if (event.key === "Escape") stop()
+		else if (to == null) return
+		else mark(event.shiftKey && anchor >= 0 ? anchor : within(to), within(to))
+		event.preventDefault()
+	}
+
+	/** `points` {at, count}, of which the last ends at `until`; `figure` and `style` as of `bars`. */
+	function draw(points, until, figure, ofTimes) {
+		// What is being chosen stays.
+		if (anchor >= 0) return
+		all = [...points, { at: until }]
+		style = ofTimes
+		replaceContent(field, figure.firstChild)
+		// Without bars there is nothing to slide along.
+		Object.assign(field, {
+			tabIndex: 0, role: "slider", ariaLabel: label, ariaValueMin: 0, ariaValueMax: points.length,
+		})
+		replaceContent(rest, [...figure.childNodes])
+		stop()
+	}
+	return { node, draw }
+}
+
+// The period of a page, chosen once for all that it shows: `since` and `until` in the address.
+
+/** The midnight of the reader's zone before a time, so many days later. */
+const midnight = (time, days = 0) => {
+	const one = new Date(time)
+	return new Date(one.getFullYear(), one.getMonth(), one.getDate() + days)
+}
+/** [name, since, until]: days are the reader's, and today is one of seven. */
+const presets = () => {
+	const ago = days => midnight(Date.now(), -days)
+	return [
+		["Today", ago(0)], ["Yesterday", ago(1), ago(0)],
+		["Last 24 hours", new Date(Math.floor(Date.now() / 3600000 - 24) * 3600000)],
+		["Last 7 days", ago(6)], ["Last 30 days", ago(29)],
+	]
+}
+/**
+ * One control for a period: usual ones by name, or two days of the reader's zone. `any`: the name of none, where that
+ * may be chosen. `change({since, until})`; `read(query)` shows what the address says.
+ */
+export function period(change, any) {
+	const choice = h("select", { "aria-label": "Period", onchange: () => {
+		const [since, until] = [1, 2].map(at => presets()[choice.value]?.[at]?.toISOString() ?? "")
+		if (choice.value !== "own") change({ since, until })
+	} })
+	// The last day is a whole one.
+	const day = (label, name, more) => h("input", {
+		type: "date", "aria-label": label, max: dayOf(Date.now()),
+		onchange: ({ target: { value } }) =>
+			change({ [name]: value && midnight(`${value}T00:00`, more).toISOString() }),
+	})
+	const [from, to] = [day("From", "since", 0), day("To", "until", 1)]
+	const node = h("div.period", { role: "group", "aria-label": t`Period, in the time zone ${ZONE}` },
+		choice, h("label.date", h("span", "From"), from), h("label.date", h("span", "To"), to))
+	return {
+		node,
+		read({ since, until }) {
+			const same = (one, other) => Number(one ?? 0) === (other ? Date.parse(other) : 0)
+			const found = presets().findIndex(one => same(one[1], since) && same(one[2], until))
+			const isOwn = found < 0 && (since || until)
+			const option = (value, text) => text && h("option", { value, selected: value === found }, text)
+			choice.replaceChildren(...[
+				option("", any), ...presets().map(([name], at) => option(at, name)),
+				isOwn && option("own", "Own dates"),
+			].filter(Boolean))
+			if (isOwn) choice.value = "own"
+			from.value = since ? dayOf(since) : ""
+			to.value = until ? dayOf(Date.parse(until) - 1) : ""
+		},
+	}
+}
+
+// How a list's rows are spread over its period; a part of it is drawn over to narrow the list.
+
+/** Of a list by time, for `list`: the control of its period, the bars, and what is asked for them. */
+export function overTime(change) {
+	const choice = period(change, "Any time")
+	const { node, draw } = histogram(change)
+	return { choice: choice.node, read: choice.read, bars: node, draw, asked: { histogram: 60, time_zone: ZONE } }
+}
+
+/** Bars that narrow the list's period; `draw(data)` shows a list's histogram. */
+function histogram(change) {
+	const { node, draw } = narrowing(change, t`Rows by time`)
+	// Its room is kept while the list is asked for.
+	node.classList.add("spread")
+
+	function show(data) {
+		const points = data?.bars ?? []
+		node.hidden = !points.length
+		if (node.hidden) return
+		const isLong = Date.parse(data.until) - Date.parse(points[0].at) > 4 * 86400000
+		const style = { month: "short", day: "numeric", ...isLong ? {} : { hour: "2-digit", minute: "2-digit" } }
+		const figure = bars("Rows by time", points, [["in", "count", "Rows"]], style, ([count]) =>
+			t`${count} in this period; a bar shows at most 1,000. Times are in your zone, ${ZONE}.`)
+		// The list itself is the table.
+		figure.lastChild.remove()
+		draw(points, data.until, figure, style)
+	}
+	return { node, draw: show }
+}

@@ -1,3 +1,87 @@
-// Messages and dialogs. The server sends the parts inside this file.
-export * from "./dialogs/toasts.js"
-export * from "./dialogs/dialog.js"
+// Messages and dialogs.
+import { api, button, h } from "./core.js"
+
+// Messages, and how the last change is taken back.
+
+const stack = document.querySelector("toast-stack")
+addEventListener("keydown", event => {
+	if (event.key !== "F6" || !stack.children.length) return
+	event.preventDefault()
+	stack.lastElementChild.querySelector("button").focus()
+})
+
+/** Polite news. Six seconds; what has an action or is an error stays. F6 reaches it. Returns what closes it. */
+export function toast(text, { action, run, stay = Boolean(action) } = {}) {
+	let timer
+	const close = () => node.remove()
+	const hold = () => clearTimeout(timer)
+	const wait = time => !stay && (timer = setTimeout(close, time))
+	const node = h("div.toast", {
+		onpointerenter: hold, onfocusin: hold, onpointerleave: () => wait(3000),
+	}, h("span", { dir: "auto" }, text),
+		action && h("button", { type: "button", onclick: () => (close(), run()) }, action, h("kbd", "Z")),
+		h("button", { type: "button", "aria-label": "Dismiss", onclick: close }, "×"))
+	while (stack.children.length > 3) stack.firstElementChild.remove()
+	stack.append(node)
+	wait(6000)
+	return close
+}
+
+let lastUndo = null
+/** Runs the last change's undo: the `Z` key, and the message's button. */
+export function undo() {
+	const run = lastUndo
+	lastUndo = null
+	return run ? run() : toast("There is nothing to undo here.")
+}
+/** Says what happened and how to take it back: in the message, and by `Z`. */
+export function undoable(said, run) {
+	const close = toast(said, { action: "Undo", run: undo })
+	lastUndo = () => (close(), run())
+}
+
+/** Runs one call and says how it went; for actions that need no form. `back`: what undoes it. */
+export async function runAct(path, { back, ...options }, said, after) {
+	try {
+		const answer = await api(path, { method: "POST", ...options })
+		if (back) undoable(said, back)
+		else if (said) toast(said)
+		await after?.(answer)
+	} catch (error) {
+		toast(error.message, { stay: true })
+	}
+}
+
+// Dialogs, and where the focus goes when they close.
+
+let serial = 0
+
+/** Opens a modal dialog; it leaves the DOM when it closes, and focus returns to where it was: see app.js. */
+export function dialog(title, ...kids) {
+	const id = `d${(serial += 1)}`
+	const isNew = document.activeElement?.matches("[data-new]") ? "" : null
+	const props = { "aria-labelledby": id, "data-new": isNew, onclose: () => node.remove() }
+	const node = h("dialog", props, h("h2", { id }, title), kids)
+	document.body.append(node)
+	node.showModal()
+	return node
+}
+
+/** The last line of a dialog that only informs. */
+export const closeButton = () => h("div.acts", button("Close", event => event.target.closest("dialog").close()))
+
+/** A button that copies a text. */
+export const copyButton = (text, label = "Copy", look = "") => button(label, () => navigator.clipboard.writeText(text)
+	.then(
+		() => toast("Copied"), () => toast("The browser did not allow copying.", { stay: true }),
+	), { look, icon: "copy" })
+
+/** An id, which a press copies. */
+export const copyable = id => copyButton(id, h("code", id), ".ghost.tiny.id")
+
+/** Gives the browser a file to keep. */
+export function saveFile(name, parts, type) {
+	const href = URL.createObjectURL(new Blob(parts, { type }))
+	h("a", { href, download: name }).click()
+	URL.revokeObjectURL(href)
+}

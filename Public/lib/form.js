@@ -1,6 +1,436 @@
-// Forms. The server sends the parts inside this file.
-export * from "./form/drafts.js"
-export * from "./form/controls.js"
-export * from "./form/field.js"
-export * from "./form/form.js"
-export * from "./form/dialogs.js"
+// Forms.
+import {
+	api, button, currentOperator, dayOf, describeRequest, etagOf, h, icon, note, queryString, replaceContent, t,
+	translate
+} from "./core.js"
+import { dialog, toast } from "./dialogs.js"
+
+// Drafts: what was typed and not sent stays in this tab, for a session that ends and a dialog that is closed by
+// accident.
+// They are the operator's own, never hold a secret, and end when it is sent, cancelled, or the operator signs out.
+
+const SECRET = /(^|_)(password|token|key|secret|typed|payload)$/
+const isKept = ({ field }) => field.type !== "password" && !SECRET.test(field.name)
+
+/** The draft of a form named `name` on this page: `put()` fills it in and says whether there was one. */
+export function draftOf(name, rows) {
+	const key = `draft ${currentOperator().id} ${location.pathname} ${name}`
+	const end = () => sessionStorage.removeItem(key)
+	const keep = () => {
+		const changed = rows.filter(one => isKept(one) && one.isChanged()).map(one => [one.field.name, one.raw()])
+		if (changed.length) sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(changed)))
+		else end()
+	}
+	const put = () => {
+		const kept = JSON.parse(sessionStorage.getItem(key) ?? "{}")
+		const found = rows.filter(one => one.field.name in kept)
+		found.forEach(one => one.put(kept[one.field.name]))
+		return found.length > 0
+	}
+	return { keep, put, end }
+}
+
+// The controls of a form's fields, and what they hold.
+
+/** A field's [control, what heads it, what stands below it]. */
+export function controlOf(type, { field: { label, options, value }, id, common, hint }) {
+	if (type === "select") {
+		const chosen = value ?? options[0][0]
+		return [
+			h(
+				"select", common,
+				options.map(([code, text]) => h("option", { value: code, selected: code === chosen }, text)),
+			),
+		]
+	}
+	if (type === "pairs") {
+		const lines = Object.entries(value ?? {}).map(([name, one]) => `${name} = ${one}`)
+		return [h("textarea", { ...common, value: lines.join("\n") })]
+	}
+	if (type === "json") {
+		return [h("textarea", { ...common, value: value?.length ? JSON.stringify(value, null, 1) : "" })]
+	}
+	if (type === "textarea" || type === "lines") {
+		return [h("textarea", { ...common, value: [value ?? []].flat().join("\n") })]
+	}
+	if (type === "checks") {
+		return [h("div.checks", { id, role: "group", "aria-label": label }, options.map(([code, text, why]) => (text
+			? h("label.check", h("input", { type: "checkbox", value: code, checked: value?.includes(code) }),
+				h("span", text, why && h("code.hint", why)))
+			: h("strong.small", code)))), h("strong", label)]
+	}
+	if (type === "check") {
+		const box = h("input", { ...common, type: "checkbox", checked: Boolean(value), required: false })
+		return [box, h("label.check", box, h("span", label, hint))]
+	}
+	if (type === "tenant") return tenantControl(id, { ...common, value: value ?? "" })
+	if (type === "day") return [h("input", { ...common, type: "date", value: value ? dayOf(value) : "" })]
+	return [h("input", { ...common, type, value: value ?? "", spellcheck: false })]
+}
+
+/** A text in which a tenant is found by its name; its slug is what is typed, its id what is sent. */
+function tenantControl(id, common) {
+	const found = h("datalist", { id: `${id}l` })
+	let timer
+	let running
+	const look = () => {
+		clearTimeout(timer)
+		running?.abort()
+		const { signal } = (running = new AbortController())
+		timer = setTimeout(async () => {
+			const { items } = await api(
+				`/tenants${queryString({ q: control.value.trim(), limit: 20 })}`, { signal },
+			).catch(() => ({ items: [] }))
+			// What was typed since has an answer of its own.
+			if (signal.aborted) return
+			replaceContent(found, items.map(one => h("option", { value: one.slug, label: one.name, "data-plain": "" })))
+		}, 150)
+	}
+	const oninput = () => {
+		delete control.dataset.id
+		look()
+	}
+	const control = h("input", { ...common, autocomplete: "off", spellcheck: false, oninput, onfocus: look })
+	control.setAttribute("list", found.id)
+	return [control, undefined, found]
+}
+
+/** Finds the id of the tenant that was named by slug or id; a name that no tenant has stays, and the server says so. */
+export async function settleTenant(control) {
+	const text = control.value.trim()
+	const id = text && await api(`/tenants/${encodeURIComponent(text)}`).then(one => one.id, error => {
+		throw error.status === 404 ? Object.assign(new Error(), {
+			errors: [{ pointer: `/${control.name.replaceAll(".", "/")}`, detail: t`There is no tenant “${text}”.` }],
+		}) : error
+	})
+	if (control.value.trim() === text) control.dataset.id = id
+}
+
+/** `name = value`, one a line. */
+function pairsOf(text, keep) {
+	const lines = text.split("\n").map(line => line.split("=").map(part => part.trim())).filter(([name]) => name)
+	return lines.length || keep ? Object.fromEntries(lines.map(([name, ...rest]) => [name, rest.join("=")])) : undefined
+}
+
+/** A text that is no JSON goes as it is: the server says what it should be. */
+function jsonOf({ value }) {
+	try {
+		return JSON.parse(value.trim() || "[]")
+	} catch {
+		return value
+	}
+}
+
+/** What a control holds, as a draft keeps it. */
+export function rawOf(type, control) {
+	if (type === "check") return control.checked
+	if (type !== "checks") return control.value
+	return [...control.querySelectorAll("input:checked")].map(one => one.value)
+}
+
+export function putRaw(type, control, value) {
+	if (type === "check") control.checked = value
+	else if (type === "checks") {
+		for (const box of control.querySelectorAll("input")) box.checked = value.includes(box.value)
+	} else control.value = value
+}
+
+export function read(type, control, { keep }) {
+	if (type === "check") return control.checked
+	if (type === "tenant") return (control.value.trim() && (control.dataset.id || control.value.trim())) || undefined
+	const many = type === "checks" ? [...control.querySelectorAll("input:checked")].map(one => one.value)
+		: type === "lines" && control.value.split(/[\n,]/).map(line => line.trim()).filter(Boolean)
+	if (many) return many.length || keep ? many : undefined
+	if (type === "pairs") return pairsOf(control.value, keep)
+	if (type === "json") return jsonOf(control)
+	const text = type === "password" ? control.value : control.value.trim()
+	if (text === "") return keep ? null : undefined
+	// The end of that day, where the reader is.
+	if (type === "day") return new Date(`${text}T23:59:59`).toISOString()
+	return type === "number" ? Number(text) : text
+}
+
+// One field of a form: its label, its control, its hint and its error.
+
+let serial = 0
+
+export function row(field) {
+	const id = `f${(serial += 1)}`
+	const { options, value, label, autocomplete, attrs, required } = field
+	const { look = "", type = options ? "select" : "text", hint: help = type === "lines" && "One a line." } = field
+	const common = {
+		id, name: field.name, "aria-describedby": `${id}h ${id}w ${id}e`, required, autocomplete, ...attrs,
+	}
+	const hint = help && h("div.hint", { id: `${id}h` }, help)
+	const error = h("div.wrong", { id: `${id}e`, hidden: true })
+	const [control, heading = h("label", { htmlFor: id }, label), more] = controlOf(type, { field, id, common, hint })
+	const raw = () => rawOf(type, control)
+	const before = raw()
+	const put = value => putRaw(type, control, value)
+	// Warns of a name that may be taken for another. Some browsers give an email's name in its ASCII form.
+	const odd = (type === "email" || field.named) && h("div", { id: `${id}w`, "aria-live": "polite" })
+	const judge = async () =>
+		(odd.dataset.said || /[^\0-\x7f]|xn--/i.test(raw())) && (await import("./lookalike.js")).warn(odd, raw())
+	if (odd) control.addEventListener("input", judge)
+	if (odd && before) judge()
+	const names = [field.name, ...(field.also ?? [])]
+	const has = name => names.some(own => name === own || name.startsWith(`${own}.`))
+	return {
+		field, raw, put, has, before: JSON.stringify(read(type, control, field)),
+		read: () => read(type, control, field),
+		isChanged: () => String(raw()) !== String(before), reset: () => put(before),
+		settle: type === "tenant" ? () => settleTenant(control) : null,
+		// Of many ticks the error stands above them: below, it would be out of sight.
+		node: h(`div.field${look}`, heading, type === "checks" && error,
+			type !== "check" && [control, more, hint], odd, type !== "checks" && error),
+		focus: () => (control.querySelector("input") ?? control).focus(),
+		/** An error of one line of several names the line. */
+		explain(name, detail) {
+			const at = Number(/\.(\d+)(\.|$)/.exec(name)?.[1] ?? 0)
+			const lines = type === "lines" && read(type, control, field)
+			return lines?.[at] ? t`“${lines[at]}” ${translate(detail)}` : detail
+		},
+		say(text) {
+			if (text) control.setAttribute("aria-invalid", "true")
+			else control.removeAttribute("aria-invalid")
+			error.hidden = !text
+			replaceContent(error, text && icon("alert"), text)
+		},
+	}
+}
+
+// Forms made from descriptions of their fields.
+
+/**
+ * A form from descriptions: `[name, label, {type, options, hint, value, look, autocomplete, attrs, also, unique}]`.
+ * `name*` is required; a dotted name is a nested member. `type`: text (default), any input type, textarea, lines (an
+ * array, one a line), pairs (an object, `name = value` a line), json (an array), check, checks (an array of what is
+ * ticked; options may have groups), tenant (an id, chosen by name), day (its end, as a time); options make a select.
+ * `also`: further members whose errors belong to the field; `unique`: a 409 belongs to it; `named`: it holds names or
+ * addresses, of which those that may be taken for others are told, as of an email; `when(values)`: false where the
+ * field is not for these. Empty values are left out. `start` fills in; where it edits `values`, only what was changed
+ * is sent, an emptied one as null. Sends by `send(values)`, or what `request(values)` → [path, options] says, which is
+ * shown too; then `done(answer, values)`. `draft`: the name under which what is typed is kept. `refused(error, values)`
+ * says whether it dealt with a refusal; `refresh()` reads the object anew after a 412, and what is typed may then be
+ * sent on top of it. The node has `values()`, `isEdited()` and `forget()`, which ends the draft.
+ */
+export function form(fields, {
+	submit, request, send = values => api(...request(values)), done, cancel, danger, start, values: edited = start,
+	draft,
+	refused, refresh,
+} = {}) {
+	const rows = fields.filter(Boolean).map(([name, label, more]) => {
+		const path = name.replace("*", "")
+		return row(
+			{
+				name: path, label, required: name !== path, keep: !start && edited, ...more,
+				value: more?.value ?? path.split(".").reduce((at, part) => at?.[part], edited),
+			},
+		)
+	})
+	const last = button(submit, null, { look: danger ? ".danger" : ".primary", type: "submit" })
+	const trouble = h("div", { role: "alert" })
+	const about = h("div")
+	const back = h("div")
+	const giveUp = () => (forget(), cancel())
+	const node = h("form", { noValidate: true, onsubmit, onkeydown }, back, rows.map(one => one.node), trouble, about,
+		h("div.acts", cancel && button("Cancel", giveUp, { "data-cancel": "" }), last))
+	const fit = () => {
+		for (const { field, node } of rows) if (field.when) node.hidden = !field.when({ ...edited, ...collect() })
+	}
+	node.addEventListener("input", fit)
+	const kept = draft && draftOf(draft, rows)
+	let isSent = false
+	if (kept) node.addEventListener("input", kept.keep)
+	if (kept?.put()) {
+		replaceContent(back, note("info", "save", "What you typed before is back. ",
+			button("Start over", () => {
+				rows.forEach(one => one.reset())
+				forget()
+				node.dispatchEvent(new Event("input"))
+			}, { look: ".tiny" })))
+	}
+
+	function forget() {
+		kept?.end()
+		replaceContent(back)
+	}
+
+	/** From a field of several lines, Enter alone does not send. */
+	function onkeydown(event) {
+		if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) node.requestSubmit()
+	}
+
+	async function onsubmit(event) {
+		event.preventDefault()
+		if (last.disabled) return
+		rows.forEach(one => one.say(null))
+		replaceContent(trouble)
+		const missing = rows.filter(one => !one.node.hidden && one.field.required && !one.read()?.toString())
+		missing.forEach(one => one.say("Please fill this in."))
+		if (missing.length) {
+			const { field, focus } = missing[0]
+			if (field.type === "checks") {
+				replaceContent(trouble, note("danger", "alert", t`Nothing is ticked: ${translate(field.label)}.`))
+			}
+			return focus()
+		}
+		last.disabled = true
+		node.setAttribute("aria-busy", "true")
+		try {
+			const values = await collected()
+			const answer = await send(values)
+			isSent = true
+			forget()
+			await done?.(answer, values)
+		} catch (error) {
+			if (!refused?.(error, collect())) show(error)
+		} finally {
+			last.disabled = false
+			node.removeAttribute("aria-busy")
+		}
+	}
+
+	function collect() {
+		const values = {}
+		for (const { field, node, read, before } of rows) {
+			const value = read()
+			if (node.hidden || value === undefined || (field.keep && JSON.stringify(value) === before)) continue
+			const path = field.name.split(".")
+			const last = path.pop()
+			path.reduce((at, part) => (at[part] ??= {}), values)[last] = value
+		}
+		return values
+	}
+
+	/** The values, once each tenant that was chosen by its name has its id. */
+	async function collected() {
+		for (const one of rows) await one.settle?.()
+		return collect()
+	}
+
+	function show(error) {
+		const rest = []
+		let first = null
+		for (const { pointer = "", detail } of error.errors ?? []) {
+			const name = pointer.replace(/^[#/]*/, "").replaceAll("/", ".")
+			const hit = rows.find(one => one.has(name))
+			hit ? hit.say(hit.explain(name, detail)) : rest.push(t`${name.replaceAll(".", " ")}: ${detail}`)
+			first ??= hit
+		}
+		if (error.status === 409 && !error.errors) {
+			first = rows.find(({ field }) => field.unique)
+			first?.say(error.message)
+		}
+		if (!first || rest.length) replaceContent(trouble, note("danger", "alert", rest.length
+			? rest.join(" ")
+			: messageOf(error),
+			error.status === 412 && refresh && button("Save mine on top", onTop, { look: ".tiny" }),
+			error.id && h("div.small", "Request ", h("code", error.id))))
+		first?.focus()
+	}
+
+	async function onTop() {
+		await refresh()
+		node.requestSubmit()
+	}
+
+	fit()
+	if (request) replaceContent(about, requestOf(node, () => request(collect())))
+	node.values = collect
+	node.isEdited = () => !isSent && rows.some(one => one.isChanged())
+	node.forget = forget
+	return node
+}
+
+/** What a refusal says, with what is to be done where its own words do not tell. */
+function messageOf(error) {
+	const { status, message, title, retryAfter } = error
+	if (status === 0) return t`${translate(title)}. ${translate(message)}`
+	if (status === 429 && retryAfter) return t`${translate(message)} Try again in ${retryAfter} s.`
+	if (status === 412) return t`${translate(message)} Only what you changed is sent if you save it on top. `
+	return message
+}
+
+/** "Show the request" of a form: what it would send now. Its code comes when it is opened. */
+function requestOf(form, read) {
+	const box = h("div.stack-gap")
+	const panel = h("details.small", { ontoggle: draw }, h("summary", "Show the request"), box)
+	async function draw() {
+		if (panel.open) replaceContent(box, (await import("./seldom.js")).runnable(describeRequest(...read())))
+	}
+	form.addEventListener("input", draw)
+	return panel
+}
+
+// Dialogs that hold a form.
+
+/**
+ * A dialog with a form, whose button says `submit` or the title. What is sent, and shown, is
+ * `request(values)` → [path, options], or `body(values)` to `path` by `method`. Then `done(answer, values)`,
+ * or `said` as a message and `after()`. `edits`: the object that the form changes.
+ */
+export function formDialog({
+	title, lead, fields = [], edits, submit = edits ? "Save" : title, danger, start, send, path, body = one => one,
+	method = edits && "PATCH",
+	etag = edits && etagOf(edits), said = edits && "Saved", after, draft = String(title), ...given
+}) {
+	const request = given.request ?? (path && (values => [path, { method, body: body(values), etag }]))
+	const done = given.done ?? (made => (said && toast(said.call ? said(made) : said), after?.()))
+	let isOver = false
+	const close = () => {
+		isOver = true
+		node.close()
+	}
+	const built = form(fields, {
+		submit, danger, start, request, send, draft, values: edits ?? start, cancel: close,
+		done: (...answer) => (close(), done(...answer)),
+		refresh: edits && path && (async () => (etag = etagOf(await api(path)))),
+	})
+	const node = dialog(title, lead && h("p.lead", lead), built)
+	node.addEventListener("close", () => {
+		if (!isOver && draft && built.isEdited()) toast("What you typed is kept: open this again to go on.")
+	});
+	(node.querySelector("input, select, textarea") ?? node).focus()
+	return node
+}
+
+/** Asks before a page with changes is left; they stay in this tab as a draft. */
+export const askToLeave = leave => confirm({
+	title: "Leave this page?", keep: "Stay", act: "Leave", run: leave,
+	text: "What you changed here is not saved. It stays in this tab as a draft until you sign out.",
+})
+
+/**
+ * For what is final: says what breaks now, with focus on Keep. `type`: a word to be typed first; `fields`: ticks whose
+ * members go with it. Runs `run`, or sends `body` to `path` by `method`, with `query`, then as a form's dialog. Where
+ * the server wants it confirmed once more, it says why, and the next activation sends what it gave; what was typed is
+ * confirmed enough.
+ */
+export function confirm({
+	text, keep = "Keep", act, type, fields: ticks = [], run, path, query, method = "DELETE", body, etag, ...rest
+}) {
+	let confirmation = ""
+	const node = formDialog({
+		...rest, lead: text, submit: act, danger: true, draft: null,
+		fields: [...ticks, type && ["typed*", t`Type ${type} to confirm`, { autocomplete: "off" }]],
+		send: async ({ typed, ...values }) => {
+			if (type && typed !== type) throw new Error(t`That is not ${type}.`)
+			const more = Object.fromEntries(Object.entries(values).filter(([, value]) => value))
+			if (run) return run(more)
+			const ask = () => api(path + queryString({ ...query, confirm: confirmation }),
+				{ method, body: body && { ...body, ...more }, etag })
+			try {
+				return await ask()
+			} catch (error) {
+				confirmation = error.confirm ?? ""
+				if (type && confirmation) return ask()
+				throw error
+			}
+		},
+	})
+	const cancel = node.querySelector("[data-cancel]")
+	replaceContent(cancel, keep)
+	if (!type) cancel.focus()
+	return node
+}

@@ -1,6 +1,348 @@
-// The palette, what the keys do, and the operator's menu. The server sends the parts inside this file.
-export * from "./palette/key-text.js"
-export * from "./palette/choices.js"
-export * from "./palette/search.js"
-export * from "./palette/key-acts.js"
-export * from "./palette/account.js"
+// The palette, what the keys do, and the operator's menu.
+import {
+	ago, api, button, currentOperator, factList, goTo, h, icon, isAllowed, isMac, leaveFor, places, preferences,
+	queryString, recentPlaces, redraw, replaceContent, setPreference, signOut, t, tabsHere, tenantHere, translate,
+	userText, words
+} from "./core.js"
+import { closeButton, dialog, undo } from "./dialogs.js"
+
+// Recognises API keys in what is pasted: a key is never sent as a search, nor put into an address.
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+/** The length of a key, and of its last part, the checksum of the rest. */
+const WHOLE = 52
+const CHECK = 6
+
+/** CRC-32 in base 62, as the server writes it. */
+function checksum(text) {
+	let value = -1
+	for (const sign of text) {
+		value ^= sign.charCodeAt(0)
+		for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xEDB88320 : value >>> 1
+	}
+	let rest = ~value >>> 0
+	let digits = ""
+	for (let at = 0; at < CHECK; at += 1) {
+		digits = DIGITS[rest % 62] + digits
+		rest = Math.floor(rest / 62)
+	}
+	return digits
+}
+
+/** The key in `text`, or the piece of one that is longer than what lists show; `isWhole`: without a typo. */
+export function keyIn(text) {
+	const [key] = /gate_(live|test)_[0-9A-Za-z]{7,}/.exec(text) ?? []
+	if (!key) return null
+	return { key, isWhole: key.length === WHOLE && checksum(key.slice(0, -CHECK)) === key.slice(-CHECK) }
+}
+
+// How the console looks to who is signed in, and the way out.
+
+/** Keeps a choice of how the console looks, and shows it. */
+export function choose(name, value) {
+	setPreference(name, value)
+	if (value) document.documentElement.dataset[name] = value
+	else delete document.documentElement.dataset[name]
+	if (name === "times") redraw()
+	if (name !== "lang") return
+	sessionStorage.setItem("chosen", name)
+	location.reload()
+}
+
+/** Who could not sign in again is asked first. */
+export async function leave() {
+	const { remedies = [] } = await api("/session").catch(() => ({}))
+	const isLast = remedies.length > 0 && !remedies.includes("sign_in_again")
+	return isLast ? (await import("./form.js")).confirm({
+		title: "Sign out for good?", keep: "Stay", act: "Sign out", run: goOut, said: null,
+		text: "Your account has neither a password nor a passkey: without a new link you cannot sign in again. "
+			+ "Set one up in your account first.",
+	}) : goOut()
+}
+
+async function goOut() {
+	await signOut().catch(() => {})
+	leaveFor("/console/sign-in")
+}
+
+// The palette: pages, actions, and what the search finds.
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const entry = (kind, look, text, href, more) => ({ kind, look, text, href: `/console/${href}`, ...more })
+
+const OWN_ACTIONS = [
+	{ right: "manageInvites", text: "Invite people", path: "invites?new=1" },
+	{ right: "editUsers", text: "Add user", path: "users?new=1" },
+	{ right: "writeKeys", text: "Create API key", path: "keys/new" },
+	{ right: "writeOrigins", text: "Add origin", path: "origins?new=1" },
+	{ right: "writePolicy", text: "Add domain", path: "domains?new=1" },
+]
+const actions = tenant => [
+	isAllowed("createTenant") && entry("Action", "plus", "New tenant", "tenants?new=1"),
+	isAllowed("readOperators") && entry("Action", "plus", "Add operator", "operators?new=1"),
+	tenant && isAllowed("createTenant") && isAllowed("readOperators")
+		&& entry("Action", "plus", "Add operator of this tenant", `operators?new=1&of=${tenant}`),
+	...OWN_ACTIONS.map(({ right, text, path }) =>
+		tenant && isAllowed(right) && entry("Action", "plus", text, `t/${tenant}/${path}`)),
+].filter(Boolean)
+
+const theme = (text, value) =>
+	({ kind: "Action", look: "sliders", text, run: () => choose("theme", value) })
+/** What can be done on any page. */
+const OWN = [
+	theme("Light theme", "light"), theme("Dark theme", "dark"), theme("Theme of the system", ""),
+	{ kind: "Action", look: "door", text: "Sign out", run: leave },
+]
+/** What can be done to what is open: the buttons beside the page's title, with its name. */
+const acts = text => [...document.querySelectorAll("main .head .acts > button")].map(one => {
+	const name = document.querySelector("main h1")?.textContent
+	return { kind: "Action", look: "next", text: `${one.textContent}: ${name}`, data: true, run: () => one.click() }
+}).filter(one => one.text.split(":")[0].toLowerCase().includes(text.toLowerCase().split(/\s+/)[0]))
+
+const TYPES = {
+	tenant: ["Tenant", "building"], user: ["User", "user"], api_key: ["API key", "key"], invite: ["Invite", "mail"],
+	decision: ["Decision", "branch"], domain: ["Domain", "globe"], cors_origin: ["CORS origin", "link"],
+	join_link: ["Join link", "link"], job: ["Job", "pulse"], provider: ["Provider", "door"],
+	operator: ["Operator", "badge"], failed_sign_in: ["Failed sign-in", "door"],
+}
+/** A thing that was found in `tenant`, or in the one that it names; another tenant is entered at `tab`. */
+function found({ type = "tenant", id, slug, name, email, tenant_id: of, tenant_name: other }, tenant, tab) {
+	const own = other ? of : tenant ?? of
+	// Below a tenant, or of the platform.
+	const inside = own ? `t/${own}/` : ""
+	const place = {
+		tenant: `t/${slug}/${tab}`, user: `t/${own}/users/${id}`, api_key: `${inside}keys/${id}`,
+		invite: `t/${own}/invites${queryString({ q: email })}`, decision: `decisions/${id}`,
+		domain: `t/${own}/domains${queryString({ q: name })}`,
+		cors_origin: `${inside}origins${queryString({ q: name })}`, join_link: `t/${own}/invites/join-links`,
+		job: `t/${own}/jobs/${id}`, provider: "providers", operator: `operators${queryString({ q: email })}`,
+		failed_sign_in: `${inside}decisions${queryString({ q: name })}`,
+	}
+	const sub = slug ?? other ?? (email && email !== name ? name : null)
+	return entry(...TYPES[type], email ?? name, place[type], { sub, data: true })
+}
+
+/** Whether each word of `text` stands in the words of an entry. */
+const hasAll = (one, text) => {
+	const own = (one.data ? one.text : translate(one.text)).toLowerCase()
+	return text.toLowerCase().split(/\s+/).every(word => own.includes(word))
+}
+
+/** The places that were seen last, but for this one. */
+const recent = () => recentPlaces().filter(one => one.href !== location.pathname)
+	.map(one => ({ ...one, kind: "Seen lately", look: "clock", data: true }))
+
+/** Of two words, as "acme policy": the pages that the last names, of the tenants that the first finds. */
+async function pagesOf(text, signal) {
+	const [first, ...rest] = text.split(/\s+/)
+	const wanted = rest.length
+		? tabsHere().filter(([, name]) => hasAll({ text: name }, rest.join(" "))) : []
+	if (!wanted.length) return []
+	const path = `/tenants${queryString({ q: first, limit: 5 })}`
+	const { items } = await api(path, { signal }).catch(() => ({ items: [] }))
+	return items.flatMap(({ slug, name: sub }) =>
+		wanted.map(([place, name]) => entry("Page", "building", name, `t/${slug}/${place}`, { sub })))
+}
+
+/** The key whose secret was pasted, with the way to its end; the secret is in the body of this request alone. */
+async function identified(key, signal) {
+	const one = await api("/api-keys/identify", { body: { key }, signal })
+	const place = `${one.tenant_id ? `t/${one.tenant_id}/` : ""}keys/${one.id}?act=revoke`
+	const sub = one.leaked_at ? t`leaked ${ago(one.leaked_at)}` : words(one.status)
+	return entry("API key", "key", one.name, place, { sub, data: true })
+}
+
+/**
+ * Pages and actions at once, then what the search finds; arrows choose, Enter opens. `tab`: of another tenant; `text`:
+ * what is looked for at first.
+ */
+export function open({ tab, text = "" } = {}) {
+	if (document.querySelector(".palette")) return
+	const label = tab ? "Switch to tenant" : "Search or jump to"
+	const list = h("ul", { role: "listbox", id: "found", "aria-label": "Results" })
+	const input = h("input", {
+		value: text,
+		type: "search", role: "combobox", placeholder: t`${translate(label)}…`, "aria-label": label, spellcheck: false,
+		autocomplete: "off",
+		"aria-expanded": "true", "aria-controls": "found", "aria-autocomplete": "list", oninput: look, onkeydown: key,
+	})
+	const box = dialog(label, input, list)
+	box.className = "palette"
+	box.addEventListener("click", event => event.target === box && box.close())
+	box.addEventListener("close", stop)
+	let entries, at, running, timer
+	// Enter may come before the answer: the first thing found is then opened.
+	let wantsFirst = false
+	look()
+
+	function stop() {
+		running?.abort()
+		clearTimeout(timer)
+	}
+
+	function look() {
+		stop()
+		const text = input.value.trim()
+		wantsFirst = false
+		const secret = keyIn(text)
+		if (secret) {
+			draw([], { isLooking: secret.isWhole, empty: "This is not a whole key" })
+			if (secret.isWhole) ask(secret.key)
+			return
+		}
+		const tenant = tenantHere()
+		const pages = places().map(one => ({ ...one, kind: "Page" }))
+		// Offered once its act is looked for, not its name alone: nothing is done by a hasty Enter.
+		const more = text ? [...acts(text), ...OWN] : []
+		const known = tab ? [] : [...recent(), ...pages, ...actions(tenant), ...more].filter(one => hasAll(one, text))
+			.filter((one, at, all) => !one.href || all.findIndex(other => other.href === one.href) === at)
+		draw(known, { isLooking: Boolean(text || tab) })
+		// What was pasted whole is asked for at once.
+		if (text || tab) timer = setTimeout(() => find(text, known, tenant), UUID.test(text) ? 0 : 150)
+	}
+
+	async function ask(key) {
+		const { signal } = (running = new AbortController())
+		const one = await identified(key, signal).catch(() => null)
+		if (signal.aborted) return
+		draw([one].filter(Boolean), { empty: "No key that you may list has this secret" })
+		if (wantsFirst && one) enter(one)
+	}
+
+	async function find(q, known, tenant) {
+		const { signal } = (running = new AbortController())
+		const get = (path, values) => api(path + queryString({ q, ...values }), { signal })
+		// A tenant that is gone finds nothing; the others are still there.
+		const none = () => ({ items: [] })
+		const asking = tab ? get("/tenants", { limit: 20 }) : get("/search")
+		// The tenant at hand is asked by itself: its hits come first, and it need not be there any more.
+		const asked = tenant && !tab ? get("/search", { tenant }).catch(none) : none()
+		const [here, all, pages] = await Promise.all([asked, asking.catch(none), tab ? [] : pagesOf(q, signal)])
+		if (signal.aborted) return
+		const rest = all.items.filter(({ type, id }) => !here.items.some(one => one.id === id && one.type === type))
+		const more = [
+			...pages, ...here.items.map(one => found(one, tenant, "users")),
+			...rest.map(one => found(one, tab ? tenant : undefined, tab ?? "users")),
+		].filter(one => !known.some(({ href }) => href === one.href))
+		draw([...known, ...more])
+		if (wantsFirst && entries.length) enter(entries[0])
+	}
+
+	function draw(all, { isLooking = false, empty = "Nothing found" } = {}) {
+		entries = all
+		replaceContent(list, all.map((one, at) => h("li", {
+			role: "option", id: `found${at}`, onclick: () => enter(one),
+		},
+			icon(one.look), one.data ? userText(one.text) : h("span", one.text),
+			one.sub && userText(one.sub, "span.muted"),
+			h("span.muted.kind", one.kind))),
+		!all.length
+			&& h(
+				"li.state.muted", { role: "option", "aria-selected": "false" },
+				isLooking ? "Looking…" : empty,
+			))
+		mark(0)
+	}
+
+	function mark(now) {
+		at = now
+		entries.forEach((_, one) => list.children[one].setAttribute("aria-selected", String(one === at)))
+		list.children[at]?.scrollIntoView({ block: "nearest" })
+		input.setAttribute("aria-activedescendant", entries.length ? `found${at}` : "")
+	}
+
+	function key(event) {
+		const step = { ArrowDown: 1, ArrowUp: -1, Enter: 0 }[event.key]
+		// A search field would take the first Escape to clear itself.
+		if (event.key === "Escape") box.close()
+		if (step == null) return
+		event.preventDefault()
+		if (!entries.length) {
+			wantsFirst = step === 0
+			return
+		}
+		step ? mark((at + step + entries.length) % entries.length) : enter(entries[at])
+	}
+
+	function enter(one) {
+		box.close()
+		if (one.run) one.run()
+		else goTo(one.href)
+	}
+}
+
+// What the keys do that work on every page; app.js listens.
+
+const SHEET = {
+	"Ctrl K": "Search, jump, act", "/": "Search this list", "Shift N": "New", E: "Export", "J, K": "Next, previous row",
+	X: "Select the row", Space: "Look at the row; arrows go on",
+	Enter: "Open the row", Z: "Undo the last change", F6: "Messages", "?": "This sheet",
+}
+let going = 0
+
+export function press(key) {
+	if (document.querySelector("dialog[open]")) return
+	if (Date.now() - going < 2000) {
+		going = 0
+		const place = places().find(one => one.key === key.toLowerCase())
+		if (place) goTo(place.href)
+		return
+	}
+	const act = {
+		g: () => (going = Date.now()), "/": () => open(),
+		N: () => use("[data-new]"), e: () => use("[data-export]"), j: () => move(1), k: () => move(-1),
+		x: () => document.activeElement.closest("tr")?.querySelector("input[type=checkbox]")?.click(), z: undo,
+		"?": sheet,
+	}[key]
+	act?.()
+}
+
+/** Presses a button that gets the focus, and has it back from a dialog. */
+function use(button) {
+	const one = document.querySelector(button)
+	one?.focus()
+	one?.click()
+}
+
+function move(step) {
+	const rows = [...document.querySelectorAll("main tbody tr")].filter(row => row.querySelector("a, button"))
+	const at = rows.findIndex(row => row.contains(document.activeElement))
+	const next = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))]
+	next?.querySelector("a, td button").focus()
+}
+
+const sheet = () => dialog("Keyboard shortcuts", factList([
+	...Object.entries(SHEET).map(([keys, text]) => [isMac ? keys.replace("Ctrl", "⌘") : keys, text]),
+	...places().filter(({ key }, at, all) => key && all.findIndex(one => one.key === key) === at)
+		.map(one => [`G ${one.key.toUpperCase()}`, one.text]),
+].map(([keys, text]) => [h("kbd", keys), text])), closeButton())
+
+// The operator's menu: who is signed in, how the console looks, the way out.
+
+/** What can be chosen, and what is kept of each choice. */
+const CHOICES = {
+	theme: { System: "", Light: "light", Dark: "dark" },
+	density: { Comfortable: "", Compact: "compact" },
+	times: { "Relative times": "", "Exact times": "exact" },
+	keys: { "Letter keys": "", "No letter keys": "off" },
+	lang: { "As the browser": "", English: "en", Deutsch: "de" },
+}
+
+/** Fills the menu. */
+export function draw(menu) {
+	const choice = ([name, values]) => h("div.segments", { role: "group", "aria-label": words(name) },
+		Object.entries(values).map(([text, value]) => button(text, ({ target }) => {
+			choose(name, value)
+			for (const one of target.parentNode.children) one.setAttribute("aria-pressed", String(one === target))
+		},
+			{ look: ".tiny", "aria-pressed": String((preferences()[name] ?? "") === value) })))
+	replaceContent(menu,
+		h(
+			"div.line", userText(currentOperator().name || currentOperator().email, "strong"),
+			h("div.small.muted", userText(currentOperator().email), " · ", words(currentOperator().role)),
+		),
+		Object.entries(CHOICES).map(choice),
+		h("a.btn.ghost", { href: "/console/me", onclick: () => menu.hidePopover() }, icon("user"), "Your account"),
+		button("Keyboard shortcuts", () => press("?"), { look: ".ghost", icon: "list" }),
+		button("Sign out", leave, { look: ".ghost", icon: "door" }))
+}

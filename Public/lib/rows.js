@@ -1,3 +1,92 @@
-// What comes with the first look at a row, and the first menu of one. The server sends the parts inside this file.
-export * from "./rows/menu.js"
-export * from "./rows/peek.js"
+// What comes with the first look at a row, and the first menu of one.
+import {
+	actionWords, append, button, factList, formatNumber, h, replaceContent, t, timeNode, userText, words
+} from "./core.js"
+
+// The menu of a row's further acts.
+
+/** Opens `acts` {text, run} below the button `more`; arrows choose, Escape closes and gives the focus back. */
+export function openMenu(more, acts, name) {
+	const close = () => menu.hidePopover()
+	const again = () => place(menu, more)
+	const items = acts.map(({ text, run }) => button(text, () => {
+		close()
+		more.focus()
+		run()
+	}, { look: ".ghost", name, role: "menuitem" }))
+	const menu = h(
+		"div.menu.of-row", { popover: "auto", role: "menu", "aria-label": t`More for ${name}`, onkeydown: move }, items,
+	)
+	menu.addEventListener("toggle", ({ newState }) => {
+		more.setAttribute("aria-expanded", String(newState === "open"))
+		if (newState !== "closed") return
+		removeEventListener("resize", again)
+		menu.remove()
+	})
+	append(more.parentNode, [menu])
+	menu.showPopover()
+	again()
+	items[0].focus()
+	// A phone that is turned has another width.
+	addEventListener("resize", again)
+	addEventListener("scroll", close, { once: true, capture: true })
+
+	function move(event) {
+		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+		if (event.key === "Tab") close()
+		if (!step) return
+		event.preventDefault()
+		const at = items.indexOf(document.activeElement)
+		items[(at + step + items.length) % items.length].focus()
+	}
+}
+
+/** Below its button, or above it where the window ends; its end at the button's end. */
+function place(menu, more) {
+	const at = more.getBoundingClientRect()
+	const { offsetHeight: height, offsetWidth: width } = menu
+	const isBelow = at.bottom + height + 8 < innerHeight
+	const isTurned = getComputedStyle(more).direction === "rtl"
+	const left = isTurned ? at.left : at.right - width
+	menu.style.top = `${isBelow ? at.bottom + 4 : Math.max(8, at.top - height - 4)}px`
+	menu.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`
+}
+
+// A look at a row without leaving its list: all that its record says, beside it. Arrows go on, Escape closes.
+
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+const CODES = /^(status|role|source|outcome|reason|provider|kind|environment|type|delivery.*)$/
+const isBlank = value => value == null || value === "" || (typeof value === "object" && !Object.keys(value).length)
+
+function shown(value, name) {
+	if (typeof value === "number") return formatNumber(value)
+	if (typeof value === "boolean") return words(value ? "yes" : "no")
+	if (Array.isArray(value)) return value.map(one => h("div", shown(one, name)))
+	if (typeof value === "object" && value) {
+		return Object.entries(value).filter(([, one]) => !isBlank(one))
+			.map(([own, one]) => h("div", h("span.muted", words(own), ": "), shown(one, own)))
+	}
+	if (TIME.test(value)) return timeNode(value)
+	if (name === "action") return actionWords(value)
+	return CODES.test(name) ? words(value) : userText(value)
+}
+
+let panel = null
+export const isOpen = () => Boolean(panel?.isConnected)
+export const close = () => panel?.remove()
+
+/** Shows `item`, which is called `name`; `href`: its page, where it has one. */
+export function show(item, name, href, signal) {
+	if (!isOpen()) {
+		panel = h("aside.peek", { tabIndex: -1, "aria-live": "polite" })
+		document.body.append(panel)
+		signal.addEventListener("abort", close)
+	}
+	panel.ariaLabel = t`About ${name}`
+	replaceContent(panel,
+		h("div.head", h("h2", userText(name)), h("div.acts", href && h("a.btn.tiny", { href }, "Open"),
+			button("Close", close, { look: ".tiny" }))),
+		factList(Object.entries(item).filter(([, value]) => !isBlank(value))
+			.map(([field, value]) => [words(field), shown(value, field)])))
+	panel.scrollTop = 0
+}

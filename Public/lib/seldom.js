@@ -1,4 +1,98 @@
-// What a page seldom needs. The server sends the parts inside this file.
-export * from "./seldom/gone.js"
-export * from "./seldom/requests.js"
-export * from "./seldom/file.js"
+// What a page seldom needs.
+import {
+	button, countWords, formatNumber, h, isAllowed, isProving, note, ownTenant, replaceContent, restorableUntil,
+	sendRequest, sentRequests, t, tabOf, translate
+} from "./core.js"
+import { closeButton, copyButton, dialog, runAct, saveFile, toast } from "./dialogs.js"
+
+// What is said of a tenant that is suspended or deleted, and where one goes on from a page that is not there.
+
+/** What stands on each page of a tenant that does not work now; `again()` draws the page anew. */
+export function banner(one, again) {
+	const change = (text, verb, said) =>
+		isAllowed("suspendTenant")
+			&& button(text, () => runAct(`/tenants/${one.id}/${verb}`, {}, said, again), { look: ".tiny" })
+	if (one.status === "suspended") {
+		return note("warn", "alert", "This tenant is suspended: its sign-ins, sessions and keys are refused. ",
+			change("Resume", "resume", "Resumed"))
+	}
+	return note("danger", "alert", t`This tenant is deleted; it can be restored until ${restorableUntil(one)}. `,
+		change("Restore", "restore", "Restored"))
+}
+
+/** The list that a page would stand in, as {href, text}; `unknown`: tenants that are not there. */
+export function wayBack({ page, params: { slug, tab, id } }, unknown) {
+	if (slug && !unknown.has(slug)) {
+		const [name, text] = tabOf(tab)
+		return { href: `/console/t/${slug}/${name}`, text: t`All: ${translate(text)}` }
+	}
+	if (slug && !ownTenant()) return { href: "/console/tenants", text: "All tenants" }
+	if (id && page === "decisions") return { href: "/console/decisions", text: "All decisions" }
+	return { href: "/console/", text: "Go to the overview" }
+}
+
+// What a view or a form asks of the API, as a program would: its curl.
+
+const quote = text => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** The curl of a request {method, path, body, etag, accept}, with an API key instead of the session. */
+export function curlOf({ method, path, body, etag, accept }) {
+	const lines = [`curl${method === "GET" ? "" : ` -X ${method}`} ${quote(location.origin + path)}`,
+		`  -H "Authorization: Bearer $GATEHOUSE_KEY"`]
+	if (accept) lines.push(`  -H ${quote(`Accept: ${accept}`)}`)
+	if (etag) lines.push(`  -H ${quote(`If-Match: ${etag}`)}`)
+	if (body) lines.push("  -H 'Content-Type: application/json'", `  -d ${quote(body)}`)
+	return lines.join(" \\\n")
+}
+
+/** The curl of a request, and buttons that copy it. */
+export const runnable = request => [h("code.code", { tabIndex: 0 }, curlOf(request)),
+	h("div.acts", copyButton(curlOf(request), "Copy curl"), request.body && copyButton(request.body, "Copy JSON"))]
+
+/** The dialog of all that this view has asked. */
+export const showRequests = () => dialog("Requests of this view",
+	h("p.lead", "Exactly what this page sent, for an API key instead of your session. Secrets are masked."),
+	sentRequests.toReversed().map(entry => replaceContent(h("div.stack-gap"), runnable(entry))),
+	!sentRequests.length && h("p.muted", "This view has asked for nothing."), closeButton())
+
+// A list as a file of comma-separated values.
+
+/** Saves what the list at `path` has; rows and bytes are counted as they come, and it can be stopped. */
+export async function saveList(path, noun) {
+	const stop = new AbortController()
+	const said = h("p.lead", "…")
+	let node
+	let slow
+	// What comes at once needs no dialog, and none covers the question whether it is still the operator.
+	const openLater = () => (slow = setTimeout(() => {
+		if (isProving()) return openLater()
+		node = dialog(t`Export ${noun[1]}`, said, h("div.acts", button("Cancel", () => node.close())))
+		node.addEventListener("close", () => stop.abort())
+	}, 250))
+	openLater()
+	const parts = []
+	let [rows, bytes, quoted] = [-1, 0, false]
+	try {
+		const answer = await sendRequest(path, { accept: "text/csv", signal: stop.signal })
+		const reader = answer.body.getReader()
+		for (let part; !(part = await reader.read()).done;) {
+			parts.push(part.value)
+			bytes += part.value.length
+			for (const byte of part.value) {
+				if (byte === 34) quoted = !quoted
+				else if (byte === 10 && !quoted) rows += 1
+			}
+			replaceContent(said, countWords(rows, ...noun), ", ", t`${formatNumber(Math.round(bytes / 1e5) / 10)} MB`)
+		}
+		saveFile(answer.headers.get("content-disposition").match(/"(.*)"/)[1], parts, "text/csv")
+		toast(t`${countWords(rows, ...noun)} exported`)
+	} catch (error) {
+		// A file that breaks off is a network's error: half of it would pass for the whole.
+		if (error.name !== "AbortError") toast(
+			error instanceof TypeError ? "The export broke off; nothing is saved." : error.message, { stay: true },
+		)
+	} finally {
+		clearTimeout(slow)
+		node?.close()
+	}
+}

@@ -1,14 +1,589 @@
-// Lists, and all else that a page is made of under one name; the first page asks for its parts alone. The server
-// sends the parts inside this file.
+// Lists, and all else that a page is made of under one name; the first page asks for its parts alone.
+import {
+	actionWords, api, append, button, choices, countTotal, describeRequest, formatExact, h, icon, isAllowed,
+	isServerThere, liveRegion, noValue, note, pageHead, preferences, query, queryString, replaceContent,
+	setPreference, setQuery, showState, statusTag, t, timeNode, translate, userText, waitBriefly
+} from "./core.js"
+import { copyButton, dialog, saveFile, toast } from "./dialogs.js"
 export * from "./core.js"
 export * from "./dialogs.js"
-export * from "./ui/secret.js"
-export * from "./ui/forms.js"
-export * from "./ui/focus.js"
-export * from "./ui/columns.js"
-export * from "./ui/filters.js"
-export * from "./ui/fit.js"
-export * from "./ui/rows.js"
-export * from "./ui/selection.js"
-export * from "./ui/look.js"
-export * from "./ui/list.js"
+
+// A secret that is shown once.
+
+/** Asks with an API key alone, as a machine would: does it work? */
+async function probe(key) {
+	const answer = await fetch("/v1/me", { headers: { authorization: `Bearer ${key}` }, credentials: "omit" })
+	return { status: answer.status, ...(await answer.json()) }
+}
+
+/**
+ * Shows a secret once; nothing closes it before "stored" is ticked. `name`: of its variable in a file of settings,
+ * where it is one; or `file` {name, text, type, label} to download instead; `more`: another button. `call`: what an
+ * API key can be tried on.
+ */
+export function revealSecret({ title, secret, name, file, call, text, more }) {
+	const leave = event => event.preventDefault()
+	const value = h("code.code.secret", { tabIndex: 0 }, secret)
+	const stored = h("input", { type: "checkbox", id: "stored", onchange: () => (done.disabled = !stored.checked) })
+	const done = button("Done", () => close(), { look: ".primary", disabled: true })
+	const said = liveRegion()
+	const tryNow = async () => {
+		const { status, name: whose, detail } = await probe(secret).catch(
+			error => ({ status: 0, detail: error.message }),
+		)
+		replaceContent(
+			said,
+			status === 200
+				? note("ok", "check", t`It works: the server knows it as “${whose}”.`)
+				: note("danger", "alert", detail),
+		)
+	}
+	const close = () => {
+		removeEventListener("beforeunload", leave)
+		replaceContent(value)
+		node.close()
+		node.replaceChildren()
+		secret = null
+	}
+	// A name that begins with a dot would be taken from the file by some browsers.
+	const given = file ?? { name: "gatehouse.env", text: `${name}=${secret}\n`, label: "Download .env" }
+	const download = () => saveFile(given.name, [given.text], given.type ?? "application/octet-stream")
+	const curl = h("code.code")
+	const showCurl = async () => replaceContent(curl, (await import("./seldom.js")).curlOf(describeRequest(call)))
+	const node = dialog(title,
+		h("div.lead", text ?? "This is the only time it is shown. Store it now: not even Gatehouse can show it again."),
+		value,
+		h("div.acts", copyButton(secret), button(given.label, download), more, call && button("Test it now", tryNow)),
+		said,
+		call && h("details", { ontoggle: showCurl }, h("summary", "Call the API with it"), curl),
+		h("div.acts", h("label.check", stored, "I have stored it"), done))
+	node.setAttribute("closedby", "none")
+	// A second Escape closes a dialog even where its `cancel` was refused.
+	node.addEventListener("keydown", event => event.key === "Escape" && event.preventDefault())
+	node.addEventListener("cancel", event => event.preventDefault())
+	addEventListener("beforeunload", leave)
+	value.focus()
+	return node
+}
+
+// Dialogs with a form: their code comes with the first one.
+
+/** Calls what needs the code of forms, which comes with the first one; that it cannot come is said. */
+const withForms = name => async options => {
+	try {
+		return (await import("./form.js"))[name](options)
+	} catch (error) {
+		// A browser's words for a file that did not come.
+		if (!(error instanceof TypeError)) throw error
+		toast(await isServerThere()
+			? "There is a new version of this page: load it anew."
+			: navigator.onLine ? "The server cannot be reached: try again later." : "You are offline: try again later.",
+			{ stay: true })
+		return null
+	}
+}
+/** See lib/form.js. */
+export const formDialog = withForms("formDialog")
+export const confirm = withForms("confirm")
+export const askToLeave = withForms("askToLeave")
+
+/** A form's field that is ticked or not. */
+export const tickField = (name, label, value) => [name, label, { type: "check", value }]
+
+// A table is drawn anew as a whole: the row that has the focus keeps it, by its id.
+/** Keeps the focus of a table over its being drawn anew: `keep()` before, `give()` after. */
+export function focusOf(table) {
+	let held = null
+	return {
+		/** Remembers where the focus is, if it is in a row: the rest is app.js's. */
+		keep() {
+			const one = document.activeElement
+			const row = one?.closest("tr[data-id]")
+			if (!row || !table.contains(row)) return
+			held = { id: row.dataset.id, at: row.rowIndex - 1, isLink: one.matches("a"), isBox: one.matches("input") }
+		},
+		/** Gives it back: to the same row, else to the one in its place, else to the table. */
+		give() {
+			const isLost = document.activeElement === document.body || table.contains(document.activeElement)
+			const place = held
+			held = null
+			if (!place || !isLost) return
+			const rows = [...table.querySelectorAll("tbody tr")]
+			const row = rows.find(one => one.dataset.id === place.id) ?? rows[Math.min(place.at, rows.length - 1)]
+			const wanted = place.isBox ? "input" : place.isLink ? "a, td button" : "td.end button";
+			(row?.querySelector(wanted) ?? row?.querySelector("a, button")
+				?? table).focus({ preventScroll: true })
+		},
+	}
+}
+
+// Columns and filters that several lists have, and what stands in their cells.
+
+export const STATUS = ["Status", one => statusTag(one.status), { state: true }]
+/** The tenant of a row in a list of all; of one that is gone its id. */
+export const TENANT = ["Tenant", ({ tenant_id: id, tenant_name: name }) => (name
+	? h("a", { href: `/console/t/${id}/users` }, userText(name)) : id ? userText(id, "code") : noValue())]
+export const timeColumn = (label, name, more) => [label, one => timeNode(one[name]), more]
+export const createdColumn = (label = "Created") => timeColumn(label, "created_at", { sort: "created_at" })
+/**
+ * What stands beside an address with letters that may be taken for others, also in its ASCII form; its code comes with
+ * the first such.
+ */
+export function lookalikeNote(text) {
+	if (!/[^\0-\x7f]|xn--/i.test(text ?? "")) return null
+	const slot = h("span.sub")
+	import("./lookalike.js").then(({ mark }) => replaceContent(slot, mark(text)))
+	return slot
+}
+
+/** A cell's value that filters the list by itself. */
+export const filterLink = (name, value, shown) => (value == null ? shown
+	: h("a.only", { href: queryString({ ...query(), cursor: "", [name]: value }), title: "Show only these" }, shown))
+
+// The bar above a list: search, filters, export and the button for a new thing.
+
+/** An API key, or more of one than lists show: it is never searched for. See palette.js. */
+const KEY = /gate_(live|test)_[0-9A-Za-z]{7}/
+
+function control({ name, label, options, type = "text" }) {
+	if (options) {
+		return h("select", { "aria-label": label }, h(
+			"option", { value: "" }, `Any ${label.toLowerCase()}`,
+		),
+			options.map(([code, text]) => h("option", { value: code }, text)))
+	}
+	return h("input", { placeholder: label, "aria-label": label, spellcheck: false, type, size: 14 })
+}
+
+function field(one, change) {
+	const { name } = one
+	const node = control(one)
+	node.addEventListener("change", () => change({ [name]: node.value.trim() }))
+	const put = (value = "") => {
+		// A value that a link names and no choice has is a choice of its own.
+		const isNew = value && node.matches("select") && ![...node.options].some(option => option.value === value)
+		if (isNew) node.append(h("option", { value, "data-plain": "" }, value))
+		node.value = value
+	}
+	return { name, node, put }
+}
+
+export function listBar(spec, filters, counted, change) {
+	let timer
+	const box = spec.search && h("input", {
+		type: "search", placeholder: spec.search, "aria-label": spec.search, "data-search": "", spellcheck: false,
+		oninput: () => {
+			clearTimeout(timer)
+			const text = box.value
+			if (KEY.test(text)) {
+				box.value = ""
+				return import("./palette.js").then(palette => palette.open({ text }))
+			}
+			timer = setTimeout(() => change({ q: box.value.trim() }, { replace: true }), 150)
+		},
+	})
+	const fields = filters.map(one => field(one, change))
+	const take = spec.file && button("Export", spec.file, { icon: "save", "data-export": "" })
+	const related = spec.related?.filter(Boolean).map(([href, text]) => h("a.btn", { href }, text))
+	const live = spec.live && button("Follow", () => change({ live: query().live ? "" : "1" }), { icon: "pulse" })
+	return {
+		node: h("div.bar", { role: "search" }, box
+			&& h("div.grow", icon("search"), box), fields.map(one => one.node), spec.time?.choice, live,
+			counted),
+		// What the list as a whole is for: beside the page's title.
+		acts: [related, take, spec.create()],
+		read(wanted) {
+			if (box && document.activeElement !== box) box.value = wanted.q ?? ""
+			live?.setAttribute("aria-pressed", String(Boolean(wanted.live)))
+			for (const one of fields) one.put(wanted[one.name])
+		},
+	}
+}
+
+/** Saves a list, or those of it whose `ids` are asked for, as CSV. */
+export const exportFile = async (path, noun) => (await import("./seldom.js")).saveList(path, noun)
+
+// A list shows as many of its columns as it has room for; a look at a row shows all of it.
+
+/** Up to this width rows are drawn as cards, which have room for every column. */
+const CARDS = matchMedia("(max-width: 720px)")
+
+/** In which order columns are left out: when a thing was made, then from the last; a state last, the first never. */
+const orderOf = columns => columns.map((one, at) => ({ ...one, at })).slice(1).toSorted((one, other) =>
+	Number(other.sort === "created_at") - Number(one.sort === "created_at")
+	|| Number(Boolean(one.state)) - Number(Boolean(other.state)) || other.at - one.at)
+
+/** Leaves out of the table in `place` what does not fit, now and whenever its width changes: call what is returned. */
+export function columnFit(place, columns, isChosen, signal) {
+	let width = 0
+	const fit = () => {
+		// Rows that come with their page are measured as it is shown, before it is painted.
+		if (!place.isConnected) return void requestAnimationFrame(() => place.isConnected && fit())
+		const rows = [...place.querySelectorAll("table.stack tr")]
+		const fits = () => place.scrollWidth <= place.clientWidth
+		for (const row of rows) for (const cell of row.cells) cell.hidden = false
+		place.classList.remove("snug")
+		if (CARDS.matches) return
+		for (const { at } of orderOf(columns())) {
+			if (fits()) return
+			for (const row of rows) row.cells[at + (isChosen ? 1 : 0)].hidden = true
+		}
+		// The first column alone is too wide beside long words for what can be done.
+		place.classList.toggle("snug", !fits())
+	}
+	const watch = new ResizeObserver(([{ contentRect }]) => {
+		if (contentRect.width === width) return
+		width = contentRect.width
+		fit()
+	})
+	watch.observe(place)
+	signal.addEventListener("abort", () => watch.disconnect())
+	return fit
+}
+
+// The rows of a list, and the heads of its columns.
+
+export function columnHead({ label, sort }, wanted, change) {
+	const now = wanted.sort ?? "-created_at"
+	const order = now === sort ? "ascending" : now === `-${sort}` ? "descending" : null
+	// Times begin with the newest, names with the first.
+	const next = order === "ascending" || (!order && sort === "created_at") ? `-${sort}` : sort
+	const turn = () => h("button.btn.ghost.tiny", { type: "button", onclick: () => change({ sort: next }) }, label,
+		order && icon(order === "ascending" ? "up" : "down"))
+	return h("th", { scope: "col", "aria-sort": sort && order }, sort ? turn() : label)
+}
+
+/** Of acts {text, run}, the usual one first: a button, and ⋯ with the others where there are more. */
+function rowActions([first, ...rest], name) {
+	if (!first) return null
+	const usual = button(first.text, first.run, { look: ".ghost.tiny", name })
+	if (!rest.length) return usual
+	const open = async () => (await import("./rows.js")).openMenu(more, rest, name)
+	const more = button(null, open, {
+		look: ".ghost.tiny", icon: "dots", "aria-label": t`More for ${name}`, "aria-haspopup": "menu",
+		"aria-expanded": "false",
+	})
+	return h("div.row-acts", usual, more)
+}
+
+export const row = (
+	item, columns, acts, named, chosen,
+) => h("tr", { "data-id": item.id ?? item.name }, chosen?.box(item),
+	columns.map(({ label, cell, state, tight }) =>
+		h(`td${state ? ".status" : ""}${tight ? ".tight" : ""}`, { "data-label": translate(label) }, cell(item))),
+	acts && h("td.end", rowActions(acts.filter(Boolean), named(item))))
+
+export function skeleton(table, columns) {
+	const cells = () => columns.map(() => h("td", h("span.sk")))
+	replaceContent(table, h(
+		"table", { "aria-hidden": "true" }, h("tbody", Array.from({ length: 8 }, () => h("tr", cells()))),
+	),
+		h("span.vh", "Loading…"))
+}
+
+// Rows that are chosen together.
+
+/**
+ * Rows that are chosen together: a box in each row, Shift for a range, one box for the page. What can be done to
+ * them, and that all that match can be chosen, is lib/chooser.js's, which comes with the first choice.
+ */
+export function rowSelection(spec, reload) {
+	const node = h("div.bar.bulk", { hidden: true, role: "group", "aria-label": "Selected rows" })
+	let boxes = []
+	let last = -1
+	let every = null
+	let whole = null
+	let offer = null
+
+	// Only the first choice waits for the module, with an empty bar; later ones are drawn at once. What is being done
+	// to an earlier choice is not covered up.
+	async function show() {
+		const items = boxes.filter(({ box }) => box.checked).map(({ item }) => item)
+		if (every) {
+			every.checked = items.length > 0 && items.length === boxes.length
+			every.indeterminate = items.length > 0 && !every.checked
+		}
+		if (node.ariaBusy) return
+		node.hidden = !items.length
+		if (!items.length) return
+		if (!offer) {
+			offer = (await import("./chooser.js")).offer
+			return show()
+		}
+		const isMore = every.checked && whole && (!whole.exact || whole.value > items.length)
+		offer(node, items, { ...spec, isMore, clear: () => mark(boxes, false), again: show, reload })
+	}
+
+	function mark(some, checked) {
+		for (const { box } of some) box.checked = checked
+		return show()
+	}
+
+	function none() {
+		boxes = []
+		last = -1
+		show()
+	}
+
+	return {
+		node,
+		/** The rows are gone, and the choice with them. */
+		none,
+		/** Begins a page of a list with that `total`; the box of its head. */
+		all(total) {
+			none()
+			whole = total
+			every = h("input", {
+				type: "checkbox", "aria-label": "Select all of this page", onchange: () => mark(boxes, every.checked),
+			})
+			return h("th.pick", h("label.target", every))
+		},
+		box(item) {
+			const at = boxes.length
+			const box = h("input", { type: "checkbox", "aria-label": t`Select ${spec.named(item)}`, onclick: event => {
+				const range = event.shiftKey && last >= 0 ? boxes.slice(Math.min(last, at), Math.max(last, at) + 1) : []
+				last = at
+				mark(range, box.checked)
+			} })
+			boxes.push({ box, item })
+			return h("td.pick", h("label.target", box))
+		},
+	}
+}
+
+// What a reader chooses to see of a list: its columns, and all that one row's record says.
+
+/**
+ * The columns of the list `name` that are shown, which this browser keeps, and the button that chooses them; the first
+ * one always is. `change()`: another choice was made.
+ */
+export function columnChoice(all, name, change) {
+	const key = `hide ${name}`
+	const isHidden = one => Boolean(preferences()[key]?.includes(one.label))
+	const turn = one => {
+		setPreference(key, all.filter(each => isHidden(each) !== (each === one)).map(each => each.label))
+		change()
+	}
+	const open = async () => (await import("./rows.js")).openMenu(node, all.slice(1).map(one => ({
+		text: isHidden(one) ? t`Show: ${translate(one.label)}` : t`Hide: ${translate(one.label)}`, run: () => turn(one),
+	})), name)
+	const node = button(null, open, {
+		look: ".ghost.tiny", icon: "sliders", title: "Columns", "aria-haspopup": "menu", "aria-expanded": "false",
+	})
+	return { node, shown: () => all.filter((one, at) => !at || !isHidden(one)) }
+}
+
+/**
+ * What looks at a row: Space on its link or a click beside what it holds; then arrows go on, and Escape ends.
+ * `find(id)` → the row's item, `named(item)` → what it is called.
+ */
+export const lookOf = (find, named, signal) => async event => {
+	const { key, type, target } = event
+	const row = target.closest("tr[data-id]")
+	const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[key]
+	const isSpace = key === " " && target.matches("a")
+	const isClick = type === "click" && !target.closest("a, button, input, label") && getSelection().isCollapsed
+	if (!row || !(isSpace || isClick || step || key === "Escape")) return
+	if (isSpace || (step && document.querySelector(".peek"))) event.preventDefault()
+	const { close, isOpen, show } = await import("./rows.js")
+	if (isOpen() && (isSpace || key === "Escape")) return close()
+	if (!isSpace && !isClick && !(step && isOpen())) return
+	const other = (step && row[step]) || row
+	const item = find(other.dataset.id)
+	other.querySelector("a, button")?.focus()
+	show(item, named(item), other.querySelector("a.main, .who a")?.href, signal)
+}
+
+// Lists.
+
+/**
+ * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many], `columns`
+ * [label, cell(item), {sort, state, tight}]; where wanted `title` and `lead` of a page of its own, `search`
+ * (placeholder), `filters` [name, label, codes or {options, type}], `time` (`overTime`), `actions(item, reload)` →
+ * [{text, run}], the usual one first, `bulk` as for `chooser`, `exports` (as a file), `related` [address, text] of
+ * pages beside it, `create` [right, text, run(reload)] or what makes a button, `live` (can be followed), `seen(data)`
+ * (is told each page), `whole` (no pages), `empty` {title, text, action}, `fixed` (always asked for). Of a tenant that
+ * is deleted nothing is made, changed or exported.
+ */
+export async function list(page, spec) {
+	const { noun } = spec
+	const counted = h("span.end", { "aria-live": "polite" })
+	const look = lookOf(id => items.find(one => String(one.id ?? one.name) === id), one => named(one), page.signal)
+	const table = h("div.table", { tabIndex: -1, onkeydown: look, onclick: look })
+	const pager = h("div.pager")
+	const filters = (spec.filters ?? []).map(([name, label, more]) =>
+		({ name, label, ...(more?.split ? { options: choices(more) } : more) }))
+	const columnsOf = spec.columns.map(([label, cell, more]) => ({ label, cell, ...more }))
+	const choice = columnChoice(columnsOf, noun[1], () => load())
+	const named = item => item.email ?? item.name ?? item.domain ?? item.origin
+		?? (item.action ? actionWords(item.action) : item.id)
+	const change = (values, options) => setQuery({ ...query(), cursor: "", ...values }, options)
+	const again = () => load()
+	const create = () =>
+		(page.isGone ? null : Array.isArray(spec.create) ? creator(spec.create, again) : spec.create?.())
+	const time = spec.time?.(change)
+	const wantable = time ? [...filters, { name: "since", label: "From" }, { name: "until", label: "To" }] : filters
+	const asked = (more, wanted = query()) =>
+		spec.path + queryString({ ...spec.fixed, ...time?.asked, ...wantedOf(wanted), ...more })
+	const exports = spec.exports && !page.isGone
+		&& (() => exportFile(asked({ cursor: "", histogram: "", time_zone: "" }), noun))
+	const controls = listBar({ ...spec, create, time, file: exports }, filters, counted, change)
+	const chosen = spec.bulk && !page.isGone ? rowSelection({ ...spec, named, all: everyOne }, again) : null
+	const focus = focusOf(table)
+	const fit = columnFit(table, () => choice.shown(), Boolean(chosen), page.signal)
+	counted.after(choice.node)
+	if (page.acts) append(page.acts, controls.acts)
+	else if (!spec.title) controls.node.append(h("div.acts", controls.acts))
+	append(page.body, [
+		spec.title && pageHead(spec.title, { lead: spec.lead, acts: controls.acts }),
+		controls.node, time?.bars, chosen?.node, table, pager,
+	])
+	let running = null
+	let seen = null
+	let items = []
+	let timer = 0
+	page.signal.addEventListener("abort", () => {
+		clearTimeout(timer)
+		running?.abort()
+	})
+
+	/** What the list is asked for. */
+	function wantedOf(wanted) {
+		const names = ["q", "sort", "cursor", ...wantable.filter(one => !one.asks).map(one => one.name)]
+		const asked = filters.map(one => one.asks && wanted[one.name] && one.asks(wanted[one.name]))
+		return Object.assign(Object.fromEntries(names.map(name => [name, wanted[name]])), ...asked)
+	}
+
+	/** Every item that matches, at most so many, read page by page. */
+	async function everyOne(most) {
+		const [items, wanted] = [[], query()]
+		for (let cursor = ""; cursor != null && items.length < most;) {
+			const data = await api(asked({ cursor, limit: 200 }, wanted))
+			items.push(...data.items)
+			cursor = data.next_cursor
+		}
+		return items.slice(0, most)
+	}
+
+	async function load({ quiet = false } = {}) {
+		clearTimeout(timer)
+		running?.abort()
+		const mine = (running = new AbortController())
+		const wanted = query()
+		controls.read(wanted)
+		time?.read(wanted)
+		const wait = table.children.length ? 400 : 120
+		const slow = quiet ? 0 : setTimeout(() => (focus.keep(), chosen?.none(), skeleton(table, choice.shown())), wait)
+		try {
+			draw(await api(spec.whole ? spec.path : asked({ limit: 50 }), { signal: mine.signal }), wanted)
+		} catch (error) {
+			if (error.name === "AbortError") return
+			chosen?.none()
+			for (const one of [counted, pager]) replaceContent(one)
+			drawRefusal(error)
+		} finally {
+			clearTimeout(slow)
+		}
+		if (wanted.live && page.alive()) timer = setTimeout(follow, 2500)
+	}
+
+	function follow() {
+		const next = () => load({ quiet: true })
+		if (!document.hidden) return next()
+		document.addEventListener("visibilitychange", next, { once: true, signal: page.signal })
+	}
+
+	function draw(data, wanted) {
+		focus.keep()
+		spec.seen?.(data)
+		items = data.items
+		time?.draw(data.histogram)
+		replaceContent(counted, countTotal(data.total, ...noun))
+		replaceContent(pager)
+		const every = chosen?.all(data.total)
+		if (!data.items.length) {
+			drawNothing(wanted)
+			return focus.give()
+		}
+		const columns = choice.shown()
+		const actions = page.isGone ? null : spec.actions
+		const rows = data.items.map(item => row(item, columns, actions && (actions(item, again) || []), named, chosen))
+		if (wanted.live && seen && !wanted.cursor) {
+			rows.forEach((one, at) => seen.has(data.items[at].id) || one.classList.add("fresh"))
+		}
+		seen = new Set(data.items.map(item => item.id))
+		replaceContent(table, h("table.stack", h("caption.vh", noun[1]),
+			h("thead", h("tr", every, columns.map(column => columnHead(column, wanted, change)),
+				actions && h("th.end", h("span.vh", "Actions")))),
+			h("tbody", rows)))
+		fit()
+		drawPager(data, wanted)
+		focus.give()
+	}
+
+	function drawPager(data, wanted) {
+		if (wanted.cursor) append(pager, [button("Back", () => history.back()), button("First page", () => turn({}))])
+		if (data.next_cursor) append(pager, button("Next page", () => turn({ cursor: data.next_cursor })))
+	}
+
+	/** Another page has the focus at its beginning. */
+	function turn(values) {
+		table.focus({ preventScroll: true })
+		change(values)
+		scrollTo(0, 0)
+	}
+
+	const clear = () => button("Clear all", () =>
+		change({ q: "", ...Object.fromEntries(wantable.map(one => [one.name, ""])) }))
+
+	function drawNothing(wanted) {
+		const said = [wanted.q && t`“${wanted.q}”`,
+			...wantable.map(({ name, label }) => wanted[name] && t`${translate(label)}: ${saidOf(name, wanted[name])}`),
+		].filter(Boolean)
+		if (!said.length && !wanted.cursor) {
+			return showState(
+				table, "empty", { title: t`No ${translate(noun[1])} yet`, action: create(), ...spec.empty },
+			)
+		}
+		return showState(
+			table, "none", { title: t`No ${translate(noun[1])} match`, text: t`${said.join(", ")}`, action: clear() },
+		)
+	}
+
+	/** What the server does not take for a filter is said by the filter's name. */
+	function drawRefusal(error) {
+		// A time zone that the server does not know is UTC there.
+		if (time?.asked.time_zone && error.errors?.some(one => one.pointer === "?time_zone")) {
+			time.asked.time_zone = ""
+			return load()
+		}
+		// An order that the list does not have is left out.
+		if (error.errors?.some(one => one.pointer === "?sort")) return change({ sort: "" }, { replace: true })
+		const wrong = (error.errors ?? []).flatMap(({ pointer, detail }) => {
+			const name = pointer.replace(/^\?/, "")
+			const label = filters.find(one => one.name === name)?.label ?? (name === "q" ? spec.search : null)
+			return label && error.status === 422 ? [t`${translate(label)}: ${translate(detail)}.`] : []
+		})
+		if (!wrong.length) return showState(table, "error", { error, again })
+		return showState(
+			table, "none", { title: "This filter cannot be used", text: t`${wrong.join(" ")}`, action: clear() },
+		)
+	}
+
+	page.onUpdate(load)
+	await waitBriefly(load())
+	if (query().new) {
+		// `?new=1` of the palette, or of a session that ended: the dialog opens once, a reload does not open it again.
+		setQuery({ ...query(), new: "" }, { replace: true })
+		setTimeout(() => {
+			const one = (page.acts ?? page.body).querySelector("[data-new]")
+			one?.focus()
+			one?.click()
+		})
+	}
+}
+
+const saidOf = (name, value) => (/^(since|until)$/.test(name) ? formatExact(value) : value)
+
+const creator = ([right, text, run], again) =>
+	isAllowed(right) && button(text, () => run(again), { look: ".primary", icon: "plus", "data-new": "" })

@@ -1,12 +1,118 @@
 // The pages outside the gate: sign-in, set-up, a new password; those of an invite and a join link are in joining.js.
-import { api, button, h, hideFragment, note, query, queryString, t } from "../lib/core.js"
-import { codeField, codeIn, door, NAME, newPassword, noCode, orPaste, PROVED, wayOn } from "../lib/door.js"
+import {
+	api, button, h, hideFragment, icon, note, query, queryString, replaceAddress, replaceContent, t, userText
+} from "../lib/core.js"
+import { askPasskey, fillsIn, passkeyRefusal, passkeysFault, signInOptions, signInWays } from "../lib/passkeys.js"
+import { NAME, PROVED, codeField, codeIn, door, newPassword, noCode, orPaste, wayOn } from "../lib/door.js"
 import { form } from "../lib/form.js"
-import { signInWays } from "../lib/passkeys.js"
-export * from "./outside/passkey.js"
-export * from "./outside/provider.js"
-import { passkeySignIn } from "./outside/passkey.js"
-import { faultOf, keptPlace, providerSignIn } from "./outside/provider.js"
+
+// Sign-in by a passkey: a button, and the browser's own list below the field for the address.
+
+/** A challenge is good for 5 minutes; a page that stays open longer asks anew. */
+const FRESH = 270000
+
+// The browser asks one thing at a time: its list gives way to the button, also to that of a later step.
+let waiting = null
+/** The part of the page; `done()` goes on after a sign-in. `ways`: of the server; then a field shows the list, too. */
+export function passkeySignIn(page, done, ways) {
+	const fault = passkeysFault()
+	if (fault) return h("p.small.muted", fault)
+	const trouble = h("div", { role: "alert" })
+	const act = button("Sign in with a passkey", byButton, { look: ".wide", icon: "key" })
+
+	async function signIn(options, more) {
+		const passkey = await askPasskey(options, more)
+		await api("/session", { body: { passkey } })
+		done()
+	}
+
+	async function byButton() {
+		if (act.disabled) return
+		act.disabled = true
+		replaceContent(trouble)
+		waiting?.abort()
+		try {
+			await signIn(await signInOptions())
+		} catch (error) {
+			show(error)
+			wait()
+		} finally {
+			act.disabled = false
+		}
+	}
+
+	/** A server without a name of its own is asked for nothing. */
+	async function begin() {
+		if ((await ways)?.passkeys !== false) return wait()
+		const why = "This server's public address has no passkeys: they need a name and https."
+		replaceContent(part, h("p.small.muted", why))
+	}
+
+	/** Lets the browser offer passkeys where the address is typed, until one is chosen. */
+	async function wait() {
+		if (!ways || page.signal.aborted || !await fillsIn()) return
+		const own = (waiting = new AbortController())
+		page.signal.addEventListener("abort", () => own.abort(), { once: true })
+		// Why there are none is said to who asks for one, by the button.
+		const options = await signInOptions().catch(() => null)
+		if (!options || own.signal.aborted) return
+		const timer = setTimeout(() => (own.abort(), wait()), FRESH)
+		try {
+			await signIn(options, { mediation: "conditional", signal: own.signal })
+		} catch (error) {
+			// Nobody asked for what the browser or its authenticator cannot do.
+			if (own.signal.aborted || error instanceof DOMException) return
+			show(error)
+			// The server took it for wrong: the list is offered again.
+			if (error.status === 401) wait()
+		} finally {
+			clearTimeout(timer)
+		}
+	}
+
+	function show(error) {
+		replaceContent(trouble, note("danger", "alert", passkeyRefusal(error).message))
+	}
+
+	const part = h("div.gap", h("div.acts", act), trouble)
+	begin()
+	return part
+}
+
+// Sign-in at the provider that the platform's owners chose for operators.
+
+const PLACE = "gatehouse-next"
+/** Where the sign-in was asked for before it left this site. */
+export const keptPlace = () => sessionStorage.getItem(PLACE) ?? ""
+
+const FAULTS = {
+	unknown: "No operator of this console has that account, nor its address.",
+	other_person: "That is not the account of the session that asked, or the session is over.",
+	not_anew: "The provider did not ask you anew, so that nothing is proved. Use another way.",
+	unavailable: "The provider cannot be asked. Try again in a moment.",
+}
+/** In words, why the return from the provider began nothing. */
+export const faultOf = code => FAULTS[code] ?? "The sign-in at the provider did not end well. Begin again."
+
+/** Goes to the provider. Back leads from there, and from where the sign-in ends, to the place that was asked for: who
+ * is not signed in then is sent here again. */
+function leave({ ctrlKey, metaKey, shiftKey }) {
+	const { next = "" } = query()
+	sessionStorage.setItem(PLACE, next)
+	if (ctrlKey || metaKey || shiftKey) return
+	replaceAddress(/^\/console\//.test(next) ? next : "/console/")
+	// A browser that kept this page whole would show it at that address.
+	addEventListener("pageshow", event => event.persisted && location.reload())
+}
+
+/** The part of the page; empty while there is none. `ways`: of the server. */
+export function providerSignIn(ways) {
+	const part = h("div")
+	ways.then(all => all?.provider && part.replaceChildren(h("div.acts.gap", h("a.btn.wide", {
+		href: "/v1/session/provider", onclick: leave,
+	}, icon("door"), h("span", t`Sign in at ${all.provider.name}`)))))
+	return part
+}
 
 const EMAIL = ["email*", "Email", { type: "email", autocomplete: "username" }]
 // Where a passkey signs in as well, the browser lists them below the field.

@@ -29,10 +29,7 @@ new PerformanceObserver((list) => list.getEntries().forEach((one) => (slowest = 
 
 
 def packed_sizes(server):
-    """The size of each file of the console as it is sent to a browser, by its path below Public.
-
-    The server sends the parts of a file inside it (`lib/core/…` inside `lib/core.js`): a part is no file of its own.
-    """
+    """The size of each file of the console as it is sent to a browser, by its path below Public."""
     def sent(path):
         asked = urllib.request.Request(server.base + path, headers={"Accept-Encoding": "br"})
         return urllib.request.urlopen(asked).read()
@@ -44,10 +41,7 @@ def packed_sizes(server):
         name = str(path.relative_to(ROOT / "Public"))
         if path.is_dir() or name == "index.html":
             continue
-        try:
-            sizes[name] = len(sent(f"/console/assets/{version}/{name}"))
-        except urllib.error.HTTPError as refused:
-            assert refused.code == 404, name
+        sizes[name] = len(sent(f"/console/assets/{version}/{name}"))
     return sizes
 
 

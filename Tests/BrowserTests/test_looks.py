@@ -94,7 +94,7 @@ def luminance(colour):
 
 
 def test_the_tokens_have_contrast(console):
-    text = (PUBLIC / "styles/main/tokens.css").read_text()
+    text = (PUBLIC / "styles/main.css").read_text()
     tokens = dict(re.findall(r"--([\w-]+): light-dark\(([^)]+)\)", text))
     pairs = [(ink, paper, 4.5) for ink in ("text", "text-2", "text-3", "accent") for paper in ("bg", "surface-1", "surface-2")]
     pairs += [(f"on-{tone}", tone, 4.5) for tone in ("accent", "danger")]

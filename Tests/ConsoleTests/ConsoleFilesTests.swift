@@ -184,8 +184,7 @@ func `the weights of Accept-Encoding are kept`(value: String, wanted: String) {
 @Test func `all files together are at most 120 kB as brotli, a page 8 kB, a language 40 kB`() throws
 {
     let parts = #filePath.split(separator: "/").dropLast(3)
-    let all = try JoinedFiles.join(
-        FileTree.read("/" + parts.joined(separator: "/") + "/Public"))
+    let all = try FileTree.read("/" + parts.joined(separator: "/") + "/Public")
     let version = try files.get().version
     let asked = [Field("accept-encoding", "br")]
     var sum = 0

@@ -1,9 +1,311 @@
-// Invites, and join links. The server sends the parts inside this file.
-import { joinLinks } from "./invites/join-links.js"
-import { inviteList } from "./invites/list.js"
+// Invites, and join links.
+import {
+	STATUS, ago, api, append, button, choices, closeButton, confirm, createdColumn, dataTable, dialog, etagOf,
+	formDialog, formatNumber, goTo, h, isAllowed, list, lookalikeNote, noValue, note, query, queryString,
+	replaceContent, revealSecret, statusTag, t, timeNode, toast, userText, words
+} from "../../lib/ui.js"
+import { ROLE } from "./users.js"
 
-export * from "./invites/inviting.js"
-export * from "./invites/list.js"
-export * from "./invites/join-links.js"
+// Invites of one or many: the form, a look at what it would do, and what became of each.
+
+/** Shows the link of an invite that was made, where it goes by link. */
+export const showLink = invite => invite.accept_url && revealSecret({
+	title: "Invite link", secret: invite.accept_url, name: "INVITE_URL",
+	text: t`Send it to ${invite.email}. It works once and is shown only now.`,
+})
+
+export const ENDS = [
+	["", "As it is"], ["1", "In 1 day"], ["7", "In 7 days"], ["30", "In 30 days"], ["90", "In 90 days"],
+]
+
+/**
+ * So many days after a form was opened, a minute early: the longest that is taken is 90 days from the server's now.
+ * Counted from the press, what is sent again after its answer was lost would be another act.
+ */
+export const daysAfter = (opened, days) => new Date(opened + Number(days) * 86_400_000 - 60_000).toISOString()
+
+/** So many addresses are taken at once. */
+const MOST = 1000
+const tooMany = count => Object.assign(new Error(), {
+	errors: [{ pointer: "/emails", detail: t`${count} addresses are more than 1,000: invite them in parts.` }],
+})
+
+const GIVEN = /^(?:.*<(.+)>|(\S+))(?:\s+(member|manager|admin))?$/i
+/** A line: an address, also as a mail program copies it, and a role where it is not everybody's. */
+function inviteOf(line, rest) {
+	const [, inside, plain, role] = GIVEN.exec(line) ?? []
+	return { ...rest, email: inside ?? plain ?? line, role: role?.toLowerCase() ?? rest.role }
+}
+
+/** Each address of the lines: several may stand in one, with semicolons between them. */
+const splitLines = (emails = []) => emails.flatMap(line => line.split(";")).map(line => line.trim()).filter(Boolean)
+
+function requestOf(path, { emails, days, ...rest }, opened, isTry) {
+	const each = splitLines(emails)
+		.map(line => inviteOf(line, days ? { ...rest, expires_at: daysAfter(opened, days) } : rest))
+	return [path + queryString({ dry_run: isTry }), { body: each.length === 1 && !isTry ? each[0] : { invites: each } }]
+}
+
+export async function invite(path, reload, email) {
+	const opened = Date.now()
+	const node = await inviting(path, reload, email, opened)
+	const built = node.querySelector("form")
+	const look = async () => {
+		try {
+			const values = built.values()
+			if (splitLines(values.emails).length > MOST) throw tooMany(splitLines(values.emails).length)
+			const found = await api(...requestOf(path, values, opened, true))
+			if (found.kind) follow(path, found)
+			else results(found.results, true)
+		} catch (error) {
+			toast(error.errors?.[0].detail ?? error.message, { stay: true })
+		}
+	}
+	built.querySelector("[type=submit]").before(button("Preview", look))
+}
+
+const inviting = (path, reload, email, opened) => formDialog({
+	title: "Invite people", submit: "Invite",
+	fields: [
+		[
+			"emails*", "Email addresses",
+			{
+				type: "lines", value: email, named: true, also: ["email", "invites"],
+				hint: "One a line; up to 1,000. A role may follow: ann@acme.example manager.",
+			},
+		],
+		ROLE,
+		[
+			"delivery", "Delivery",
+			{
+				options: [
+					["", "By mail where it is set up, else a link"], ["mail", "By mail"], ["link", "Give me the link"],
+				],
+			},
+		],
+		["days", "Ends", { options: [["", "In 7 days"], ...ENDS.filter(([days]) => days && days !== "7")] }],
+		["message", "Message", { type: "textarea" }],
+	],
+	request: values => requestOf(path, values, opened),
+	send: async values => {
+		const count = splitLines(values.emails).length
+		if (count > MOST) throw tooMany(count)
+		return api(...requestOf(path, values, opened))
+	},
+	done: made => {
+		reload?.()
+		if (made.kind) return follow(path, made)
+		if (made.results) return results(made.results)
+		toast(t`${made.email} is invited`)
+		return showLink(made)
+	},
+})
+
+/** Very many are invited by a job, whose page says how far it is. */
+const follow = (path, job) => goTo(`/console/t/${path.match(/tenants\/([^/]+)/)[1]}/jobs/${job.id}`)
+
+/** As the server's own files: what a spreadsheet would calculate has an apostrophe before it. */
+const SIGNS = "=+\\-@\\uff1d\\uff0b\\uff0d\\uff20\\t\\r"
+const UNGUARDED = new RegExp(`(^|[;\\t\\r\\n])(?=[${SIGNS}]|'['${SIGNS}])`, "g")
+const guarded = text => text.replace(UNGUARDED, "$1'")
+
+/** `isTry`: nothing was sent, and the form is still there. */
+function results(all, isTry) {
+	const linked = all.filter(one => one.invite?.accept_url)
+	const number = all.filter(one => one.result !== "refused").length
+	const title = isTry ? t`${number} of ${all.length} would be invited` : t`${number} of ${all.length} invited`
+	// What failed comes first: it is what is to be done next.
+	const table = dataTable("Results", ["Email", "Result"], all.toSorted((one, other) => rank(one) - rank(other))
+		.map(
+			one =>
+				[
+					[userText(one.email), lookalikeNote(one.email)],
+					[statusTag(one.result), one.detail && userText(one.detail, "span.sub")],
+				],
+		))
+	if (!linked.length) return dialog(title, table, closeButton())
+	const line = (...cells) => `${cells.map(one => `"${guarded(one).replaceAll('"', '""')}"`).join(",")}\r\n`
+	return revealSecret({
+		title, secret: linked.map(one => `${one.email} ${one.invite.accept_url}`).join("\n"),
+		file: {
+			name: "invites.csv", type: "text/csv", label: "Download CSV",
+			text: line("email", "link") + linked.map(one => line(one.email, one.invite.accept_url)).join(""),
+		},
+		text: [table, h("p.gap", "One line each: address and link. The links are shown only now.")],
+	})
+}
+const rank = one => (one.result === "refused" ? 0 : 1)
+
+// Invites: who was invited, and what became of it.
+
+export const inviteList = async page => {
+	const path = `${page.path}/invites`
+	const sentAt = one => ago(one.updated_at ?? one.created_at)
+	/** A new link: the one that was sent before ends with it, so that is asked. */
+	const resend = (one, { body, title, act: text }, reload) => confirm({
+		title, act: text, keep: "Keep the old link", path: `${path}/${one.id}/resend`, method: "POST", body,
+		text: t`The link that ${one.email} was sent ${sentAt(one)} stops working now; a new one takes its place.`,
+		done: made => {
+			reload()
+			if (made.accept_url) showLink(made)
+			else toast("Sent again")
+		},
+	})
+	const said = one => one.delivery_detail && {
+		text: "Mail server's words",
+		run: () => dialog("The mail server's words", userText(one.delivery_detail, "p"), closeButton()),
+	}
+	const actions = (one, reload) => (one.status !== "pending" && one.status !== "expired" ? [said(one)] : [
+		{
+			text: "Resend",
+			run: () => resend(one, { title: t`Resend the invite of ${one.email}?`, act: "Resend" }, reload),
+		},
+		one.delivery === "mail" && {
+			text: "New link",
+			run: () =>
+				resend(
+					one,
+					{ title: t`Make a new link for ${one.email}?`, act: "Make a link", body: { delivery: "link" } },
+					reload,
+				),
+		},
+		one.status === "pending" && { text: "Edit", run: () => edit(path, one, reload) },
+		one.status === "pending" && { text: "Revoke", run: () => revoke(path, one, reload) },
+		said(one),
+	])
+	await list(page, {
+		path, noun: ["invite", "invites"], search: "Search by email",
+		related: [[`${page.base}/invites/join-links`, "Join links"]],
+		create: ["manageInvites", "Invite", reload => invite(path, reload)],
+		empty: {
+			title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends.",
+		},
+		filters: [
+			["status", "Status", "pending accepted revoked expired"],
+			["delivery_status", "Mail", { options: [...choices("queued sent refused bounced"), FAILED] }],
+			query().job_id && ["job_id", "Job"],
+		].filter(Boolean),
+		columns: [
+			["Email", one => [one.accepted_user_id
+				? h("a.main", { href: `${page.base}/users/${one.accepted_user_id}` }, userText(one.email))
+				: userText(one.email, "span.main"),
+				lookalikeNote(one.email),
+				h(
+					"span.sub", one.delivery === "link" ? "by link" : "by mail",
+					one.sent_count > 1 && t`, sent ${one.sent_count} times`,
+				)], { sort: "email" }],
+			STATUS,
+			["Mail", mailOf],
+			["Role", one => words(one.role)],
+			[
+				"Ends",
+				one => (one.status === "pending" || one.status === "expired" ? timeNode(one.expires_at) : noValue()),
+			],
+			["Sent by", one => userText(one.invited_by?.name ?? "–")],
+			createdColumn("Sent"),
+		],
+		actions: isAllowed("manageInvites") && actions,
+		bulk: isAllowed("manageInvites") && [{
+			text: "Resend",
+			fits: one => one.delivery === "mail" && (one.status === "pending" || one.status === "expired"),
+			verb: "resend",
+			asks: "Each gets a new link by mail; the one that was sent before stops working.",
+		}, {
+			text: "Revoke", fits: one => one.status === "pending",
+			verb: "revoke",
+			asks: "The links stop working now. This is final; people can be invited again.",
+		}],
+	})
+}
+
+/** The choice of a filter: what is to be sent again. */
+const FAILED = ["refused,bounced", t`Refused or bounced`]
+
+/** What became of the mail; a mail server's words where it said some. */
+const mailOf = ({ delivery_status: state, delivery_detail: detail }) =>
+	(state ? [statusTag(state), detail && userText(detail, "span.sub")] : noValue())
+
+const revoke = (path, one, reload) => confirm({
+	title: t`Revoke the invite of ${one.email}?`, act: "Revoke invite", path: `${path}/${one.id}/revoke`,
+	method: "POST",
+	text: "Its link stops working now. This is final; the address can be invited again.",
+	said: t`The invite of ${one.email} is revoked`, after: reload,
+})
+
+/** Changes role, end or message of an invite that waits; its link stays. */
+async function edit(path, { id, email }, reload) {
+	const one = await api(`${path}/${id}`)
+	const opened = Date.now()
+	return formDialog({
+		title: t`Edit the invite of ${email}`, lead: "The link that was sent stays the same.", edits: one,
+		fields: [ROLE, ["days", "Ends", { options: ENDS }], ["message", "Message", { type: "textarea" }]],
+		request: ({ days, ...values }) => [`${path}/${id}`, {
+			method: "PATCH", etag: etagOf(one),
+			body: days ? { ...values, expires_at: daysAfter(opened, days) } : values,
+		}],
+		done: () => (toast("Saved"), reload()),
+	})
+}
+
+// Links by which many people join a tenant as members.
+
+export const joinLinks = async page => {
+	const path = `${page.path}/join-links`
+	const warning = h("div")
+	append(page.body, [h("div.head",
+		h("div", h("h1", "Join links"), h("p.lead", "Whoever has one of these links can join as a member.")),
+		h("div.acts", h("a.btn", { href: `${page.base}/invites` }, "All invites"))), warning])
+	await list(page, {
+		path, noun: ["join link", "join links"],
+		seen: ({ items }) => replaceContent(warning, items.some(isUseless) && useless()),
+		create: ["manageInvites", "Make a link", reload => makeLink(path, reload)],
+		empty: {
+			title: "No join links yet",
+			text: "A join link lets many people in as members, until it ends or is used up.",
+		},
+		columns: [
+			["For", one => h("span.main", one.domains.length ? userText(one.domains.join(", ")) : "Every address")],
+			["Used", one => t`${formatNumber(one.uses)} of ${formatNumber(one.max_uses)}`],
+			STATUS,
+			["Ends", one => timeNode(one.expires_at)],
+			["Made by", one => userText(one.created_by.name || "–")],
+			createdColumn("Made"),
+		],
+		actions: isAllowed("manageInvites") && ((one, reload) => [
+			one.status === "active" && { text: "Revoke", run: () => end(path, one, reload) },
+		]),
+	})
+}
+
+/** Who joins signs in at a provider: without one a link leads nowhere. */
+const isUseless = one => one.status === "active" && one.providers === 0
+const useless = () => note("warn", "alert", "Nobody can use a join link yet: there is no provider to sign in with. ",
+	h("a", { href: "/console/providers" }, "Add a provider"), " first.")
+
+const end = (path, one, reload) => confirm({
+	title: "Revoke this join link?", act: "Revoke link", path: `${path}/${one.id}/revoke`, method: "POST",
+	text: t`It stops working now. This is final; the ${formatNumber(one.uses)} who joined by it stay.`,
+	said: "The join link is revoked", after: reload,
+})
+
+const DAYS = [["7", "In 7 days"], ["1", "In 1 day"], ["30", "In 30 days"], ["90", "In 90 days"]]
+
+const makeLink = (path, reload, opened = Date.now()) => formDialog({
+	title: "Make a join link", submit: "Make the link",
+	fields: [
+		["days", "Ends", { options: DAYS }],
+		["max_uses", "How many may join", { type: "number", value: 100, attrs: { min: 1, max: 10_000 } }],
+		["domains", "Only addresses of", { type: "lines", hint: "Domains, one a line; empty is every address." }],
+		["return_to", "Leads back to", { hint: "One of the addresses under Clients; empty is nowhere." }],
+	],
+	request: ({ days, ...values }) => [path, { body: { ...values, expires_at: daysAfter(opened, days) } }],
+	done: made => {
+		reload()
+		return revealSecret({
+			title: "Join link", secret: made.url, name: "JOIN_URL",
+			text: ["Send it to the people who are to join. It is shown only now.", isUseless(made) && useless()],
+		})
+	},
+})
 
 export default page => (page.id ? joinLinks : inviteList)(page)

@@ -1,10 +1,368 @@
-// API keys: all, one, a new one. The server sends the parts inside this file.
-import { keyPage } from "./keys/key.js"
-import { keyList } from "./keys/list.js"
-import { newKey } from "./keys/new-key.js"
+// API keys: all, one, a new one.
+import {
+	ago, append, button, buttons, card, choices, confirm, copyable, countWords, createdColumn, factList, formDialog,
+	formatDay, formatNumber, h, icon, isAllowed, leaveFor, list, liveRegion, loadPart, mayHere, noValue, note, query,
+	redraw, replaceContent, revealSecret, showState, statusTag, t, tickField, timeColumn, timeNode, translate,
+	userText, waitBriefly
+} from "../../lib/ui.js"
 
-export * from "./keys/list.js"
-export * from "./keys/key.js"
-export * from "./keys/new-key.js"
+const GRACE = [
+	["3600", "1 hour"], ["0", "None: cut at once"], ["900", "15 minutes"], ["86400", "24 hours"], ["604800", "7 days"],
+]
+/** The limits and descriptions of a key, in the forms. */
+export const BOUNDS = [
+	[
+		"allowed_ips", "Only from these addresses",
+		{ type: "lines", hint: "Addresses or CIDR ranges, one a line; empty is anywhere." },
+	],
+	["allowed_origins", "Only from these browser origins", { type: "lines", hint: "One a line; empty is every one." }],
+	["rate_limit.per_minute", "Most calls a minute",
+		{ type: "number", attrs: { min: 1 }, hint: "Empty is as the server is set." }],
+	["note", "Note", { type: "textarea" }],
+]
+/** The secret before the last rotation, while it works. */
+export const oldOf = one => one.status === "grace" && one.previous
+export const isIdle = one =>
+	one.status === "active" && Date.now() - Date.parse(one.last_used_at ?? one.created_at) > 90 * 86400000
+
+export const showSecret = (page, made) => revealSecret({
+	title: t`Key of ${made.name}`, secret: made.key, name: "GATEHOUSE_KEY",
+	call: `/tenants${page.tenant ? `/${page.tenant.slug}/users` : ""}`,
+})
+
+export const keyList = async page => {
+	const path = `${page.path}/api-keys`
+	const create = () =>
+		mayHere(page, "writeKeys")
+			&& h("a.btn.primary", { href: `${page.base}/keys/new`, "data-new": "" }, icon("plus"), "Create key")
+	await list(page, {
+		...!page.tenant && {
+			title: "Platform API keys", lead: "Keys that are no tenant's: what they may, they may in every tenant.",
+		},
+		path, noun: ["API key", "API keys"], search: "Search by name", create,
+		empty: { title: "No API keys yet", text: "A key lets a machine call the API with just the rights you choose." },
+		filters: [["status", "Status", "active grace revoked expired"],
+			["environment", "Environment", "live test"],
+			["ends_within", "End", { options: [["14", t`Within 14 days`], ["90", t`Within 90 days`]] }],
+			["given_before", "Scopes", { options: [["true", t`Lead to an admin, from before`]] }]],
+		columns: [
+			[
+				"Name",
+				one =>
+					[
+						h("a.main", { href: `${page.base}/keys/${one.id}` }, userText(one.name)),
+						h("code.sub", `${one.prefix}…${one.last4}`),
+					],
+				{ tight: true },
+			],
+			[
+				"Status",
+				one =>
+					[
+						statusTag(one.status),
+						oldOf(one) && h("span.sub", t`old secret ends ${ago(one.previous.until)}`),
+						isIdle(one) && h("span.sub", "unused for 90 days"),
+					],
+				{ state: true },
+			],
+			["Scopes", scopesOf],
+			timeColumn("Last used", "last_used_at"),
+			timeColumn("Expires", "expires_at"),
+			createdColumn(),
+		],
+		actions: (one, reload) => keyActions(page, one, reload),
+		bulk: page.tenant && isAllowed("revokeKeys") && [{
+			text: "Revoke", fits: isAlive, asks: "Calls with them fail at once. This is final.",
+			verb: "revoke", more: BECAUSE.body,
+		}],
+	})
+}
+
+const isAlive = one => one.status !== "revoked" && one.status !== "expired"
+/** One by its name; of several the number: a look at the row shows them all. */
+const scopesOf = ({ scopes }) => h("span.small", { title: t`${scopes.join(" ")}` },
+	scopes.length === 1 ? h("code", scopes[0]) : countWords(scopes.length, "scope", "scopes"))
+
+export function keyActions(page, one, reload) {
+	const path = `${page.path}/api-keys/${one.id}`
+	if (!isAlive(one)) return []
+	return [
+		mayHere(page, "writeKeys") && { text: "Rotate", run: () => rotate(page, path, one, reload) },
+		one.given_before && mayHere(page, "writeKeys")
+			&& { text: "Confirm scopes", run: () => confirmScopes(path, one, reload) },
+		mayHere(page, "revokeKeys") && { text: "Revoke", run: () => revoke(path, one, reload) },
+		one.previous && mayHere(page, "writeKeys") && { text: "End old secret", run: () => cut(path, one, reload) },
+		one.previous && mayHere(page, "writeKeys") && { text: "Roll back", run: () => rollBack(path, one, reload) },
+	]
+}
+
+/** When a secret was used last, as a sentence. */
+const lastUse = at => (at ? t`It was last used ${ago(at)}.` : translate("It was never used."))
+
+/** That a key stands in logs, as a sentence; nothing where that is not known. */
+const leak = ({ leaked_at: at }) => (at ? t`It was recognised as leaked ${ago(at)}.` : "")
+
+const cut = (path, one, reload) => confirm({
+	title: t`End the old secret of ${one.name} now?`, act: "End old secret", path: `${path}/cut`, method: "POST",
+	text: t`Calls with …${one.previous.last4} fail at once. ${lastUse(one.previous.last_used_at)} This is final.`,
+	said: "The old secret has ended", after: reload,
+})
+
+const rollBack = (path, { name, last4, previous }, reload) => confirm({
+	title: t`Roll ${name} back?`, act: "Roll back", keep: "Keep the new secret", path: `${path}/rollback`,
+	method: "POST",
+	text: t`Calls with the new secret …${last4} fail at once; the old one …${previous.last4} works on. This is final.`,
+	said: "The old secret is the only one again", after: reload,
+})
+
+const confirmScopes = (path, one, reload) => confirm({
+	title: t`Give ${one.name} its scopes anew?`, act: "Confirm scopes", path, method: "PATCH",
+	body: { scopes: one.scopes },
+	text: t`They lead to an admin: ${one.scopes.join(", ")}. The secret stays the same.`,
+	said: "The scopes are confirmed", after: reload,
+})
+
+const BECAUSE = { body: { reason: "revoked in the console" } }
+const revoke = (path, one, reload) => confirm({
+	title: t`Revoke ${one.name}?`, act: "Revoke key",
+	text: t`Calls with it fail at once. ${[lastUse(one.last_used_at), leak(one)].join(" ").trim()} This is final.`,
+	fields: [tickField("made_by", "Also every key that it made, and those that they made")],
+	path: `${path}/revoke`, method: "POST", ...BECAUSE, said: t`${one.name} is revoked`, after: reload,
+})
+
+const rotate = (page, path, one, reload) => formDialog({
+	title: t`Rotate ${one.name}`, submit: "Rotate",
+	lead: "A new secret now; the old one works on for the grace you choose.",
+	fields: [["grace_seconds", "Grace of the old secret", { options: GRACE }]],
+	request: values => [`${path}/rotate`, { body: { grace_seconds: Number(values.grace_seconds) } }],
+	done: made => (reload(), showSecret(page, made)),
+})
+
+export const keyPage = async page => {
+	const path = `${page.path}/api-keys/${page.id}`
+	const uses = h("div")
+	const [found, leakedAt] = await Promise.all([page.get(path), leakOf(page)])
+	const one = Object.assign(found, { leaked_at: leakedAt })
+	const lives = (one.status === "active" || one.status === "grace") && !page.isGone
+	const previous = oldOf(one)
+	const left = h("strong", previous && ago(previous.until))
+	if (previous) {
+		const timer = setInterval(() => (left.textContent = ago(previous.until)), 1000)
+		page.signal.addEventListener("abort", () => clearInterval(timer))
+	}
+	const codes = (items, otherwise) =>
+		(items?.length ? h("ul", items.map(item => h("li", userText(item, "code")))) : noValue(otherwise))
+	const acts = page.isGone ? [] : keyActions(page, one, redraw).filter(Boolean)
+	// A leaked key was pasted: whether to end it is asked at once.
+	if (query().act === "revoke") requestAnimationFrame(() => acts.find(act => act.text === "Revoke")?.run())
+	append(page.body, [
+		h("div.head", h(
+			"div", h("h1", userText(one.name), " ", statusTag(one.status)),
+			h("code.muted", `${one.prefix}…${one.last4}`),
+		),
+			h(
+				"div.acts", lives && mayHere(page, "writeKeys") && button("Edit", () => edit(page, one)),
+				buttons(acts),
+			)),
+		previous && note("warn", "alert", "The old secret ", h(
+			"code", `…${previous.last4}`,
+		), " still works and ends ", left,
+			t`. Since the rotation it was used ${formatNumber(previous.uses)} times`,
+			previous.last_used_at && [", last ", timeNode(previous.last_used_at)], "."),
+		leakedAt && note("danger", "alert", "The text of this key was recognised as leaked ", timeNode(leakedAt),
+			": it came in an address, and so stands in access logs. ", lives && "Rotate or revoke the key."),
+		one.given_before && lives && note("warn", "alert",
+			"The scopes of this key lead to an admin, and are from before that was asked of who gives them. ",
+			"Confirm the scopes, rotate the key, or revoke it."),
+		isIdle(one) && note("warn", "alert", "This key has not been used for 90 days. If nothing needs it, revoke it."),
+		h("div.two",
+			card("Facts", factList([[
+				"Environment", statusTag(one.environment),
+			], ["Last used", timeNode(one.last_used_at)], one.last_used_ip
+				&& ["From", h("code", one.last_used_ip)],
+				["Expires", timeNode(one.expires_at)], ["Created", timeNode(one.created_at)],
+				["Owner", one.owner?.type === "user" ? owner(page, one.owner.id)
+					: page.tenant ? "The tenant" : "The platform"],
+				one.revoked_at && ["Revoked", timeNode(one.revoked_at)],
+				one.revocation_reason && ["Because", userText(one.revocation_reason)],
+				one.note && ["Note", userText(one.note)], ["Id", copyable(one.id)],
+				isAllowed("readAudit")
+					&& ["History", h("a", { href: `${page.base}/audit?target=${one.id}` }, "In the audit log")]])),
+			h("div.stack-gap", card("What it may do", factList([["Scopes", codes(one.scopes)], [
+				"Addresses", codes(one.allowed_ips, "anywhere"),
+			], [
+				"Origins", codes(one.allowed_origins, "any origin"),
+			],
+				[
+					"Rate",
+					one.rate_limit
+						? t`${formatNumber(one.rate_limit.per_minute)} a minute`
+						: noValue("as the server is set"),
+				]])), card("Uses by day", uses))),
+	])
+	const { bars } = await import("../../lib/chart.js")
+	await waitBriefly(loadPart(uses, async () => replaceContent(uses, bars("Uses", (await page.get(
+		`${path}/uses`,
+	)).items, [
+		["in", "uses", "Uses"],
+	],
+		{ month: "short", day: "numeric", timeZone: "UTC" }, ([all], most) =>
+			t`${all} in 30 days; at most ${most} in a day. Days begin at midnight UTC.`))))
+}
+
+/** When the key last came in an address; nothing to who may not read the audit log. */
+const leakOf = page => isAllowed("readAudit") && page.get(
+	`${page.path}/audit-events?action=api_key.leaked&limit=1&target=${page.id}`,
+).then(({ items }) => items[0]?.occurred_at, () => null)
+
+/** Of a user's key: the user, whose name comes when it is known. */
+function owner(page, id) {
+	const link = h("a", { href: `${page.base}/users/${id}` }, "A user")
+	page.get(`${page.path}/users/${id}`).then(one => replaceContent(link, userText(one.email ?? one.name)), () => {})
+	return link
+}
+
+const edit = async (page, one) => formDialog({
+	title: t`Edit ${one.name}`, lead: "The secret stays the same. Take away what it does not need.", edits: one,
+	fields: [
+		["name*", "Name"],
+		["scopes*", "Scopes", { type: "checks", options: await scopeOptions(page, one.scopes) }],
+		["expires_at", "Expires", { type: "day", hint: "At the end of that day; empty is never." }],
+		...BOUNDS,
+	],
+	path: `${page.path}/api-keys/${one.id}`, after: redraw,
+	// Without a number it has no limit of its own.
+	body: ({ rate_limit: rate, ...values }) =>
+		(rate ? { ...values, rate_limit: rate.per_minute ? rate : null } : values),
+})
+
+const NOUNS = {
+	"users:write": "users", users: "users and decisions", policy: "policy and domains", "api-keys": "API keys",
+	cors: "origins", audit: "the audit log", hooks: "about a sign-up, as a hook", keys: "API keys",
+	mail: "mail that came back",
+}
+const VERBS = { read: "Read", write: "Change", signup: "Ask", verify: "Verify", bounces: "Report" }
+/** What only a key of the platform can do everywhere. */
+const PLATFORM = { Platform: "tenants:read tenants:write providers:read providers:write operators:read operators:write "
+	+ "mail:bounces" }
+const GROUPS = { People: "users:read users:write invites:read invites:write", "Sign-up": "hooks:signup "
+	+ "policy:read policy:write",
+	"Keys and origins": "keys:verify api-keys:read api-keys:write cors:read cors:write",
+	Other: "clients:read clients:write audit:read" }
+const isManaging = code => Object.values({ ...GROUPS, ...PLATFORM }).some(codes => codes.split(" ").includes(code))
+/** Scopes that move trust: whoever has one can come to the rights of an admin. */
+const LIKE_ADMIN = "providers:write clients:write policy:write operators:write hooks:signup".split(" ")
+/** A scope in words; a tenant's own is what it is. */
+const nameOf = code => {
+	const [noun, verb] = code.split(":")
+	if (!isManaging(code)) return code
+	return t`${translate(VERBS[verb])} ${translate(NOUNS[code] ?? NOUNS[noun] ?? noun)}`
+}
+const option = code => {
+	const name = nameOf(code)
+	return [code, LIKE_ADMIN.includes(code) ? t`${name} (leads to the rights of an admin)` : name, code]
+}
+const PRESETS = {
+	"Sign-up hook": "hooks:signup", "Verify keys": "keys:verify",
+	"Read only": "users:read invites:read api-keys:read cors:read audit:read",
+}
+const DAYS = [
+	["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["day", "At the end of a day"], ["", "Never"],
+]
+
+/** What may be ticked, with what a key has beyond that: a scope can have left the tenant's catalogue. */
+export async function scopeOptions(page, had = []) {
+	const policy = page.tenant && await page.get(`${page.path}/policy`).catch(() => null)
+	const groups = Object.entries({ ...GROUPS, ...!page.tenant && PLATFORM })
+		.map(([title, codes]) => [title, codes.split(" ").map(option)])
+	const catalogue = policy?.scope_catalogue ?? []
+	const known = new Set([...catalogue, ...groups.flatMap(([, options]) => options.map(([code]) => code))])
+	const own = [...catalogue, ...had.filter(scope => !known.has(scope))].map(scope => [scope, userText(scope)])
+	return [
+		...(own.length ? [["This tenant's own"], ...own] : []),
+		...groups.flatMap(([title, options]) => [[title], ...options]),
+	]
+}
+
+export const newKey = async page => {
+	if (!mayHere(page, "writeKeys")) {
+		return showState(page.body, "forbidden", {
+			title: "You may not create API keys",
+			text: "Your role lacks the right writeKeys; owners, admins and developers have it.",
+			link: { href: `${page.base}/keys`, text: "All API keys" },
+		})
+	}
+	// The list of keys needs no form.
+	const { form } = await import("../../lib/form.js")
+	const asked = query()
+	const isFilled = Boolean(asked.name || asked.scopes)
+	const owner = asked.owner && await page.get(`${page.path}/users/${asked.owner}`)
+	const wanted = asked.scopes?.split(/[ ,]+/) ?? []
+	const opened = Math.ceil(Date.now() / 60000) * 60000
+	const built = form([
+		["name*", "Name", { hint: "What will hold it, such as “Production backend”." }],
+		["environment", "Environment", { options: choices("live test") }],
+		[
+			"scopes*", "Scopes",
+			{
+				type: "checks", value: wanted, options: await scopeOptions(page),
+			},
+		],
+		["days", "Expires after", { options: DAYS }],
+		["expires_at*", "Last day", { type: "day", when: ({ days }) => days === "day" }],
+		...BOUNDS,
+	], {
+		submit: "Create key", start: asked, cancel: () => leaveFor(`${page.base}/keys`),
+		draft: isFilled ? null : "new key",
+		request: values => [`${page.path}/api-keys`, {
+			body: { ...body(values, opened), ...owner && { owner: { type: "user", id: owner.id } } },
+		}],
+		done: made => {
+			leaveFor(`${page.base}/keys/${made.id}`)
+			showSecret(page, made)
+		},
+	})
+	built.querySelector(".checks").before(h("div.acts", Object.entries(PRESETS).map((
+		[text, scopes],
+	) => button(text, () => {
+		for (const box of built.querySelectorAll(".checks input")) box.checked = scopes.split(" ").includes(box.value)
+		built.dispatchEvent(new Event("input"))
+	}, { look: ".tiny" }))))
+	const will = liveRegion()
+	const tell = () => replaceContent(will, h("ul", effects(built.values(), opened).map(one => h("li", one))))
+	built.addEventListener("input", tell)
+	tell()
+	append(page.body, [
+		isFilled
+			&& note("warn", "alert", "A link filled in this form. Read what it asks for before you create the key."),
+		h("div.head", h("div", h("h1", "Create API key"),
+			owner && h("p.lead", "It belongs to this user and ends with the account: ", userText(owner.email)))),
+		h("div.two", h("section.card", built), card("What it will do", will)),
+	])
+	page.onLeave(built.isEdited)
+	built.querySelector("input").setAttribute("autofocus", "")
+}
+
+/** What a key with these values could do, each as a sentence. */
+function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_origins: origins, ...rest }, opened) {
+	const { expires_at: end } = body(rest, opened)
+	const rate = rest.rate_limit?.per_minute
+	return [
+		scopes.length ? t`${name ?? translate("The key")} may: ${scopes.map(nameOf).join("; ")}.`
+			: "It may do nothing until you choose a scope.",
+		environment === "test" && "Its text says that it is a test key; its rights are as real as a live key's.",
+		end ? t`It ends on ${formatDay(end, { dateStyle: "long" })}.` : "It never ends by itself.",
+		ips || origins ? t`It is refused from anywhere but ${[ips, origins].flat().filter(Boolean).join(", ")}.`
+			: "Whoever has it can use it, from anywhere.",
+		rate && t`More than ${formatNumber(rate)} calls a minute are refused.`,
+	].filter(Boolean)
+}
+
+// From the minute in which the form was opened: what is shown is what is sent, and what is sent again after an
+// answer was lost is the same.
+function body({ days, ...values }, opened) {
+	const end = Number(days) && opened + days * 86400000
+	return end ? { ...values, expires_at: new Date(end).toISOString() } : values
+}
 
 export default page => (page.id === "new" ? newKey : page.id ? keyPage : keyList)(page)

@@ -19,11 +19,10 @@ package struct ConsoleFiles: Sendable {
     /// Compresses the files while the first requests are answered.
     private let worker = WorkerPool(threads: 1, queueLimit: 1)
 
-    /// Reads every file below `directory`, which must hold `index.html` and `favicon.svg`, and joins
-    /// those that are served as one.
+    /// Reads every file below `directory`, which must hold `index.html` and `favicon.svg`.
     /// Throws `ConsoleFilesError` with the path that is missing or not understood.
     package init(directory: String) throws(ConsoleFilesError) {
-        let files = try JoinedFiles.join(FileTree.read(directory))
+        let files = try FileTree.read(directory).map(CommentLines.removed)
         var digest = ContentHash()
         for file in files {
             digest.add(Array(file.path.utf8))
@@ -147,8 +146,8 @@ package struct ConsoleFilesError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The addresses below `/console/` that have a page, as `Public/app/router.js` and
-/// `Public/lib/core/navigation.js` know them; a test compares the two.
+/// The addresses below `/console/` that have a page, as `Public/app.js` and `Public/lib/core.js` know
+/// them; a test compares the two.
 enum ConsolePaths {
     private static let pages: Set<String> = [
         "setup", "sign-in", "tenants", "people", "simulator", "audit", "operators", "providers",
