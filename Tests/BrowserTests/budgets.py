@@ -6,7 +6,6 @@ import re
 import statistics
 import subprocess
 import sys
-import urllib.error
 import urllib.request
 
 from console import Console, Server, chromium
