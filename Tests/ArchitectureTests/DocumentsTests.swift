@@ -3,7 +3,8 @@ import Testing
 /// The documents against what they speak of.
 struct DocumentsTests {
     @Test func `the table of settings names every setting that is read, and no other`() {
-        let read = Self.names(in: SourceTree.text("Sources/Platform/Runtime/Configuration/Settings.swift"))
+        let read = Self.names(
+            in: SourceTree.text("Sources/Platform/Runtime/Configuration/Settings.swift"))
         var shown: Set<String> = []
         let page = SourceTree.text("deploy/docs/operating.md")
         for line in page.split(separator: "\n") where line.hasPrefix("| `GATEHOUSE_") {
