@@ -11,11 +11,11 @@ package struct Actor: Sendable {
     /// Stored with each audit event; later renames do not change it.
     package var name: String
     package var requestID: String
-    /// The caller's address; nil if no request caused the change.
+    /// The caller's address; `nil` if no request caused the change.
     package var ip: String?
-    /// The decision by which it is done, or that led to it.
+    /// The decision that makes this change, or that led to it.
     package var decisionID: UUID?
-    /// Why it is done, in the actor's words: stored with each audit event.
+    /// Why the actor makes the change, in the actor's words; stored with each audit event.
     package var reason: String?
 
     package init(type: String, id: String, name: String, requestID: String, ip: String?) {
@@ -43,22 +43,22 @@ package struct Change: Sendable {
     let invalidations: Invalidations
     /// False in a dry run, which blocks no other attempt and stores nothing.
     var locksRows = true
-    /// What a decision gathers until it is written, under one actor; nil in every other change.
+    /// What a decision gathers until it is written, under one actor; `nil` in every other change.
     var decision: DecisionState?
 
-    /// A clause that locks rows, if this change does.
+    /// The locking clause, or nothing if this change locks no rows.
     func locking(_ clause: SQL) -> SQL { locksRows ? clause : "" }
 
-    /// One statement of the change; after a failure the change can only be rolled back.
+    /// Runs one statement of the change. After a failure the change can only be rolled back.
     @discardableResult
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {
         try await transaction.query(sql)
     }
 
-    /// A statement whose answer is not needed: it travels with the next one or with COMMIT.
+    /// Sends a statement whose answer is not needed; it travels with the next one or with COMMIT.
     func queryLater(_ sql: SQL) { transaction.queryLater(sql) }
 
-    /// A statement whose answer is awaited later: it shares the round trip of the next one.
+    /// Sends a statement whose answer is awaited later; it shares the round trip of the next one.
     func ask(_ sql: SQL) -> AskedRows { transaction.ask(sql) }
 }
 

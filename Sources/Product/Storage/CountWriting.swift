@@ -3,29 +3,31 @@ import Runtime
 import Synchronization
 import Text
 
-/// Writes what one kind of counter has gathered in memory, one writing at a time of each tenant: a
-/// caller that reads from the primary afterwards also sees what another call took shortly before, since
-/// it waited for it. While the database is away nothing is seen, and a request does not wait for a long
-/// backlog.
+/// Writes the counts of one kind that this process holds in memory, one write at a time for each
+/// tenant. A caller waits for the write that is running, so a read from the primary afterwards
+/// includes what another call took shortly before. While the database is unavailable nothing is
+/// written, and a request does not wait for a long backlog.
 package final class CountWriting: Sendable {
-    /// Gets whether there is anything to try.
+    /// Receives whether it is worth trying.
     private typealias Waiter = CheckedContinuation<Bool, Never>
 
-    /// The most writings that a request waits for: the second one took its counts after the request had
-    /// begun.
+    /// The most writes that a request waits for: the second one took its counts after the request
+    /// began.
     private static let waits = 2
 
-    /// A tenant is present while its counts are being written; the others wait for the end.
+    /// Contains a tenant while its counts are being written; the calls in the list wait for the
+    /// end.
     private let running = Mutex<[UUID: [Waiter]]>([:])
 
-    /// Calls that wait for another's writing.
+    /// The number of calls that wait for another call's write.
     package var waitingCount: Int {
         running.withLock { $0.values.reduce(0) { $0 + $1.count } }
     }
 
-    /// Writes those of one tenant, or of all that have some: `pending`, and those being written. `write`
-    /// takes counts of a tenant, at most as many as one transaction writes, and gives back what it could
-    /// not write and what is not to be lost; true if more are left. Returns the first fault that is no
+    /// Writes the counts of one tenant, or of every tenant that has some: those in `pending`, and
+    /// those that are being written. `write` takes the counts of one tenant, at most as many as one
+    /// transaction writes, and returns true if more are left. If it fails, it restores what must
+    /// not be lost. Returns the first error that is not an outage.
     /// outage.
     func write(
         of tenant: UUID?, among pending: @autoclosure () -> Set<UUID>,
@@ -34,7 +36,7 @@ package final class CountWriting: Sendable {
         var fault: (any Error)?
         for tenant in tenant.map({ [$0] }) ?? pending().union(running.withLock { $0.keys }) {
             var (isMore, isAway) = (true, false)
-            // What a late request takes it could not write.
+            // Once the deadline is over, counts that were taken could not be written any more.
             while isMore, !isLate, await enter(tenant) {
                 do {
                     isMore = isLate ? false : try await write(tenant)
@@ -42,13 +44,14 @@ package final class CountWriting: Sendable {
                     isMore = false
                     let isUnavailable = (error as? PostgresError)?.isUnavailable ?? false
                     if !isUnavailable { fault = fault ?? error }
-                    // A late request finds no connection in the time that it has left.
+                    // After its deadline a request gets no connection, which does not show an
+                    // outage.
                     isAway = isUnavailable && !isLate
                 }
                 leave(tenant, isAway: isAway)
             }
-            // Each of a thousand tenants would wait for a connection in vain, and so would the service's
-            // stop.
+            // Otherwise each of a thousand tenants would wait for a connection in vain, and so
+            // would the stop of the service.
             if isAway { return fault }
         }
         return fault
@@ -56,8 +59,9 @@ package final class CountWriting: Sendable {
 
     private var isLate: Bool { Deadline.current?.isOver == true }
 
-    /// Waits for the tenant's turn; false if a request has waited for enough, or if another call found
-    /// the database away: an outage is waited for once, not by each call in turn.
+    /// Waits for the tenant's turn. Returns false if a request has waited often enough, or if
+    /// another call found the database unavailable: calls wait for an outage once, not one after
+    /// the other.
     private func enter(_ tenant: UUID) async -> Bool {
         var waits = 0
         while waits < Self.waits || Deadline.current == nil {

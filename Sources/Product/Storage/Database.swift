@@ -14,27 +14,27 @@ package struct Database: Sendable {
     /// queries cannot delay them in a pipeline.
     let lookups: Postgres
     let keyLookUps: KeyLookUps
-    /// What may lag is read from them; nil: from the primary.
+    /// Reads that may lag go to these standbys; `nil` if they go to the primary.
     package var standbys: Standbys?
-    /// From where on `readLagging` may read a standby; nil: it may not.
+    /// The position that `readLagging` requires of a standby; `nil` if it must not use one.
     var position: ReadPosition?
-    /// The one clock of rows and rules; tests inject their own.
+    /// The one clock for rows and rules; tests inject their own.
     package var clock: @Sendable () -> Timestamp
-    /// All other keys of the service are derived from them by purpose.
+    /// The service's secret keys; all its other keys are derived from them by purpose.
     package let secrets: SecretKeys
-    /// Makes the keys of the directory's look-ups, so that a dump names no person.
+    /// The keys of the directory's look-ups; with them a dump of the database names no person.
     package let directory: DerivedKeys
-    /// Seals the secrets that have to be read again.
+    /// Seals the secrets that must be read again.
     package let sealer: Sealer
-    /// Uses of keys that are counted here and not yet written.
+    /// Uses of keys that this process counted and has not yet written.
     package let keyUses = KeyUses()
     package let wrongPasswords = WrongPasswords()
     let signIns = SignIns()
-    /// Origins that were refused here and are not yet written.
+    /// Origins that this process refused and has not yet written.
     package let refusedOrigins = RefusedOrigins()
     /// How much each credential has stored under its Idempotency-Keys.
     package let storedResponses = IdempotencyQuota()
-    /// This process among the others on the database.
+    /// This process among the replicas on the same database.
     package let replica: Replica
     /// Valid only while the replica's lease lasts.
     package let caches: StorageCaches
@@ -42,18 +42,18 @@ package struct Database: Sendable {
     let overLimit = OverLimit()
     /// Limits for attempts at secrets; tests set smaller ones.
     package var limits = AttemptLimits()
-    /// Whether mail is sent: without a mail server no informational mail is stored.
+    /// Whether mail is sent. Without a mail server no informational mail is stored.
     package var sendsMail = false
-    /// Owners and admins need a second factor within so many days; nil: they may go without.
+    /// Owners and admins need a second factor within this many days; `nil` if they may go without.
     package var secondFactorDays: Int?
-    /// Where operators' passkeys are good; not set, nowhere.
+    /// The site for which operators' passkeys are valid; without it passkeys are not available.
     package var passkeySite: Result<PasskeySite, PasskeySite.Fault> = .failure(.address)
     /// How long ended rows are kept.
     package var retention = Retention()
-    /// Called for each decision that was answered, including retries, excluding dry runs.
+    /// Called for each decision that was answered, including retries but not dry runs.
     package var onDecision: @Sendable (Outcome) -> Void = { _ in }
 
-    /// `lookups` nil: hash look-ups share the connections of `platform`.
+    /// If `lookups` is nil, hash look-ups share the connections of `platform`.
     package init(
         app: Postgres, platform: Postgres, lookups: Postgres? = nil, replica: Replica,
         secrets: SecretKeys,
@@ -73,8 +73,8 @@ package struct Database: Sendable {
         self.clock = clock
     }
 
-    /// Writes what this process has counted: uses of keys, wrong passwords, sign-ins, refused origins.
-    /// Returns the first fault that is no outage.
+    /// Writes what this process has counted: uses of keys, wrong passwords, sign-ins, refused
+    /// origins. Returns the first error that is not an outage.
     package func writeCounted() async -> (any Error)? {
         let faults = [
             await writeKeyUses(), await writeWrongPasswords(), await writeSignIns(),
@@ -83,12 +83,12 @@ package struct Database: Sendable {
         return faults.lazy.compactMap { $0 }.first
     }
 
-    /// The rows of one tenant; does not check that the tenant exists.
+    /// The rows of one tenant. Does not check that the tenant exists.
     package func scope(_ tenant: UUID) -> TenantScope {
         TenantScope(tenant: tenant, database: self)
     }
 
-    /// The key of counters and of proofs that a form or a confirmation is ours.
+    /// The key for counters, and for proofs that a form or a confirmation was issued here.
     package var directoryKey: [UInt8] { directory.sealing }
 
     /// The platform's own rows in tenant tables belong to the nil tenant.

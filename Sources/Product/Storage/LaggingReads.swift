@@ -1,19 +1,19 @@
 import Postgres
 import Text
 
-/// From where on a caller wants to see what is stored: standbys that are not there yet do not answer.
+/// The WAL position that a read must include. A standby that has not replayed it is not used.
 package struct ReadPosition: Sendable, Comparable, CustomStringConvertible {
     let log: WALPosition
 
     init(_ log: WALPosition) { self.log = log }
 
-    /// As `description` has it; nil for other text.
+    /// Parses the text that `description` gives; `nil` for any other text.
     package init?(_ text: String) {
         guard let log = WALPosition(text) else { return nil }
         self.log = log
     }
 
-    /// No standby ever gets there: every read goes to the primary.
+    /// A position that no standby reaches, so that every read goes to the primary.
     package static let never = ReadPosition(.end)
 
     package var description: String { log.description }
@@ -21,22 +21,22 @@ package struct ReadPosition: Sendable, Comparable, CustomStringConvertible {
     package static func < (one: ReadPosition, other: ReadPosition) -> Bool { one.log < other.log }
 }
 
-/// The position after what one request has committed.
+/// The WAL position after the commits of one request.
 package final class OwnCommits: Sendable {
     private let position = CommitPosition()
 
     package init() {}
 
-    /// Runs what may commit.
+    /// Runs a body that may commit, and notes its position.
     package func noting<Result>(
         _ body: () async throws -> Result
     ) async rethrows -> Result {
         try await CommitPosition.$current.withValue(position) { try await body() }
     }
 
-    /// nil if nothing was committed.
+    /// The position of the newest commit; `nil` if nothing was committed.
     package var newest: ReadPosition? { position.newest.map(ReadPosition.init) }
-    /// Something was committed whose position was lost.
+    /// Whether something was committed whose position was lost.
     package var isUnknown: Bool { position.isUnknown }
 }
 
@@ -44,21 +44,22 @@ extension Database {
     /// Whether standbys may answer at all.
     package var hasStandbys: Bool { standbys != nil }
 
-    /// The same, whose `readLagging` may ask a standby. For requests that only read and decide nothing.
+    /// The same database, whose `readLagging` may ask a standby. For requests that only read and
+    /// decide nothing.
     package func reading(from position: ReadPosition) -> Database {
         var database = self
         database.position = position
         return database
     }
 
-    /// The position now, after every commit that was acknowledged.
+    /// The current position, after every commit that was acknowledged.
     package func currentPosition() async throws -> ReadPosition {
         ReadPosition(try await app.currentPosition())
     }
 
-    /// A read whose rows may be from before others' latest changes. A standby answers if this
-    /// database is `reading` from a position, else the primary. `tenant` nil: the platform's role, over
-    /// all tenants. Never for what goes to a cache, or decides.
+    /// A read that may miss others' latest changes. A standby answers if this database is `reading`
+    /// from a position, otherwise the primary. If `tenant` is nil, the platform's role reads over
+    /// all tenants. Never use it for what is cached, or for a decision.
     func readLagging(_ sql: SQL, in tenant: UUID?) async throws(PostgresError) -> Rows {
         let role: Standbys.Role = tenant == nil ? .platform : .app
         if let rows = await standbys?.read(sql, by: role, in: tenant, from: position?.log) {
@@ -68,7 +69,7 @@ extension Database {
         return try await app.tenantRead(tenant, sql)
     }
 
-    /// The same by the app's role, of rows that belong to the system.
+    /// The same with the app's role, for rows that belong to the system.
     func readLaggingAsApp(_ sql: SQL) async throws(PostgresError) -> Rows {
         if let rows = await standbys?.read(sql, by: .app, from: position?.log) { return rows }
         return try await app.read(sql)
@@ -76,7 +77,7 @@ extension Database {
 }
 
 extension TenantScope {
-    /// `Database.readLagging` of this tenant.
+    /// `Database.readLagging` for this tenant.
     func readLagging(_ sql: SQL) async throws(PostgresError) -> Rows {
         try await database.readLagging(sql, in: tenant)
     }

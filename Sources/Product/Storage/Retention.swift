@@ -4,26 +4,26 @@ import Text
 
 /// How long expired data is kept, in seconds.
 package struct Retention: Sendable, Equatable {
-    /// How long a deleted user or tenant can be restored; a purge follows. Not a setting: the
-    /// sign-up rules, the restoring and the sweep have to agree.
+    /// How long a deleted user or tenant can be restored before it is purged. This is no setting:
+    /// the sign-up rules, the restore and the sweep must agree on it.
     package static let deleted = Provisioning.deletedFor
 
     /// Responses stored under an Idempotency-Key.
     package var answers: Int64 = 24 * 3600
-    /// Decisions, and what recognises their retries.
+    /// Decisions, and the rows that recognise their retries.
     package var decisions: Int64 = 90 * 86_400
     /// Tokens after their expiry, so that a late click gets an explanation.
     package var tokens: Int64 = 86_400
-    /// Whether a mail was sent; its text is deleted long before.
+    /// Records of whether a mail was sent; the mail's text is deleted long before.
     package var mail: Int64 = 30 * 86_400
 
-    /// How often a key was used, by the day.
+    /// Daily counts of each key's uses.
     package var uses: Int64 = 90 * 86_400
-    /// Origins that were refused.
+    /// Refused origins.
     package var refusedOrigins: Int64 = 7 * 86_400
-    /// Uploads whose jobs are paused; they are cancelled then.
+    /// Uploads whose jobs are paused; such jobs are then cancelled.
     package var pausedImports: Int64 = 7 * 86_400
-    /// Sign-ins that failed before the rules were asked.
+    /// Sign-ins that failed before the rules ran.
     package var failedSignIns: Int64 = 90 * 86_400
 
     package init() {}
@@ -32,13 +32,15 @@ package struct Retention: Sendable, Equatable {
 /// Rows of one table that have expired.
 struct EndedRows: Sendable {
     enum Kind: Sendable {
-        /// A table of the system: deleted wherever the rows are.
+        /// A table of the system: rows are deleted on whatever server they are.
         case system
-        /// A tenant's table: found by the platform's role, deleted by the app's, tenant by tenant.
+        /// A tenant's table: the platform's role finds the rows, the app's role deletes them,
+        /// tenant by tenant.
         case tenant
-        /// Decisions, which the app role deletes only by its one function, with an audit row.
+        /// Decisions: the app role deletes them only through one function, which writes an audit
+        /// row.
         case decisions
-        /// Deleted users: purged one by one, as by an operator.
+        /// Deleted users: purged one by one, as an operator would do it.
         case users
         /// Deleted tenants, with all their rows.
         case tenants
@@ -50,11 +52,11 @@ struct EndedRows: Sendable {
 
     var table: String
     var kind: Kind
-    /// The column with the time of the expiry.
+    /// The column that holds the time from which the expiry counts.
     var column: String
     /// Rows are deleted once the column's time is this many seconds ago.
     var seconds: @Sendable (Retention) -> Int64
-    /// A smaller batch was the last.
+    /// Rows per batch. A batch with fewer rows is the last one.
     var batch: Int {
         [.users, .tenants, .jobs, .imports].contains(kind)
             ? Database.purgeBatch : Database.sweepBatch

@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// The caches that are used while the lease lasts: active keys, tenants, origin rows, and the
+/// The caches that are valid while the lease lasts: active keys, tenants, origin rows, and the
 /// tenants and clients of hosts.
 package final class StorageCaches: Sendable {
     package let keys: LeasedCache<KeyHash, PresentedKey?>
@@ -18,8 +18,8 @@ package final class StorageCaches: Sendable {
 
     init(of replica: Replica) {
         self.replica = replica
-        // 6,144 in each of 16 dictionaries fill 8,192 places to three quarters; with a few more each would
-        // take 16,384.
+        // 6,144 entries in each of 16 dictionaries fill 8,192 slots to three quarters; with a few
+        // more each dictionary would take 16,384.
         keys = LeasedCache(of: replica, capacity: 98_304)
         tenants = LeasedCache(of: replica, capacity: 10_000)
         locators = LeasedCache(of: replica, capacity: 10_000)
@@ -35,23 +35,23 @@ package struct CORSLookup: Hashable, Sendable {
 }
 
 extension StorageCaches {
-    /// Tags of an answer made of any tenant's origin list.
+    /// Tags of an answer that depends on any tenant's origin list.
     package static let originTags = CacheTags(.anyTenant)
 
-    /// Tags of an answer that only the host decides on, which may be a tenant's.
+    /// Tags of an answer that depends on the host alone, which may belong to a tenant.
     package static let hostTags = CacheTags(.anyTenant)
 }
 
 extension Database {
-    /// `apiKey(locator:hash:)`, cached. Only active keys are cached, so a key that is created or
-    /// reactivated needs no invalidation.
+    /// Cached `apiKey(locator:hash:)`. Only active keys are cached, so that creating or
+    /// reactivating a key needs no invalidation.
     package func fetchKey(locator: String, hash: KeyHash) async throws -> PresentedKey? {
         try await caches.keys.value(
             hash, tags: { $0.flatMap(\.tags) },
             query: { try await apiKey(locator: locator, hash: hash) })
     }
 
-    /// `fetchKey` for many, in their order: one query for all that are not cached.
+    /// `fetchKey` for many keys, in their order, with one query for all that are not cached.
     package func fetchKeys(
         _ asked: [(locator: String, hash: KeyHash)]
     ) async throws -> [PresentedKey?] {
@@ -60,20 +60,21 @@ extension Database {
             query: { missing in try await apiKeys(missing.map { asked[$0] }) })
     }
 
-    /// `tenant(_:)`, cached if the tenant is active: for its id, its slug and its status.
+    /// Cached `tenant(_:)`. Only an active tenant is cached, since the answer depends on its id,
+    /// slug and status.
     package func fetchTenant(_ idOrSlug: String) async throws -> TenantRow? {
         try await caches.tenants.value(
             idOrSlug, tags: { $0?.activeTags }, query: { try await tenant(idOrSlug) })
     }
 
-    /// `client(atHost:)`, cached, nil as well: a new binding invalidates all.
+    /// Cached `client(atHost:)`, also when it is nil: a new binding invalidates all entries.
     package func fetchClient(atHost authority: String) async throws -> BoundHost? {
         try await caches.hosts.value(
             authority, tags: { _ in StorageCaches.hostTags },
             query: { try await client(atHost: authority) })
     }
 
-    /// `origins(_:of:)`, cached.
+    /// Cached `origins(_:of:)`.
     package func fetchOrigins(_ listed: [String], of holder: CORSOwner) async throws -> CORSRows {
         try await caches.origins.value(
             CORSLookup(holder: holder, listed: listed), tags: { $0.tags(of: holder) },
@@ -82,7 +83,7 @@ extension Database {
 }
 
 extension Database {
-    /// Nil if they are not cached.
+    /// The cached rows; `nil` if they are not cached.
     package func cachedOrigins(_ listed: [String], of holder: CORSOwner) -> CORSRows? {
         caches.origins.fresh(CORSLookup(holder: holder, listed: listed))?.value
     }
@@ -94,15 +95,15 @@ extension Database {
     /// An active key from the cache. The caller checks `isFresh` last.
     package func cachedKey(_ hash: KeyHash) -> CachedKey? { caches.keys.fresh(hash) }
 
-    /// Whether the cache says that the tenant's keys carry this locator.
+    /// Whether the cache has this locator as one of the tenant.
     package func isCached(locator: String, of tenant: UUID) -> Bool {
         caches.locators.fresh(locator)?.value.tenant == tenant
     }
 
-    /// Whether the entry may be answered at this moment.
+    /// Whether the entry may still be used for an answer.
     package func isFresh(_ entry: CachedKey) -> Bool { replica.isFresh(entry.token, entry.tags) }
 
-    /// `token` must be taken before the query.
+    /// Caches the key. `token` must be taken before the query.
     package func store(_ key: PresentedKey, _ hash: KeyHash, since token: Freshness.Token) {
         if replica.isTrusted, let tags = key.tags {
             caches.keys.keep(key, for: hash, token: token, tags: tags)
@@ -115,7 +116,7 @@ extension TenantRow {
 }
 
 extension StorageCaches {
-    /// Caches whose keys carry the locator, if they can be active.
+    /// Caches which tenant's keys carry the locator, if those keys can be active.
     func store(_ holder: KeyHolder, _ locator: String, since token: Freshness.Token) {
         guard replica.isTrusted, holder.status ?? .active == .active else { return }
         locators.keep(holder, for: locator, token: token, tags: CacheTags(CacheTag(holder.tenant)))
@@ -123,22 +124,23 @@ extension StorageCaches {
 }
 
 extension PresentedKey {
-    /// Bytes of attributes that are cached with a key.
+    /// The most bytes of attributes that are cached with a key.
     static let cachedAttributes = 1024
 
-    /// The objects that the key depends on; nil if it is not active, whatever the
-    /// time, or too large.
+    /// The objects that the key depends on; `nil` if it is too large, or not active. An expiry does
+    /// not count here.
     fileprivate var tags: CacheTags? {
         guard revokedAt == nil, tenant == .platform || tenantStatus == .active else { return nil }
         if ownerUser != nil, userStatus != .active { return nil }
-        // About a hundred thousand keys stay in memory: one with more is looked up each time.
+        // The cache holds about a hundred thousand keys, so a key with larger attributes is looked
+        // up each time.
         if let attributes, attributes.text.utf8.count > Self.cachedAttributes { return nil }
         return CacheTags(CacheTag(id), CacheTag(tenant), ownerUser.map(CacheTag.init))
     }
 }
 
 extension CORSRows {
-    /// Nil for an unknown tenant: its creation publishes no invalidation.
+    /// `nil` for an unknown tenant, since its creation publishes no invalidation.
     fileprivate func tags(of holder: Database.CORSOwner) -> CacheTags? {
         switch holder {
         case .platform: CacheTags(CacheTag(.platform))

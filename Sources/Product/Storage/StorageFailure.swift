@@ -1,9 +1,9 @@
 import Postgres
 import Text
 
-/// What a store refuses although the input was well formed; callers do not see SQLSTATE.
+/// A refusal of a store although the input was well formed. Callers do not see SQLSTATE.
 package enum StorageFailure: Error, Sendable {
-    /// Not visible to this caller.
+    /// The object does not exist, or the caller may not see it.
     case notFound(String)
     /// Another object holds the requested value. `id` names it if the caller may know.
     case conflict(code: String, detail: String, id: UUID?)
@@ -14,7 +14,7 @@ package enum StorageFailure: Error, Sendable {
     /// The response to COMMIT was lost.
     case commitUnknown
 
-    /// What an error from a store means to callers, nil if it is a fault of ours.
+    /// What an error from a store means to callers; `nil` if it is an internal fault.
     package init?(_ error: any Error) {
         if let failure = error as? StorageFailure {
             self = failure

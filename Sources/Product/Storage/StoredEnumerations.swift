@@ -1,7 +1,7 @@
 import Domain
 import Postgres
 
-// Enumerations that are columns: stored by their raw value, as the CHECK of the column lists them.
+// Enumerations that are columns. They are stored by raw value, as the column's CHECK lists them.
 
 extension User.Status: PostgresEncodable, PostgresDecodable {}
 extension User.Source: PostgresEncodable, PostgresDecodable {}

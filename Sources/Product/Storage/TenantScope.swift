@@ -9,19 +9,19 @@ package struct TenantScope: Sendable {
     package let tenant: UUID
     package let database: Database
 
-    /// One statement under the tenant's row-level security, in one round trip.
+    /// Runs one statement under the tenant's row-level security, in one round trip.
     package func read(_ sql: SQL) async throws(PostgresError) -> Rows {
         try await database.app.tenantRead(tenant, sql)
     }
 
-    /// One writing statement without an audit row: a counter, a mark of use.
+    /// Runs one writing statement without an audit row, such as for a counter or a mark of use.
     package func write(_ sql: SQL) async throws -> Rows {
         try await database.app.transaction(
             settings: [("app.tenant", tenant.description)]
         ) { try await $0.query(sql) }
     }
 
-    /// The same of several, which are sent together.
+    /// The same for several statements, which are sent together.
     func write(_ statements: SQL...) async throws {
         try await database.app.transaction(
             settings: [("app.tenant", tenant.description)]
@@ -31,14 +31,15 @@ package struct TenantScope: Sendable {
         }
     }
 
-    /// A transaction whose audit rows name the actor. Rolled back if `body` throws. When it
-    /// returns, no replica answers from a cache of before the change. Within a `HeldChange` the
-    /// holder commits it. `setsTenant` false: no tenant's rows are visible until the body switches to one.
+    /// A transaction whose audit rows name the actor. It is rolled back if `body` throws. When it
+    /// returns, no replica answers from a cache that is older than the change. Within a
+    /// `HeldChange` the holder commits it. With `setsTenant: false` no tenant's rows are visible
+    /// until the body switches to one.
     package func change<Result: Sendable>(
         by actor: Actor, setsTenant: Bool = true, _ body: (Change) async throws -> Result
     ) async throws -> Result {
         let held = HeldChange.current
-        // A request that changes twice holds only the last change.
+        // If a request makes two changes, only the last one is held.
         try await held?.commit()
         let now = database.clock()
         var settings: [(StaticString, String)] = []

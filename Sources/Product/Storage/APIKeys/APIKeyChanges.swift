@@ -4,7 +4,7 @@ import Postgres
 import Text
 
 extension Change {
-    /// Locks the key's row for this transaction.
+    /// Returns the key's row, locked for this transaction.
     package func lockAPIKey(_ id: UUID) async throws -> APIKeyRow {
         let rows = try await query(
             """
@@ -19,7 +19,7 @@ extension Change {
     package func insertAPIKey(_ key: APIKey) async throws -> APIKeyRow {
         let (ownerType, ownerUser) = key.owner.columns
         if let ownerUser {
-            // Held until the end, so that the owner is not deleted meanwhile.
+            // Locked until the transaction ends, so that the owner is not deleted in the meantime.
             let found = try await query(
                 """
                 SELECT 1 FROM users WHERE tenant_id = \(tenant) AND id = \(ownerUser)
@@ -73,7 +73,7 @@ extension Change {
 }
 
 extension APIKey {
-    /// Revokes the key; a second time changes nothing.
+    /// The key, revoked. Revoking it again changes nothing.
     package func revoked(at now: Timestamp, reason: String?) -> APIKey {
         guard revokedAt == nil else { return self }
         var next = self
@@ -113,8 +113,8 @@ extension APIKey.Owner {
 
 extension Database {
     /// Installs a given secret as a platform key with every management scope, if there is neither
-    /// an operator nor a platform key yet. False: nothing was installed. Its locator becomes the
-    /// platform's unless a tenant holds it.
+    /// an operator nor a platform key yet. Returns false if nothing was installed. The secret's
+    /// locator becomes the platform's unless a tenant has it.
     package func installSetupKey(_ text: String) async throws -> Bool {
         guard let secret = APIKeySecret(text) else { return false }
         let stored = secret.stored

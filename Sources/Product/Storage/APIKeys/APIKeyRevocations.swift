@@ -4,7 +4,7 @@ import Text
 
 /// Revocations of many keys at once: one transaction, one invalidation.
 extension Change {
-    /// Revokes every active key: all of one user, or all of the tenant. Returns their number.
+    /// Revokes every active key of one user, or of the whole tenant. Returns the number of keys.
     package func revokeAPIKeys(owner: UUID?, reason: String?) async throws -> Int {
         var condition: SQL = "tenant_id = \(tenant) AND revoked_at IS NULL"
         if let owner { condition += " AND owner_user_id = \(owner)" }
@@ -28,11 +28,12 @@ extension Change {
         if !rows.isEmpty { _ = try await revoke(ids(rows), reason: reason) }
     }
 
-    /// Revokes the key, every key that it created by any call, and what those created; ends what
-    /// they all made and no one has taken up: hook credentials, invites, links, operators, jobs. What
-    /// is in use is listed. A revoked key still leads to what it created. `permit` is called for each
-    /// key before anything changes, and throws if the caller may not revoke it; `ended` for each job,
-    /// in the transaction that ends it.
+    /// Revokes the key, every key that it created by any call, and the keys that those created.
+    /// Ends what they made and no one has accepted yet: hook credentials, invites, links,
+    /// operators, jobs. What is already in use is listed for review. A key that was revoked earlier
+    /// is followed to what it created too. `permit` is called for each key before anything changes,
+    /// and throws if the caller may not revoke it; `ended` is called for each job, in the
+    /// transaction that ends it.
     package func revokeWithMade(
         _ root: APIKeyRow, reason: String?, in database: Database,
         permit: (APIKeyRow) throws -> Void,
@@ -46,7 +47,7 @@ extension Change {
         var all = makers
         var places = [tenant]
         if tenant == .platform {
-            // A concurrent creation of a key by one of these waits for this transaction.
+            // A concurrent creation of a key by one of these keys waits for this transaction.
             for other in try await database.tenants(withKeysOf: makers) {
                 let (ids, count) = try await at(other) { change in
                     let made = try await change.holdMade(by: makers, also: [])
@@ -71,9 +72,9 @@ extension Change {
         return result
     }
 
-    /// All keys created by these in this tenant, at any depth, and `also`, locked in the order of
-    /// their ids as every writer does. Looked up again once they are locked, to find the keys that
-    /// were created meanwhile by one that was still active.
+    /// All keys in this tenant that these keys created, at any depth, together with the keys in
+    /// `also`, locked in the order of their ids as every writer does. Once they are locked the
+    /// search runs again, to find keys that a still active one created in the meantime.
     private func holdMade(by makers: [UUID], also: [UUID]) async throws -> [APIKeyRow] {
         var held: [APIKeyRow] = []
         while true {
@@ -101,7 +102,7 @@ extension Change {
         }
     }
 
-    /// Keys whose rows are locked.
+    /// Revokes keys whose rows are locked.
     private func revoke(_ ids: [UUID], reason: String?) async throws -> Int {
         let rows = try await query(
             """
@@ -143,8 +144,8 @@ extension Change {
 }
 
 extension Change {
-    /// The keys of a deleted user count as revoked until the user is restored (nil). Keys that were
-    /// revoked themselves stay so.
+    /// The keys of a deleted user count as revoked until the user is restored (`time` nil). Keys
+    /// that were themselves revoked stay revoked.
     func markKeys(of user: UUID, ownerDeletedAt time: Timestamp?) async throws {
         try await query(
             """
@@ -155,8 +156,8 @@ extension Change {
             """)
     }
 
-    /// The caller's key, locked until the transaction ends: what is created with it is bounded by
-    /// it, and it cannot be revoked in between.
+    /// The caller's key, locked until the transaction ends: it bounds what is created with it, so
+    /// it must not be revoked in between.
     package func holdAPIKey(_ id: UUID, of home: UUID) async throws -> APIKeyRow? {
         try await at(home) { change in
             let rows = try await change.query(
@@ -168,8 +169,8 @@ extension Change {
         }
     }
 
-    /// The same transaction in another tenant: a platform key and the keys that it created may be
-    /// in different tenants. Row-level security applies there as well.
+    /// Runs a body in the same transaction for another tenant: a platform key and the keys that it
+    /// created may be in different tenants. Row-level security applies there as well.
     func at<Result>(_ other: UUID, _ body: (Change) async throws -> Result) async throws -> Result {
         if other == tenant { return try await body(self) }
         transaction.setLater("app.tenant", other.description)
@@ -183,7 +184,7 @@ extension Change {
 }
 
 extension Database {
-    /// The tenants in which one of these keys did anything that the audit holds.
+    /// The tenants in which the audit trail has an act of one of these keys.
     fileprivate func tenants(changedBy keys: [UUID]) async throws -> [UUID] {
         let rows = try await platform.read(
             """
@@ -210,11 +211,11 @@ extension Database {
     }
 }
 
-/// What ended with a key, and what it did that an operator has to look at.
+/// What ended with a key, and what it did that an operator must review.
 package struct EndedWithKey: Sendable {
     /// Something in use that the key made or changed.
     package struct Item: Sendable {
-        /// The nil id: the platform's own.
+        /// The nil id for the platform itself.
         package var tenant: UUID
         package var action: String
         package var type: String
@@ -223,15 +224,16 @@ package struct EndedWithKey: Sendable {
         package var at: Timestamp
     }
 
-    /// By kind, as on the wire; 0 of each that is named in `kinds`.
+    /// The numbers by kind, as on the wire; each kind in `kinds` is present, with 0 if there is
+    /// none.
     package var counts: [String: Int] = [:]
-    /// The latest act on each object, at most `reviewLimit` of each tenant: users who are no admins last, else the
-    /// newest first.
+    /// The latest act on each object, at most `reviewLimit` for each tenant: users who are not
+    /// admins come last, otherwise the newest comes first.
     package var review: [Item] = []
-    /// How many there are, also beyond the limit.
+    /// The number of all such acts, including those beyond the limit.
     package var reviewTotal = 0
 
-    /// In the order in which they are shown.
+    /// The kinds in the order in which they are shown.
     package static let kinds = [
         "keys", "hook_credentials", "invites", "join_links", "link_grants", "password_links",
         "email_changes", "operators", "operator_links", "jobs",
@@ -242,7 +244,7 @@ package struct EndedWithKey: Sendable {
 }
 
 extension Change {
-    /// Ends what these keys made in this tenant and no one has taken up.
+    /// Ends what these keys made in this tenant and no one has accepted yet.
     func endMade(
         by keys: [String], _ result: inout EndedWithKey, in database: Database,
         ended: (Change, JobRow) async throws -> Void
@@ -274,7 +276,7 @@ extension Change {
         result.reviewTotal += total
     }
 
-    /// Those that the keys made, gave a role to, or were shown anew.
+    /// Revokes the invites that the keys made, gave a role to, or had shown again.
     private func revokeInvites(of keys: [String], _ database: Database) async throws -> Int {
         let found = try await query(
             """
@@ -317,7 +319,7 @@ extension Change {
         return found.count
     }
 
-    /// Those that one of the keys asked for: the audit has who did.
+    /// Ends the email changes that one of the keys requested; the audit trail says who did.
     private func endEmailChanges(of keys: [String]) async throws -> Int {
         let found = try await query(
             """
@@ -335,7 +337,7 @@ extension Change {
         return found.count
     }
 
-    /// Those who never signed in.
+    /// Deletes the operators that the keys created and who have never signed in.
     private func deleteOperators(of keys: [String]) async throws -> Int {
         let rows = try await query(
             """
@@ -351,7 +353,8 @@ extension Change {
         return found.count
     }
 
-    /// The ways in that the keys made for operators of others, who have not used them.
+    /// Ends the sign-in links that the keys made for operators whom others created, if the operator
+    /// has not signed in yet.
     private func endOperatorLinks(of keys: [String]) async throws -> Int {
         let found = try await query(
             """
@@ -366,7 +369,7 @@ extension Change {
         return found.count
     }
 
-    /// A job that is being undone only pauses: what it took back is half of something.
+    /// Ends the keys' jobs. A job that is being undone is only paused, since its undo is half done.
     private func endJobs(
         of keys: [String], _ ended: (Change, JobRow) async throws -> Void
     ) async throws -> Int {
@@ -398,8 +401,8 @@ extension Change {
         .userUpdated,
     ]
 
-    /// Those on whom the keys acted and who are there. A statement of their own: a distributed database joins no rows of
-    /// a tenant with the operators.
+    /// The ids of the operators that the keys acted on and that still exist. This is a separate
+    /// statement, since a distributed database cannot join a tenant's rows with the operators.
     private func operators(actedOnBy keys: [String]) async throws -> [String] {
         let ids = try await query(
             """
@@ -413,7 +416,7 @@ extension Change {
         ).all { row throws(PostgresError) in try row.get(0, as: String.self) }
     }
 
-    /// What the keys did, but for what is gone, with the users who came in by their invites.
+    /// The keys' acts on objects that still exist, and the users who joined by the keys' invites.
     private func review(
         of keys: [String]
     ) async throws -> (items: [EndedWithKey.Item], total: Int) {

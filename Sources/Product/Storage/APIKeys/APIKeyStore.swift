@@ -11,10 +11,10 @@ package struct APIKeyRow: ListedRow {
     package var createdByType: String
     /// The actor's id as text.
     package var createdByID: String
-    /// Increases with each change; the ETag is made of it.
+    /// Increases with each change; the ETag is made from it.
     package var version: Int
     package var updatedAt: Timestamp
-    /// The name in lower case, by which the list is ordered.
+    /// The name in lower case, for ordering the list.
     package var nameKey: String
 
     package var id: UUID { key.id }
@@ -76,7 +76,7 @@ package struct APIKeyRow: ListedRow {
 
 /// API keys of one tenant, or of the platform under the nil tenant.
 extension TenantScope {
-    /// One page; buffered uses of this tenant's keys are written first.
+    /// One page. Buffered uses of this tenant's keys are written first.
     package func apiKeys(
         _ list: ListQuery, _ filter: APIKeyFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<APIKeyRow> {
@@ -94,7 +94,7 @@ extension TenantScope {
             isWide: filter.isWide)
     }
 
-    /// nil if the tenant has no such key; buffered uses are written first.
+    /// The key, after buffered uses are written; `nil` if the tenant has no such key.
     package func apiKey(_ id: UUID) async throws(PostgresError) -> APIKeyRow? {
         await database.writeKeyUses(of: tenant)
         let rows = try await read(
@@ -104,7 +104,7 @@ extension TenantScope {
         return try rows.first.map(APIKeyRow.init)
     }
 
-    /// When the key last came in the address of a request; nil: never seen.
+    /// When the key was last seen in the URL of a request; `nil` if it never was.
     package func leakedAt(ofAPIKey id: UUID) async throws(PostgresError) -> Timestamp? {
         let rows = try await read(
             """
@@ -115,7 +115,7 @@ extension TenantScope {
         return try rows.first?.get(0)
     }
 
-    /// How often the key was used on each of the last days, today last.
+    /// How often the key was used on each of the last days, ending with today.
     package func uses(
         ofAPIKey id: UUID, days: Int
     ) async throws(PostgresError) -> [(at: Timestamp, uses: Int)] {
@@ -134,7 +134,7 @@ extension TenantScope {
         return starts.map { ($0, counted[$0] ?? 0) }
     }
 
-    /// The scopes of the tenant's own product, by the policy in force.
+    /// The scopes of the tenant's own product, from the policy in force.
     package func scopeCatalogue() async throws -> [String] {
         let rows = try await read(
             """
@@ -148,12 +148,12 @@ extension TenantScope {
             ?? TenantPolicy().scopeCatalogue
     }
 
-    /// The locator of this tenant's secrets; nil if there is no such tenant.
+    /// The locator of this tenant's secrets; `nil` if there is no such tenant.
     package func keyLocator() async throws(PostgresError) -> String? {
         tenant == .platform ? APIKeySecret.platformLocator : try await tenantRow()?.locator
     }
 
-    /// Whether the user may own a key: a deleted one may not.
+    /// Whether the user may own a key; a deleted user may not.
     package func mayOwnKeys(_ user: UUID) async throws(PostgresError) -> Bool {
         let rows = try await read(
             """
@@ -165,7 +165,7 @@ extension TenantScope {
 }
 
 extension APIKeySecret {
-    /// The stored part of it.
+    /// The part of the secret that is stored.
     package var stored: APIKey.Secret {
         APIKey.Secret(hash: SHA256.hash(Array(text.utf8)), prefix: prefix, last4: last4)
     }
@@ -176,12 +176,13 @@ package struct APIKeyFilter: Sendable {
     package var status: APIKey.Status?
     package var owner: UUID?
     package var environment: String?
-    /// Only keys that work now and end within so many days.
+    /// Only keys that work now and expire within this many days.
     package var endsWithin: Int?
-    /// Only keys that work now and had a scope that leads to an admin before that was asked of who
-    /// gives it: the ids of the operators who may give one. Nil: all keys.
+    /// Only keys that work now and got a scope that leads to an admin before the giver had to be
+    /// one: the list has the ids of the operators who may give such a scope. `nil` if all keys
+    /// pass.
     package var givenBeforeBut: [String]?
-    /// Part of the name; under three characters the prefix of a word of it. Searched first.
+    /// A part of the name; under three characters, the prefix of a word in it. Searched first.
     package var text: String?
 
     package init(
@@ -194,7 +195,7 @@ package struct APIKeyFilter: Sendable {
         self.text = text
     }
 
-    /// Whether every key passes, but for the text.
+    /// Whether every key passes, apart from the text.
     var isWide: Bool {
         status == nil && owner == nil && environment == nil && endsWithin == nil
             && givenBeforeBut == nil
@@ -208,8 +209,9 @@ package struct APIKeyFilter: Sendable {
             """
     }
 
-    /// Those that are bound all the same, and those that one gave who does not cover an admin or
-    /// is gone. `covering`: the ids of operators who do, and of the command line.
+    /// Keys that got such a scope although they are bound, or from a giver who does not cover an
+    /// admin or no longer exists. `covering` has the ids of the operators who do, and of the
+    /// command line.
     static func givenBefore(but covering: [String], at now: Timestamp) -> SQL {
         func overlaps(_ scopes: [ManagementScope]) -> SQL {
             let list = scopes.map(\.rawValue).joined(separator: ",")

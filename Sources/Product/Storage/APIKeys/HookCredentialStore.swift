@@ -11,10 +11,10 @@ package struct HookCredentialRow: ListedRow {
     package var createdAt: Timestamp
     package var createdByType: String
     package var createdByID: String
-    /// Of the key that created it: a call signed by it has that key's expiry, networks and rate
-    /// limit.
+    /// The bounds of the key that created it. A call that it signs has that key's expiry, networks
+    /// and rate limit.
     package var bounds: APIKeyBounds
-    /// The key whose count of uses its limit is checked against: its creator's.
+    /// The key whose uses count against the limit: the key that created it.
     package var limitKey: UUID
 
     static let columns: SQL =
@@ -81,8 +81,9 @@ extension Database {
 }
 
 extension Change {
-    /// Returns the secret, only this once. Locks the provider's row, so that it exists. `maker`:
-    /// the calling key, whose bounds the credential takes; nil for an operator's call.
+    /// Returns the secret, which is not shown again. Locks the provider's row, so that it still
+    /// exists. `maker` is the calling key, whose bounds the credential takes; it is nil for an
+    /// operator's call.
     package func createHookCredential(
         for provider: ProviderRow, name: String?, boundedBy maker: APIKeyRow?,
         in database: Database
@@ -108,7 +109,7 @@ extension Change {
         return (row, secret)
     }
 
-    /// After the commit no call signed by it is accepted.
+    /// Deletes the credential. After the commit no call that it signs is accepted.
     package func deleteHookCredential(_ id: UUID, of provider: ProviderRow) async throws {
         let rows = try await query(
             """

@@ -6,7 +6,7 @@ import Text
 /// The tenant whose keys carry a locator.
 struct KeyHolder: Sendable {
     let tenant: UUID
-    /// Nil: the platform's.
+    /// `nil` for the platform.
     let status: Tenant.Status?
 
     static let platform = KeyHolder(tenant: .platform, status: nil)
@@ -16,8 +16,8 @@ struct KeyHolder: Sendable {
         self.status = status
     }
 
-    /// `row`: the tenant's status; nil if there is no such tenant. The platform may have other
-    /// locators too.
+    /// `row` has the tenant's status; it is nil if there is no such tenant. The platform may have
+    /// other locators too.
     fileprivate init(_ tenant: UUID, _ row: Row?) throws(PostgresError) {
         self.tenant = tenant
         let status = try row?.get(0, as: String.self)
@@ -26,7 +26,7 @@ struct KeyHolder: Sendable {
     }
 }
 
-/// The result of a key look-up; nil: no key has the hash.
+/// The result of a key look-up. The key is `nil` if none has the hash.
 package typealias KeyAnswer = Result<PresentedKey?, PostgresError>
 
 /// The key look-ups, each shared by all requests of one loop cycle. Most keys need only the first.
@@ -91,7 +91,7 @@ final class KeyLookUp {
             })
     }
 
-    /// Any fault is the answer to the look-up.
+    /// Passes the first row on. Any error ends the look-up with that error.
     private func answered(
         _ then: @escaping (Row?) throws(PostgresError) -> Void
     ) -> (Result<Rows, PostgresError>) -> Void {
@@ -120,7 +120,8 @@ final class KeyLookUp {
         }
     }
 
-    /// A rotation that is undone between the two makes a key's previous hash its current one.
+    /// Looks for the current hash again: a rotation that is undone between the two look-ups turns a
+    /// key's previous hash into its current one.
     private func currentAgain() {
         withUnsafeBytes(of: hash) {
             keys.current.find(holder.tenant, $0) { [self] answer in
@@ -164,14 +165,15 @@ final class KeyLookUp {
 }
 
 extension Database {
-    /// The key of a secret's hash, nil if there is none: `finish` as with `Postgres.read`.
+    /// Looks up the key with this hash, nil if there is none. Calls `finish` as `Postgres.read`
+    /// does.
     package func lookUp(
         _ hash: KeyHash, locator: String, then finish: @escaping (KeyAnswer) -> Void
     ) {
         KeyLookUp(self, hash, finish).start(locator)
     }
 
-    /// Nil if no key has the hash.
+    /// The key; `nil` if none has the hash.
     func apiKey(locator: String, hash: KeyHash) async throws -> PresentedKey? {
         let answer: KeyAnswer = await withUnsafeContinuation { continuation in
             lookUp(hash, locator: locator) { continuation.resume(returning: $0) }
@@ -179,10 +181,10 @@ extension Database {
         return try answer.get()
     }
 
-    /// Concurrent look-ups of one batch.
+    /// The most look-ups of one batch that run at the same time.
     package static let lookUpsAtOnce = 64
 
-    /// The same for many, in their order.
+    /// The same for many keys, in their order.
     func apiKeys(_ asked: [(locator: String, hash: KeyHash)]) async throws -> [PresentedKey?] {
         var keys = [PresentedKey?](repeating: nil, count: asked.count)
         try await withThrowingTaskGroup(of: (Int, PresentedKey?).self) { group in
@@ -201,42 +203,42 @@ extension Database {
     }
 }
 
-/// A key found by its secret, with the states that can refuse it. A class, since the cache hands it
-/// to every request: a copy of its parts would cost more than the verdict.
+/// A key found by its secret, with the states that can refuse it. It is a class because the cache
+/// hands it to every request: copying its parts would cost more than the verdict.
 package final class PresentedKey: Sendable {
     package let tenant: UUID
     /// Stays the same when the secret rotates.
     package let id: UUID
     package let environment: String
-    /// The secret is the one before the last rotation.
+    /// Whether the secret is the one from before the last rotation.
     package let isPrevious: Bool
-    /// End of the old secret's grace, exclusive; nil: none.
+    /// The end of the old secret's grace period, exclusive; `nil` if there is none.
     package let previousUntil: Timestamp?
     /// Management scopes and the tenant's own catalogue.
     package let scopes: [String]
     package let ownerType: String
     package let ownerUser: UUID?
     package let rateLimit: Int?
-    /// The key whose count of uses the limit is checked against: its own, or its creator's.
+    /// The key whose uses count against the limit: this key, or the one that created it.
     package let limitKey: UUID
-    /// Addresses and CIDR blocks; empty: from everywhere.
+    /// Addresses and CIDR blocks; if empty, any address may use the key.
     package let allowedIPs: [String]
-    /// Origin patterns; empty: from every page.
+    /// Origin patterns; if empty, any page may use the key.
     package let allowedOrigins: [String]
     package let expiresAt: Timestamp?
     package let revokedAt: Timestamp?
-    /// Nil: the platform's key.
+    /// `nil` for a key of the platform.
     package let tenantStatus: Tenant.Status?
-    /// Nil if no user owns it, or if the user does not exist.
+    /// `nil` if no user owns the key, or if the user does not exist.
     package let userStatus: User.Status?
     package let userRole: UserRole?
-    /// Of the user who owns it; nil if none does.
+    /// The attributes of the user who owns the key; `nil` if no user does.
     package let attributes: Attributes?
-    /// The id that the tenant's own system gives the key's user; nil if it gives none.
+    /// The id that the tenant's own system gives the key's user; `nil` if there is none.
     package let externalID: String?
     package let name: String
 
-    /// A row of `KeyLookUp`; `owner`: the row of the user who owns it.
+    /// `row` comes from a `KeyLookUp`; `owner` is the row of the user who owns the key.
     init(_ row: Row, of holder: KeyHolder, isPrevious: Bool, owner: Row?) throws(PostgresError) {
         tenant = holder.tenant
         tenantStatus = holder.status
@@ -266,7 +268,7 @@ package final class PresentedKey: Sendable {
 }
 
 extension PresentedKey {
-    /// The facts for the key's verdict.
+    /// The facts that the key's verdict is made from.
     package func facts(
         scopes required: [String] = [], ip: String?, origin: String?
     ) -> APIKeyVerdict.Facts {
@@ -277,7 +279,7 @@ extension PresentedKey {
         facts.tenantStatus = tenant == .platform ? .active : tenantStatus ?? .deleted
         facts.isOfUser = ownerUser != nil
         facts.userStatus = userStatus
-        // A request without an address or origin is refused if the key is bound to some.
+        // If the key is bound to addresses or origins, a request without one is refused.
         facts.isIPAllowed = allowedIPs.isEmpty || ip.map(allows(ip:)) ?? false
         facts.isOriginAllowed = allowedOrigins.isEmpty || origin.map(allows(origin:)) ?? false
         facts.holdsScopes = required.allSatisfy { scope in
@@ -286,7 +288,7 @@ extension PresentedKey {
         return facts
     }
 
-    /// The owner, by whom a key's rights are bounded; of a user's key with the role as it is now.
+    /// The owner, who bounds the key's rights; for a user's key with the user's current role.
     package var owner: Principal.KeyOwner {
         if tenant == .platform { return .platform }
         guard let ownerUser else { return .tenant(tenant) }
@@ -299,7 +301,7 @@ extension PresentedKey {
     /// Whether a browser's origin matches the key's origins; true if there are none.
     package func allows(origin text: String) -> Bool { bounds.allows(origin: text) }
 
-    /// What of its bounds decides whom it may make.
+    /// The parts of its bounds that decide which keys it may create.
     package var limits: Principal.KeyLimits {
         Principal.KeyLimits(
             isBound: !allowedIPs.isEmpty || !allowedOrigins.isEmpty || rateLimit != nil,
@@ -313,8 +315,8 @@ extension PresentedKey {
     }
 }
 
-/// SHA-256 of a presented secret. Four words and no vector: the frames of async functions, which
-/// hold it, are not aligned as a vector of this length requires.
+/// SHA-256 of a presented secret. It has four words instead of a vector, because the frames of
+/// async functions, which hold it, are not aligned as a vector of this length requires.
 package struct KeyHash: Hashable, Sendable {
     private let first: UInt64
     private let second: UInt64
@@ -342,6 +344,6 @@ package struct KeyHash: Hashable, Sendable {
         self = secret.withUTF8 { KeyHash(of: UnsafeRawBufferPointer($0)) }
     }
 
-    /// Any part of a digest is as evenly spread as the whole.
+    /// Any part of a digest is as evenly distributed as the whole.
     package func hash(into hasher: inout Hasher) { hasher.combine(first) }
 }

@@ -3,13 +3,13 @@ import Postgres
 import Synchronization
 import Text
 
-/// Uses of keys as this process saw them: counted in memory, written in batches. A rate limit
-/// counts the current minute of the clock, exactly on one replica; n replicas, which do not ask
-/// each other, admit up to n times as many.
+/// Uses of keys as this process saw them, counted in memory and written in batches. A rate limit
+/// counts the current minute of the clock. It is exact on one replica; n replicas do not ask each
+/// other and together admit up to n times as many.
 package final class KeyUses: Sendable {
     /// How often a key was used within one hour.
     struct Hour: Sendable {
-        /// Its start, in microseconds.
+        /// The start of the hour, in microseconds.
         let start: Int64
         var uses = 0
         /// Uses that were verifications of the key.
@@ -25,9 +25,9 @@ package final class KeyUses: Sendable {
     struct Pending: Sendable {
         var at: Timestamp
         var ip: String?
-        /// Uses of the secret before the last rotation.
+        /// Uses of the secret from before the last rotation.
         var previous = 0
-        /// The hour of the last use. Stored apart, since more than one hour is rare.
+        /// The hour of the last use. It is stored separately, since more than one hour is rare.
         private var hour: Hour
         private var others: [Hour] = []
 
@@ -50,7 +50,7 @@ package final class KeyUses: Sendable {
             if isPrevious { previous += 1 }
         }
 
-        /// The address is that of the last use.
+        /// The sum of both. The address is that of the last use.
         func merged(with other: Pending) -> Pending {
             var (last, first) = other.at >= at ? (other, self) : (self, other)
             for hour in first.hours { last.add(hour) }
@@ -77,31 +77,32 @@ package final class KeyUses: Sendable {
     static let hour: Int64 = 3_600_000_000
     static let day = 24 * hour
 
-    /// The beginning of the hour or the day, in microseconds.
+    /// The start of the hour or day that contains the time, in microseconds.
     static func start(of span: Int64, _ time: Timestamp) -> Int64 {
         time.microseconds / span * span
     }
 
-    /// Only keys with a limit are counted; one minute never sees as many.
+    /// Counts only keys with a limit. No minute sees more keys than `keyLimit`.
     private let minute = MinuteCounters<UUID>(keyLimit: 1_000_000)
     let writing = CountWriting()
     /// By `Lane`.
     private let parts = (0..<Lane.count).map { _ in Part() }
 
-    /// Counts one use of the key; false, and not counted, if the minute's limit is used up.
+    /// Counts one use of the key. If the minute's limit is used up, returns false and counts
+    /// nothing.
     package func isWithinLimit(_ key: PresentedKey, at now: Timestamp) -> Bool {
         guard let limit = key.rateLimit else { return true }
         return take(limit, of: key.limitKey, at: now) != nil
     }
 
     /// Counts one use under a limit per minute whose count belongs to `shared`, and returns how
-    /// many uses are left in this minute; nil, and nothing is counted, if it is used up.
+    /// many uses are left in this minute. If the limit is used up, returns nil and counts nothing.
     package func take(_ limit: Int, of shared: UUID, at now: Timestamp) -> Int? {
         minute.take(shared, limit: limit, at: now)
     }
 
-    /// Records a use of an active key. `isVerified`: the key was verified, not the caller's
-    /// credential.
+    /// Records a use of an active key. With `isVerified` the key was verified for a caller, and was
+    /// not itself the caller's credential.
     package func note(_ key: PresentedKey, at now: Timestamp, ip: String?, isVerified: Bool) {
         parts[Lane.current].pending.withLock { pending in
             pending[key.tenant, default: [:]][key.id, default: Pending(at: now)].note(
@@ -109,14 +110,14 @@ package final class KeyUses: Sendable {
         }
     }
 
-    /// Those whose keys have unwritten uses.
+    /// The tenants whose keys have unwritten uses.
     var tenants: Set<UUID> {
         parts.reduce(into: []) { all, part in
             all.formUnion(part.pending.withLock { $0.keys })
         }
     }
 
-    /// Takes what is to be written of one tenant.
+    /// Takes the tenant's unwritten uses out, to write them.
     func take(_ tenant: UUID) -> Batch {
         parts.reduce(into: [:]) { taken, part in
             guard let more = part.pending.withLock({ $0.removeValue(forKey: tenant) }) else {
@@ -126,7 +127,7 @@ package final class KeyUses: Sendable {
         }
     }
 
-    /// Takes back what could not be written.
+    /// Puts back what could not be written.
     func restore(_ batch: Batch, of tenant: UUID) {
         parts[Lane.current].pending.withLock { pending in
             pending[tenant, default: [:]].merge(batch) { $0.merged(with: $1) }
@@ -135,9 +136,9 @@ package final class KeyUses: Sendable {
 }
 
 extension Database {
-    /// Writes the uses of one tenant's keys, or of all: every few seconds, before they are shown,
-    /// and when the service stops. What fails is retried the next time. Returns the first fault that is
-    /// no outage.
+    /// Writes the uses of one tenant's keys, or of all tenants' keys: every few seconds, before
+    /// they are shown, and when the service stops. What fails is retried the next time. Returns the
+    /// first error that is not an outage.
     @discardableResult
     package func writeKeyUses(of tenant: UUID? = nil) async -> (any Error)? {
         await keyUses.writing.write(of: tenant, among: keyUses.tenants) { tenant in
@@ -146,7 +147,7 @@ extension Database {
                 try await write(batch, of: tenant)
                 return false
             } catch {
-                // Uses that may be there are not counted twice.
+                // Uses that may have been written are not counted twice.
                 if (error as? PostgresError)?.kind != .commitUnknown {
                     keyUses.restore(batch, of: tenant)
                 }
@@ -157,13 +158,13 @@ extension Database {
 
     private func write(_ batch: KeyUses.Batch, of tenant: UUID) async throws {
         if batch.isEmpty { return }
-        // One order for all writers prevents deadlocks.
+        // All writers use one order, which prevents deadlocks.
         let keys = batch.sorted { $0.key < $1.key }
         let hours = usesByHour(batch).sorted { $0.start < $1.start }
         let days = keys.flatMap { key, use in usesByDay(use).map { (key, $0.key, $0.value) } }
         try await app.tenantTransaction(tenant) { transaction in
             if tenant != .platform {
-                // Uses from before a tenant's deletion are not written after its purge.
+                // Uses from before a tenant's deletion must not be written after its purge.
                 let found = try await transaction.query(
                     "SELECT 1 FROM tenants WHERE id = \(tenant) FOR KEY SHARE")
                 if found.isEmpty { return }
@@ -207,7 +208,7 @@ extension Database {
         }
     }
 
-    /// The uses of all keys of the batch, each hour once.
+    /// The uses of all keys in the batch, summed by hour.
     private func usesByHour(_ batch: KeyUses.Batch) -> [KeyUses.Hour] {
         var sums: [Int64: KeyUses.Hour] = [:]
         for hour in batch.values.flatMap(\.hours) {
@@ -217,7 +218,7 @@ extension Database {
         return Array(sums.values)
     }
 
-    /// By the start of the day, in microseconds.
+    /// The uses by the start of the day, in microseconds.
     private func usesByDay(_ use: KeyUses.Pending) -> [Int64: Int] {
         use.hours.reduce(into: [:]) { sums, hour in
             sums[hour.start / KeyUses.day * KeyUses.day, default: 0] += hour.uses

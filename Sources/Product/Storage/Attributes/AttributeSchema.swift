@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// What a tenant says of its users' attributes, by their names; a name without a rule is free.
+/// A tenant's rules for its users' attributes, by name. A name without a rule may have any value.
 package struct AttributeSchema: Sendable, Equatable {
     package struct Entry: Sendable, Equatable {
         package var name: String
@@ -15,16 +15,16 @@ package struct AttributeSchema: Sendable, Equatable {
         }
     }
 
-    /// In the order that they were given.
+    /// The rules in the order in which they were given.
     package var entries: [Entry] = []
 
     package init(_ entries: [Entry] = []) { self.entries = entries }
 
-    /// Names with a rule.
+    /// The most names with a rule.
     package static let countLimit = 64
-    /// Names that are indexed.
+    /// The most names that are indexed.
     package static let indexedLimit = 5
-    /// Bytes of what a token carries, as one JSON object.
+    /// The most bytes of attributes in a token, as one JSON object.
     package static let tokenLimit = 1024
 
     package subscript(name: String) -> AttributeRule? {
@@ -38,8 +38,8 @@ package struct AttributeSchema: Sendable, Equatable {
         Set(indexed.map(\.mark)) == Set(other.indexed.map(\.mark))
     }
 
-    /// What a write would break. Values that it leaves as they are count for nothing, so that a row
-    /// of before the schema can be edited; `isNew`: it has to have what is required.
+    /// The rules that a write would break. Values that it leaves unchanged are not checked, so that
+    /// a row from before the schema can be edited. If `isNew`, it must have what is required.
     func faults(
         _ new: AttributePair, after old: AttributePair, isNew: Bool
     ) -> [AttributeFault] {
@@ -76,7 +76,7 @@ package struct AttributeSchema: Sendable, Equatable {
         return faults
     }
 
-    /// What an access token carries, in the schema's order, as far as it fits.
+    /// The attributes that an access token carries, in the schema's order, as far as they fit.
     package func inToken(_ attributes: Attributes) -> [JSONValue.Member] {
         var carried: [JSONValue.Member] = []
         for member in tokenMembers(attributes) {
@@ -95,7 +95,7 @@ package struct AttributeSchema: Sendable, Equatable {
         return wanted.compactMap { entry in all.first { sameBytes($0.name, entry.name) } }
     }
 
-    /// The names and the words of what is indexed of these.
+    /// The names and the index words of those attributes that are indexed.
     func indexedWords(of pair: AttributePair) -> [(name: String, word: String)] {
         indexed.compactMap { entry in
             guard let word = pair[entry.rule.audience][entry.name]?.indexedWord,
@@ -116,7 +116,7 @@ extension AttributePair {
     }
 }
 
-/// What a tenant's schema says of one attribute.
+/// A tenant's rule for one attribute.
 package struct AttributeRule: Sendable, Equatable {
     package enum Kind: String, Sendable, CaseIterable {
         case string, integer, number, boolean, array, object
@@ -125,30 +125,30 @@ package struct AttributeRule: Sendable, Equatable {
     package enum Audience: String, Sendable, CaseIterable {
         case `public`, `private`
 
-        /// The object that has it.
+        /// The member of a user that holds the attribute.
         var object: String { rawValue + "_attributes" }
     }
 
     package var type: Kind?
-    /// Values that it may have; nil: any.
+    /// The allowed values; `nil` if any value is allowed.
     package var values: [JSONValue]?
     package var isRequired = false
-    /// Unicode scalars of a string.
+    /// The most Unicode scalars of a string.
     package var maxLength: Int?
-    /// A `LinearPattern`.
+    /// The source of a `LinearPattern`.
     package var pattern: String?
-    /// Lists of users filter by it.
+    /// Whether lists of users can be filtered by it.
     package var isIndexed = false
-    /// Access tokens carry it.
+    /// Whether access tokens carry it.
     package var isInToken = false
     package var audience = Audience.public
 
     package init() {}
 
-    /// Bytes of an indexed value.
+    /// The most bytes of an indexed value.
     package static let indexedLimit = 255
 
-    /// What is wrong with a value; nil: nothing.
+    /// What is wrong with a value; `nil` if it is valid.
     func fault(_ name: String, _ value: JSONValue) -> AttributeFault? {
         if let type, !type.covers(value) {
             return AttributeFault(name, .wrongType, "must be of the type \(type.rawValue)")
@@ -189,7 +189,7 @@ extension AttributeRule.Kind {
 }
 
 extension JSONValue {
-    /// The text by which a list is filtered: a string's own, else as it is written.
+    /// The text by which a list is filtered: a string's content, or a number or boolean as written.
     var indexedWord: String? {
         switch self {
         case .string(let text), .number(let text): text
@@ -200,7 +200,7 @@ extension JSONValue {
 }
 
 extension AttributeSchema {
-    /// Rules that contradict themselves or are too many.
+    /// Rules that contradict themselves, and rules beyond the limits.
     package func faults() -> [AttributeFault] {
         var faults: [AttributeFault] = []
         if entries.count > Self.countLimit {
@@ -237,18 +237,18 @@ extension AttributeSchema {
         return faults
     }
 
-    /// Bytes of the values of one rule.
+    /// The most bytes of the allowed values of one rule.
     static let enumLimit = 4096
 }
 
 /// A tenant's schema of attributes as stored.
 package struct AttributeSchemaRow: Sendable {
     package var schema: AttributeSchema
-    /// 0: none was ever put.
+    /// 0 if no schema was ever put.
     package var version: Int
-    /// The indexed names by which lists filter already.
+    /// The indexed names by which lists can be filtered already.
     package var ready: [String]
-    /// The last user read for the index; nil: all were.
+    /// The last user read for the index; `nil` once all were read.
     var indexedTo: UUID?
 
     static let columns: SQL = "s.document, s.version, s.ready, s.indexed_to"
@@ -263,7 +263,7 @@ package struct AttributeSchemaRow: Sendable {
         self.indexedTo = indexedTo
     }
 
-    /// A row whose columns are NULL is none.
+    /// A row whose columns are NULL means that there is no schema.
     init(_ row: Row) throws {
         guard let document: String = try row.get(0, as: String?.self) else {
             self = .none
@@ -275,30 +275,30 @@ package struct AttributeSchemaRow: Sendable {
         indexedTo = try row.get(3)
     }
 
-    /// Whether every user of before was read for the index.
+    /// Whether every existing user was read for the index.
     package var isRead: Bool { indexedTo == nil }
 
     package func isReady(_ name: String) -> Bool { ready.contains { sameBytes($0, name) } }
 
-    /// The indexed names by which lists do not filter yet.
+    /// The indexed names by which lists cannot be filtered yet.
     package var unready: [String] { schema.indexed.map(\.name).filter { !isReady($0) } }
 }
 
 extension AttributeSchema {
-    /// From `document`.
+    /// Reads what `document` gives.
     init(document: JSONValue) {
         self.init(
             (document.members ?? []).map { Entry($0.name, AttributeRule(document: $0.value)) })
     }
 
-    /// As `/v1` shows it: members by their names.
+    /// The schema as `/v1` shows it: an object with a member for each name.
     package var document: JSONValue {
         .object(entries.map { .init($0.name, $0.rule.document) })
     }
 }
 
 extension AttributeRule {
-    /// Unknown members are left out.
+    /// Unknown members are ignored.
     package init(document: JSONValue) {
         self.init()
         type = document["type"]?.string.flatMap(Kind.init(rawValue:))
@@ -327,7 +327,7 @@ extension AttributeRule {
 }
 
 extension TenantScope {
-    /// An empty one if none was put.
+    /// The tenant's schema; an empty one if none was put.
     package func attributeSchema() async throws -> AttributeSchemaRow {
         let rows = try await read(
             """
@@ -339,7 +339,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// The schema in force, which stays so until this transaction ends.
+    /// The schema in force; it cannot change until this transaction ends.
     package func attributeSchema() async throws -> AttributeSchemaRow {
         let rows = try await query(
             """
@@ -350,7 +350,8 @@ extension Change {
         return try rows.first.map { try AttributeSchemaRow($0) } ?? .none
     }
 
-    /// `current`: the one in force, the tenant locked. The same again changes nothing.
+    /// Replaces the schema. `current` is the one in force, read with the tenant locked. Putting the
+    /// same schema again changes nothing.
     package func putAttributeSchema(
         _ schema: AttributeSchema, after current: AttributeSchemaRow, of tenantName: String
     ) async throws -> AttributeSchemaRow {
@@ -362,7 +363,7 @@ extension Change {
             current.isReady(entry.name)
                 && current.schema[entry.name]?.audience == entry.rule.audience
         }.map(\.name)
-        // Read anew as well where a name is no longer indexed: its words go.
+        // Users are read again also when a name is no longer indexed, to remove its words.
         let unread = schema.hasIndex(of: current.schema) ? current.indexedTo : UUID.platform
         let rows = try await query(
             """

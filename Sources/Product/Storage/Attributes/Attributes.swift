@@ -2,15 +2,15 @@ import JSON
 import Postgres
 import Text
 
-/// A customer's own facts about a user or a tenant: a JSON object that no rule reads. Kept as text,
-/// so that numbers and the order of members stay as they were written.
+/// A customer's own data about a user or a tenant: a JSON object that no rule reads. It is kept as
+/// text, so that numbers and the order of members stay as they were written.
 package struct Attributes: Sendable, Equatable {
     /// One JSON object without white space, in UTF-8.
     package let text: String
 
     package static let none = Attributes(stored: "{}")
 
-    /// `text`: as `text` of another.
+    /// `text` is the `text` of other attributes.
     init(stored text: String) { self.text = text }
 
     init(_ members: [JSONValue.Member]) {
@@ -19,20 +19,21 @@ package struct Attributes: Sendable, Equatable {
 
     package var isEmpty: Bool { sameBytes(text, "{}") }
 
-    /// In the order of the text.
+    /// The members in the order of the text.
     package var members: [JSONValue.Member] {
         (try? JSONValue(parsing: Array(text.utf8)))?.members ?? []
     }
 
     package subscript(name: String) -> JSONValue? { JSONValue.object(members)[name] }
 
-    /// By RFC 7396: a null removes its member, a null for the whole removes all.
+    /// Applies a merge patch (RFC 7396): a null removes its member, and a null for the whole
+    /// removes all.
     package func merging(_ patch: JSONValue) -> Attributes {
         guard case .object = patch else { return .none }
         return Attributes(Self.merge(patch, into: .object(members)).members ?? [])
     }
 
-    /// The names of the members that differ, in the order of bytes.
+    /// The names of the members that differ, in byte order.
     package func changedNames(to other: Attributes) -> [String] {
         let (before, after) = (members, other.members)
         let changed = before.filter { !after.contains($0) } + after.filter { !before.contains($0) }
@@ -64,9 +65,9 @@ package struct Attributes: Sendable, Equatable {
 
 /// The public and the private attributes of one user or tenant.
 package struct AttributePair: Sendable, Equatable {
-    /// These go out with verifications and tokens.
+    /// Verifications and tokens carry these.
     package var `public` = Attributes.none
-    /// These stay at the management API.
+    /// Only the management API shows these.
     package var `private` = Attributes.none
 
     package init() {}
@@ -80,7 +81,7 @@ package struct AttributePair: Sendable, Equatable {
 }
 
 extension AuditChanges {
-    /// The names of what changed, without their values.
+    /// Adds the names of what changed, without values.
     mutating func add(_ before: AttributePair, _ after: AttributePair) {
         for (field, names) in [
             ("public_attributes", before.public.changedNames(to: after.public)),
@@ -93,7 +94,7 @@ extension AuditChanges {
 
 /// Why attributes are refused.
 package struct AttributeFault: Sendable, Equatable {
-    /// As the codes of fields in `/v1`.
+    /// The codes of fields in `/v1`.
     package enum Kind: String, Sendable {
         case required, invalid
         case wrongType = "wrong_type"
@@ -101,9 +102,9 @@ package struct AttributeFault: Sendable, Equatable {
         case notAllowed = "not_allowed"
     }
 
-    /// `public_attributes` or `private_attributes`; empty: as the caller knows.
+    /// `public_attributes` or `private_attributes`; empty if the caller knows which.
     package var object = ""
-    /// The attribute; nil: all together.
+    /// The attribute; `nil` if the fault is of all together.
     package var name: String?
     package var kind: Kind
     /// Completes the sentence "the member …".
@@ -122,25 +123,26 @@ package struct AttributeFault: Sendable, Equatable {
     }
 }
 
-/// Attributes that a write would leave beyond a limit or the tenant's schema; nothing is written.
+/// Thrown when a write would leave attributes beyond a limit or against the tenant's schema.
+/// Nothing is written.
 package struct AttributeFaults: Error, Sendable {
     package let faults: [AttributeFault]
 
     init(_ faults: [AttributeFault]) { self.faults = faults }
 }
 
-/// The limits of the public and of the private attributes, each for itself.
+/// The limits hold for the public and for the private attributes separately.
 extension Attributes {
-    /// Bytes of the text without white space; of a change too.
+    /// The most bytes of the text without white space; also the limit for a change.
     package static let byteLimit = 16_384
-    /// Attributes of one object.
+    /// The most attributes of one object.
     package static let countLimit = 64
-    /// Bytes of a name.
+    /// The most bytes of a name.
     package static let nameLimit = 64
-    /// Levels of objects and arrays, the outermost counted.
+    /// The most levels of objects and arrays, including the outermost.
     package static let depthLimit = 5
 
-    /// ECMA-262.
+    /// A regular expression of ECMA-262.
     package static let namePattern = "^[A-Za-z0-9_.-]{1,64}$"
 
     package static func isName(_ name: String) -> Bool {
@@ -153,7 +155,7 @@ extension Attributes {
             }
     }
 
-    /// What is wrong with members that a write gives, a null among them or not.
+    /// What is wrong with the members of a write, any of which may be null.
     package static func faults(inChange members: [JSONValue.Member]) -> [AttributeFault] {
         var faults: [AttributeFault] = []
         for member in members {
@@ -174,7 +176,7 @@ extension Attributes {
         return faults
     }
 
-    /// What is beyond a limit after a change; the change itself has no fault.
+    /// The limits that are exceeded after a change whose members are valid.
     func faults() -> [AttributeFault] {
         var faults: [AttributeFault] = []
         if text.utf8.count > Self.byteLimit {
@@ -198,7 +200,7 @@ extension Attributes {
 }
 
 extension AttributePair {
-    /// Throws `AttributeFaults`.
+    /// Throws `AttributeFaults` if a limit is exceeded.
     func requireWithinLimits() throws {
         let faults = faults()
         if !faults.isEmpty { throw AttributeFaults(faults) }
@@ -210,20 +212,21 @@ extension AttributePair {
     }
 }
 
-/// Users who are not as the schema says, since rules hold for what is written alone.
+/// Users who do not match the schema. Such users exist because rules are checked only for what is
+/// written.
 package struct AttributeViolations: Sendable {
-    /// Of the users that were read.
+    /// How many of the users that were read do not match.
     package var count = 0
     /// Whether all users were read.
     package var isExact = true
-    /// The first of them, by their ids.
+    /// The first of them, in the order of their ids.
     package var users: [UUID] = []
 
-    /// Users that are read.
+    /// The most users that are read.
     package static let readLimit = 10_000
-    /// Ids that are shown.
+    /// The most ids that are shown.
     package static let shownLimit = 20
-    /// Users of one statement.
+    /// How many users one statement reads.
     fileprivate static let batch = 500
 }
 

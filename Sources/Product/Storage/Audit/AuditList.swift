@@ -7,18 +7,18 @@ import Text
 package struct AuditRow: ListedRow {
     /// The nil UUID for the platform's own events.
     package var tenant: UUID
-    /// As it is now; nil: the platform, or a tenant that is gone.
+    /// The tenant's current name; `nil` for the platform and for a tenant that no longer exists.
     package var tenantName: String?
     /// Ordered by time (see `UUID.ordered`).
     package var id: UUID
     package var seq: Int?
     /// The change's time, not the commit's.
     package var occurredAt: Timestamp
-    /// Such as `operator`, `user` or `key`; `system` is the service itself.
+    /// For example `operator`, `user` or `key`; `system` is the service itself.
     package var actorType: String
     /// A UUID or the name of a part of the service.
     package var actorID: String
-    /// When the event was written; later renames are not shown.
+    /// The name at the time of the event; later renames are not shown.
     package var actorName: String
     /// An `AuditAction` raw value, such as `api_key.revoked`.
     package var action: String
@@ -26,15 +26,15 @@ package struct AuditRow: ListedRow {
     package var targetType: String
     /// The object's id as text; the object may be deleted by now.
     package var targetID: String
-    /// When the event was written; later renames are not shown.
+    /// The name at the time of the event; later renames are not shown.
     package var targetName: String
     /// Empty if no request caused the change.
     package var requestID: String
-    /// The caller's address; nil if no request caused the change.
+    /// The caller's address; `nil` if no request caused the change.
     package var ip: String?
     /// `{field: [before, after]}` without secrets.
     package var changes: JSONValue
-    /// The provisioning decision that caused the change; nil: none.
+    /// The provisioning decision that caused the change; `nil` if there is none.
     package var decisionID: UUID?
 
     /// For `ListedRow`: lists sort by `occurredAt`.
@@ -58,8 +58,8 @@ package struct AuditRow: ListedRow {
 }
 
 extension AuditRow {
-    /// `actions`: the existing actions of the filter's group; each yields a page, and these are
-    /// merged.
+    /// `actions` has the existing actions of the filter's group. Each yields a page, and the pages
+    /// are merged.
     static func list(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, _ list: ListQuery
     ) -> SQL {
@@ -81,8 +81,8 @@ extension AuditRow {
             """
     }
 
-    /// The rows that pass the filter and a further condition (with its AND), to be counted up to
-    /// `most`.
+    /// The rows that pass the filter and a further condition (which begins with AND), for counting
+    /// up to `most`.
     static func met(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, most: Int, _ further: SQL
     ) -> SQL {
@@ -91,11 +91,11 @@ extension AuditRow {
         return "\(kinds)(\(merged(rows))) AS met"
     }
 
-    /// The ways to the rows, and what stands before their union.
+    /// The queries that find the rows, and what precedes their union.
     private static func parts(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?
     ) -> (ways: [SQL], kinds: SQL) {
-        // For all tenants: the condition of the index over all rows.
+        // For all tenants this is the condition of the index over all rows.
         let condition: SQL = tenant.map { "tenant_id = \($0)" } ?? "occurred_at > '-infinity'"
         let ways = filter.ways(in: condition)
         guard let actions else { return (ways, "") }
@@ -110,13 +110,13 @@ extension AuditRow {
     }
 }
 
-/// The filters of events; nil takes all. `actor` and `target` are an id or a name, `action` may end
-/// with `.` for a whole group.
+/// The filters of events; a nil filter passes every event. `actor` and `target` are an id or a
+/// name; `action` may end with `.` to mean a whole group.
 package struct AuditFilter: Sendable {
     package var actor: String?
     package var action: String?
     package var target: String?
-    /// Further ids of the target: of users who were merged into it.
+    /// Further ids of the target: those of users who were merged into it.
     fileprivate var otherTargets: [String] = []
     package var since: Timestamp?
     /// Exclusive.
@@ -126,11 +126,11 @@ package struct AuditFilter: Sendable {
 
     package init() {}
 
-    /// Whether no event is left out for what it is about.
+    /// Whether the filter passes every event, apart from the time.
     var isWide: Bool { actor == nil && action == nil && target == nil && onlyActors == nil }
 
-    /// The disjoint conditions under which an event passes the filter: each walks an index in the
-    /// list's order. `condition`: of one tenant, or of all.
+    /// The disjoint conditions under which an event passes the filter. Each walks an index in the
+    /// list's order. `condition` selects one tenant, or all.
     func ways(in condition: SQL) -> [SQL] {
         var rest: SQL = ""
         if let since { rest += " AND occurred_at >= \(since)" }
@@ -175,7 +175,7 @@ extension TenantScope {
         return page.naming(names)
     }
 
-    /// The filter with the ids of those who were merged into its target, and its group's actions.
+    /// The filter with the ids of users who were merged into its target, and its group's actions.
     func known(
         _ filter: AuditFilter
     ) async throws(PostgresError) -> (AuditFilter, [String]?) {
@@ -186,8 +186,8 @@ extension TenantScope {
         return (filter, try await actions(of: filter))
     }
 
-    /// The tenant's actions of a group: one index look-up for each action that there may be. Nil if no
-    /// group is asked for.
+    /// The actions of the filter's group that the tenant has, by one index look-up for each action
+    /// that exists. `nil` if the filter has no group.
     func actions(of filter: AuditFilter) async throws(PostgresError) -> [String]? {
         guard let group = filter.group else { return nil }
         let known = AuditAction.allCases.map(\.rawValue).filter { $0.hasPrefix(group) }
@@ -202,7 +202,7 @@ extension TenantScope {
 }
 
 extension Database {
-    /// Over every tenant, for the platform.
+    /// Events of every tenant, for the platform.
     package func auditEvents(
         _ list: ListQuery, _ filter: AuditFilter
     ) async throws(PostgresError) -> ListPage<AuditRow> {
@@ -221,7 +221,7 @@ extension ListPage<AuditRow> {
 }
 
 extension Database {
-    /// Of the events that pass the filter.
+    /// A histogram of the events that pass the filter.
     package func histogram(
         _ request: HistogramRequest, of filter: AuditFilter, tenant: UUID?
     ) async throws(PostgresError) -> ListHistogram? {

@@ -8,10 +8,10 @@ package struct AuditTarget: Sendable {
     /// The kind of object, such as `user` or `api_key`.
     package var type: String
     package var id: String
-    /// Stored as it is now; later renames do not change the event.
+    /// The current name, stored with the event; later renames do not change it.
     package var name: String
 
-    /// `name` must be no secret: the trail shows it.
+    /// `name` must not be a secret: the trail shows it.
     package init(_ type: String, _ id: UUID, _ name: String) {
         self.type = type
         self.id = id.description
@@ -19,7 +19,7 @@ package struct AuditTarget: Sendable {
     }
 }
 
-/// Before and after of each changed field, without secrets.
+/// The values of each changed field before and after, without secrets.
 package struct AuditChanges: Sendable {
     private var members: [JSONValue.Member] = []
 
@@ -31,7 +31,7 @@ package struct AuditChanges: Sendable {
         members.append(JSONValue.Member(field, .array([before, after])))
     }
 
-    /// nil is stored as `null`; ignored if both values have the same bytes.
+    /// A nil value is stored as `null`. Ignored if both values have the same bytes.
     package mutating func add(_ field: String, _ before: String?, _ after: String?) {
         if let before, let after, sameBytes(before, after) { return }
         guard before != nil || after != nil else { return }
@@ -54,8 +54,9 @@ package struct AuditChanges: Sendable {
 }
 
 extension Change {
-    /// Writes the audit row of this transaction: no row, no 2xx. Cached answers that the action may
-    /// have made stale are invalidated on every replica before the change returns.
+    /// Writes the audit row of this transaction: without it no request succeeds. Cached answers
+    /// that the action may have made stale are invalidated on every replica before the change
+    /// returns.
     package func audit(
         _ action: AuditAction, _ target: AuditTarget, _ changes: AuditChanges = AuditChanges()
     ) async throws {
@@ -66,7 +67,7 @@ extension Change {
         }
     }
 
-    /// One row for each of many targets with its own changes, by one statement.
+    /// Writes one row for each of many targets, each with its own changes, with one statement.
     func audit(
         _ action: AuditAction, ofEach events: [(target: AuditTarget, changes: AuditChanges)]
     ) {
@@ -75,7 +76,7 @@ extension Change {
             insertion(of: events.map { AuditEvent(action, $0.target, $0.changes.document) }))
     }
 
-    /// One row for each of many targets of the same action, by one statement.
+    /// Writes one row for each of many targets of the same action, with one statement.
     package func audit(
         _ action: AuditAction, ofEach targets: [AuditTarget],
         _ changes: AuditChanges = AuditChanges()
@@ -85,7 +86,7 @@ extension Change {
         queryLater(insertion(of: targets.map { AuditEvent(action, $0, document) }))
     }
 
-    /// One statement that inserts a row for each event of `tenant`, by default the change's.
+    /// One statement that inserts a row for each event, in `tenant` or else in the change's tenant.
     func insertion(of events: [AuditEvent], in tenant: UUID? = nil) -> SQL {
         let tenant = tenant ?? self.tenant
         let columns: SQL =
@@ -119,7 +120,7 @@ extension Change {
             """
     }
 
-    /// With the actor's reason among the changes.
+    /// The changes, together with the actor's reason.
     private func document(of changes: AuditChanges) -> JSONB {
         var changes = changes
         changes.add("reason", nil, actor.reason)
@@ -127,7 +128,7 @@ extension Change {
     }
 }
 
-/// An audit row but for its actor and time.
+/// An audit row without its actor and time.
 struct AuditEvent: Sendable {
     let action: AuditAction
     let target: AuditTarget

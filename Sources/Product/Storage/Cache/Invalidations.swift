@@ -3,8 +3,8 @@ import Postgres
 import Synchronization
 import Text
 
-/// What one transaction may have made stale in the caches of replicas, collected as its audit rows
-/// are written: one invalidation at its end.
+/// What one transaction may have made stale in the caches of replicas. It is collected as the audit
+/// rows are written, and published as one invalidation at the end.
 package final class Invalidations: Sendable {
     private struct State {
         var tags: Set<CacheTag> = []
@@ -12,7 +12,7 @@ package final class Invalidations: Sendable {
         var published: Replica.PublishedInvalidation?
     }
 
-    /// With more tags the whole tenant is invalidated.
+    /// The most tags; with more the whole tenant is invalidated.
     private static let limit = 100
 
     private let replica: Replica
@@ -47,15 +47,15 @@ package final class Invalidations: Sendable {
         state.withLock { $0.published = published }
     }
 
-    /// Throws `.commitUnknown` if replicas may not know of the commit.
+    /// Throws `.commitUnknown` if replicas may not know about the commit.
     func awaitAcknowledgements() async throws(PostgresError) {
         guard var published = state.withLock({ $0.published }) else { return }
         if replica.announcesAgain { published = try await replica.announceAgain(published) }
         await replica.awaitAcknowledgements(published)
     }
 
-    /// Of a change that found nothing to do. Where the commit that did it may be unknown to replicas,
-    /// everything of the tenant is announced again.
+    /// For a change that found nothing to do. If replicas may not know about the commit that did
+    /// it, everything of the tenant is invalidated again.
     func repeatEarlier(of tenant: UUID) {
         guard replica.announcesAgain else { return add(.nothing, of: tenant) }
         add(CacheTag(tenant), of: tenant)
@@ -68,21 +68,21 @@ package final class Invalidations: Sendable {
 }
 
 extension Change {
-    /// Invalidates what depends on this object (a session, a key, a user), although no audit row of
-    /// this transaction names it.
+    /// Invalidates what depends on this object (a session, a key, a user), even though no audit row
+    /// of this transaction names it.
     package func invalidate(_ id: UUID) { invalidations.add(CacheTag(id), of: tenant) }
 }
 
 extension Change {
-    /// No-op: already in the requested state, possibly by a concurrent request. Still waits for
-    /// outstanding invalidations: they come in commit order, so acknowledging one acknowledges all
-    /// before it.
+    /// Called by a change that found its object in the requested state already, possibly because of
+    /// a concurrent request. It still waits for outstanding invalidations: they come in commit
+    /// order, so acknowledging one acknowledges all before it.
     package func alreadyApplied() { invalidations.repeatEarlier(of: tenant) }
 }
 
 extension Database {
-    /// Returns when no replica answers from before the latest commit. `tenant`: of what a repeated request
-    /// found done.
+    /// Returns when no replica answers from before the latest commit. `tenant` is the one whose
+    /// change a repeated request found done.
     package func awaitEarlierInvalidations(of tenant: UUID) async throws {
         try await platformScope.change(by: .system) { $0.invalidations.repeatEarlier(of: tenant) }
     }

@@ -1,9 +1,9 @@
 import Postgres
 import Synchronization
 
-/// Query results, cached while the lease lasts. Of bounded size: when the young half is full, the
-/// old half is dropped. Each loop has its own entries: with a shared lock the loops would wait for
-/// each other over a popular key, as the profile of verifications showed.
+/// Query results, cached while the lease lasts. The size is bounded: when the young half is full,
+/// the old half is dropped. Each event loop has its own entries: the profile of verifications
+/// showed that with a shared lock the loops wait for each other over a popular key.
 package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     package struct Entry: Sendable {
         package let value: Value
@@ -20,7 +20,7 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         let halves = Mutex(Halves())
     }
 
-    /// Per loop.
+    /// The number of shards per loop.
     private static var shardCount: Int { 8 }
 
     private let replica: Replica
@@ -46,7 +46,7 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         shard(key).halves.withLock { halves in
             if halves.young.count >= half {
                 halves.old = halves.young
-                // Reserved at once: growing step by step would move every entry twice.
+                // Reserved at once, because growing step by step would move every entry twice.
                 halves.young = Dictionary(minimumCapacity: half)
             }
             halves.young[key] = Entry(value: value, token: token, tags: tags)
@@ -66,8 +66,8 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         return value
     }
 
-    /// The same for many keys: `query` gets the indices of those that are not cached, and returns
-    /// their values in that order. It is not called for none.
+    /// The same for many keys. `query` gets the indices of those that are not cached, and returns
+    /// their values in that order. It is not called if all are cached.
     package func values(
         _ keys: [Key], tags: (Value) -> CacheTags?, query: ([Int]) async throws -> [Value]
     ) async throws -> [Value] {
@@ -91,7 +91,7 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         return values.compactMap(\.self)
     }
 
-    /// The entry, fresh or not: the caller checks `Replica.isFresh` last.
+    /// The entry, fresh or not. The caller checks `Replica.isFresh` last.
     package func found(_ key: Key) -> Entry? {
         let half = half
         return shard(key).halves.withLock { halves in

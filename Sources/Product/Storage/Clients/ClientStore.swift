@@ -4,11 +4,11 @@ import JSON
 import Postgres
 import Text
 
-/// A client contract of a tenant as stored; one that was never set is off and has no row.
+/// A client contract of a tenant as stored. A client that was never set is off and has no row.
 package struct ClientRow: Sendable {
     package var name: String
     package var enabled: Bool
-    /// `host` or `host:port`, lower-case, as A-labels.
+    /// `host` or `host:port`, in lower case, as A-labels.
     package var hosts: [String]
     package var redirectURIs: [String]
     /// The settings that the contract declares, by their names on the wire.
@@ -34,7 +34,7 @@ package struct ClientRow: Sendable {
         updatedAt = try row.get(start + 7)
     }
 
-    /// A client that was never set.
+    /// Represents a client that was never set.
     package init(unset name: String) {
         self.name = name
         enabled = false
@@ -57,14 +57,14 @@ extension TenantScope {
         return found
     }
 
-    /// The hosts at which the tenant's clients answer.
+    /// The hosts that the tenant's clients are bound to.
     package func boundHosts() async throws(PostgresError) -> [BoundClientHost] {
         try await read(BoundClientHost.all).map { row throws(PostgresError) in
             try BoundClientHost(row)
         }
     }
 
-    /// nil if the tenant has not configured the client.
+    /// The client; `nil` if the tenant has not configured it.
     package func client(_ name: String) async throws(PostgresError) -> ClientRow? {
         let rows = try await read(
             """
@@ -93,11 +93,11 @@ extension Change {
         }
     }
 
-    /// Binds a client's hosts before it is set: a distributed database lets no function of the directory
-    /// read a tenant's domains once its rows have changed. Throws a conflict naming the host if another
-    /// client holds it. `isAssertedByPlatform`: new hosts stay bound whatever domains the tenant has;
-    /// without it the caller has checked that they are below a verified one. Returns the hosts of all the
-    /// tenant's clients.
+    /// Binds a client's hosts before the client is set: once a tenant's rows have changed, a
+    /// distributed database does not let a function of the directory read the tenant's domains.
+    /// Throws a conflict naming the host if another client holds it. With `isAssertedByPlatform`
+    /// new hosts stay bound whatever domains the tenant has; without it the caller has checked that
+    /// they are below a verified domain. Returns the hosts of all the tenant's clients.
     package func bindHosts(
         of row: ClientRow, as next: ClientRow, isAssertedByPlatform: Bool
     ) async throws -> [BoundClientHost] {
@@ -112,7 +112,7 @@ extension Change {
         return try await boundHosts()
     }
 
-    /// Sets a client whose hosts are bound.
+    /// Stores a client whose hosts are already bound.
     package func putClient(_ row: ClientRow, as next: ClientRow) async throws -> ClientRow {
         let rows = try await query(
             """
@@ -134,8 +134,8 @@ extension Change {
         return try rows.only { try ClientRow($0) }
     }
 
-    /// A host that was in the list before is left unchanged: saving a client does not fail for a
-    /// lost domain, and does not turn a tenant's proof into the platform's assertion.
+    /// A host that was already in the list is left unchanged. So saving a client does not fail
+    /// because of a lost domain, and does not turn a tenant's proof into the platform's assertion.
     private func bind(
         _ host: String, to client: String, isAssertedByPlatform: Bool, isNew: Bool
     ) async throws {
@@ -150,7 +150,8 @@ extension Change {
         }
     }
 
-    /// A domain that another tenant has verified is that tenant's, and so are the names below it.
+    /// A domain that another tenant has verified belongs to that tenant, and so do the names below
+    /// it.
     private func requireUnproved(_ host: String) async throws {
         let name = String(decoding: host.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
         let others = try await query(
@@ -166,8 +167,9 @@ extension Change {
         }
     }
 
-    /// A host with a port precedes the host alone, so the owner of the host owns its ports too:
-    /// otherwise another tenant could answer its users there.
+    /// A binding of a host with a port takes precedence over one of the host alone. So the owner of
+    /// the host also owns its ports: otherwise another tenant could answer that owner's users
+    /// there.
     private func isFreeOfOthers(_ host: String) async throws -> Bool {
         guard host.utf8.first != UInt8(ascii: "["), host.utf8.contains(UInt8(ascii: ":")) else {
             return true
@@ -183,14 +185,14 @@ extension Change {
 
 /// An app's own data about a user.
 package struct ClientProfile: Sendable {
-    /// By the app's names.
+    /// Members by the app's names.
     package var document: JSONValue
-    /// The password is still the one that the user's row was created with.
+    /// Whether the password is still the one that the user was created with.
     package var hasFirstPassword: Bool
 }
 
 extension TenantScope {
-    /// Empty if the app has stored nothing about the user.
+    /// The app's data about the user; empty if the app has stored none.
     package func clientProfile(
         of user: UUID, at client: String
     ) async throws(PostgresError) -> ClientProfile {
@@ -233,7 +235,7 @@ package struct ClientSecret: Sendable {
 }
 
 extension TenantScope {
-    /// In clear, only for a call to the provider; nil if none is set.
+    /// The secret in clear, only for a call to the provider; `nil` if none is set.
     package func clientSecret(of client: String) async throws -> ClientSecret? {
         let rows = try await read(
             """
@@ -254,9 +256,9 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Keeps a client's secret only while its audience stays the same: a caller who may change the
-    /// address must not be sent a secret that they cannot read. Returns whether a secret is kept.
-    /// `audience`: nil if there is nothing that it could be sent to.
+    /// Keeps a client's secret only while its audience stays the same: otherwise a caller who may
+    /// change the address could have a secret sent there that they may not read. Returns whether a
+    /// secret is kept. `audience` is nil if there is nothing that the secret could be sent to.
     package func changeClientSecret(
         of client: ClientRow, _ secret: ProviderSecret, for audience: [UInt8]?,
         in database: Database
@@ -297,7 +299,7 @@ extension Change {
 
 /// The tenant and the client of a mount.
 package struct MountedClient: Sendable {
-    /// Never deleted; may be suspended.
+    /// A tenant that is not deleted; it may be suspended.
     package var tenant: TenantRow
     package var client: ClientRow
 }
@@ -323,8 +325,9 @@ package struct BoundClientHost: Sendable {
 }
 
 extension Database {
-    /// The client that answers at the root of a host; nil if no client is bound to it. `authority`:
-    /// as sent in Host, in lower case; a binding with the port precedes one without.
+    /// The client that answers at the root of a host; `nil` if no client is bound to it.
+    /// `authority` is the value of Host in lower case. A binding with the port takes precedence
+    /// over one without.
     func client(atHost authority: String) async throws(PostgresError) -> BoundHost? {
         let bare = String(
             decoding: authority.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
@@ -334,7 +337,7 @@ extension Database {
         return BoundHost(tenant: try row.get(0), client: try row.get(1))
     }
 
-    /// nil for an unknown or deleted tenant and for a client that is off.
+    /// `nil` for an unknown or deleted tenant, and for a client that is off.
     package func mountedClient(
         _ name: String, of idOrSlug: String
     ) async throws(PostgresError) -> MountedClient? {

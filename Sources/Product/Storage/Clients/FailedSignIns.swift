@@ -3,25 +3,27 @@ import Postgres
 import Synchronization
 import Text
 
-/// A sign-in at a client that failed before the rules were asked, so that no decision explains it.
+/// A sign-in at a client that failed before the rules ran, so that no decision explains it.
 package struct FailedSignIn: ListedRow {
     package var id = UUID.random()
     package var client: String
-    /// The tenant at whose client it failed; the platform's id: at no tenant's. Set by the store.
+    /// The tenant whose client was used; the platform's id if it was no tenant's. Set by the store.
     package var tenant = UUID.platform
-    /// The route below the client's mount: `POST /auth/token`.
+    /// The route below the client's mount, such as `POST /auth/token`.
     package var operation: String
-    /// For operators: `id token: nonce_mismatch`.
+    /// The reason for operators, such as `id token: nonce_mismatch`.
     package var reason: String
     package var requestID: String
-    /// The six characters that the page showed; nil for attempts that were stored before pages showed any.
+    /// The six characters that the page showed; `nil` for attempts that were stored before pages
+    /// showed any.
     package var reference: String?
     package var ip: String?
     package var userAgent: String?
     package var createdAt: Timestamp
-    /// Of wrong passwords and PINs: how many within the minute; nil: another failure.
+    /// The number of wrong passwords or PINs within the minute; `nil` for any other failure.
     package var tries: Int?
-    /// Whose password it was; both nil: of no account, or another failure.
+    /// The account whose password it was. Both are nil if the account does not exist, or for any
+    /// other failure.
     package var user: UUID?
     package var `operator`: UUID?
 
@@ -51,9 +53,10 @@ package struct FailedSignIn: ListedRow {
         (tries, user, `operator`) = (try row.get(10), try row.get(11), try row.get(12))
     }
 
-    /// Rows kept per tenant and minute: anyone can cause one.
+    /// The most rows that are stored per tenant and minute, since anyone can cause one.
     package static let mostInAMinute = 30
-    /// Rows kept per tenant, and as many of wrong passwords; the oldest are deleted first.
+    /// The most rows that are kept per tenant, and as many again for wrong passwords. The oldest
+    /// are deleted first.
     package static let most = 10_000
 
     /// Rows of a tenant that are numbered and limited together.
@@ -63,7 +66,7 @@ package struct FailedSignIn: ListedRow {
         var condition: SQL { self == .failures ? "tries IS NULL" : "tries IS NOT NULL" }
     }
 
-    /// The number of the newest row; 0: there is none.
+    /// The number of the newest row; 0 if there is none.
     static func newest(
         _ kind: Kind, of tenant: UUID, in transaction: Transaction
     ) async throws -> Int {
@@ -75,7 +78,7 @@ package struct FailedSignIn: ListedRow {
         return try rows.first?.get(0) ?? 0
     }
 
-    /// Deletes the oldest rows beyond the most that are kept. `newest`: the newest row's number.
+    /// Deletes the oldest rows beyond `most`. `newest` is the number of the newest row.
     static func trim(
         _ kind: Kind, of tenant: UUID, newest: Int, in transaction: Transaction
     ) async throws {
@@ -95,7 +98,7 @@ extension TenantScope {
             try await database.count(name) <= FailedSignIn.mostInAMinute
         else { return }
         try await database.app.tenantTransaction(tenant) { transaction in
-            // Two at once may get the same number; both are then trimmed together.
+            // Two concurrent failures may get the same number; both are then trimmed together.
             let number =
                 try await FailedSignIn.newest(.failures, of: tenant, in: transaction) + 1
             try await transaction.query(
@@ -112,7 +115,7 @@ extension TenantScope {
     }
 }
 
-/// Which lines a list has; nil: whatever they say.
+/// The filter of a list of failed sign-ins; a nil member passes any value.
 package struct FailedSignInFilter: Sendable {
     package var client: String?
     package var requestID: String?
@@ -126,7 +129,8 @@ package struct FailedSignInFilter: Sendable {
 }
 
 extension Database {
-    /// `tenant` nil: of every tenant and of the platform's own pages, for the platform.
+    /// If `tenant` is nil, lists those of every tenant and of the platform's own pages, for the
+    /// platform.
     package func failedSignIns(
         _ list: ListQuery, tenant: UUID?, _ filter: FailedSignInFilter
     ) async throws(PostgresError) -> ListPage<FailedSignIn> {
@@ -145,19 +149,19 @@ extension Database {
     }
 }
 
-/// Wrong passwords and PINs as this process saw them: counted in memory, written in batches as failed
-/// sign-ins, one of each account and minute, and one of a minute for all unknown accounts of a tenant.
-/// No sign-in waits for it.
+/// Wrong passwords and PINs as this process saw them. They are counted in memory and written in
+/// batches as failed sign-ins: one for each account and minute, and one a minute for all unknown
+/// accounts of a tenant. No sign-in waits for it.
 package final class WrongPasswords: Sendable {
-    /// Whose password it was.
+    /// The account whose password was tried.
     package enum Account: Hashable, Sendable {
         case user(UUID)
         case `operator`(UUID)
-        /// All that do not exist.
+        /// All accounts that do not exist.
         case unknown
     }
 
-    /// Where it was tried; of several tries of a row the last.
+    /// Where the password was tried; a row with several attempts stores the last one.
     package struct Attempt: Sendable {
         package var client: String
         /// The route below the client's mount.
@@ -183,7 +187,7 @@ package final class WrongPasswords: Sendable {
 
     struct Row: Hashable {
         var account: Account
-        /// Microseconds.
+        /// The start of the minute, in microseconds.
         var minute: Int64
     }
 
@@ -198,11 +202,11 @@ package final class WrongPasswords: Sendable {
         }
     }
 
-    /// The unwritten tries of one tenant.
+    /// The unwritten attempts of one tenant.
     typealias Batch = [Row: Attempts]
 
-    /// Accounts of a tenant in one batch, and rows of this process: beyond them tries count as those of
-    /// unknown accounts, so that guessing at many names fills no memory.
+    /// The most accounts of a tenant in one batch, and the most rows of this process. Beyond them
+    /// attempts count as those of unknown accounts, so that guessing at many names fills no memory.
     package static let accountsOfTenant = 200
     package static let most = 20_000
 
@@ -216,7 +220,7 @@ package final class WrongPasswords: Sendable {
 
     package init() {}
 
-    /// Counts one try at an account of this tenant (`.platform`: of the console's operators).
+    /// Counts one attempt at an account of this tenant (`.platform` for operators at the console).
     package func note(_ account: Account, of tenant: UUID, _ last: Attempt, at now: Timestamp) {
         let tries = Attempts(count: 1, first: now, last: last)
         state.withLock { Self.add(tries, Self.row(account, now), of: tenant, to: &$0) }
@@ -239,7 +243,7 @@ package final class WrongPasswords: Sendable {
 
     var tenants: Set<UUID> { Set(state.withLock { $0.batches.keys }) }
 
-    /// Takes what is to be written of one tenant.
+    /// Takes the tenant's unwritten attempts out, to write them.
     func take(_ tenant: UUID) -> Batch {
         state.withLock { state in
             let batch = state.batches.removeValue(forKey: tenant) ?? [:]
@@ -248,7 +252,7 @@ package final class WrongPasswords: Sendable {
         }
     }
 
-    /// Takes back what could not be written.
+    /// Puts back what could not be written.
     func restore(_ batch: Batch, of tenant: UUID) {
         state.withLock { state in
             for (row, tries) in batch { Self.add(tries, row, of: tenant, to: &state) }
@@ -257,7 +261,7 @@ package final class WrongPasswords: Sendable {
 }
 
 extension WrongPasswords.Row {
-    /// The same on every replica: their counts of a minute are of one row.
+    /// The same on every replica, so that their counts of one minute go to one row.
     func id(of tenant: UUID) -> UUID {
         let hash = SHA256.hash(Array("\(tenant) \(account) \(minute)".utf8))
         func word(_ from: Int) -> UInt64 {
@@ -271,9 +275,9 @@ extension WrongPasswords.Row {
 }
 
 extension Database {
-    /// Writes the wrong passwords of one tenant, or of all: every few seconds, before they are shown,
-    /// and when the service stops. What fails is retried the next time. Returns the first fault that is
-    /// no outage.
+    /// Writes the wrong passwords of one tenant, or of all tenants: every few seconds, before they
+    /// are shown, and when the service stops. What fails is retried the next time. Returns the
+    /// first error that is not an outage.
     @discardableResult
     package func writeWrongPasswords(of tenant: UUID? = nil) async -> (any Error)? {
         await wrongPasswords.writing.write(of: tenant, among: wrongPasswords.tenants) { tenant in
@@ -282,7 +286,7 @@ extension Database {
                 try await write(batch, of: tenant)
                 return false
             } catch {
-                // Attempts that may be there are not counted twice.
+                // Attempts that may have been written are not counted twice.
                 if (error as? PostgresError)?.kind != .commitUnknown {
                     wrongPasswords.restore(batch, of: tenant)
                 }
@@ -293,17 +297,17 @@ extension Database {
 
     private func write(_ batch: WrongPasswords.Batch, of tenant: UUID) async throws {
         if batch.isEmpty { return }
-        // One order for all writers prevents deadlocks.
+        // All writers use one order, which prevents deadlocks.
         let rows = batch.map { (id: $0.id(of: tenant), row: $0, tries: $1) }
             .sorted { $0.id < $1.id }
         try await app.tenantTransaction(tenant) { transaction in
             if tenant != .platform {
-                // Attempts from before a tenant's deletion are not written after its purge.
+                // Attempts from before a tenant's deletion must not be written after its purge.
                 let found = try await transaction.query(
                     "SELECT 1 FROM tenants WHERE id = \(tenant) FOR KEY SHARE")
                 if found.isEmpty { return }
             }
-            // A known row keeps its number; only new rows get one.
+            // An existing row keeps its number; only new rows get one.
             let known = Set(
                 try await transaction.query(
                     """
@@ -319,7 +323,7 @@ extension Database {
                 return newest
             }
             try await transaction.query(Self.storing(rows, numbers, of: tenant))
-            // Rows of users who are gone were not stored.
+            // Rows of users who no longer exist were not stored.
             newest = try await FailedSignIn.newest(.wrongPasswords, of: tenant, in: transaction)
             try await FailedSignIn.trim(
                 .wrongPasswords, of: tenant, newest: newest, in: transaction)

@@ -14,17 +14,17 @@ package enum DomainCheck: String, Sendable {
     case unchanged
     /// The record is missing for the first time.
     case lost
-    /// It is still missing, and there is time left.
+    /// The record is still missing, and the grace period is not over.
     case missing
-    /// It is present again.
+    /// The record is present again.
     case found
-    /// It was missing for too long: the claim is unproved again.
+    /// The record was missing for too long, so the claim is unproved again.
     case lapsed
 }
 
-/// A domain may be given up or sold after it was proved: it is checked every week, and every day
-/// while its record is missing. After a week without it the domain admits no new user, and another
-/// tenant may prove it. Existing users stay.
+/// A domain may be given up or sold after it was proved. So it is checked every week, and every day
+/// while its record is missing. After a week without the record the domain admits no new user, and
+/// another tenant may prove it. Existing users stay.
 extension Database {
     package static let domainCheckSeconds: Int64 = 7 * 86_400
     package static let domainGraceSeconds: Int64 = 7 * 86_400
@@ -33,7 +33,7 @@ extension Database {
     static let domainCheckBatch = 1000
     static let warnedOperators = 20
 
-    /// Domains proved by DNS that are due, the longest due first.
+    /// Domains proved by DNS whose check is due, the longest overdue first.
     package func dueDomains() async throws(PostgresError) -> [DueDomain] {
         let rows = try await platform.read(
             """
@@ -49,8 +49,9 @@ extension Database {
 }
 
 extension Change {
-    /// Stores the DNS result for a domain that was due: whether its record is present, nil if no
-    /// name server answered. Nil if another replica was first or the claim has changed.
+    /// Stores the DNS result for a domain that was due. `isThere` says whether its record is
+    /// present; it is nil if no name server answered. Returns nil if another replica was first or
+    /// the claim has changed.
     package func check(_ due: DomainRow, isThere: Bool?) async throws -> DomainCheck? {
         let rows = try await query(
             """
@@ -118,7 +119,7 @@ extension Change {
     }
 
     /// Mails the operators who may change the tenant's policy that the domain's record is missing,
-    /// and what follows: the tenant's own operators, or the platform's if it has none.
+    /// and what follows. They are the tenant's own operators, or the platform's if it has none.
     package func warnOfLoss(
         _ domain: DomainRow, publicURL: String, in database: Database
     ) async throws {

@@ -11,21 +11,21 @@ package struct DomainRow: ListedRow {
     package var display: String
     /// Whether the claim covers addresses at subdomains.
     package var includeSubdomains: Bool
-    /// Who comes in by the domain; nil: as the policy says.
+    /// How a user of the domain is admitted; `nil` if the policy decides.
     package var mode: TenantDomain.Mode?
-    /// Of who comes in by the domain; nil: the policy's default.
+    /// The role of a user who joins by the domain; `nil` for the policy's default.
     package var role: UserRole?
-    /// pending or verified.
+    /// `pending` or `verified`.
     package var status: TenantDomain.Status
-    /// How it was proved; nil while pending.
+    /// How the domain was proved; `nil` while the claim is pending.
     package var method: String?
     /// 32 hexadecimal digits, for the TXT record.
     package var token: String
     package var createdAt: Timestamp
     package var verifiedAt: Timestamp?
-    /// Since when the proving record has been missing.
+    /// The time since which the proving record has been missing.
     package var lostAt: Timestamp?
-    /// When the service itself, or an edit, last changed it.
+    /// When the service itself, or an edit, last changed the claim.
     package var changedAt: Timestamp?
 
     static let columns: SQL =
@@ -42,14 +42,15 @@ package struct DomainRow: ListedRow {
         ) = try row.columns()
     }
 
-    /// The condition on a domain that is not proved, or whose record is missing, with its AND.
+    /// The condition for a domain that is not proved, or whose record is missing; it begins with
+    /// AND.
     static let unproved: SQL = " AND (status = 'pending' OR lost_at IS NOT NULL)"
 
     package var recordName: String { "_gatehouse.\(domain)" }
     package var recordValue: String { "gatehouse-verify=\(token)" }
 }
 
-/// Email domains: many tenants may claim one, one tenant verifies it.
+/// Email domains. Many tenants may claim one, but only one tenant verifies it.
 extension TenantScope {
     package func domain(_ id: UUID) async throws(PostgresError) -> DomainRow? {
         let rows = try await read(
@@ -57,7 +58,7 @@ extension TenantScope {
         return try rows.first.map(DomainRow.init)
     }
 
-    /// `name`: the whole domain, as an A-label in lower case.
+    /// `name` is the whole domain, as an A-label in lower case.
     package func domain(named name: String) async throws(PostgresError) -> DomainRow? {
         let rows = try await read(
             """
@@ -93,8 +94,8 @@ extension Database {
 }
 
 extension Change {
-    /// Claims a domain, still unproved; 409 with the claim's id if this tenant already has it, and without
-    /// one if the tenant has claimed as many as it may.
+    /// Claims a domain, still unproved. Throws 409 with the claim's id if this tenant already has
+    /// it, and without an id if the tenant has claimed as many as it may.
     package func claimDomain(
         _ name: DomainName, includeSubdomains: Bool, mode: TenantDomain.Mode? = nil,
         role: UserRole? = nil
@@ -125,8 +126,8 @@ extension Change {
         return domain
     }
 
-    /// 409 if the tenant has claimed more domains than it may, that of this transaction among them. Another's
-    /// claim waits until this transaction ends.
+    /// Throws 409 if the tenant has claimed more domains than it may, including the one of this
+    /// transaction. Any other claim of the tenant waits until this transaction ends.
     private func requireRoomForDomain() async throws {
         try await query(
             "SELECT pg_advisory_xact_lock(hashtextextended('domains ' || \(tenant.description), 0))"
@@ -155,8 +156,8 @@ extension Change {
         return try DomainRow(row)
     }
 
-    /// Marks a locked claim as proved, or as proved again if its record was missing; 409 if another
-    /// tenant has proved the domain.
+    /// Marks a locked claim as proved, or as proved again if its record was missing. Throws 409 if
+    /// another tenant has proved the domain.
     package func verifyDomain(_ domain: DomainRow, method: String) async throws -> DomainRow {
         if domain.status == .verified, domain.lostAt == nil { return domain }
         guard try await claim("domain", domain.domain) else {
@@ -177,7 +178,7 @@ extension Change {
         return try rows.only(DomainRow.init)
     }
 
-    /// Changes who comes in by a locked claim, and as what.
+    /// Changes how a locked claim admits users, and their role.
     package func editDomain(
         _ domain: DomainRow, mode: TenantDomain.Mode?, role: UserRole?
     ) async throws -> DomainRow {
@@ -197,7 +198,7 @@ extension Change {
         return try rows.only(DomainRow.init)
     }
 
-    /// Deletes a locked claim; a verified domain is then free for other tenants.
+    /// Deletes a locked claim. A verified domain is then free for other tenants.
     package func removeDomain(_ domain: DomainRow) async throws {
         try await query("DELETE FROM domains WHERE tenant_id = \(tenant) AND id = \(domain.id)")
         try await query("SELECT directory_release_domain(\(domain.domain))")

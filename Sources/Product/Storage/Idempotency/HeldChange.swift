@@ -3,7 +3,7 @@ import Runtime
 import Synchronization
 
 /// Delays the commit of the last change made within it, so that the response to the request is
-/// stored in the same transaction: after a crash a retry finds both or neither.
+/// stored in the same transaction. After a crash a retry finds both or neither.
 package final class HeldChange: Sendable {
     @TaskLocal package static var current: HeldChange?
 
@@ -16,7 +16,7 @@ package final class HeldChange: Sendable {
     /// The delayed transaction, still open; nil if there is none.
     var transaction: Transaction? { open.withLock { $0?.transaction.transaction } }
 
-    /// Commits the delayed change, if any. `.commitUnknown` if the response was lost.
+    /// Commits the delayed change, if any. Throws `.commitUnknown` if the response was lost.
     package func commit() async throws(PostgresError) { try await take()?.commit() }
 
     /// Rolls the delayed change back, if any.
@@ -35,8 +35,9 @@ struct OpenChange: Sendable {
     let transaction: OpenTransaction
     let invalidations: Invalidations
 
-    /// Returns when it is committed and acknowledged by all. `.commitUnknown` if the response was
-    /// lost; `.timeout` if the request was answered before, as one that changed nothing.
+    /// Returns once it is committed and acknowledged by all replicas. Throws `.commitUnknown` if
+    /// the response to COMMIT was lost, and `.timeout` if the request was already answered as one
+    /// that changed nothing.
     func commit() async throws(PostgresError) {
         if let deadline = Deadline.current, !deadline.mayCommit() {
             await rollback()
@@ -45,8 +46,8 @@ struct OpenChange: Sendable {
         do {
             try await transaction.commit()
         } catch {
-            // If it was committed after all, a retry finds nothing left to do and answers at once;
-            // so the acknowledgements are awaited here.
+            // If it was committed after all, a retry finds nothing left to do and answers at once.
+            // So the acknowledgements are awaited here.
             if error.kind == .commitUnknown {
                 try? await invalidations.awaitAcknowledgements()
             } else {

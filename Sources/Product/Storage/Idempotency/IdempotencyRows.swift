@@ -2,7 +2,7 @@ import Postgres
 import Synchronization
 import Text
 
-/// One use of an idempotency key as stored: digests only.
+/// One use of an idempotency key as stored. It has digests only.
 package struct IdempotencyRow: Sendable {
     /// The tenant of the path; the nil UUID if the path has none.
     package var tenant: UUID
@@ -11,7 +11,7 @@ package struct IdempotencyRow: Sendable {
     package var path: String
     package var keyHash: [UInt8]
     package var bodyHash: [UInt8]
-    /// The owner of the claim: a request that lost its claim stores nothing.
+    /// The id of the claim. A request that has lost its claim stores nothing.
     package var claim: UUID
 
     package init(
@@ -28,11 +28,11 @@ package struct IdempotencyRow: Sendable {
     }
 
     package enum State: Sendable, Equatable {
-        /// Claimed for the caller.
+        /// The caller has claimed the key.
         case fresh
         case kept([UInt8])
         case inProgress
-        /// Used with another body.
+        /// The key was used with another body.
         case mismatch
     }
 
@@ -46,8 +46,8 @@ package struct IdempotencyRow: Sendable {
 
 /// Stored responses, shared by all replicas.
 extension Database {
-    /// Seconds after which a claim without a response may be taken over: its server is gone. Every
-    /// request is answered within half of it.
+    /// Seconds after which a claim without a response may be taken over, because its server must be
+    /// gone: every request is answered within half of that time.
     package static let claimHolds: Int64 = 10
 
     /// Claims the key for one request, or finds the stored response of an earlier one.
@@ -72,14 +72,15 @@ extension Database {
         if !claimed.isEmpty { return .fresh }
         let found = try await app.read(
             "SELECT body_hash, answer FROM idempotency WHERE \(row.condition)")
-        // Deleted between the two: the claim was just given up, so the caller may retry.
+        // The row was deleted between the two statements: the claim was just given up, so the
+        // caller may retry.
         guard let held = found.first else { return .inProgress }
         if try held.get(0, as: [UInt8].self) != row.bodyHash { return .mismatch }
         return try held.get(1, as: [UInt8]?.self).map { .kept($0) } ?? .inProgress
     }
 
-    /// Stores the response of a claim in the transaction of its change, and commits both. 409 and
-    /// nothing stored if another request has taken the claim over.
+    /// Stores the response of a claim in the transaction of its change, and commits both. Throws
+    /// 409 and stores nothing if another request has taken the claim over.
     package func storeResponse(
         _ answer: [UInt8], of row: IdempotencyRow, with change: HeldChange = HeldChange()
     ) async throws {
@@ -116,17 +117,17 @@ extension Database {
     }
 }
 
-/// How much one credential may store under its Idempotency-Keys. Counted in the database once a
-/// minute, from half the limit on once a second, and by this replica in between: n replicas may
-/// exceed it by what they store within that interval.
+/// How much one credential may store under its Idempotency-Keys. The database is counted once a
+/// minute, and once a second above half of the limit; in between this replica counts. So n replicas
+/// may exceed the limit by what they store within that interval.
 package final class IdempotencyQuota: Sendable {
-    /// Stored responses of one credential.
+    /// The most stored responses of one credential.
     package static let answers = 100_000
-    /// Their bytes, sealed or plain.
+    /// The most bytes of those responses, sealed or plain.
     package static let bytes = 64 << 20
-    /// Seconds for Retry-After: stored responses expire one by one.
+    /// Seconds for Retry-After. Stored responses expire one by one.
     package static let retryAfter: Int64 = 600
-    /// Credentials that are counted at a time; beyond it all are counted anew.
+    /// The most credentials that are counted at a time; beyond it all are counted again.
     private static let principals = 10_000
 
     private struct Kept {
@@ -155,7 +156,7 @@ package final class IdempotencyQuota: Sendable {
         }
     }
 
-    /// Nil if it has to be counted again.
+    /// Whether the credential is over its limit; `nil` if the database must be counted again.
     fileprivate func isOver(_ principal: String, at now: Timestamp) -> Bool? {
         kept.withLock { all in
             guard let one = all[principal] else { return nil }

@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// What the tenant knows of the people in one batch, read by a statement for each table.
+/// What the tenant knows about the people in one batch, read with one statement per table.
 struct ImportFacts: Sendable {
     struct Known: Sendable {
         var id: UUID
@@ -17,7 +17,7 @@ struct ImportFacts: Sendable {
         case create(ImportCandidate)
         case update(ImportCandidate, UUID)
 
-        /// The id of its row that a new user gets.
+        /// The id in the file that a new user gets.
         var fileID: UUID? {
             if case .create(let candidate) = self { candidate.fileID } else { nil }
         }
@@ -25,22 +25,22 @@ struct ImportFacts: Sendable {
 
     /// By email key.
     var known: [String: Known] = [:]
-    /// By the ids that rows have, in their canonical form; deleted users too.
+    /// Users with the ids that rows have, by the id's canonical form; including deleted users.
     var byID: [String: Known] = [:]
-    /// Ids of rows that new users may get: nothing of any tenant has or had them.
+    /// Ids in the file that new users may get: nothing in any tenant has or had them.
     var free: Set<UUID> = []
-    /// Email keys of users who were deleted, and of former addresses of others.
+    /// Email keys of deleted users, and former addresses of other users.
     var deleted: Set<String> = []
     var reserved: Set<String> = []
-    /// By the keys of external ids and of identities.
+    /// The users who hold external ids and identities, by their keys.
     var holders: [Int64: UUID] = [:]
-    /// Identities that an operator unlinked, or of a person who was purged.
+    /// Identities that an operator unlinked, or whose person was purged.
     var barred: Set<Int64> = []
-    /// Of the file: the first row that has a key.
+    /// For each key, the first row of the file that has it.
     var first: [Int64: Int] = [:]
 }
 
-/// How an import is done; the same for all its rows.
+/// The settings of an import; they are the same for all its rows.
 package struct ImportRules: Sendable {
     package enum Conflict: String, Sendable, CaseIterable {
         case skip, update, fail
@@ -48,12 +48,12 @@ package struct ImportRules: Sendable {
 
     package var id: UUID
     package var conflict: Conflict
-    /// The roles that its maker may give and act for.
+    /// The roles that the import's creator may give and act on.
     package var roles: [UserRole]
-    /// The maker speaks for the tenant alone: so do the identities.
+    /// The creator speaks for this tenant alone, so the identities count only here.
     package var isAssertedByTenant: Bool
 
-    /// The platform's word alone makes users with the ids of a file.
+    /// Only the platform may create users with the ids of a file.
     var keepsFileIDs: Bool { !isAssertedByTenant }
 
     package init(id: UUID, conflict: Conflict, roles: [UserRole], isAssertedByTenant: Bool) {
@@ -64,14 +64,14 @@ package struct ImportRules: Sendable {
     }
 }
 
-/// A row in which nothing stands in the way, and the user of the tenant who has its address.
+/// A row that nothing stands in the way of, and the user of the tenant who has its address.
 struct ImportCandidate: Sendable {
     var row: Int
     var user: ImportedUser
     var known: UUID?
-    /// The row's id is no user's of this tenant; the user gets another one.
+    /// The row's id belongs to no user of this tenant, so the user gets another id.
     var idIsForeign = false
-    /// The row's id, if the new user gets it; nil: another one.
+    /// The row's id, if the new user gets it; `nil` if the user gets another one.
     var fileID: UUID?
 }
 
@@ -95,10 +95,10 @@ extension Change {
         return facts
     }
 
-    /// Rows of dead invites count as absent, as wherever an address is needed. Here and below each key
-    /// is a probe of an index of its own, by LATERAL and LIMIT: by the planner's figures, which know
-    /// nothing of the rows that an import just wrote, reading the whole tenant looks cheaper. Of one
-    /// address there is at most one live user, and any deleted one is as good as another.
+    /// Users of ended invites count as absent, as they do wherever an address is needed. Here and
+    /// below each key is a separate index probe, by LATERAL and LIMIT: the planner's statistics
+    /// know nothing of the rows that an import just wrote, so that reading the whole tenant looks
+    /// cheaper to it. An address has at most one live user, and any of its deleted ones will do.
     private func readAddresses(_ keys: [String], into facts: inout ImportFacts) async throws {
         let rows = try await query(
             """
@@ -122,7 +122,7 @@ extension Change {
         try await readReserved(keys, into: &facts)
     }
 
-    /// Users of the tenant by their ids; one who was merged is the other.
+    /// Users of the tenant by their ids. The id of a merged user leads to the user who survived.
     private func readIDs(_ ids: [UUID], into facts: inout ImportFacts) async throws {
         guard !ids.isEmpty else { return }
         var survivors: [UUID: UUID] = [:]
@@ -147,7 +147,7 @@ extension Change {
         }
     }
 
-    /// Ids of version 4, as all ids of users are, that nothing of any tenant has or had.
+    /// Ids of version 4, as all user ids are, that nothing in any tenant has or had.
     private func readFreeIDs(
         _ ids: [UUID], into facts: inout ImportFacts, _ database: Database
     ) async throws {
@@ -159,7 +159,7 @@ extension Change {
             try known.compactMap { UUID(try $0.get(0, as: String.self)) })
     }
 
-    /// Addresses that a user of the tenant had until lately.
+    /// Addresses that a user of the tenant had until recently.
     private func readReserved(_ keys: [String], into facts: inout ImportFacts) async throws {
         let reserved = try await query(
             """
@@ -186,7 +186,7 @@ extension Change {
 }
 
 extension ImportedUser {
-    /// The row's id, if it can be one of ours.
+    /// The row's id, if it has the form of an id of this service.
     var uuid: UUID? { id.flatMap { UUID($0) } }
 }
 
@@ -218,7 +218,7 @@ extension Change {
         }
     }
 
-    /// People who were removed for good do not come back with an old file.
+    /// An old file must not bring back people who were removed for good.
     func readTombstones(
         _ addresses: [String], _ identities: [ImportedIdentity], into facts: inout ImportFacts,
         _ database: Database
@@ -246,7 +246,7 @@ extension Change {
 }
 
 extension ImportFacts {
-    /// What becomes of a row, before anything is written.
+    /// What will happen to a row, decided before anything is written.
     func verdict(
         on row: StagedRow, by rules: ImportRules, _ schema: AttributeSchema
     ) -> Verdict {
@@ -290,7 +290,7 @@ extension ImportFacts {
         return .create(candidate)
     }
 
-    /// Of a row of a deleted user: nothing is made of it.
+    /// The result for a row of a deleted user: no user is created from it.
     private static func deleted(_ row: Int, _ named: Known?) -> JobResult {
         guard let named, named.status == .deleted else {
             return JobResult(
@@ -330,7 +330,7 @@ extension ImportFacts {
                 return ImportFault(
                     "conflict", "The id is one user's, and the address the user \(other.id)'s.")
             }
-            // What is skipped or fails needs no more reasons.
+            // A row that is skipped or fails needs no further reasons.
             guard rules.conflict == .update else { return nil }
             guard rules.roles.contains(known.role) else { return Self.roleTooHigh }
         } else if deleted.contains(user.email.key) {
@@ -346,14 +346,14 @@ extension ImportFacts {
         return taken(from: user, but: known?.id)
     }
 
-    /// The row that stands before this one: an earlier one, or any whose address is verified if this
-    /// one's is not.
+    /// The row that takes precedence over this one: an earlier row, or any row whose address is
+    /// verified if this one's is not.
     private func rival(of user: ImportedUser, in row: Int) -> Int? {
         let earlier = user.keys.lazy.compactMap { first[$0] }.first { $0 < row }
         return earlier ?? user.verifiedKeys.lazy.compactMap { first[$0] }.first
     }
 
-    /// What another user has.
+    /// The fault if another user has one of the row's ids or identities.
     private func taken(from user: ImportedUser, but known: UUID?) -> ImportFault? {
         if let id = user.externalID, let other = holders[ImportedUser.key(externalID: id)],
             other != known
@@ -374,8 +374,8 @@ extension ImportFacts {
         return nil
     }
 
-    /// The external id of a row whose address a user has, if another user or another row has it: the two
-    /// may be one person.
+    /// The row's external id, if a user has the row's address and another user or another row has
+    /// the external id: the two may be one person.
     private func contested(by user: ImportedUser, in row: Int, _ known: Known?) -> String? {
         guard let known, let id = user.externalID else { return nil }
         let key = ImportedUser.key(externalID: id)
