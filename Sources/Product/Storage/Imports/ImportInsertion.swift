@@ -4,8 +4,8 @@ import Postgres
 import Text
 
 extension Change {
-    /// One batch: what becomes of the next rows behind `position`. New users are written by one
-    /// statement for each table, known ones by `update`, one by one.
+    /// Imports one batch: the rows after `position`, up to `limit`. New users are written with one
+    /// statement per table, known users one by one through `update`.
     package func importBatch(
         by rules: ImportRules, after position: Int, limit: Int, in database: Database,
         update: (_ row: Int, () async throws -> JobResult) async throws -> JobResult
@@ -30,8 +30,8 @@ extension Change {
         return (results.sorted { $0.row < $1.row }, rows.count < limit)
     }
 
-    /// What becomes of each row. The ids that new users take are claimed with them: one that an import
-    /// into any tenant has claimed since they were read is not free.
+    /// What will happen to each row. The ids that new users take are claimed here. An id that
+    /// another import, into any tenant, has claimed since the facts were read is no longer free.
     private func verdicts(
         on rows: [StagedRow], _ facts: ImportFacts, by rules: ImportRules, _ schema: AttributeSchema
     ) async throws -> [ImportFacts.Verdict] {
@@ -47,19 +47,19 @@ extension Change {
     }
 }
 
-/// What an import set that a known user did not have.
+/// What an import set on a known user who did not have it.
 struct ImportedSecrets: Sendable {
     var password = false
     var proof = false
-    /// The user waited for a first sign-in.
+    /// The import ended the user's wait for a first sign-in.
     var activation = false
 }
 
-/// What an undo of one row needs.
+/// What is needed to undo one row.
 enum ImportEffect: Sendable {
     case created
-    /// The user before the import; what it set; the identities that it linked; the user's version
-    /// after it.
+    /// The user before the import, what the import set, the identities that it linked, and the
+    /// user's version after it.
     case updated(UserRow, secrets: ImportedSecrets, identities: [UUID], version: Int)
 
     var document: JSONValue {
@@ -83,9 +83,9 @@ enum ImportEffect: Sendable {
     }
 }
 
-/// As `insertUser`, for the new users of a batch: one statement for each table. If another transaction
-/// took an address, an external id or a sign-in since it was found free, a statement fails, and the
-/// batch is tried again.
+/// `insertUser` for the new users of a batch, with one statement per table. If another transaction
+/// has taken an address, an external id or a sign-in since it was found free, a statement fails,
+/// and the batch is tried again.
 extension Change {
     func insertUsers(
         _ candidates: [ImportCandidate], by rules: ImportRules, _ schema: AttributeSchema,
@@ -124,7 +124,8 @@ extension Change {
         }
     }
 
-    /// With ids of version 4, as everybody's: contracts show them, and apps' models refuse others.
+    /// Ids are of version 4 like those of all users: contracts show them, and apps' models refuse
+    /// other versions.
     private func newUser(_ candidate: ImportCandidate) -> (new: NewUser, createdAt: Timestamp) {
         let user = candidate.user
         var new = NewUser(
@@ -184,16 +185,17 @@ extension Change {
 }
 
 extension ImportedUser {
-    /// Active if the importer brought something to sign in with; else the user waits for the first
-    /// sign-in, as one by an operator does.
+    /// Active if the import brings something to sign in with. Otherwise the user waits for the
+    /// first sign-in, as a user whom an operator created does.
     fileprivate var begins: User.Status {
         passwordHash != nil || !identities.isEmpty ? .active : .pending
     }
 }
 
 extension Change {
-    /// On the importer's word, as those that are linked by hand. What comes with an unverified address
-    /// may be another person's: it counts as linked by no one, and in this tenant alone.
+    /// Links identities that the importer asserts, like identities that are linked by hand. An
+    /// identity of a row with an unverified address may be another person's: it counts as linked by
+    /// no one, and only in this tenant.
     func insertIdentities(
         _ identities: [(user: UUID, identity: ImportedIdentity, isVerified: Bool)],
         by rules: ImportRules, _ database: Database
@@ -250,7 +252,7 @@ extension Change {
 }
 
 extension Change {
-    /// The row of a known user after the import's.
+    /// Updates a known user from a row of the import.
     func updateKnown(
         _ id: UUID, from candidate: ImportCandidate, by rules: ImportRules, in database: Database
     ) async throws -> JobResult {
@@ -259,11 +261,12 @@ extension Change {
         let user = candidate.user.asUpdate(
             of: before, hasPassword: try await hasPassword(before.id))
         var after = before
-        // A name of before the rule about its ends is the same name.
+        // A stored name that only differs by white space at its ends, from before that was refused,
+        // is the same name.
         if let name = user.name, before.name.map(DisplayText.stripped) != name { after.name = name }
         if let role = user.role { after.role = role }
         if let isKept = user.isKept { after.isKept = isKept }
-        // A foreign id takes the place of no external id.
+        // An id from the file that serves as external id does not replace an existing external id.
         if let externalID = user.externalID,
             !candidate.idIsForeign || before.externalID == nil
                 || candidate.user.id != externalID
@@ -297,8 +300,9 @@ extension Change {
         ).only { row throws(PostgresError) in try row.get(0, as: Bool.self) }
     }
 
-    /// Sets what the user does not have yet: a password, and since when the address is proved. An
-    /// import replaces neither. Who waited for a first sign-in has one then.
+    /// Sets what the user does not have yet: a password, and the time since which the address is
+    /// proved. An import replaces neither. A user who waited for a first sign-in becomes active if
+    /// they can now sign in.
     private func fillIn(_ row: UserRow, from user: ImportedUser) async throws -> ImportedSecrets {
         let verifiedAt = user.emailVerified ? now : nil
         let changed = try await query(
@@ -339,7 +343,7 @@ extension Change {
         try await audit(.userUpdated, row.target, changes)
     }
 
-    /// The ids of those that the user did not have.
+    /// Links the identities and returns the ids of those that the user did not have.
     private func linkAll(
         _ identities: [ImportedIdentity], to user: UserRow, _ rules: ImportRules,
         _ database: Database
@@ -360,8 +364,8 @@ extension Change {
 }
 
 extension Change {
-    /// False if another user has the external id now, or the user has signed in by what the import
-    /// brought.
+    /// Restores a user to the state before the import. Returns false if another user now has the
+    /// external id, or if the user has signed in with what the import brought.
     func restoreImported(
         _ user: UserRow, _ effect: JSONValue, _ database: Database
     ) async throws -> Bool {
@@ -375,7 +379,7 @@ extension Change {
             DELETE FROM identities WHERE tenant_id = \(tenant) AND user_id = \(user.id)
                 AND id = ANY (\(made))
             """)
-        // The undo ends what the import's password could have opened meanwhile.
+        // The undo also ends what the import's password could have opened in the meantime.
         if effect["password"]?.bool == true { try await endResets(of: user.id) }
         let row = try await writeBack(user, effect)
         let schema = try await attributeSchema().schema

@@ -5,7 +5,7 @@ import Postgres
 import Text
 
 extension Change {
-    /// The upload is complete: from now on it is the job's.
+    /// The upload is complete; from now on it belongs to the job.
     package func giveImport(_ id: UUID, to job: UUID) async throws {
         let given = try await query(
             """
@@ -15,7 +15,7 @@ extension Change {
         guard given.count == 1 else { throw StorageFailure.notFound("import") }
     }
 
-    /// Rows, passwords and addresses of an import that has ended: `removeImports` deletes them.
+    /// Marks an import as ended, so that `removeImports` deletes its rows, passwords and addresses.
     package func endImport(of job: UUID) async throws {
         try await query(
             """
@@ -24,7 +24,7 @@ extension Change {
             """)
     }
 
-    /// The next rows, in their order.
+    /// The next rows, in order.
     func stagedRows(of id: UUID, after row: Int, limit: Int) async throws -> [StagedRow] {
         try await query(
             """
@@ -35,8 +35,9 @@ extension Change {
         ).all(StagedRow.init)
     }
 
-    /// The first row of the import that has each of these keys. One probe of the index for each: the
-    /// planner, whose figures of a new import are old, would else read the whole import.
+    /// The first row of the import that has each of these keys, by one index probe per key.
+    /// Otherwise the planner, whose statistics for a new import are old, would read the whole
+    /// import.
     func firstRows(of id: UUID, _ keys: [Int64]) async throws -> [Int64: Int] {
         let rows = try await query(
             """
@@ -51,7 +52,7 @@ extension Change {
 }
 
 extension StagedRow {
-    /// Redacted: the person was purged meanwhile.
+    /// The row was redacted because the person was purged in the meantime.
     private static let purged = ImportFault(
         "user_deleted", "The person was removed for good while the import waited.")
 
@@ -70,12 +71,12 @@ extension StagedRow {
     }
 }
 
-/// The rows of an upload, before its job.
+/// The rows of an upload before its job exists.
 extension TenantScope {
-    /// Seconds after which an upload without a further row counts as broken off.
+    /// Seconds without a further row after which an upload counts as abandoned.
     private static let idleSeconds: Int64 = 3600
 
-    /// Begins an upload; `discardImport` or `Change.giveImport` follows.
+    /// Begins an upload. `discardImport` or `Change.giveImport` must follow.
     package func beginImport() async throws -> UUID {
         let (id, now) = (UUID.random(), database.clock())
         _ = try await write(
@@ -124,8 +125,8 @@ extension TenantScope {
             """)
     }
 
-    /// Removes an upload that broke off, or that is not needed: one that is a job's stays. What is left
-    /// of a large one is removed with the imports that ended.
+    /// Removes an upload that was abandoned or is not needed. An upload that belongs to a job
+    /// stays. What remains of a large one is removed later, with the imports that have ended.
     package func discardImport(_ id: UUID) async throws {
         try await change(by: .system) { change in
             try await change.query(
@@ -139,7 +140,7 @@ extension TenantScope {
 }
 
 extension Database {
-    /// The Cognito pools of the tenant, its own first, and the platform's.
+    /// The tenant's Cognito pools, followed by those of the platform.
     package func pools(near tenant: UUID) async throws(PostgresError) -> [Provider] {
         try await providers(near: tenant).compactMap(\.provider)
             .filter { $0.kind == .cognito }

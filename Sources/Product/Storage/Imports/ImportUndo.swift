@@ -4,8 +4,8 @@ import Postgres
 import Text
 
 extension Change {
-    /// Takes one row of an import back, unless the user has changed since. `roles`: those that the
-    /// caller may act for.
+    /// Undoes one row of an import, unless the user has changed since. `roles` are those that the
+    /// caller may act on.
     package func undoImport(
         _ result: JobResult, roles: [UserRole], in database: Database
     ) async throws -> JobResult {
@@ -53,7 +53,7 @@ extension Change {
         }
     }
 
-    /// Nothing refers to the user but what the import wrote.
+    /// Whether nothing but the import itself refers to the user.
     private func isUntouched(_ user: UserRow) async throws -> Bool {
         guard user.lastSignInAt == nil, user.identities.allSatisfy({ $0.lastUsedAt == nil }) else {
             return false
@@ -92,15 +92,16 @@ extension UserRow {
     fileprivate var isDeleted: Bool { status == .deleted }
 }
 
-/// Removes imports that have ended and uploads that broke off, with their rows: in batches, since a large
-/// one outlasts every time limit of a transaction.
+/// Removes imports that have ended and uploads that were abandoned, with their rows. It works in
+/// batches, since a large one would exceed every time limit of a transaction.
 extension Database {
-    /// Batches of one call, and of one import: a large one does not keep the others.
+    /// The most batches of one call, and of one import, so that a large import does not hold up the
+    /// others.
     private static let batches = 100
     private static let batchesOfOne = 50
 
-    /// How many were removed; what is left of a large one waits for the next call. One that fails is
-    /// passed over; its error is thrown at the end.
+    /// Returns how many were removed. What remains of a large one waits for the next call. An
+    /// import that fails is skipped, and its error is thrown at the end.
     @discardableResult
     package func removeImports() async throws -> Int {
         var passed = PassedOver("imports")
@@ -137,8 +138,8 @@ extension Database {
         return count
     }
 
-    /// Cancels imports that are paused and were uploaded so many seconds ago: addresses and hashes must
-    /// not wait for ever.
+    /// Cancels paused imports that were uploaded at least this many seconds ago: addresses and
+    /// hashes must not be kept for ever.
     func cancelPausedImports(
         after seconds: Int64, _ passed: inout PassedOver
     ) async throws {
@@ -167,10 +168,10 @@ extension Database {
     }
 }
 
-/// What one batch of a removal left.
+/// The state after one batch of a removal.
 enum ImportRemoval: Sendable {
     case more, done
-    /// Another replica is at it, or it is gone.
+    /// Another replica is removing it, or it no longer exists.
     case elsewhere
 }
 

@@ -2,12 +2,12 @@ import Domain
 import JSON
 import Text
 
-/// A sign-in of an imported user, on the importer's word.
+/// A sign-in of an imported user, as the importer asserts it.
 package struct ImportedIdentity: Sendable, Equatable {
     package var provider: String
     package var issuer: String
     package var subject: String
-    /// As the provider said it.
+    /// The address as the provider gave it.
     package var email: String?
 
     package init(provider: String, issuer: String, subject: String, email: String? = nil) {
@@ -25,32 +25,33 @@ extension ImportedIdentity {
     }
 }
 
-/// One row of an import, whatever format it came in.
+/// One row of an import, in whatever format it came.
 package struct ImportedUser: Sendable, Equatable {
     package var email: EmailAddress
     package var emailVerified = false
     package var name: String?
-    /// Nil: a new user is a member, a known one keeps the role.
+    /// `nil` makes a new user a member; a known user keeps their role.
     package var role: UserRole?
     package var isSuspended = false
-    /// The file says that the user was deleted: nothing is made of the row.
+    /// The file says that the user was deleted, so nothing is made from the row.
     package var isDeleted = false
-    /// Nil: a new user is not kept from the policy's `inactivity`, a known one stays as it is.
+    /// `nil` leaves a new user subject to the policy's `inactivity`; a known user stays as they
+    /// are.
     package var isKept: Bool?
     package var externalID: String?
-    /// The user's id in the system of the file: a user of this tenant who has it is meant, whatever the
-    /// address is.
+    /// The user's id in the system of the file. If a user of this tenant has it, the row means that
+    /// user, whatever the address is.
     package var id: String?
-    /// Each an object's members, merged into those of a known user.
+    /// The members of each object are merged into those of a known user.
     package var publicAttributes: [JSONValue.Member] = []
     package var privateAttributes: [JSONValue.Member] = []
     package var identities: [ImportedIdentity] = []
-    /// As `users.password_hash` keeps it.
+    /// In the format of `users.password_hash`.
     package var passwordHash: String?
-    /// Whether there was one that did not come along.
+    /// Whether the user had a password that the file does not contain.
     package var awaitsPassword = false
     package var createdAt: Timestamp?
-    /// What of the row is not taken over, for its result.
+    /// What was not taken from the row; shown in its result.
     package var note: String?
 
     package init(email: EmailAddress) { self.email = email }
@@ -58,9 +59,9 @@ package struct ImportedUser: Sendable, Equatable {
 
 /// A row that cannot be imported, and why.
 package struct ImportFault: Error, Sendable, Equatable {
-    /// As a problem's.
+    /// A code like that of a problem.
     package var code: String
-    /// For people; names no person.
+    /// A text for people; it names no person.
     package var detail: String
 
     package init(_ code: String, _ detail: String) {
@@ -80,7 +81,7 @@ package struct StagedRow: Sendable {
     }
 }
 
-/// The form in which a row waits.
+/// The form in which a row is stored while it waits.
 extension ImportedUser {
     var document: JSONValue {
         var members: [JSONValue.Member] = [.init("email", .string(email.original))]
@@ -154,11 +155,11 @@ extension ImportedIdentity {
     }
 }
 
-/// Anybody could have signed up elsewhere with an address that was never verified there, with a
-/// password and sign-ins of their own.
+/// An address that the other system never verified proves nothing: anyone could have signed up
+/// there with it, with a password and sign-ins of their own.
 extension ImportedUser {
-    /// An id that the user does not get is kept as the external id where the row has none. The same words, be
-    /// the id another's or no one's.
+    /// An id that the user does not get is kept as the external id if the row has none. The note is
+    /// the same whether the id is another user's or no one's.
     mutating func takeForeignID() {
         if externalID == nil {
             externalID = id
@@ -168,8 +169,9 @@ extension ImportedUser {
         }
     }
 
-    /// As a new user. Who has no sign-in but an unverified address's password waits for a mailed
-    /// reset: only who reads the mail sets one.
+    /// The row as it creates a new user. If the only sign-in is the password of an unverified
+    /// address, the user waits for a reset by mail: only a person who reads that mail can set a
+    /// password.
     var asNew: ImportedUser {
         guard !emailVerified else { return self }
         var user = self
@@ -178,13 +180,13 @@ extension ImportedUser {
             user.awaitsPassword = true
             user.add("The address is not verified, so the password is not taken over.")
         }
-        // The reset would prove the address for sign-ins that may be another person's.
+        // The reset would prove the address, and so accept sign-ins that may be another person's.
         if !identities.isEmpty { user.awaitsPassword = false }
         return user
     }
 
-    /// What a known user may get: sign-ins of a verified address alone, and none beside those that
-    /// another person may hold.
+    /// The row as it may update a known user: it brings sign-ins only with a verified address, and
+    /// only if no other person may hold the sign-ins that the user already has.
     func asUpdate(of known: UserRow, hasPassword: Bool) -> ImportedUser {
         guard known.emailKey == email.key else { return withoutSignIns(Self.otherAddress) }
         let added = identities.contains { identity in
@@ -205,7 +207,7 @@ extension ImportedUser {
     private static let unproved =
         "The user's address and sign-ins were never proved, so the file's are not taken over."
 
-    /// The user's address is proved, or no one but this row's person can sign in as the user.
+    /// Whether the user's address is proved, or only this row's person can sign in as the user.
     private func holdsAll(of known: UserRow, _ hasPassword: Bool) -> Bool {
         let others = known.identities.contains { identity in
             !identities.contains { identity.isSameSignIn(as: $0) }
@@ -235,18 +237,19 @@ extension IdentityRow {
 }
 
 extension ImportedUser {
-    /// What no earlier row of the import may have. Rows with unverified addresses have the complements:
-    /// they are no rivals of a row with a verified one.
+    /// The keys that no earlier row of the import may have. A row with an unverified address uses
+    /// the complements, so that it does not compete with a row whose address is verified.
     var keys: [Int64] { emailVerified ? ownKeys : ownKeys.map { ~$0 } }
 
-    /// Of a row with an unverified address: what no row with a verified one may have.
+    /// For a row with an unverified address: the keys that no row with a verified address may have.
     var verifiedKeys: [Int64] { emailVerified ? [] : ownKeys }
 
     private var ownKeys: [Int64] {
         var keys = [StagedPerson.key(email: email.key)]
-        // Two rows of one deleted person stand in no one's way.
+        // A row of a deleted person claims no keys.
         if isDeleted { return [] }
-        // An id that the user does not get becomes the external id; who gets theirs is not known yet.
+        // An id that the user does not get becomes the external id, and it is not known yet who
+        // gets theirs.
         if let externalID = externalID ?? id { keys.append(Self.key(externalID: externalID)) }
         if let id { keys.append(StagedPerson.key(id: id)) }
         return keys + identities.map(\.key)
@@ -256,7 +259,7 @@ extension ImportedUser {
 }
 
 extension ImportedIdentity {
-    /// By the bytes of its three parts.
+    /// A key made from the bytes of the three parts.
     var key: Int64 {
         StagedPerson.key(provider: provider, issuer: issuer, subject: subject)
     }

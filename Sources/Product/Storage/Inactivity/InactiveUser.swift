@@ -3,40 +3,40 @@ import JSON
 import Postgres
 import Text
 
-/// A user whom a rule for inactivity may be about.
+/// A user to whom an inactivity rule may apply.
 package struct InactiveUser: Sendable {
     package var id: UUID
     package var facts: InactivityFacts
 }
 
-/// Users in the order of their ids.
+/// A page of users in the order of their ids.
 package struct InactivityPage: Sendable {
-    /// Those whom the rule may be about.
+    /// The users to whom the rule may apply.
     package var users: [InactiveUser]
-    /// The page's last user, whom the rule is about or not; nil: no user is behind.
+    /// The last user scanned; `nil` at the end of the table.
     package var end: UUID?
 }
 
-/// The rule of the policy in force, and from when it counts.
+/// The rule of the policy in force, and the time from which it counts.
 package struct StandingInactivity: Sendable {
     package var rule: InactivityRule
     package var since: Timestamp
 
-    /// When a user was active last at the latest for whom something may be due at this time.
+    /// The latest time of last activity for which the rule may require something now.
     package func latest(at now: Timestamp) -> Timestamp { rule.latest(at: now) }
 }
 
 extension InactivityRule {
-    /// When a user was active last at the latest for whom something may be due at this time.
+    /// The latest time of last activity for which the rule may require something now.
     package func latest(at now: Timestamp) -> Timestamp {
         now.adding(seconds: -Int64(leastDays ?? Self.days.upperBound) * 86_400)
     }
 }
 
-/// The statements. Sessions and keys are asked about only where the user's own row leaves it open.
+/// The statements. They read sessions and keys only if the user's own row leaves the question open.
 enum InactivityReading {
-    /// Rows behind `after`, in the order of their ids. One after another: asked for a page,
-    /// PostgreSQL reads and sorts the whole tenant where it has not counted the table.
+    /// Rows after `after`, in the order of their ids, read one at a time: if the table has no
+    /// statistics, PostgreSQL would read and sort the whole tenant for a page.
     static func page(
         of tenant: UUID, after: UUID?, limit: Int, activeUntil latest: Timestamp
     ) -> SQL {
@@ -62,8 +62,8 @@ enum InactivityReading {
     private static let columns: SQL =
         "id, status, version, role, keep, created_at, last_sign_in_at, resumed_at"
 
-    /// Admins and who is to be kept are left out, and who is neither active nor suspended by the
-    /// rule: their second column is NULL.
+    /// The second column is NULL for users to whom the rule does not apply: admins, users to be
+    /// kept, and users who are neither active nor suspended by the rule.
     private static func select(of tenant: UUID, _ latest: Timestamp, _ rows: SQL) -> SQL {
         """
         SELECT u.id, CASE WHEN u.is_open AND (u.status = 'active' OR i.suspended_version = u.version)

@@ -3,8 +3,8 @@ import Postgres
 import Text
 
 extension Database {
-    /// Tenants behind `after` that have a rule, in the order of their ids. `isDue`: is active, and was not
-    /// looked at on this day.
+    /// Tenants after `after` that have a rule, in the order of their ids. `isDue` is true if the
+    /// tenant is active and was not processed today.
     package func tenantsWithInactivity(
         after: UUID?, limit: Int
     ) async throws(PostgresError) -> [(id: UUID, isDue: Bool)] {
@@ -21,14 +21,14 @@ extension Database {
 }
 
 extension Timestamp {
-    /// The beginning of its day, of UTC.
+    /// The start of its day in UTC.
     fileprivate var startOfDay: Timestamp {
         Timestamp(microseconds: microseconds / 86_400_000_000 * 86_400_000_000)
     }
 }
 
 extension TenantScope {
-    /// Nil: the policy has no rule.
+    /// The rule in force; `nil` if the policy has none.
     package func standingInactivity() async throws(PostgresError) -> StandingInactivity? {
         try await read(InactivityReading.standing(tenant)).standingInactivity()
     }
@@ -43,7 +43,8 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Nil: the policy has no rule. The tenant's row is held by the batch, so that it stays.
+    /// The rule in force; `nil` if the policy has none. The batch locks the tenant's row, so the
+    /// rule cannot change.
     package func standingInactivity() async throws(PostgresError) -> StandingInactivity? {
         try await query(InactivityReading.standing(tenant)).standingInactivity()
     }
@@ -56,7 +57,7 @@ extension Change {
         ).inactivityPage(limit)
     }
 
-    /// The user, locked, as they are now; nil: the rule is not about them any more.
+    /// The user's current row, locked; `nil` if the rule no longer applies to the user.
     package func lockInactive(
         _ id: UUID, activeUntil latest: Timestamp
     ) async throws -> (row: UserRow, facts: InactivityFacts)? {
@@ -72,12 +73,12 @@ extension Change {
         return found.first.map { (row, $0.facts) }
     }
 
-    /// Users that are counted for the day's share: a larger tenant must not be read in whole by one
-    /// statement.
+    /// The most users that are counted for the daily share, so that one statement does not read the
+    /// whole of a larger tenant.
     private static let countedUsers = 1_000_000
 
-    /// At most so many users are acted on in a day: 5 % of those who are not deleted, and one at
-    /// least.
+    /// The most users that the rule may act on in one day: 5 % of those who are not deleted, and at
+    /// least one.
     package func inactivityCap() async throws -> Int {
         let live = try await query(
             """
@@ -89,7 +90,8 @@ extension Change {
         return max(1, live / 20)
     }
 
-    /// On how many the rule acted on this day; later days count too, since a clock may go back.
+    /// The number of users that the rule acted on today. Later days count too, since a clock may be
+    /// set back.
     package func inactivityActs() async throws -> Int {
         try await query(
             """
@@ -109,7 +111,7 @@ extension Change {
             """)
     }
 
-    /// Marks the day as looked at; false if another replica was first.
+    /// Marks today as processed. Returns false if another replica was first.
     package func beginInactivityDay() async throws(PostgresError) -> Bool {
         try await query(
             """
@@ -119,7 +121,7 @@ extension Change {
         ).affected == 1
     }
 
-    /// Whether a job of this kind waits, runs or is paused.
+    /// Whether a job of this kind is queued, running or paused.
     package func hasLiveJob(_ kind: String) async throws(PostgresError) -> Bool {
         let rows = try await query(
             """
@@ -129,7 +131,7 @@ extension Change {
         return !rows.isEmpty
     }
 
-    /// Counts as a use of these accounts, though not by their users: they were made one, or two again.
+    /// Counts a merge or its undo as a use of these accounts, although their users did nothing.
     func noteUse(of users: [UUID]) async throws(PostgresError) {
         try await query(
             """
@@ -153,15 +155,15 @@ extension Change {
 }
 
 extension Change {
-    /// Seconds for which the mail may wait for the mail server.
+    /// Seconds for which the mail may wait to be sent.
     private static let warningSeconds: Int64 = 7 * 86_400
 
-    /// How many users may still be warned within this hour. Ask once for a batch, and count down.
+    /// How many users may still be warned within this hour. Ask once per batch, and count down.
     package func warningsLeft(in database: Database) async throws(PostgresError) -> Int {
         database.sendsMail ? try await mailsLeft(.inactivityWarning) : Int.max
     }
 
-    /// The mail server never took the warning's mail: the user has to be warned again.
+    /// Records that the mail server never accepted the warning, so that the user is warned again.
     func noteUnsentWarning(of user: UUID) async throws(PostgresError) {
         try await query(
             """
@@ -170,8 +172,9 @@ extension Change {
             """)
     }
 
-    /// Warns the user by mail, or notes that there is no mail server; whether the mail is sent.
-    /// `suspension`: when the account is suspended at the earliest; nil: never. `left`: as in
+    /// Warns the user by mail, or records that there is no mail server. Returns whether a mail is
+    /// sent. `suspension` is the earliest time at which the account is suspended, or nil if it
+    /// never is. `left` is a value from `warningsLeft`. Throws `MailLimitReached`.
     /// `warningsLeft`. Throws `MailLimitReached`.
     package func warnOfInactivity(
         _ row: UserRow, suspension: Timestamp?, left: Int, in database: Database

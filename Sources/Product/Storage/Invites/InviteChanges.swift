@@ -4,14 +4,14 @@ import Text
 
 /// An invite's values after a PATCH; a member that was not sent keeps its value.
 package struct InviteChange: Sendable {
-    /// Must not exceed what the actor may give: the caller checks.
+    /// Must not exceed what the actor may give; the caller checks this.
     package var role: UserRole
     /// Exclusive.
     package var expiresAt: Timestamp
     package var message: String?
     package var attributes: AttributePair
 
-    /// All are the values after the change.
+    /// All parameters are the values after the change.
     package init(
         role: UserRole, expiresAt: Timestamp, message: String?, attributes: AttributePair
     ) {
@@ -23,8 +23,9 @@ package struct InviteChange: Sendable {
 }
 
 extension Change {
-    /// Changes a locked invite that is pending; its token stays. The row that it created gets the
-    /// same role. 409 `conflict` if it was accepted, revoked or has expired. Throws `AttributeFaults`.
+    /// Changes a locked invite that is pending; its token stays valid. The row that the invite
+    /// created gets the same role. Throws 409 `conflict` if it was accepted, revoked or has
+    /// expired. Throws `AttributeFaults`.
     package func editInvite(
         _ invite: InviteRow, to next: InviteChange, in database: Database
     ) async throws -> InviteRow {
@@ -61,8 +62,8 @@ extension Change {
         return edited
     }
 
-    /// The role of a pending row was changed: a pending invite to its address gets the same role,
-    /// else the sign-in would undo the change. The user row is locked.
+    /// Called when the role of a pending row was changed. A pending invite to its address gets the
+    /// same role, since otherwise the sign-in would undo the change. The user's row is locked.
     func giveInviteOfRow(_ row: UserRow, _ role: UserRole) async throws {
         guard row.status == .pending else { return }
         let rows = try await query(
@@ -102,8 +103,8 @@ extension Change {
         }
     }
 
-    /// Assignments for a role that this change's actor gives. An unchanged role keeps its recorded
-    /// giver.
+    /// SQL assignments for a role that this change's actor gives. If the role does not change, its
+    /// recorded giver stays.
     func roleGiven(_ role: UserRole) -> SQL {
         """
         role_by_type = CASE WHEN role = \(role.rawValue) THEN role_by_type ELSE \(actor.type) END,

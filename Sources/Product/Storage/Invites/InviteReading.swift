@@ -2,21 +2,21 @@ import Domain
 import Postgres
 import Text
 
-/// An invite as stored; of the token only a hash.
+/// An invite as stored, with only a hash of its token.
 package struct InviteRow: ListedRow {
     package var id: UUID
     package var tenantID: UUID
     package var email: String
-    /// The normalised address; one pending invite for each.
+    /// The normalised address. There is at most one pending invite for each.
     package var emailKey: String
     package var role: UserRole
-    /// The inviter's text in the mail; nil: none.
+    /// The inviter's text in the mail; `nil` if there is none.
     package var message: String?
-    /// mail or link.
+    /// `mail` or `link`.
     package var delivery: String
-    /// pending, accepted or revoked: `expired` follows from the time.
+    /// `pending`, `accepted` or `revoked`; `expired` follows from the time.
     var stored: String
-    /// The pending row that was made for the invite; nil: none.
+    /// The pending row that was made for the invite; `nil` if there is none.
     package var userID: UUID?
     /// The actor's type, such as `operator` or `key`.
     package var inviterType: String
@@ -30,23 +30,24 @@ package struct InviteRow: ListedRow {
     package var acceptedAt: Timestamp?
     /// The user that the acceptance led to; nil unless accepted.
     package var acceptedUserID: UUID?
-    /// Increases with each change; the ETag is made of it.
+    /// Increases with each change; the ETag is made from it.
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
-    /// What the user who accepts it gets.
+    /// The external id that the user who accepts the invite gets.
     package var externalID: String?
-    /// Where the acceptance page leads in the end; nil: nowhere.
+    /// The address to which the acceptance page leads in the end; `nil` if it leads nowhere.
     package var returnTo: String?
-    /// The mail that the status is about; nil: none, or one of before there were states.
+    /// The mail that the delivery status is about; `nil` if there is none, or if it was sent before
+    /// there was a status.
     package var mailID: UUID?
-    /// As `Invite.DeliveryStatus`; nil for an invite by link.
+    /// A raw value of `Invite.DeliveryStatus`; `nil` for an invite by link.
     package var deliveryStatus: String?
-    /// The mail server's words of a refusal, a bounce or a delay.
+    /// The mail server's text of a refusal, a bounce or a delay.
     package var deliveryDetail: String?
-    /// What the user who accepts it gets, merged into their own.
+    /// The attributes that the user who accepts the invite gets, merged into their own.
     package var attributes: AttributePair
-    /// Whether the private attributes are kept from the one who asks.
+    /// Whether the private attributes are hidden from the caller.
     package var hidesPrivate = false
 
     static let columns: SQL =
@@ -87,17 +88,17 @@ package struct InviteRow: ListedRow {
 
 /// The filters of a list of invites.
 package struct InviteFilter: Sendable {
-    /// As of now: `expired` follows from the time.
+    /// The current status; `expired` follows from the time.
     package var status: Invite.Status?
-    /// A part of the address; under 3 characters its prefix. Searched first.
+    /// A part of the address; under 3 characters, its prefix. Searched first.
     package var text: String?
-    /// The whole address, by its key.
+    /// The key of the whole address.
     package var emailKey: String?
-    /// What became of the last mail: any of these; nil: whatever.
+    /// The delivery status of the last mail is one of these; `nil` for any status.
     package var deliveries: [Invite.DeliveryStatus]?
-    /// The id that the invite gives.
+    /// The external id that the invite gives.
     package var externalID: String?
-    /// The job that made them.
+    /// The job that created the invites.
     package var job: UUID?
 
     /// The other filters start unset.
@@ -110,14 +111,14 @@ package struct InviteFilter: Sendable {
         deliveries == nil && externalID == nil && job == nil && status == nil && emailKey == nil
     }
 
-    /// Of several results of mail each has an index by age.
+    /// The conditions for several delivery statuses; each status has an index by age.
     fileprivate var ways: [SQL] {
         (deliveries ?? []).map { " AND delivery_status = '\(raw: $0.rawValue)'" }
     }
 
     fileprivate func condition(_ now: Timestamp, in tenant: UUID) -> SQL {
         var sql: SQL = ""
-        // Written out, so that the planner knows which of them are rare.
+        // Written as literals, so that the planner knows which of them are rare.
         if let deliveries {
             let names = deliveries.map { "'\($0.rawValue)'" }.joined(separator: ", ")
             sql += " AND delivery_status IN (\(raw: names))"
@@ -149,7 +150,7 @@ extension TenantScope {
         return try rows.first.map(InviteRow.init)
     }
 
-    /// One page. `walking`: how many rows are scanned for a frequent text, instead of the usual
+    /// One page. `walking` sets how many rows are scanned for a frequent text, instead of the usual
     /// number.
     package func invites(
         _ list: ListQuery, _ filter: InviteFilter, walking most: Int? = nil
@@ -169,14 +170,15 @@ extension TenantScope {
 }
 
 extension Database {
-    /// The tenant of a token's locator; nil for a token of the wrong form too.
+    /// The tenant of a token's locator; `nil` also for a token of the wrong form.
     package func tenant(ofToken token: String) async throws(PostgresError) -> UUID? {
         guard let locator = TenantToken.locator(token) else { return nil }
         let rows = try await app.read("SELECT directory_tenant_by_locator(\(locator))")
         return try rows.first?.get(0, as: UUID?.self)
     }
 
-    /// The live invite of a token, with its tenant, for the acceptance page. Uses nothing up.
+    /// The live invite of a token, with its tenant, for the acceptance page. Does not use up the
+    /// token.
     package func invitePreview(_ token: String) async throws -> (InviteRow, TenantRow)? {
         guard let found = try await offeredInvite(token), found.tenant.status == .active,
             found.invite.status(at: clock()) == .pending

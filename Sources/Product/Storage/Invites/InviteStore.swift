@@ -3,42 +3,46 @@ import Domain
 import Postgres
 import Text
 
-/// A request for an invite, its input checked.
+/// A request for an invite, with checked input.
 package struct InviteRequest: Sendable {
     /// Compared with pending invites by its key.
     package var email: EmailAddress
-    /// nil: `defaultRole` for a new invite, and a pending one keeps its own.
+    /// `nil` gives a new invite `defaultRole`, and lets a pending one keep its role.
     package var role: UserRole?
-    /// nil: the policy's default.
+    /// `nil` for the policy's default.
     package var defaultRole: UserRole?
-    /// Exclusive; nil: `Invite.defaultLifetime` from now.
+    /// Exclusive; `nil` for `Invite.defaultLifetime` from now.
     package var expiresAt: Timestamp?
-    /// Text for the mail; nil: none, and a renewed invite keeps its own.
+    /// Text for the mail; `nil` for none. With nil a renewed invite keeps its text.
     package var message: String?
     /// `mail` is checked against the mail limits before anything is written.
     package var delivery: Invite.Delivery
-    /// A pending invite gets a new token instead of being returned as it is.
+    /// A pending invite gets a new token, instead of being returned unchanged.
     package var resend: Bool
-    /// A pending invite gets `role` in place of its own, and keeps its token.
+    /// A pending invite gets `role` instead of its own role, and keeps its token.
     package var rolePrevails = false
-    /// The id that the user who accepts it gets.
+    /// The external id that the user who accepts it gets.
     package var externalID: String?
-    /// What the user who accepts it gets; a pending one gets them merged into its own by `resend`.
+    /// The attributes that the user who accepts it gets. With `resend` they are merged into those
+    /// of a pending invite.
     package var attributes = AttributePair()
-    /// Where the acceptance page leads in the end; nil: nowhere, and a renewed invite keeps its own.
+    /// The address to which the acceptance page leads in the end; `nil` for none. With nil a
+    /// renewed invite keeps its address.
     package var returnTo: String?
-    /// The widest role that the inviter may give; nil: none.
+    /// The widest role that the inviter may give; `nil` if the inviter may give none.
     package var widest: UserRole?
-    /// What the inviter lacks to give an admin; for the refusal.
+    /// The rights that the inviter lacks to give an admin; for the refusal.
     package var lacks: [String] = []
-    /// When the invite ends at the latest: with the key that makes it. Nil: not limited.
+    /// The latest possible end of the invite: the expiry of the key that makes it. `nil` if there
+    /// is no limit.
     package var latest: Timestamp?
-    /// What the policy's quotas still allow, asked once for a whole list; nil: asked for this one.
+    /// What the policy's quotas still allow, read once for a whole list; `nil` to read it for this
+    /// request.
     package var quotas: InviteQuotas?
-    /// How many mails the tenant may still cause; as in `Change.mailsLeft`.
+    /// How many mails the tenant may still cause, from `Change.mailsLeft`.
     package var mailsLeft = MailLimit.ofTenant
 
-    /// `widest` nil refuses every role.
+    /// If `widest` is nil, every role is refused.
     package init(
         email: EmailAddress, role: UserRole? = nil, expiresAt: Timestamp? = nil,
         message: String? = nil, delivery: Invite.Delivery = .link, resend: Bool = false,
@@ -54,14 +58,14 @@ package struct InviteRequest: Sendable {
     }
 }
 
-/// The result of asking for an invite.
+/// The result of a request for an invite.
 package struct InviteResult: Sendable {
-    /// `existing`: a pending invite is returned without a token.
+    /// `existing` means that a pending invite is returned without a token.
     package enum Outcome: String, Sendable { case created, existing, resent }
 
     package var outcome: Outcome
     package var invite: InviteRow
-    /// Shown once; nil for an existing invite.
+    /// The token, shown only once; `nil` for an existing invite.
     package var token: String?
 
     package init(outcome: Outcome, invite: InviteRow, token: String? = nil) {
@@ -75,17 +79,17 @@ package struct InviteResult: Sendable {
 package enum InviteRefusal: Error, Sendable, Equatable {
     /// The address is outside the policy's `allowed_domains`.
     case outsideDomains
-    /// The address is on the policy's block list, by this member.
+    /// The address is on the policy's block list, in this member.
     case blocked(by: String)
-    /// A quota of the policy, by its member, is used up.
+    /// A quota of the policy, named by its member, is used up.
     case quota(String, limit: Int, seconds: Int64)
-    /// The inviter may not give the role, and lacks this to give an admin.
+    /// The inviter may not give the role; `lacks` is what the inviter needs to give an admin.
     case roleTooWide(lacks: [String])
 }
 
 extension Change {
-    /// Creates the invite and its pre-provisioned row, or finds the pending one. Refuses before
-    /// anything is written, so that a list may continue after it. Throws `AttributeFaults`.
+    /// Creates the invite and its pre-provisioned row, or finds the pending one. It refuses before
+    /// anything is written, so that a list can continue after a refusal. Throws `AttributeFaults`.
     package func invite(
         _ request: InviteRequest, in database: Database
     ) async throws -> InviteResult {
@@ -144,7 +148,7 @@ extension Change {
         return InviteResult(outcome: .created, invite: invite, token: token)
     }
 
-    /// The pending invite with another role, and no later an end than `latest`.
+    /// Gives the pending invite another role, and an end no later than `latest`.
     private func give(
         _ role: UserRole, to pending: InviteRow, until latest: Timestamp?, in database: Database
     ) async throws -> InviteResult {
@@ -159,7 +163,7 @@ extension Change {
         earlier(asked ?? now.adding(seconds: Invite.defaultLifetime), latest)
     }
 
-    /// Refuses an address that the policy takes from no invite.
+    /// Refuses an address for which the policy accepts no invite.
     private static func requireTaken(_ email: EmailAddress, by policy: TenantPolicy) throws {
         guard policy.signUp != .closed else {
             throw StorageFailure.conflict(
@@ -174,7 +178,7 @@ extension Change {
         }
     }
 
-    /// An existing invite is mailed only on request.
+    /// Checks the limits of a mail, if one is sent. An existing invite is mailed only on request.
     private func checkMail(
         of request: InviteRequest, _ policy: TenantPolicy, _ database: Database
     ) async throws {
@@ -190,7 +194,7 @@ extension Change {
         try checkMail(left: request.mailsLeft)
     }
 
-    /// The invite, locked after the live user at its address, as everywhere.
+    /// The invite, locked after the live user at its address. All transactions lock in this order.
     package func lockInvite(_ id: UUID) async throws -> InviteRow {
         _ = try await policy()
         let address = try await query(
@@ -206,9 +210,9 @@ extension Change {
         ).only(InviteRow.init)
     }
 
-    /// A new token for a locked invite; the old one is invalid from then on. An expired invite
-    /// becomes live again. Throws `MailLimitReached` if it was mailed too often. `latest`: when it
-    /// ends at the latest.
+    /// Gives a locked invite a new token; the old one is invalid from then on. An expired invite
+    /// becomes live again. `latest` is its latest possible end. Throws `MailLimitReached` if it was
+    /// mailed too often.
     package func resend(
         _ invite: InviteRow, _ delivery: Invite.Delivery, until latest: Timestamp? = nil,
         in database: Database
@@ -234,7 +238,7 @@ extension Change {
         return try await renew(invite, delivery, until: end(nil, latest))
     }
 
-    /// The pending invite as it is; 409 with its id if another role was asked for.
+    /// Returns the pending invite unchanged. Throws 409 with its id if another role was requested.
     private static func standing(
         _ pending: InviteRow, _ standsAsAsked: Bool
     ) throws -> InviteResult {
@@ -248,8 +252,8 @@ extension Change {
         return InviteResult(outcome: .existing, invite: pending)
     }
 
-    /// Revokes a locked invite, and deletes the row that it created unless a sign-in used it. A
-    /// second time changes nothing.
+    /// Revokes a locked invite, and deletes the row that it created unless a sign-in has used it.
+    /// Revoking it again changes nothing.
     package func revoke(_ invite: InviteRow, in database: Database) async throws -> InviteRow {
         switch invite.status(at: now) {
         case .revoked: return try await revokeAgain(invite)
@@ -274,7 +278,8 @@ extension Change {
         return try rows.first.map(InviteRow.init)
     }
 
-    /// `request`: replaces the invite's own role, expiry and message, if given; attributes are merged.
+    /// Role, expiry and message of `request`, if given, replace the invite's own; attributes are
+    /// merged.
     private func renew(_ invite: InviteRow, _ request: InviteRequest) async throws -> InviteResult {
         let attributes = invite.attributes.merging(request.attributes)
         _ = try await check(attributes, after: invite.attributes)
@@ -322,12 +327,12 @@ extension Change {
         try await audit(.inviteResent, invite.target, changes)
     }
 
-    /// Values of `mail_id` and `delivery_status` of an invite that is about to be posted.
+    /// The values of `mail_id` and `delivery_status` for an invite that is about to be mailed.
     private func mailToBe(_ delivery: Invite.Delivery) -> SQL {
         delivery == .mail ? "\(UUID.random()), 'queued'" : "NULL, NULL"
     }
 
-    /// Assignments. A mail that waits is not sent any more.
+    /// SQL assignments. A mail that is still waiting is no longer sent.
     static let revoked: SQL =
         "status = 'revoked', delivery_status = nullif(delivery_status, 'queued')"
 
@@ -346,7 +351,8 @@ extension Change {
         return try rows.only(InviteRow.init)
     }
 
-    /// Who revokes what a merge revoked means it: the merge's undo leaves the invite then.
+    /// Revoking an invite that a merge has revoked makes it final: undoing the merge then leaves
+    /// the invite revoked.
     private func revokeAgain(_ invite: InviteRow) async throws -> InviteRow {
         let rows = try await query(
             """
@@ -361,7 +367,7 @@ extension Change {
         return try await lockInvite(invite.id)
     }
 
-    /// The prefix of the tenant's tokens.
+    /// The locator with which the tenant's tokens begin.
     func locator() async throws -> String {
         try await query("SELECT locator FROM tenants WHERE id = \(tenant)").only {
             (row) throws(PostgresError) in try row.get(0)
@@ -375,25 +381,25 @@ package struct InviteQuotas: Sendable {
     /// How many more invites may be pending, and how many more this inviter may make.
     fileprivate var pendingLeft: Int
     fileprivate var hourlyLeft: Int
-    /// When the inviter's quota has room again.
+    /// Seconds until the inviter's quota has room again.
     fileprivate var hourlySeconds: Int64
 
-    /// One more invite was made in this transaction.
+    /// Counts one more invite that this transaction made.
     package mutating func use() {
         pendingLeft -= 1
         hourlyLeft -= 1
     }
 }
 
-/// The quotas limit what one tenant, and one inviter in it, can make of the service's own mail
-/// address; the limits of `MailLimit` stand beside them.
+/// The quotas limit how much one tenant, and one inviter in it, can use the service's own mail
+/// address. The limits of `MailLimit` apply in addition.
 extension Change {
     private static let hour: Int64 = 3600
     private static let day: Int64 = 86_400
-    /// When to try again, where no moment is known.
+    /// When to try again if no exact time is known.
     private static let pendingSeconds: Int64 = 3600
 
-    /// The quotas of the policy in force, for a whole list of invites.
+    /// The quotas of the policy in force, to be read once for a whole list of invites.
     package func inviteQuotas() async throws -> InviteQuotas {
         try await inviteQuotas(policy().policy)
     }
@@ -421,8 +427,8 @@ extension Change {
             hourlySeconds: first.map { left(of: Self.hour, since: $0) } ?? Self.hour)
     }
 
-    /// Throws `InviteRefusal.quota` if the address would get one more pending invite than may be. An
-    /// address that has one already is not another.
+    /// Throws `InviteRefusal.quota` if a further pending invite for this address would exceed a
+    /// quota. An address that has one already does not count again.
     func requireRoom(_ quotas: InviteQuotas, at emailKey: String) async throws {
         guard quotas.pendingLeft <= 0 || quotas.hourlyLeft <= 0 else { return }
         let own = try await query(
@@ -439,8 +445,8 @@ extension Change {
             seconds: isHourly ? quotas.hourlySeconds : Self.pendingSeconds)
     }
 
-    /// Throws `InviteRefusal.quota` if the address was mailed as many invites of this tenant today
-    /// as it may be.
+    /// Throws `InviteRefusal.quota` if this tenant has mailed the address as many invites today as
+    /// it may.
     func requireRecipient(
         _ address: String, _ policy: TenantPolicy, _ database: Database
     ) async throws {

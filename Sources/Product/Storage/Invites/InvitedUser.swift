@@ -5,7 +5,8 @@ import Text
 
 /// The row of an invited user until the first sign-in.
 extension Change {
-    /// The live user at an address, locked: before the address's invites, in every transaction.
+    /// The live user at an address, locked. Every transaction locks it before the address's
+    /// invites.
     func lockLiveUser(
         _ emailKey: String
     ) async throws(PostgresError) -> (id: UUID, status: User.Status)? {
@@ -19,12 +20,12 @@ extension Change {
         return (try row.get(0), try row.get(1))
     }
 
-    /// The pending row at the address, created if there is none; 409 if the user is a member
+    /// The pending row at the address, created if there is none. Throws 409 if the user is a member
     /// already. A row that an operator created is not changed.
     func invitedUser(
         _ email: EmailAddress, _ role: UserRole, _ database: Database
     ) async throws -> UUID {
-        // A row that another transaction deletes concurrently is neither found nor blocks for long.
+        // A row that another transaction is deleting is not found, and does not block for long.
         for _ in 0..<3 {
             if let user = try await lockLiveUser(email.key) {
                 try Self.checkInvitable(user.id, user.status)
@@ -69,8 +70,8 @@ extension Change {
         return try await insertUser(new, database) ? new.id : nil
     }
 
-    /// Deletes the row of a revoked invite without a tombstone, unless it had a sign-in or came
-    /// from elsewhere.
+    /// Deletes the row of a revoked invite, without a tombstone, unless it has a sign-in or another
+    /// source.
     func removeUnusedRow(_ emailKey: String, _ database: Database) async throws {
         let rows = try await query(
             """
@@ -88,8 +89,8 @@ extension Change {
         try await audit(.userRemoved, AuditTarget("user", id, try row.get(1)))
     }
 
-    /// Unless the tenant knows the address: a deleted user there is still to be found, and so is a
-    /// dead invite, which explains a refusal.
+    /// Removes the address from the directory, unless the tenant still knows it: a deleted user or
+    /// an ended invite at the address must stay findable, since it explains a refusal.
     func removeFromDirectory(_ emailKey: String, _ database: Database) async throws(PostgresError) {
         let known = try await query(
             """
@@ -103,9 +104,9 @@ extension Change {
     }
 }
 
-/// The attributes that invites give. They are the invite's alone until it is accepted.
+/// The attributes that invites give. They belong to the invite alone until it is accepted.
 extension Change {
-    /// 409 with the id of a pending invite that does not give these already.
+    /// Throws 409 with the id of a pending invite that does not give these attributes already.
     static func requireSame(_ attributes: AttributePair, as pending: InviteRow) throws {
         guard pending.attributes.merging(attributes) != pending.attributes else { return }
         throw StorageFailure.conflict(
@@ -115,9 +116,9 @@ extension Change {
             id: pending.id)
     }
 
-    /// Merges an invite's attributes into those of the user who accepted it. Since the invite was made,
-    /// rules and the user's own values may have changed: what no longer fits is left out, as the
-    /// invite's own changes say, and keeps no person out.
+    /// Merges an invite's attributes into those of the user who accepted it. Since the invite was
+    /// made, the rules and the user's own values may have changed. What no longer fits is left out
+    /// and recorded in the invite's changes, but it does not keep the person out.
     func give(
         _ attributes: AttributePair, to user: UUID, _ inviteChanges: inout AuditChanges
     ) async throws {
@@ -152,7 +153,7 @@ extension Change {
 }
 
 extension AttributeSchema {
-    /// Those of some values that may be merged into a user's.
+    /// The values that may be merged into those of a user.
     fileprivate func fitting(_ values: AttributePair, on before: AttributePair) -> AttributePair {
         var given = values
         while !given.isEmpty {
@@ -160,7 +161,7 @@ extension AttributeSchema {
             let faults = after.faults() + faults(after, after: before, isNew: false)
             if faults.isEmpty { return given }
             let fewer = given.without(faults)
-            // Together they are too much.
+            // Each value fits, but together they exceed a limit.
             if fewer == given { return AttributePair() }
             given = fewer
         }
@@ -169,7 +170,7 @@ extension AttributeSchema {
 }
 
 extension AttributePair {
-    /// With another's values merged into these by RFC 7396.
+    /// These values with the other's merged into them (RFC 7396).
     func merging(_ other: AttributePair) -> AttributePair {
         var merged = self
         merged.public = `public`.merging(.object(other.public.members))
@@ -194,11 +195,12 @@ extension AttributePair {
     }
 }
 
-/// The ids that invites give. The row that an invite made has it at once, so that it is taken.
+/// The external ids that invites give. The row that an invite creates has the id at once, so that
+/// it is taken.
 extension Change {
-    /// 409 `conflict` with the id of a live user at another address who has the external id, or of
-    /// the one at this address who has another. Before anything is written: in a list the other
-    /// invites stand.
+    /// Throws 409 `conflict` with the id of a live user at another address who has the external id,
+    /// or of the user at this address who has another one. It is checked before anything is
+    /// written, so that the other invites of a list remain.
     func requireFits(_ externalID: String?, at emailKey: String) async throws {
         guard let externalID else { return }
         let rows = try await query(
@@ -215,8 +217,8 @@ extension Change {
             detail: "Another user has the external id, or the person has another.", id: other)
     }
 
-    /// 409 with the id of a pending invite that gives another one; or, unless it is to be sent again,
-    /// that does not give the attributes.
+    /// Throws 409 with the id of a pending invite that gives another external id or, unless it is
+    /// to be sent again, does not give the attributes.
     static func requireSame(_ request: InviteRequest, as pending: InviteRow) throws {
         if !request.resend { try requireSame(request.attributes, as: pending) }
         guard let externalID = request.externalID,
@@ -227,8 +229,9 @@ extension Change {
             id: pending.id)
     }
 
-    /// To a user who has none. 503 if another transaction took it since it was found free: a
-    /// statement of the transaction has failed, and with it a whole list.
+    /// Gives the id to a user who has none. Throws 503 if another transaction has taken the id
+    /// since it was found free: a statement has failed, and with it the transaction and the whole
+    /// list.
     func give(_ externalID: String?, to user: UUID, _ email: String) async throws {
         guard let externalID else { return }
         let rows = try await givingWay {
@@ -246,8 +249,8 @@ extension Change {
         try await audit(.userUpdated, AuditTarget("user", user, email), changes)
     }
 
-    /// To the user who accepted the invite, from the row that the invite had made. No other user's is
-    /// taken away, and a user keeps an own one.
+    /// Moves the id from the row that the invite created to the user who accepted the invite. It
+    /// takes the id from no other user, and does not replace an id that the user already has.
     func pass(
         _ externalID: String, from invited: UUID?, to user: UUID, _ email: String
     ) async throws {

@@ -4,15 +4,16 @@ import Postgres
 import Text
 
 extension Database {
-    /// The runner has lost the job to another one, or it was paused or ended.
+    /// This runner lost the job to another one, or the job was paused or ended.
     fileprivate struct LostJob: Error {}
-    /// Thrown to roll a dry run's batch back.
+    /// Thrown to roll back the batch of a dry run.
     private struct DryRun: Error { var step: JobStep }
 
-    /// One batch, its results and the job's counts in one transaction, which commits nothing if the
-    /// runner no longer has the job. `rights`: what the maker must still have. `worked`: microseconds since the batch before;
-    /// `attempts`: failures that the batch leaves counted. `ended` is called in
-    /// the transaction that ends the job. Nil: the job is no longer this runner's.
+    /// Runs one batch. Its results and the job's counts are written in the same transaction, which
+    /// commits nothing if the runner no longer has the job. `rights` are what the maker must still
+    /// have, `worked` the microseconds since the previous batch, and `attempts` the failures that
+    /// stay counted after the batch. `ended` is called in the transaction that ends the job.
+    /// Returns nil if the job is no longer this runner's.
     package func runBatch(
         of lease: JobRow, limit: Int, worked: Int, attempts: Int = 0, rights: (JobRow) -> [Right],
         body: (JobWork) async throws -> JobStep,
@@ -54,7 +55,7 @@ extension Database {
         }
     }
 
-    /// Ends a job that cannot go on; nil if it is no longer this runner's.
+    /// Ends a job that cannot go on. Returns nil if it is no longer this runner's.
     package func failJob(
         _ lease: JobRow, reason: String, ended: (Change, JobRow) async throws -> Void
     ) async throws -> JobRow? {
@@ -72,20 +73,20 @@ extension Database {
 }
 
 extension Change {
-    /// The same transaction, for what no caller asked for.
+    /// The same transaction, acting as the system, for what no caller asked for.
     fileprivate var bySystem: Change {
         var change = self
         change.actor = .system
         return change
     }
 
-    /// A right over own objects is enough to begin: each row asks again.
+    /// A right over one's own objects is enough to begin, since each row is checked again.
     fileprivate func mayBegin(_ who: Principal, _ right: Right) -> Bool {
         Permissions.permits(
             who, right, in: tenant, target: PermissionTarget(ownerID: who.selfID)) == .allowed
     }
 
-    /// The job, locked: until the transaction ends it is not taken, paused or ended.
+    /// The job, locked: until the transaction ends no one else takes, pauses or ends it.
     fileprivate func leasedJob(_ lease: JobRow) async throws -> JobRow {
         let rows = try await query(
             """
@@ -96,7 +97,7 @@ extension Change {
         return try JobRow(row)
     }
 
-    /// Whether the tenant is active; it stays so until the transaction ends.
+    /// Whether the tenant is active. Its status cannot change until the transaction ends.
     fileprivate func isTenantActive() async throws -> Bool {
         let rows = try await query("SELECT status FROM tenants WHERE id = \(tenant) FOR SHARE")
         return try rows.first?.get(0, as: Tenant.Status.self) == .active
@@ -126,14 +127,15 @@ extension Change {
         return last
     }
 
-    /// Each row once: one that was handled already is a fault, and rolls the batch back.
+    /// Writes each row once. A row that was already handled is an internal fault, and rolls the
+    /// batch back.
     private func write(_ results: [JobResult], of job: JobRow) async throws {
         guard !results.isEmpty else { return }
         let effects = results.map { result in
             result.effect.map { String(decoding: $0.encoded(), as: UTF8.self) } ?? ""
         }
         let before = job.isUndoing ? "done" : "waiting"
-        // A dry run is no word of anybody's.
+        // A dry run claims no external ids.
         let externalIDs = results.map { job.isDryRun ? "" : $0.externalID ?? "" }
         let written = try await query(
             """
@@ -163,16 +165,16 @@ extension Change {
     }
 }
 
-/// What a batch needs of the job's kind.
+/// What the job's kind needs to run a batch.
 package struct JobWork: Sendable {
     package let change: Change
     package let job: JobRow
-    /// The maker, or the caller who resumed it, with the rights of this moment.
+    /// The maker, or the caller who resumed the job, with their current rights.
     package let principal: Principal
-    /// Rows that the batch may have.
+    /// The most rows of the batch.
     package let limit: Int
 
-    /// The next rows that wait, in their order.
+    /// The next waiting rows, in order.
     package func waiting() async throws -> [WaitingRow] {
         try await change.query(
             """
@@ -183,7 +185,7 @@ package struct JobWork: Sendable {
         ).all(WaitingRow.init)
     }
 
-    /// The next rows that an undo takes back, the last first.
+    /// The next rows to undo, the last row first.
     package func undoable() async throws -> [JobResult] {
         try await change.query(
             """
@@ -198,11 +200,11 @@ package struct JobWork: Sendable {
 /// What one batch of a job did.
 package struct JobStep: Sendable {
     package var results: [JobResult]
-    /// Nil keeps the kind's state.
+    /// `nil` leaves the kind's state unchanged.
     package var state: JSONValue?
-    /// Nil keeps the total.
+    /// `nil` leaves the total unchanged.
     package var total: Int?
-    /// Nothing is left.
+    /// Whether no rows are left.
     package var isLast: Bool
 
     package init(
@@ -219,7 +221,7 @@ package struct JobStep: Sendable {
     }
 }
 
-/// What became of one row of a job.
+/// The result of one row of a job.
 package struct JobResult: Sendable {
     package enum Status: String, Sendable, CaseIterable {
         case waiting, done, unchanged, failed, undone, kept
@@ -227,18 +229,19 @@ package struct JobResult: Sendable {
 
     package var row: Int
     package var status: Status
-    /// Stable, as a problem's; nil unless it failed or was kept.
+    /// A stable code like that of a problem; `nil` unless the row failed or was kept.
     package var code: String?
-    /// For people; names no person.
+    /// A text for people; it names no person.
     package var detail: String?
-    /// What it was done to: `user`, `invite`, `api_key`.
+    /// The type of the object: `user`, `invite` or `api_key`.
     package var targetType: String?
     package var targetID: UUID?
-    /// Who is left of a merge; of a stored row, as it is now.
+    /// The user who survived a merge; for a stored row, the current one.
     package var conflictingID: UUID?
-    /// What an undo needs; nil: there is nothing to undo.
+    /// What an undo needs; `nil` if there is nothing to undo.
     package var effect: JSONValue?
-    /// Of an import's row about a known user: an external id that it gives, and that another user has.
+    /// For an import's row of a known user: an external id that the row gives and that another user
+    /// has.
     var externalID: String?
 
     package init(
@@ -266,7 +269,7 @@ package struct JobResult: Sendable {
         if case let effect = try found.json(6), effect != .null { self.effect = effect }
     }
 
-    /// `columns` and, of a row that failed since its user was merged, the winner.
+    /// `columns` and, for a row that failed because its user was merged, the surviving user.
     static func reported(in tenant: UUID) -> SQL {
         """
         \(columns), CASE WHEN target_type = 'user' AND code = 'conflict' THEN
@@ -275,7 +278,7 @@ package struct JobResult: Sendable {
         """
     }
 
-    /// From `reported`.
+    /// Decodes a row of `reported`.
     static func ofReport(_ found: Row) throws(PostgresError) -> JobResult {
         var result = try JobResult(found)
         result.conflictingID = try found.get(7)
@@ -283,10 +286,10 @@ package struct JobResult: Sendable {
     }
 }
 
-/// A row that waits, as it was asked for.
+/// A waiting row, with its input.
 package struct WaitingRow: Sendable {
     package var row: Int
-    /// What it is to be done to, if that exists already.
+    /// The object of the row, if it already exists.
     package var targetID: UUID?
     package var input: JSONValue
 
@@ -296,7 +299,8 @@ package struct WaitingRow: Sendable {
 }
 
 extension Change {
-    /// One row of many: if `body` throws, what it wrote is taken back, and the transaction goes on.
+    /// Runs one row of many: if `body` throws, its writes are rolled back and the transaction goes
+    /// on.
     package func savepoint<Result>(_ body: () async throws -> Result) async throws -> Result {
         queryLater("SAVEPOINT row")
         do {

@@ -3,12 +3,12 @@ import JSON
 import Postgres
 import Text
 
-/// The job is in a state in which this cannot be done.
+/// The job's state does not permit the action.
 package struct WrongJobState: Error, Sendable {
     package var detail: String
 }
 
-/// What people do to a job. The row is locked.
+/// What people can do to a job. Its row is locked.
 extension Change {
     package func pauseJob(_ job: JobRow) async throws -> JobRow {
         guard job.status == .queued || job.status == .running else {
@@ -23,7 +23,7 @@ extension Change {
             "due_at = NULL, reason = \(reason.rawValue)")
     }
 
-    /// From now on it acts in the name of `maker`.
+    /// From now on the job acts in the name of `maker`.
     package func resumeJob(_ job: JobRow, by maker: JobMaker) async throws -> JobRow {
         guard job.status == .paused else {
             throw WrongJobState(detail: "The job is \(job.status.rawValue), not paused.")
@@ -42,7 +42,7 @@ extension Change {
         return try await end(job, .cancelled)
     }
 
-    /// Takes back what was done, row by row, the last first; in the name of `maker`.
+    /// Undoes what was done, row by row, starting with the last, in the name of `maker`.
     package func undoJob(_ job: JobRow, by maker: JobMaker) async throws -> JobRow {
         guard [.done, .cancelled, .failed].contains(job.status) else {
             throw WrongJobState(
@@ -75,8 +75,8 @@ extension Change {
             """)
     }
 
-    /// The job's end: nothing of what was asked is kept, and what was done until it cannot be
-    /// undone any more.
+    /// Ends the job. The input is deleted at once, and what was done is kept until it can no longer
+    /// be undone.
     func end(_ job: JobRow, _ status: JobRow.Status, reason: String? = nil) async throws -> JobRow {
         try await query(
             """
@@ -127,8 +127,8 @@ extension Change {
 package enum JobPause: String, Sendable {
     /// A caller asked for it.
     case requested
-    /// It goes on by itself when the tenant is active again.
+    /// The tenant is suspended. The job goes on by itself when the tenant is active again.
     case tenantSuspended = "tenant_suspended"
-    /// Its maker may no longer do what it does.
+    /// The job's maker no longer has the rights that it needs.
     case rightsLost = "rights_lost"
 }

@@ -2,20 +2,20 @@ import Domain
 import Postgres
 import Text
 
-/// A job whose turn it is.
+/// A job that is due to run.
 package struct DueJob: Sendable {
     package var tenant: UUID
     package var id: UUID
     var isTenantActive: Bool
 }
 
-/// Which runner has a job: it holds a lease that each of its batches renews.
+/// Which runner has a job: the runner holds a lease, which each of its batches renews.
 extension Database {
-    /// Seconds; after a crash another runner takes the job then.
+    /// Seconds; after a crash another runner takes the job when they are over.
     package static let jobLease: Int64 = 30
     static let dueJobs = 64
 
-    /// One job of each tenant that has no other running, the one that waits longest first.
+    /// One job for each tenant that has no other job running, the longest waiting first.
     package func dueJobs() async throws(PostgresError) -> [DueJob] {
         let now = clock()
         return try await platform.read(
@@ -35,7 +35,7 @@ extension Database {
         }
     }
 
-    /// Queues the jobs that were paused with their tenant, if it is active again.
+    /// Queues the jobs that were paused with their tenant, if the tenant is active again.
     package func releaseJobs() async throws {
         let rows = try await platform.read(
             """
@@ -47,7 +47,7 @@ extension Database {
             let (tenant, id): (UUID, UUID) = (try row.get(0), try row.get(1))
             try await scope(tenant).change(by: .system) { change in
                 let job = try await change.lockJob(id)
-                // Another runner was first, or the job was paused by hand meanwhile.
+                // Another runner was first, or the job has been paused by hand since.
                 guard job.status == .paused, job.reason == JobPause.tenantSuspended.rawValue else {
                     return
                 }
@@ -56,8 +56,9 @@ extension Database {
         }
     }
 
-    /// The job, if this runner is the one that gets it; a suspended tenant's is paused. A job that was
-    /// left running, as by a process that ended, counts as a batch that failed.
+    /// Takes the job and returns it, if no other runner was first; a job of a suspended tenant is
+    /// paused instead. A job that was left running, for example by a process that ended, counts as
+    /// a failed batch.
     package func takeJob(_ due: DueJob) async throws -> JobRow? {
         guard due.isTenantActive else {
             try await pauseJobOfSuspended(due)
@@ -79,7 +80,7 @@ extension Database {
                 """
             ).first.map(JobRow.init)
         } catch let error as PostgresError where error.isUniqueViolation {
-            // Another job of the tenant began at this moment.
+            // Another job of the tenant began at the same moment.
             return nil
         }
     }
@@ -92,7 +93,7 @@ extension Database {
         }
     }
 
-    /// Leaves the job to any runner, from `seconds` on; `failed` counts a batch that failed.
+    /// Leaves the job to any runner, `seconds` from now; `failed` counts a failed batch.
     package func yieldJob(
         _ job: JobRow, after seconds: Int64 = 0, failed: Bool = false
     ) async throws {

@@ -8,7 +8,7 @@ package struct JobRow: ListedRow {
     package enum Status: String, Sendable, CaseIterable {
         case queued, running, paused, cancelled, done, failed, undone
 
-        /// Whether something is still to be done.
+        /// Whether the job still has work to do.
         package var isLive: Bool { [.queued, .running, .paused].contains(self) }
     }
 
@@ -17,39 +17,39 @@ package struct JobRow: ListedRow {
     package var kind: String
     package var status: Status
     package var isDryRun: Bool
-    /// Its effects are being taken back.
+    /// Whether the job's effects are being undone.
     package var isUndoing: Bool
-    /// Nil: not known yet.
+    /// `nil` while it is not known yet.
     package var total: Int?
     package var done: Int
     package var failed: Int
     package var undone: Int
-    /// Rows that an undo left as they are.
+    /// Rows that an undo left unchanged.
     package var kept: Int
-    /// What was asked; it never changes.
+    /// The job's input, which never changes.
     package var parameters: JSONValue
-    /// How far its kind is, beside the position.
+    /// The progress of its kind, in addition to the position.
     package var state: JSONValue
     package var position: Int
-    /// Why it is paused (`JobPause`) or failed; nil otherwise.
+    /// Why it is paused (`JobPause`) or failed; `nil` otherwise.
     package var reason: String?
     package var attempts: Int
     package var createdByType: String
     package var createdByID: String
     package var createdByName: String
-    /// Whose rights are asked at each batch.
+    /// The credential whose rights are checked at each batch.
     package var maker: JobMaker
     package var fence: Int
-    /// Microseconds in which a runner had it.
+    /// Microseconds for which runners had the job.
     package var worked: Int
     package var version: Int
     package var createdAt: Timestamp
     package var startedAt: Timestamp?
     package var finishedAt: Timestamp?
-    /// Exclusive; nil: there is nothing to undo.
+    /// The end of the time for an undo, exclusive; `nil` if there is nothing to undo.
     package var undoUntil: Timestamp?
 
-    /// Seconds for which job, rows and undo last after its end.
+    /// Seconds after its end for which the job, its rows and its undo are kept.
     package static let keptSeconds: Int64 = 30 * 86_400
 
     static let columns: SQL =
@@ -82,7 +82,7 @@ package struct JobRow: ListedRow {
         (finishedAt, undoUntil) = (try row.get(28), try row.get(29))
     }
 
-    /// Its place in the audit.
+    /// The job as the object of audit events.
     package var target: AuditTarget { AuditTarget("job", id, kind) }
 }
 
@@ -113,7 +113,7 @@ extension Database {
         return try await readLagging(statement.page(list), in: nil).page(list, JobRow.init)
     }
 
-    /// Whose job it is; nil: there is none.
+    /// The tenant of a job; `nil` if there is no such job.
     package func tenant(ofJob id: UUID) async throws(PostgresError) -> UUID? {
         try await platform.read("SELECT tenant_id FROM jobs WHERE id::text = \(id.description)")
             .first?.get(0)
@@ -136,7 +136,7 @@ extension TenantScope {
         return try rows.first.map(JobRow.init)
     }
 
-    /// The rows behind a number, in their order.
+    /// The rows after a row number, in order.
     package func results(
         of job: UUID, after row: Int, limit: Int, status: JobResult.Status? = nil
     ) async throws(PostgresError) -> [JobResult] {
@@ -149,7 +149,7 @@ extension TenantScope {
         ).all(JobResult.ofReport)
     }
 
-    /// At most 10,001 are counted.
+    /// Counts at most 10,001 rows.
     package func resultCount(
         of job: UUID, status: JobResult.Status? = nil
     ) async throws(PostgresError) -> ListTotal {
@@ -164,7 +164,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// A job that waits for its turn; its rows follow by `addRows`. Throws `TooManyJobs`.
+    /// Creates a job that waits for its turn; `addRows` adds its rows. Throws `TooManyJobs`.
     package func createJob(
         _ kind: String, _ parameters: JSONValue, total: Int?, by maker: JobMaker,
         isDryRun: Bool = false, state: JSONValue? = nil
@@ -186,7 +186,7 @@ extension Change {
         return row
     }
 
-    /// One after another, so that no two count the same jobs.
+    /// Takes a lock, so that no two transactions count the same jobs.
     private func requireRoomForJob(of total: Int) async throws {
         try await query("SELECT pg_advisory_xact_lock(hashtextextended(\("jobs \(tenant)"), 0))")
         let rows = try await query(
@@ -201,7 +201,7 @@ extension Change {
         guard kept + total <= JobLimits.kept else { throw TooManyJobs.rows }
     }
 
-    /// Rows that wait, numbered from 1, each about one object.
+    /// Adds waiting rows, numbered from 1, each for one object.
     package func addRows(
         to job: UUID, _ type: String, _ targets: [UUID], after last: Int = 0
     ) async throws {
@@ -214,7 +214,8 @@ extension Change {
             """)
     }
 
-    /// Rows that wait, each as it was asked for; `emailKey` empty: it names no person.
+    /// Adds waiting rows, each with its input. An empty `emailKey` means that the row names no
+    /// person.
     package func addRows(
         to job: UUID, _ inputs: [(row: Int, emailKey: String, input: JSONValue)]
     ) async throws {
@@ -241,22 +242,22 @@ extension Change {
     }
 }
 
-/// What a tenant may have at once.
+/// How much a tenant may have at a time.
 package enum JobLimits {
     /// Jobs of a tenant that are queued, running or paused.
     package static let live = 20
-    /// Rows that a bulk action may have.
+    /// The most rows of a bulk action.
     package static let rows = 100_000
-    /// Rows of all jobs that are kept, for their reports: ten of the largest imports.
+    /// The most rows of all jobs that are kept for their reports: ten of the largest imports.
     package static let kept = 50_000_000
-    /// Rows of one batch: each has a savepoint, and PostgreSQL keeps 64 of a transaction in memory.
+    /// Rows of one batch. Each has a savepoint, and PostgreSQL keeps 64 per transaction in memory.
     package static let batch = 50
 }
 
-/// The tenant has as much as it may.
+/// The tenant has reached a limit.
 package enum TooManyJobs: Error, Sendable {
     case live
-    /// With those of the new job.
+    /// Together with the rows of the new job.
     case rows
 }
 
@@ -266,10 +267,11 @@ package struct JobMaker: Sendable, Equatable {
     package var type: String
     package var id: String
     package var name: String
-    /// The tenant that the credential belongs to; nil: the platform.
+    /// The tenant that the credential belongs to; `nil` for the platform.
     package var home: UUID?
 
-    /// The service, for a tenant's standing rule: it goes on when who published it leaves.
+    /// The service itself, for a tenant's standing rule, which goes on when the person who
+    /// published it leaves.
     package static let system = JobMaker(
         type: Actor.system.type, id: Actor.system.id, name: Actor.system.name, home: nil)
 
@@ -286,10 +288,10 @@ package struct JobMaker: Sendable, Equatable {
 }
 
 extension Change {
-    /// The rights that a job's maker has at this moment, which stay until the transaction ends; nil
-    /// if the credential is no longer good.
+    /// The current rights of a job's maker, which cannot change until the transaction ends; `nil`
+    /// if the credential is no longer valid.
     func principal(of maker: JobMaker) async throws -> Principal? {
-        // It has no right of anybody: only a kind that asks it for none goes on.
+        // The system has no rights of its own: only a kind of job that requires none goes on.
         if maker.isSystem { return .anyone }
         guard let id = UUID(maker.id) else { return nil }
         switch maker.type {

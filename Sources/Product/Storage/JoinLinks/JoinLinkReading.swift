@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// The token that a page passes on when a sign-in begins there, as its hash.
+/// The hash of the token that a page passes on when a sign-in begins there.
 package enum BroughtToken: Sendable, Equatable {
     case invite([UInt8])
     case join([UInt8])
@@ -12,8 +12,8 @@ package enum BroughtToken: Sendable, Equatable {
 }
 
 extension Change {
-    /// Whether the key, of this tenant or of the platform, was not revoked and still may invite. A key
-    /// that has merely expired took its links with it already.
+    /// Whether the key, of this tenant or of the platform, was not revoked and may still invite.
+    /// Its expiry needs no check, since its links expire with it.
     private func isLive(inviter text: String) async throws(PostgresError) -> Bool {
         guard let id = UUID(text) else { return false }
         let condition: SQL =
@@ -31,7 +31,8 @@ extension Change {
         return !platforms.isEmpty
     }
 
-    /// The join link of a token or of a reservation, without a lock: who takes a place asks again.
+    /// The join link of a token or of a reservation, without a lock: taking a place checks it
+    /// again.
     func joinLink(where condition: SQL) async throws(PostgresError) -> JoinLinkFacts? {
         let rows = try await query(
             """
@@ -53,8 +54,9 @@ extension Change {
 }
 
 extension TenantScope {
-    /// The links with those as revoked whose makers may no longer invite, as the rules find when
-    /// a person comes by one: a revoked key, an operator or a user who is gone or was demoted.
+    /// The links, showing as revoked those whose makers may no longer invite. The rules find the
+    /// same when a person comes by a link: its maker is a revoked key, or an operator or user who
+    /// was removed or demoted.
     func withLiveMakers(_ rows: [JoinLinkRow]) async throws(PostgresError) -> [JoinLinkRow] {
         let now = database.clock()
         let active = rows.filter { $0.link.status(at: now) == .active }
@@ -90,7 +92,7 @@ extension TenantScope {
                 """))
     }
 
-    /// By the users who own them.
+    /// The keys that are live, with the users who own them.
     private func liveKeys(_ ids: [UUID]) async throws(PostgresError) -> [UUID: UUID?] {
         if ids.isEmpty { return [:] }
         let rows = try await database.readLagging(
@@ -124,12 +126,12 @@ extension TenantScope {
     }
 }
 
-/// A join link, with its tenant, as its page shows it.
+/// A join link with its tenant, as its page shows it.
 package struct OfferedJoinLink: Sendable {
     package var row: JoinLinkRow
     package var tenant: TenantRow
 
-    /// Why it lets no one in: `join_revoked`; nil: it is live.
+    /// Why the link admits no one, such as `join_revoked`; `nil` if it is live.
     package func fault(at now: Timestamp) -> String? {
         let status = row.link.status(at: now)
         guard status == .active else { return "join_\(status.rawValue)" }
@@ -138,7 +140,7 @@ package struct OfferedJoinLink: Sendable {
 }
 
 extension Database {
-    /// The link of a token, live or not. Uses nothing up.
+    /// The link of a token, live or not. Does not use it up.
     package func joinLink(ofToken token: String) async throws -> OfferedJoinLink? {
         guard let id = try await tenant(ofToken: token) else { return nil }
         let scope = scope(id)

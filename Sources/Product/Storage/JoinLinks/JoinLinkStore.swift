@@ -2,10 +2,10 @@ import Domain
 import Postgres
 import Text
 
-/// A join link as stored; of the token only a hash.
+/// A join link as stored, with only a hash of its token.
 package struct JoinLinkRow: ListedRow {
     package var link: JoinLink
-    /// Where its page leads in the end: an address of one of the tenant's clients; nil: nowhere.
+    /// The address to which its page leads in the end, one of the tenant's clients; `nil` for none.
     package var returnTo: String?
     /// The actor's type, such as `operator` or `key`.
     package var makerType: String
@@ -13,7 +13,7 @@ package struct JoinLinkRow: ListedRow {
     package var makerID: String
     /// The actor's name when the link was made.
     package var makerName: String
-    /// Increases with each change; the ETag is made of it.
+    /// Increases with each change; the ETag is made from it.
     package var version: Int
     package var createdAt: Timestamp
 
@@ -25,7 +25,7 @@ package struct JoinLinkRow: ListedRow {
         maker_id, maker_name, version, created_at
         """
 
-    /// How many there are: what is selected after `columns` begins here.
+    /// The number of columns; what is selected after `columns` begins at this index.
     static let end = 13
 
     init(_ row: Row) throws(PostgresError) {
@@ -39,7 +39,7 @@ package struct JoinLinkRow: ListedRow {
         createdAt = try row.get(12)
     }
 
-    /// What the audit row of its creation shows.
+    /// The changes that the audit row of its creation shows.
     var creation: AuditChanges {
         var changes = AuditChanges()
         changes.add("max_uses", nil, "\(link.maxUses)")
@@ -53,17 +53,17 @@ package struct JoinLinkRow: ListedRow {
     var target: AuditTarget { AuditTarget("join_link", id, id.description) }
 }
 
-/// A request for a join link, its input checked.
+/// A request for a join link, with checked input.
 package struct JoinLinkRequest: Sendable {
-    /// A-labels; empty: every domain.
+    /// A-labels; empty for every domain.
     package var domains: [String]
     package var maxUses: Int
     /// Exclusive.
     package var expiresAt: Timestamp
-    /// Checked against the tenant's clients.
+    /// An address that was checked against the tenant's clients.
     package var returnTo: String?
 
-    /// `returnTo` nil: the page leads nowhere.
+    /// If `returnTo` is nil, the page leads nowhere.
     package init(domains: [String], maxUses: Int, expiresAt: Timestamp, returnTo: String?) {
         self.domains = domains
         self.maxUses = maxUses
@@ -73,7 +73,7 @@ package struct JoinLinkRequest: Sendable {
 }
 
 extension TenantScope {
-    /// Newest first, one row more than the page; those whose makers may no longer invite as revoked.
+    /// One page, newest first. Links whose makers may no longer invite show as revoked.
     package func joinLinks(_ list: ListQuery) async throws(PostgresError) -> ListPage<JoinLinkRow> {
         let statement = ListStatement(
             columns: JoinLinkRow.columns, source: "join_links WHERE tenant_id = \(tenant)",
@@ -83,7 +83,7 @@ extension TenantScope {
         return page
     }
 
-    /// nil if the tenant has no such link.
+    /// The link; `nil` if the tenant has no such link.
     package func joinLink(_ id: UUID) async throws(PostgresError) -> JoinLinkRow? {
         let rows = try await read(
             """
@@ -95,12 +95,12 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Makes a link and its token, which is shown once. 409 `sign_up_closed` if the policy is closed,
-    /// 409 `conflict` if the tenant has as many live links as it may.
+    /// Creates a link and its token, which is shown only once. Throws 409 `sign_up_closed` if the
+    /// policy is closed, and 409 `conflict` if the tenant has as many live links as it may.
     package func makeJoinLink(
         _ request: JoinLinkRequest
     ) async throws -> (row: JoinLinkRow, token: String) {
-        // The tenant's lock keeps another link from being counted out.
+        // The lock on the tenant keeps a concurrent link from being left out of the count.
         guard try await lockPolicy().policy.signUp != .closed else {
             throw StorageFailure.conflict(
                 code: "sign_up_closed", detail: "The tenant's policy is closed.", id: nil)
@@ -134,7 +134,7 @@ extension Change {
             id: nil)
     }
 
-    /// Ends a link for good; a second time changes nothing.
+    /// Ends a link for good. Revoking it again changes nothing.
     package func revokeJoinLink(_ id: UUID) async throws -> JoinLinkRow {
         let found = try await lockJoinLink(id)
         guard found.link.revokedAt == nil else {
@@ -166,8 +166,8 @@ extension Change {
 }
 
 extension TenantScope {
-    /// Where the page of an invite or a join link leads in the end: an address that is still one of
-    /// the tenant's clients; nil: nowhere.
+    /// The address to which the page of an invite or a join link leads in the end; `nil` if there
+    /// is none, or if it is no longer an address of the tenant's clients.
     package func returnAddress(of token: BroughtToken) async throws(PostgresError) -> String? {
         let sql: SQL =
             switch token {
@@ -180,7 +180,7 @@ extension TenantScope {
         return try await listed(rows.first?.get(0, as: String?.self) ?? nil)
     }
 
-    /// The same of a password reset.
+    /// The same for a password reset.
     package func returnAddress(ofReset token: String) async throws(PostgresError) -> String? {
         let rows = try await read(
             """

@@ -1,17 +1,17 @@
 import Postgres
 import Text
 
-/// How many rows of a list with its filters each part of a period has.
+/// How many rows of a filtered list fall into each part of a period.
 package struct ListHistogram: Sendable {
     package struct Bar: Sendable {
         package var at: Timestamp
         package var count: Int
-        /// False: counting stopped at `most`.
+        /// False if counting stopped at `most`.
         package var exact: Bool
     }
 
-    /// Counting a bar stops beyond this, so that a histogram reads a limited number of rows, however
-    /// many there are, and shows something of every part of the period.
+    /// Counting of a bar stops above this number, so that a histogram reads a limited number of
+    /// rows, however many there are, and still shows something for every part of the period.
     package static let most = 1000
 
     package var since: Timestamp
@@ -19,7 +19,8 @@ package struct ListHistogram: Sendable {
     package var until: Timestamp
     package var bars: [Bar]
 
-    /// Selects each bar's beginning and its rows, one more than `most` if there are more.
+    /// Selects the start of each bar and the number of its rows, which is `most` plus one if there
+    /// are more.
     static func counting(
         _ starts: [Timestamp], until: Timestamp, of column: SQL, _ source: (SQL) -> SQL
     ) -> SQL {
@@ -33,7 +34,7 @@ package struct ListHistogram: Sendable {
             """
     }
 
-    /// The same of one bar.
+    /// The same for one bar.
     static func counting(
         from start: Timestamp, until end: Timestamp, of column: SQL, _ source: (SQL) -> SQL
     ) -> SQL {
@@ -54,23 +55,23 @@ extension ListHistogram.Bar {
     }
 }
 
-/// A histogram that is asked for with a list.
+/// A histogram that is requested with a list.
 package struct HistogramRequest: Sendable {
     /// The accepted numbers of bars.
     package static let bars = 10...120
-    /// In seconds, from a minute to 30 days.
+    /// The lengths of a bar in seconds, from a minute to 30 days.
     private static let steps: [Int64] = [
         60, 300, 900, 3600, 10_800, 21_600, 43_200, 86_400, 604_800, 2_592_000,
     ]
     private static let day: Int64 = 86_400
 
-    /// Nil: the oldest row.
+    /// `nil` for the time of the oldest row.
     package var since: Timestamp?
-    /// Nil: now.
+    /// `nil` for now.
     package var until: Timestamp?
-    /// About so many at most.
+    /// The most bars, approximately.
     package var most: Int
-    /// An IANA name: bars of a day begin at midnight there.
+    /// An IANA time zone name; bars of a day begin at midnight there.
     package var zone: String
 
     package init(since: Timestamp?, until: Timestamp?, most: Int, zone: String) {
@@ -86,8 +87,8 @@ package struct HistogramRequest: Sendable {
         return steps.first { seconds / $0 <= most } ?? (seconds / most / day + 1) * day
     }
 
-    /// Selects the beginnings of the bars: times at which a clock of the zone shows a whole step, and
-    /// the period's own beginning.
+    /// Selects the starts of the bars: the start of the period itself, and then the times at which
+    /// a clock in the zone shows a multiple of the step.
     static func starts(from since: Timestamp, to until: Timestamp, step: Int64, zone: String) -> SQL
     {
         """
@@ -102,8 +103,9 @@ package struct HistogramRequest: Sendable {
 }
 
 extension Database {
-    /// `column`: the time of the rows; `oldest` selects the first of all; `source` gives the rows that
-    /// pass the filters and a further condition. Nil if PostgreSQL does not know the zone.
+    /// `column` has the time of the rows, `oldest` selects the time of the first row of all, and
+    /// `source` gives the rows that pass the filters and a further condition. Returns nil if
+    /// PostgreSQL does not know the zone.
     func histogram(
         _ request: HistogramRequest, of column: SQL, oldest: SQL, in tenant: UUID?,
         _ source: (SQL) -> SQL
@@ -137,7 +139,7 @@ extension Database {
                 ListHistogram.counting(starts, until: until, of: column, source), in: tenant
             ).all { row throws(PostgresError) in try ListHistogram.Bar(row) }
         } catch  where error.sqlstate == "0A000" {
-            // A distributed database counts all tenants' rows of one bar to a statement.
+            // A distributed database counts all tenants' rows only for one bar per statement.
             for (start, end) in zip(starts, Array(starts.dropFirst()) + [until]) {
                 let counted = ListHistogram.counting(
                     from: start, until: end, of: column, source)

@@ -3,7 +3,8 @@ import Text
 
 /// How many rows a list has, or a lower bound.
 package struct ListTotal: Sendable, Equatable {
-    /// A larger number is of no use, and counting further would read the table.
+    /// Counting stops here: a larger number is of no use, and counting further would read the
+    /// table.
     package static let most = 10_000
 
     package var value: Int
@@ -14,11 +15,11 @@ package struct ListTotal: Sendable, Equatable {
         self.exact = exact
     }
 
-    /// From a count that stopped beyond `most`.
+    /// Makes a total from a count that stopped beyond `most`.
     init(counted: Int) { self.init(min(counted, Self.most), exact: counted <= Self.most) }
 }
 
-/// The rows of a page, where the next one begins, and the list's total.
+/// The rows of a page, the position where the next one begins, and the list's total.
 package struct ListPage<Row: Sendable>: Sendable {
     package var rows: [Row]
     /// The sort value and the id of the last row, if more follow.
@@ -37,11 +38,11 @@ package struct ListPage<Row: Sendable>: Sendable {
     }
 }
 
-/// A row that can be sorted in the orders of its list.
+/// A row that can be sorted in any order of its list.
 package protocol ListedRow: Sendable {
     var id: UUID { get }
     var createdAt: Timestamp { get }
-    /// The value of the column that the list is ordered by.
+    /// The value of the column by which the list is ordered.
     func value(of sort: ListQuery.Sort) -> String
 }
 
@@ -50,7 +51,7 @@ extension ListedRow {
 }
 
 extension ListPage where Row: ListedRow {
-    /// `fetched`: the rows of the query's `tail`; `counted`: the count, if the query counted.
+    /// `fetched` are the rows that the query's `tail` selects.
     init(_ fetched: consuming [Row], _ list: ListQuery, total: ListTotal) {
         var rows = fetched
         let further = rows.count - list.limit
@@ -61,7 +62,7 @@ extension ListPage where Row: ListedRow {
 }
 
 extension Rows {
-    /// The rows of a statement of `ListStatement`.
+    /// A page from the rows of a `ListStatement`.
     func page<T: ListedRow>(
         _ list: ListQuery, _ decode: (Row) throws(PostgresError) -> T
     ) throws(PostgresError) -> ListPage<T> {
@@ -75,20 +76,22 @@ extension Rows {
         return found
     }
 
-    /// After the first page the total is the carried one; a first page without a row has none.
+    /// After the first page the total is the one that the cursor carries. If the first page is
+    /// empty, the total is 0.
     func total(_ list: ListQuery) throws(PostgresError) -> ListTotal {
         if let total = list.total { return total }
         return ListTotal(counted: try first?.get("counted", as: Int.self) ?? 0)
     }
 }
 
-/// A list as SQL: which columns of which rows. Page and count go in one statement, one round trip
-/// and one transaction; the planner runs the count once, before the page.
+/// A list as SQL: which columns of which rows. Page and count are one statement, which takes one
+/// round trip and one transaction; the planner runs the count once, before the page.
 struct ListStatement {
     var columns: SQL
-    /// A table and a condition: `users WHERE tenant_id = …`.
+    /// A table and a condition, such as `users WHERE tenant_id = …`.
     var source: SQL
-    /// Whether the tenant alone, or what most of its rows have, is the condition, and an index by age is there.
+    /// Whether the condition is the tenant alone, or one that most of its rows meet, and an index
+    /// by age exists.
     var isWide = false
 
     func page(_ list: ListQuery) -> SQL {
@@ -96,7 +99,7 @@ struct ListStatement {
         return "SELECT \(columns)\(counting(list)) FROM \(source)\(everyTime)\(list.tail)"
     }
 
-    /// The column `counted`, up to 10,001, or nothing if the total is known.
+    /// The column `counted`, up to 10,001; nothing if the total is already known.
     func counting(_ list: ListQuery) -> SQL {
         guard list.total == nil else { return "" }
         let most = ListTotal.most + 1
@@ -107,7 +110,7 @@ struct ListStatement {
     }
 }
 
-/// One page by keyset: page n costs what page 1 costs.
+/// One page by keyset: page n costs as much as page 1.
 package struct ListQuery: Sendable {
     package enum Sort: Sendable {
         case createdAt
@@ -115,18 +118,18 @@ package struct ListQuery: Sendable {
         case occurredAt
         /// Only for lists that have an address.
         case email
-        /// Only for lists that have a name; without case.
+        /// Only for lists that have a name; ignores case.
         case name
-        /// Only for lists of users; who never signed in comes before all who did.
+        /// Only for lists of users. Users who have never signed in come before all who have.
         case lastSignIn
     }
 
     package var limit: Int
     package var sort: Sort
     package var descending: Bool
-    /// The sort value and the id of the last row of the page before.
+    /// The sort value and the id of the last row of the previous page.
     package var after: (value: String, id: UUID)?
-    /// The count of the first page, carried on by the cursor: only the first page counts.
+    /// The total from the first page, which the cursor carries: only the first page counts.
     package var total: ListTotal?
 
     package init(
@@ -140,15 +143,16 @@ package struct ListQuery: Sendable {
         self.total = total
     }
 
-    /// How many rows are asked for: one more than the page, to know if there is a next one. One of
-    /// a few literals, for two reasons: each text is a prepared statement, and a limit that the
-    /// planner does not know is planned anew at every call.
+    /// How many rows are fetched: one more than the page, to see whether there is a next page. It
+    /// is one of a few literals for two reasons: each text is a prepared statement, and a statement
+    /// with a limit that the planner does not know is planned again at every call.
     var fetched: Int { [2, 11, 21, 51, 101].first { $0 > limit } ?? max(201, limit + 1) }
 
-    /// The keyset condition, the order and the limit, to be appended to a WHERE with a condition.
+    /// The keyset condition, the order and the limit, for appending to a WHERE clause with a
+    /// condition.
     var tail: SQL { "\(keyset)\(order(of: "")) LIMIT \(raw: "\(fetched)")" }
 
-    /// ` ORDER BY` with the list's order, of the columns of `table` (with its dot).
+    /// ` ORDER BY` in the list's order, for the columns of `table` (which includes its dot).
     func order(of table: SQL) -> SQL {
         let direction: SQL = descending ? "DESC" : "ASC"
         return " ORDER BY \(column(of: table)) \(direction), \(table)id \(direction)"
@@ -162,7 +166,7 @@ package struct ListQuery: Sendable {
         case .occurredAt: table + "occurred_at"
         case .email: table + "email_key"
         case .name: table + "name_key"
-        // Row-level security lets no index serve a condition on coalesce.
+        // Under row-level security no index serves a condition on coalesce.
         case .lastSignIn:
             """
             CASE WHEN \(table)last_sign_in_at IS NULL THEN '-infinity' ELSE \(table)last_sign_in_at END
@@ -170,17 +174,18 @@ package struct ListQuery: Sendable {
         }
     }
 
-    /// As the value of a cursor: never.
+    /// The cursor's value for a user who has never signed in.
     static let never = "never"
 
-    /// A condition, with its AND, that every time passes: for a list that nothing but the tenant narrows. In a
-    /// table that PostgreSQL has not counted it makes the index of that order the one to read by;
-    /// otherwise the rows of a tenant seem so few that all of them are read and sorted for one page.
+    /// A condition, beginning with AND, that every time meets, for a list that only the tenant
+    /// narrows. If a table has no statistics, it makes PostgreSQL read by the index of that order.
+    /// Otherwise the tenant's rows are estimated as so few that all of them are read and sorted for
+    /// one page.
     static func everyTime(_ column: SQL) -> SQL {
         " AND \(column) BETWEEN '-infinity' AND 'infinity'"
     }
 
-    /// The same of the column that the list is ordered by; nothing if that is no time.
+    /// The same for the column by which the list is ordered; nothing if that is not a time.
     var everyTime: SQL {
         switch sort {
         case .createdAt, .occurredAt, .lastSignIn: Self.everyTime(column)
@@ -188,7 +193,7 @@ package struct ListQuery: Sendable {
         }
     }
 
-    /// The keyset condition of the rows after the previous page, with its AND.
+    /// The keyset condition for the rows after the previous page; it begins with AND.
     var keyset: SQL {
         guard let after else { return "" }
         let comparison: SQL = descending ? "<" : ">"

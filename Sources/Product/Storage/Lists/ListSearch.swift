@@ -2,22 +2,23 @@ import Postgres
 import Text
 
 /// How a filtered list is searched: few matches are fetched by id and then ordered; many matches
-/// are met soon enough by walking the list in its own order.
+/// are soon found by walking the list in its own order.
 struct ListSearch: Sendable {
-    /// The rows of each kind, if they are few.
+    /// For each condition that few rows meet, the ids of those rows.
     var ids: [[UUID]] = []
-    /// Conditions that many rows meet, each with its AND.
+    /// Conditions that many rows meet, each beginning with AND.
     var conditions: [SQL] = []
-    /// What is searched for. `ids` have what of it is looked up, unless many rows do.
+    /// The text that is searched for. Unless many rows match it, `ids` contains the matches of its
+    /// `patterns`.
     var text: SearchedText?
-    /// The same, if many rows do.
+    /// The same text, if many rows match it.
     var frequent: SearchedText?
-    /// Some of the many: the list has at least those of them that pass its filters.
+    /// Some of the many matches: the list has at least those of them that pass its filters.
     var some: [UUID]?
-    /// Many rows that an index of another table has in the order of their age.
+    /// Many rows that an index of another table has in order of age.
     var byAge: AgedRows?
 
-    /// The rows that each kind has; nil if there is no kind of few rows.
+    /// The rows that are in every list of `ids`; `nil` if there is no list.
     var fewIDs: [UUID]? {
         guard let first = ids.first else { return nil }
         return ids.dropFirst().reduce(first) { found, other in
@@ -26,22 +27,22 @@ struct ListSearch: Sendable {
         }
     }
 
-    /// What stands for the list's table if it is read by that index.
+    /// The table expression to use in place of the list's table, if it is read by that index.
     func aged(_ list: ListQuery) -> SQL? {
         guard list.sort == .createdAt, frequent == nil, ids.isEmpty else { return nil }
         return byAge?.table
     }
 }
 
-/// Rows in the order of their age: a table expression under the list's own name with its columns,
-/// and the condition on the list's table that is met by the same rows, with its AND.
+/// Rows in order of age: a table expression with the name and the columns of the list's table, and
+/// a condition, beginning with AND, that the same rows of the list's table meet.
 struct AgedRows: Sendable {
     var table: SQL
     var condition: SQL
 }
 
 extension TenantScope {
-    /// What a text leaves of a list; all rows if there is no text.
+    /// The search for a text in a list; without a text every row passes.
     func search(
         _ text: String?, in name: SearchedList.Name
     ) async throws(PostgresError) -> ListSearch {
@@ -50,14 +51,14 @@ extension TenantScope {
         return search
     }
 
-    /// More rows than this are many: at a million both ways of making a page then cost about the
-    /// same.
+    /// More rows than this are many: in a table of a million rows, both ways of making a page then
+    /// cost about the same.
     static let few = 4000
     /// How many matches of a frequent text are fetched at once.
     private static let most = 2000
 
-    /// A frequent text is met soon by walking the list, unless all its matches were inserted
-    /// together, far off: then they are fetched by the text, in the list's order. If a filter
+    /// A frequent text is found soon by walking the list, unless all its matches were inserted
+    /// together, far away. Then they are fetched by the text, in the list's order. If a filter
     /// leaves few of those, the scan runs to its end.
     func page<Found: ListedRow>(
         of listed: SearchedList, _ search: ListSearch, _ list: ListQuery,
@@ -73,7 +74,7 @@ extension TenantScope {
             other.ids.append(together)
             rows = try await readLagging(listed.sql(other, list))
             found = try decode(rows)
-            // Those first by age or text are not those first by another order.
+            // The first matches by age or by text are not the first ones in any other order.
             let isOther = list.sort == .lastSignIn
             if isOther || found.count < list.fetched, together.count == Self.most {
                 other.ids.removeLast()
@@ -87,7 +88,7 @@ extension TenantScope {
         return ListPage(found, list, total: total)
     }
 
-    /// The matching rows, or some of them if they are many.
+    /// Looks up the matching rows, or some of them if there are many.
     private func look(
         for text: SearchedText, in name: SearchedList.Name, _ search: inout ListSearch
     ) async throws(PostgresError) {
@@ -111,7 +112,7 @@ extension TenantScope {
         }
     }
 
-    /// The first matches in the list's order, after the position where it begins.
+    /// The first matches in the list's order, from the page's position on.
     private func matches(
         of text: SearchedText, in name: SearchedList.Name, _ list: ListQuery, _ most: Int
     ) async throws(PostgresError) -> [UUID] {
@@ -131,12 +132,12 @@ extension TenantScope {
     }
 }
 
-/// The words of a search as patterns for LIKE; a text is met by each word, in any order.
+/// The words of a search as patterns for LIKE. A text matches if it has every word, in any order.
 struct SearchedText: Sendable {
-    /// What is looked up: of each word of three characters or more that it stands anywhere, or, where there
-    /// is none, of the first word that it begins the text or a word in it.
+    /// The patterns that are looked up. If words have three characters or more, the text must
+    /// contain each of these. Otherwise the text, or a word in it, must begin with the first word.
     let patterns: [String]
-    /// Of each other word the same beginnings.
+    /// The same two beginnings for each other word.
     private let others: [[String]]
     private let isAll: Bool
 
@@ -155,26 +156,26 @@ struct SearchedText: Sendable {
         Self.condition(patterns, isAll ? "ALL" : "ANY", on: content) + further(on: content)
     }
 
-    /// Whether `content` matches by the words that are not looked up.
+    /// Whether `content` matches the words that are not looked up.
     func further(on content: SQL) -> SQL {
         others.map { Self.condition($0, "ANY", on: content) }.reduce("", +)
     }
 
-    /// Behind row-level security the planner takes any LIKE for rare; a CASE it takes for even odds, and
-    /// walks the index.
+    /// Under row-level security the planner assumes that any LIKE is rare. For a CASE it assumes
+    /// even odds, and walks the index.
     private static func condition(_ patterns: [String], _ which: SQL, on content: SQL) -> SQL {
         " AND CASE WHEN \(content) LIKE \(which) (\(patterns)) THEN true ELSE false END"
     }
 }
 
 extension Database {
-    /// At most eight words, in lower case; a text of white space alone is one.
+    /// At most eight words, in lower case. A text of only white space counts as one word.
     static func words(of text: String) -> [String] {
         let words = text.lowercased().split(whereSeparator: \.isWhitespace).prefix(8)
         return words.isEmpty ? [text.lowercased()] : words.map(String.init)
     }
 
-    /// For LIKE ALL or ILIKE ALL: each word stands somewhere in the text.
+    /// Patterns for LIKE ALL or ILIKE ALL: the text must contain each word.
     static func patterns(of text: String) -> [String] {
         words(of: text).map { "%\(escapeLike($0))%" }
     }
@@ -190,27 +191,27 @@ struct SearchedList: Sendable {
 
     var name: Name
     var tenant: UUID
-    /// The lower-case text of a row that is searched.
+    /// The text of a row, in lower case, that is searched.
     var content: SQL
-    /// The columns that it is made of.
+    /// The columns that it is made from.
     var searched: SQL
-    /// The list's filters besides a search: the tenant first.
+    /// The list's filters besides a search, beginning with the tenant.
     var condition: SQL
-    /// Whether the tenant alone, or what most of its rows have, is the condition.
+    /// Whether the condition is the tenant alone, or one that most of its rows meet.
     var isWide = false
-    /// The values of one column that pass, if the list is of several: disjoint conditions, each with its
-    /// AND, of which each has an index in the list's order.
+    /// If the filter passes several values of one column: disjoint conditions, each beginning with
+    /// AND and each with an index in the list's order.
     var ways: [SQL] = []
-    /// The whole statement, around the page's rows and the column `counted` (or nothing).
+    /// Makes the whole statement around the page's rows and the column `counted` (or nothing).
     var statement: @Sendable (_ page: SQL, _ counting: SQL, _ list: ListQuery) -> SQL
 
     private var rows: SQL { "\(raw: name.rawValue) WHERE \(condition)" }
 
-    /// `walking`: how many rows are scanned for a frequent text, instead of the usual number.
+    /// `walking` sets how many rows are scanned for a frequent text, instead of the usual number.
     func sql(_ search: ListSearch, _ list: ListQuery, walking most: Int? = nil) -> SQL {
         let walked = search.aged(list)
         var source = walked.map { $0 + " WHERE \(condition)" } ?? rows
-        // The rows first, then what else they must pass: nothing is left to the planner.
+        // First the rows by id, then the other conditions: the order is not left to the planner.
         let few = search.fewIDs
         if let few {
             source = """
@@ -234,9 +235,9 @@ struct SearchedList: Sendable {
                 """
         }
         if few != nil {
-            // They are few, and the page's order reads all of them anyway, so they are counted on
-            // the way. OFFSET 0 keeps the planner from walking the order to them instead: it
-            // assumes an even spread, while they may all lie at its far end.
+            // There are few, and ordering the page reads all of them anyway, so they are counted on
+            // the way. OFFSET 0 keeps the planner from walking the order instead: it assumes an
+            // even spread, but they may all be at the far end.
             let isWhole = list.total == nil && list.after == nil && search.some == nil
             if isWhole { counting = ", counted" }
             page = """
@@ -248,7 +249,7 @@ struct SearchedList: Sendable {
         if let text = search.frequent {
             var walk = list
             walk.limit = most ?? Self.walked(list)
-            // Only what the text needs, so that an index-only scan is possible.
+            // Selects only what the text needs, so that an index-only scan is possible.
             page = """
                 SELECT * FROM \(rows) AND id = ANY (ARRAY(
                     SELECT id FROM (SELECT id, \(searched) FROM \(source)\(walk.tail)) AS walked
@@ -258,8 +259,8 @@ struct SearchedList: Sendable {
         return statement(page, counting, list)
     }
 
-    /// By age the rows lie in the order of the scan; in any other order only an index is scanned,
-    /// and the matches may lie far apart.
+    /// By age the rows are stored in the order of the scan. In any other order only an index is
+    /// scanned, and the matches may be far apart.
     private static func walked(_ list: ListQuery) -> Int {
         list.sort == .createdAt ? 10_000 : 40_000
     }
@@ -285,25 +286,25 @@ extension SearchedList {
     }
 }
 
-/// A text inside the database's response, in UTF-8: a value that a list shows unchanged is not
-/// copied into a string on its way.
+/// A text inside the database's response, in UTF-8. A value that a list shows unchanged is not
+/// copied into a string.
 package struct StoredText: Sendable {
     private let row: Row
     private let column: Int
 
-    /// Nil for NULL.
+    /// `nil` if the column is NULL.
     init?(_ row: Row, _ column: Int) {
         guard row.bytes(column) != nil else { return nil }
         self.init(of: row, column)
     }
 
-    /// Of a column that is never NULL.
+    /// For a column that is never NULL.
     init(of row: Row, _ column: Int) {
         self.row = row
         self.column = column
     }
 
-    /// Lends the bytes.
+    /// Passes the bytes, which are valid only during the call.
     package func withUTF8(_ body: (UnsafeBufferPointer<UInt8>) -> Void) {
         let bytes = row.bytes(column)?.bindMemory(to: UInt8.self)
         withExtendedLifetime(row) { body(bytes ?? UnsafeBufferPointer(start: nil, count: 0)) }
@@ -317,21 +318,23 @@ package struct StoredText: Sendable {
 }
 
 extension SQL {
-    /// A condition, with its AND, that every id passes, for a walk from one id on: as `ListQuery.everyTime`.
+    /// A condition, beginning with AND, that every id meets, for a walk that starts at one id. See
+    /// `ListQuery.everyTime`.
     static let everyID: SQL = " AND id <= 'ffffffff-ffff-ffff-ffff-ffffffffffff'"
 
-    /// The value of a column of text, so that no index serves a condition on it: for one that stands beside a
-    /// condition whose own index finds few rows. In a table that PostgreSQL has not counted it takes each
-    /// index that serves two conditions for equally good, also the one of all rows with a frequent status.
+    /// The value of a text column, written so that no index serves a condition on it. It is for a
+    /// condition beside another one whose index finds few rows. If a table has no statistics,
+    /// PostgreSQL considers all indexes for the two conditions equally good, even the one of all
+    /// rows with a frequent status.
     static func unindexed(_ column: StaticString) -> SQL { "(\(raw: "\(column)") || '')" }
 }
 
 extension Database {
-    /// A list of at least this many rows checks the statistics of the tables that it writes to.
+    /// A list with at least this many rows checks the statistics of the tables that it writes to.
     package static let largeWrite = 100
 
-    /// Analyzes tables that earlier large writes have grown. It changes only how fast statements
-    /// are, so a failure (a concurrent ANALYZE) is ignored.
+    /// Analyzes tables that earlier large writes have grown. It only affects the speed of
+    /// statements, so a failure (such as a concurrent ANALYZE) is ignored.
     package func analyzeGrownTables() async {
         _ = try? await app.query("SELECT analyze_grown_tables()")
     }

@@ -3,7 +3,7 @@ import Domain
 import Postgres
 import Text
 
-/// A mail is not sent because a limit is reached.
+/// A mail is not sent because a limit was reached.
 package struct MailLimitReached: Error, Sendable {
     /// One sentence for the caller.
     package var detail: String
@@ -12,37 +12,37 @@ package struct MailLimitReached: Error, Sendable {
     package var seconds: Int64
 }
 
-/// How many mails go within an hour. They carry a sender's name and a text of a tenant's choice from
-/// the server's own domain, to addresses that never asked for them.
+/// Limits of mails per hour. Mails carry a sender's name and a text of a tenant's choice from the
+/// server's own domain, to addresses that never asked for them.
 package enum MailLimit {
     package static let seconds: Int64 = 3600
-    /// Of one tenant, to all addresses together.
+    /// Mails of one tenant to all addresses together.
     package static let ofTenant = 20_000
-    /// Asks of one tenant, to one address.
+    /// Mails in `MailPot.asks` of one tenant to one address.
     package static let asksOfTenant = 4
-    /// Asks of all tenants, to one address.
+    /// Mails in `MailPot.asks` of all tenants to one address.
     package static let asks = 8
-    /// Asks for oneself, to one address.
+    /// Mails in `MailPot.ownAsks` to one address.
     package static let ownAsks = 4
-    /// Notices to one address that go at once; further ones are folded.
+    /// Notices to one address that are sent at once; further ones are folded into one mail.
     package static let notices = 3
-    /// Seconds for which a mail with folded notices waits for more of them: with the sender's pause
-    /// under ten minutes.
+    /// Seconds for which a mail with folded notices waits for more of them. Together with the
+    /// sender's pause that is under ten minutes.
     package static let foldingSeconds: Int64 = 540
-    /// Notices that a folded mail shows; more are counted.
+    /// The most notices that a folded mail shows; the others are only counted.
     package static let foldedNotices = 20
-    /// Why a mail to a full address is not sent: the same for every cause.
+    /// Why a mail is not sent to an address at its limit; the text is the same for every cause.
     package static let words = "too many mails to this address"
 }
 
-/// What is counted together, for one recipient and hour. None empties another, so that neither a
-/// tenant's invites nor a stranger's asks keep a warning from a person.
+/// The mails that are counted together, for one recipient and hour. Pots are independent, so that
+/// neither a tenant's invites nor a stranger's requests keep a warning from a person.
 enum MailPot: Sendable {
-    /// What tenants and operators ask of a person.
+    /// Mails by which tenants and operators ask something of a person.
     case asks
-    /// What anybody asks for who says that they are the person.
+    /// Mails that anyone can request by claiming to be the person.
     case ownAsks
-    /// What a person must know of their account: never dropped.
+    /// Mails about what a person must know of their account; they are never dropped.
     case notices
 
     var kinds: [String] {
@@ -60,7 +60,7 @@ extension Database {
 
 extension Change {
     /// How many mails of the kind the tenant may still cause within this hour. Ask once for a whole
-    /// list, and count down: the transaction's own mails are not included.
+    /// list, and count down: the mails of this transaction are not included.
     package func mailsLeft(_ kind: OutgoingMail.Kind) async throws(PostgresError) -> Int {
         let sent =
             try await query(
@@ -73,7 +73,8 @@ extension Change {
         return MailLimit.ofTenant - sent
     }
 
-    /// Throws `MailLimitReached` if the tenant has no mail left. `left`: as in `mailsLeft`.
+    /// Throws `MailLimitReached` if the tenant has no mail left. `left` is a value from
+    /// `mailsLeft`.
     package func checkMail(left: Int) throws(MailLimitReached) {
         guard left > 0 else {
             throw MailLimitReached(
@@ -82,8 +83,8 @@ extension Change {
         }
     }
 
-    /// Whether a mail of the kind to the address would be sent now. Other posts to the address wait
-    /// until this transaction is over, so that they count what it posts.
+    /// Whether a mail of the kind to the address would be sent now. Other transactions that mail
+    /// the address wait until this one ends, so that they count its mails.
     package func hasRoom(
         _ kind: OutgoingMail.Kind, to address: String, in database: Database
     ) async throws -> Bool {
@@ -94,7 +95,7 @@ extension Change {
         let own = try await query(sent(pot, to: recipient, "tenant_id = \(tenant)"))
             .only { row throws(PostgresError) in try row.get(0, as: Int.self) }
         if pot == .asks, own >= MailLimit.asksOfTenant { return false }
-        // No tenant delays what the platform writes to its operators.
+        // No tenant may delay what the platform writes to its operators.
         var others = 0
         if pot != .notices || tenant != .platform {
             others = try await database.platform.read(
@@ -110,8 +111,8 @@ extension Change {
         return own + others < most
     }
 
-    /// How many mails of the pot the address was sent. The kinds stand apart, so that all mails of a
-    /// kind are not read to find these.
+    /// How many mails of the pot were sent to the address. The kinds are filtered outside, so that
+    /// not all mails of a kind are read to find these.
     private func sent(_ pot: MailPot, to recipient: [UInt8], _ whose: SQL) -> SQL {
         """
         SELECT count(*) FROM (SELECT kind, failure FROM mail

@@ -8,19 +8,21 @@ package struct DueMail: Sendable {
     package var id: UUID
     package var tenant: UUID
     package var about: UUID
-    /// This one included.
+    /// The number of attempts, including this one.
     package var attempts: Int
-    /// Of the address to which the mail comes back; nil: the sender's own.
+    /// The token of the address to which the mail bounces; `nil` for the sender's own address.
     package var returnToken: String?
     package var mail: OutgoingMail
 }
 
 extension Change {
-    /// Queues a mail; it is sent if this transaction is committed. Waiting mails about the same
-    /// object are dropped: their links are dead. `people`: users whose purge ends the mail, besides
-    /// the object. `id`: the object knows its mail by it, so reports about the mail are expected.
-    /// False: the recipient got as many as one may within an hour, so it is not sent, and an invite
-    /// shows that. A notice goes in any case, from the fourth on with those that follow it.
+    /// Queues a mail, which is sent if this transaction commits. Waiting mails of the same kind
+    /// about the same object are dropped, since their links are no longer valid. `people` are users
+    /// whose purge drops the mail, besides the object itself. `known` is the mail's id if the
+    /// object stores it, so that reports about the mail are expected. Returns false if the
+    /// recipient has got as many as allowed within an hour: then the mail is not sent, and an
+    /// invite shows that. A notice is always sent, but beyond its limit it waits to be sent
+    /// together with those that follow.
     @discardableResult
     package func post(
         _ mail: OutgoingMail, about thing: UUID, of people: [UUID] = [], as known: UUID? = nil,
@@ -43,12 +45,12 @@ extension Change {
         return true
     }
 
-    /// Adds the notice to the mail that waits for more of them, or queues one that does.
+    /// Adds the notice to the mail that waits for more of them, or queues such a mail.
     private func fold(
         _ mail: OutgoingMail, of people: [UUID], in database: Database
     ) async throws {
         if !mail.link.isEmpty {
-            // For the limits of their kinds.
+            // Counts the folded notice for the limit of its kind.
             try await query(
                 """
                 INSERT INTO mail (tenant_id, id, kind, about, recipient, created_at, ended_at,
@@ -110,7 +112,7 @@ extension Change {
             """)
     }
 
-    /// Edits waiting mails of this kind about this object; their links stay valid.
+    /// Edits waiting mails of this kind about this object. Their links stay valid.
     func rewriteMail(
         _ kind: OutgoingMail.Kind, about thing: UUID, in database: Database,
         _ edit: (inout OutgoingMail) -> Void
@@ -151,18 +153,19 @@ extension Change {
 }
 
 extension Database {
-    /// Seconds for which a replica leases a mail; after a crash another takes it then.
+    /// Seconds for which a replica leases a mail; after a crash another one takes it when they are
+    /// over.
     static let mailLease: Int64 = 300
     package static let mailBatch = 5
-    /// So many senders, in all replicas, find mail for a batch at the same moment.
+    /// How many senders, across all replicas, can find mail for a batch at the same moment.
     static let mailTakers = 8
     package static let mailAttempts = 8
-    /// Seconds between the turns of a tenant's mails: longer than a mail takes, so that a tenant
-    /// with many mails always queues behind one with few.
+    /// Seconds between the turns of a tenant's mails. It is longer than sending a mail takes, so
+    /// that a tenant with many mails always queues behind one with few.
     static let mailStep: Int64 = 60
     static let urgentMailStep: Int64 = 1
 
-    /// Takes due mails, in the order of their turns. Each goes to only one replica until its lease
+    /// Takes due mails, in the order of their turns. Each goes to only one replica until the lease
     /// is over.
     package func takeDueMail() async throws -> [DueMail] {
         let now = clock()
@@ -175,7 +178,7 @@ extension Database {
                 WHERE tenant_id = \(tenant) AND id = \(id) AND next_at <= \(now)
                 RETURNING kind, about, letter, attempts, return_token
                 """)
-            // Another sender took it meanwhile.
+            // Another sender has taken it since.
             guard let row = taken.first else { continue }
             let sealed: [UInt8]? = try row.get(2)
             let plain = try? open(sealed ?? [], .mail, of: tenant, row: id)
@@ -197,8 +200,8 @@ extension Database {
         return found
     }
 
-    /// The ids of due mails with their tenants, in the order of their turns. If they are few, only these are
-    /// read: by their turns alone, all those that wait for a later attempt come between.
+    /// The ids of due mails with their tenants, in the order of their turns. If few are due, only
+    /// those are read: a scan by turn would also read all mails that wait for a later attempt.
     private func dueMail(at now: Timestamp) async throws(PostgresError) -> [(UUID, UUID)] {
         let few = try await platform.read(
             """
@@ -221,7 +224,7 @@ extension Database {
 
     private static let fewMails = 500
 
-    /// How many are still to be sent; at most 100,000 are counted.
+    /// How many mails are still to be sent; counts at most 100,000.
     package func waitingMail() async throws(PostgresError) -> Int {
         let rows = try await platform.read(
             """
@@ -231,7 +234,7 @@ extension Database {
         return try rows.first?.get(0) ?? 0
     }
 
-    /// Retries a mail after a wait that doubles: 1 minute to 2 hours.
+    /// Retries a mail after a wait that doubles from 1 minute to 2 hours.
     package func retryMail(_ mail: DueMail, failure: String) async throws(PostgresError) {
         let next = clock().adding(seconds: 60 << Int64(min(mail.attempts - 1, 7)))
         _ = try await app.query(
@@ -242,10 +245,11 @@ extension Database {
     }
 }
 
-/// What became of the mail of an invite. A later mail of the invite has another id, so nothing that
-/// is learned of the earlier one counts.
+/// The delivery of an invite's mail. A later mail of the invite has another id, so that reports
+/// about the earlier one do not count.
 extension Change {
-    /// The mail server took or refused the mail. Does nothing if a report came first.
+    /// Records that the mail server accepted or refused the mail. Does nothing if a report came
+    /// first.
     func showSending(_ mail: UUID, of invite: UUID, refused words: String?) async throws {
         guard let words else {
             try await query(
@@ -260,7 +264,7 @@ extension Change {
         if let shown { try await audit(.inviteMailRefused, shown.target, shown.changes) }
     }
 
-    /// `report` nil: the message was none.
+    /// `report` is nil if the message was not a report.
     package func take(
         _ report: DeliveryReport?, to token: String
     ) async throws -> BounceResult {
@@ -272,7 +276,8 @@ extension Change {
         guard let row = rows.first else { return .unknown }
         guard let report, report.action != .other else { return .ignored }
         let (mail, invite): (UUID, UUID) = (try row.get(0), try row.get(1))
-        // A mail that comes back at once may do so before we know that the mail server took it.
+        // A mail that bounces at once may do so before it is recorded that the mail server accepted
+        // it.
         let isOpen: SQL =
             "\(SQL.unindexed("status")) = 'pending' AND delivery_status IN ('queued', 'sent')"
         if report.action == .delayed {
@@ -286,8 +291,8 @@ extension Change {
         return .bounced
     }
 
-    /// nil if the invite's last mail is another one, or the condition does not hold. `updated_at`
-    /// stays: no caller changed the invite.
+    /// Returns nil if the invite's last mail is another one, or if the condition does not hold.
+    /// `updated_at` stays, since no caller changed the invite.
     private func show(
         _ status: Invite.DeliveryStatus, _ words: String, _ mail: UUID, of invite: UUID,
         _ condition: SQL
@@ -319,9 +324,9 @@ extension Database {
         return try rows.first?.get(0, as: UUID?.self)
     }
 
-    /// The mail server accepted the mail, or it is given up for the reason, which is logged;
-    /// `words`: what its invite shows of it. `isRefused`: for good, so that another would fare no
-    /// better.
+    /// Ends a mail that the mail server accepted, or that is given up for the reason in `failure`,
+    /// which is logged. `words` is what its invite shows about it. `isRefused` means that the
+    /// refusal is permanent, so that another mail would fare no better.
     package func endMail(
         _ mail: DueMail, failure: String?, words: String?, isRefused: Bool = false
     ) async throws {
@@ -335,7 +340,7 @@ extension Database {
         failure: String?, words: String?, isRefused: Bool = false
     ) async throws {
         try await scope(tenant).change(by: .system) { change in
-            // The invite comes first, as when it is sent again.
+            // The invite is locked first, as it is when it is sent again.
             if kind == .invite { try await change.showSending(id, of: thing, refused: words) }
             let ended = try await change.query(
                 """
@@ -350,16 +355,16 @@ extension Database {
     }
 }
 
-/// What a report about a mail led to.
+/// The outcome of a report about a mail.
 package enum BounceResult: String, Sendable, CaseIterable {
-    /// The invite shows that its mail came back.
+    /// The invite shows that its mail bounced.
     case bounced
-    /// The invite still shows that it is sent, with the mail server's words.
+    /// The invite still shows that it was sent, with the mail server's text.
     case delayed
-    /// The invite was mailed again since, has ended, or shows that already.
+    /// The invite was mailed again since, has ended, or already shows it.
     case outdated
-    /// No mail that is remembered has the return address.
+    /// No stored mail has the return address.
     case unknown
-    /// The message is no report of a failure or a delay.
+    /// The message does not report a failure or a delay.
     case ignored
 }

@@ -3,19 +3,21 @@ import Domain
 import Postgres
 import Text
 
-/// What an operator is mailed about their own account. These mails warn of a thief, so that no mail of
-/// others ends them: beyond three notices in an hour the next wait a few minutes for one another, and those
-/// of the platform's own operators not even for what tenants send to the same address.
+/// Mails to operators about their own account. They warn of a thief, so no mail of others replaces
+/// them. Beyond three notices in an hour, further ones wait a few minutes to be sent together;
+/// those to the platform's own operators are not even delayed by what tenants send to the same
+/// address.
 extension Change {
-    /// Of one kind, to one operator, in an hour.
+    /// The most mails of one kind to one operator in an hour.
     private static let alarmLimit = 20
-    /// The same where the mail is about a factor: no factor is added without one.
+    /// The same for mails about a factor: no factor is added without a mail.
     private static let factorLimit = 60
-    /// Wrong second factors behind the right password before a mail says so.
+    /// How many wrong second factors after the right password cause a mail.
     private static let refusalsToTell = 3
 
-    /// A factor or the password of the account changed: `what` is a clause such as `passkey added`.
-    /// No mail is no reason to refuse the change, unless it adds a factor, which only the link in its
+    /// Mails that a factor or the password of the account changed; `what` is a clause such as
+    /// `passkey added`. If the mail cannot be sent, the change is still made, unless it adds a
+    /// factor: only the link in the mail can disown a factor, so beyond the limit that throws 409.
     /// mail disowns: then 409 beyond the limit.
     package func tellOfChange(
         _ what: String, added factor: AddedFactor? = nil, to person: OperatorRow,
@@ -24,15 +26,15 @@ extension Change {
         try await tell(.operatorChanged, what, person, publicURL, database, about: factor)
     }
 
-    /// Of a sign-in in a browser that was not known.
+    /// Mails that there was a sign-in from an unknown browser.
     func tellOfSignIn(
         _ mail: NewDeviceMail, to person: OperatorRow, in database: Database
     ) async throws {
         try await tell(.operatorSignIn, mail.words, person, mail.publicURL, database)
     }
 
-    /// Of wrong second factors behind the right password, once in an hour. `counter`: of the
-    /// attempts.
+    /// Mails the operator, at most once an hour, that someone with the right password failed the
+    /// second factor. `counter` is the key of the counted attempts.
     package func tellOfRefusedFactor(
         _ words: String, counter: [UInt8], to person: OperatorRow, publicURL: String,
         in database: Database
@@ -59,7 +61,8 @@ extension Change {
         try await addOperatorLink(
             TokenSecret.hash(token) ?? [], for: person.id, to: .notMe, seconds: Self.noticeSeconds,
             isMailed: true, about: factor)
-        // With a random object each: a later mail about one object replaces the earlier.
+        // Each mail gets a random object, since a later mail about the same object would replace
+        // it.
         try await post(
             OutgoingMail(
                 kind, to: person.email,

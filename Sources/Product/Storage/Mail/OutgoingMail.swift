@@ -1,14 +1,14 @@
 import JSON
 import Text
 
-/// The content of a mail before it is rendered. Holds a one-time link, so it is stored sealed and
-/// never shown.
+/// The content of a mail before it is rendered. It holds a one-time link, so it is stored sealed
+/// and never shown.
 package struct OutgoingMail: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         case invite
         case operatorLink = "operator_link"
         case passwordReset = "password_reset"
-        /// To a new address of a user, to be confirmed by the link.
+        /// To a user's new address, which the link confirms.
         case emailChange = "email_change"
         /// To a user's old address; `message` is the new one.
         case emailChanged = "email_changed"
@@ -16,15 +16,16 @@ package struct OutgoingMail: Sendable {
         case signInAdded = "sign_in_added"
         /// To the inviter: the invited person, whose address is `message`, declined.
         case inviteDeclined = "invite_declined"
-        /// To both: an operator gave an account to the person who proved its address.
+        /// To both addresses: an operator gave an account to the person who proved its address.
         case accountGiven = "account_given"
-        /// To both addresses of a person whose records were made one; `message` is the one that stays.
+        /// To both addresses of a person whose records were merged; `message` is the address that
+        /// stays.
         case merged
-        /// To both: they are two records again.
+        /// To both addresses: the merged records are two again.
         case mergeUndone = "merge_undone"
         /// To a person who asked to join: they may sign in now.
         case joinApproved = "join_approved"
-        /// To a person who asked to join; `message` is the operator's word.
+        /// To a person who asked to join and was declined; `message` is the operator's text.
         case joinDeclined = "join_declined"
         /// To a person who has not used the account for long; `message` is the day of the
         /// suspension, nil if none follows.
@@ -38,10 +39,11 @@ package struct OutgoingMail: Sendable {
         case operatorFactorRefused = "operator_factor_refused"
         /// The record that proves a domain is missing; `message` says which one.
         case domainLost = "domain_lost"
-        /// Several notices of `parts` in one mail; `message`: how many more there were, if any.
+        /// Several notices in one mail, in `parts`; `message` is the number of further ones, if
+        /// any.
         case notices
 
-        /// The count against which the mail is held.
+        /// The count to which the mail belongs.
         var pot: MailPot {
             switch self {
             case .invite, .operatorLink, .emailChange, .inviteDeclined, .joinApproved,
@@ -54,8 +56,8 @@ package struct OutgoingMail: Sendable {
             }
         }
 
-        /// A person is waiting for it at a page, or it warns of a thief: a tenant's invites do not go
-        /// before it.
+        /// Whether a person is waiting for the mail at a page, or it warns of a thief. Such a mail
+        /// goes before a tenant's invites.
         var isUrgent: Bool {
             switch self {
             case .passwordReset, .operatorLink, .emailChange, .operatorChanged, .operatorSignIn,
