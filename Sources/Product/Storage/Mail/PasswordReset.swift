@@ -4,15 +4,16 @@ import Postgres
 import Text
 
 extension Change {
-    /// The same transaction with another name in its audit rows.
+    /// The same transaction with another actor in its audit rows.
     func acting(as actor: Actor) -> Change {
         var change = self
         change.actor = actor
         return change
     }
 
-    /// Earlier mailed links become invalid, and waiting ones are not mailed: a reader of the old
-    /// mail must not undo a new password. A pending change of the address ends with them.
+    /// Invalidates links that were mailed earlier, and drops mails that are still waiting, so that
+    /// a reader of an old mail cannot undo a new password. It also ends a pending change of the
+    /// address.
     func endResets(of user: UUID) async throws(PostgresError) {
         try await dropMail(.passwordReset, about: user)
         try await endEmailChange(of: user)
@@ -23,7 +24,8 @@ extension Change {
             """)
     }
 
-    /// To the confirmed operator with the address, or the only one; in a tenant, to its own.
+    /// Mails a reset to the confirmed operator with the address, or to the only operator with it;
+    /// in a tenant, only to the tenant's own.
     func offerOperatorReset(
         _ emailKey: String, _ publicURL: String, _ database: Database
     ) async throws {
@@ -43,7 +45,7 @@ extension Change {
     func mailReset(
         of id: UUID, to email: String, _ publicURL: String, _ database: Database
     ) async throws {
-        // A link that was mailed stays good where no other follows it.
+        // If no further link can be mailed, the previous one stays valid.
         guard try await hasRoom(.passwordReset, to: email, in: database) else { return }
         let token = TokenSecret.make()
         let end = now.adding(seconds: Database.resetSeconds)
@@ -58,8 +60,8 @@ extension Change {
             about: id, in: database)
     }
 
-    /// Only a user with a password gets a link to change it, or one whose password did not come along
-    /// with an import: a federated user's mailbox does not become a second way in.
+    /// A user gets a link only if they have a password, or had one that an import did not bring
+    /// along: a federated user's mailbox must not become a second way in.
     func offerUserReset(
         _ emailKey: String, returnTo: String?, _ publicURL: String, _ database: Database
     ) async throws {
@@ -73,7 +75,7 @@ extension Change {
             """)
         guard let row = rows.first else { return }
         let id: UUID = try row.get(0)
-        // A link that was mailed stays good where no other follows it.
+        // If no further link can be mailed, the previous one stays valid.
         guard try await hasRoom(.passwordReset, to: row.get(1), in: database) else { return }
         let token = TenantToken.make(locator: try row.get(3))
         let end = now.adding(seconds: Database.resetSeconds)
@@ -93,13 +95,13 @@ extension Change {
     }
 }
 
-/// Password resets: anyone may ask, existing accounts get a mail, each link is used once.
+/// Password resets. Anyone may request one, existing accounts get a mail, and each link works once.
 extension Database {
-    /// Seconds that a reset's link is valid.
+    /// Seconds for which the link of a reset is valid.
     package static let resetSeconds: Int64 = 3600
 
-    /// A link to choose a new password, for the server's administrator to hand over without mail.
-    /// Nil if no operator has the address or if that operator is suspended.
+    /// Creates a link to choose a new password, which the server's administrator hands over without
+    /// mail. Returns nil if no operator has the address, or if that operator is suspended.
     package func offerOperatorReset(
         to emailKey: String, tokenHash: [UInt8], by actor: Actor
     ) async throws -> OperatorRow? {
@@ -122,7 +124,7 @@ extension Database {
         }
     }
 
-    /// Whether an operator's link is still valid, so that no password is hashed for a dead one.
+    /// Whether an operator's link is still valid, so that no password is hashed for an invalid one.
     package func isOperatorResetLive(_ tokenHash: [UInt8]) async throws(PostgresError) -> Bool {
         try await !app.read(
             """
@@ -132,8 +134,8 @@ extension Database {
         ).isEmpty
     }
 
-    /// Sets an operator's password by a link's token and ends all their sessions; nil if the token
-    /// is unknown, used or expired.
+    /// Sets an operator's password with a link's token and ends all their sessions. Returns nil if
+    /// the token is unknown, used or expired.
     package func resetOperatorPassword(
         tokenHash: [UInt8], passwordHash: String, requestID: String, ip: String?
     ) async throws -> OperatorRow? {
@@ -162,14 +164,15 @@ extension Database {
             if link.isMailed {
                 try await named.confirmOperator(id)
             } else {
-                // The server's administrator handed it over, to who lost every other way.
+                // The server's administrator handed the link over, to an operator who has lost
+                // every other way in.
                 try await named.resetFactors(of: person)
             }
             return person
         }
     }
 
-    /// The policy that the new password has to satisfy; nil for a dead token.
+    /// The policy that the new password must satisfy; `nil` for an invalid token.
     package func policy(
         forResetToken token: String
     ) async throws -> (tenant: UUID, policy: TenantPolicy)? {
@@ -184,8 +187,8 @@ extension Database {
         return (tenant, try await scope(tenant).policy().policy)
     }
 
-    /// Sets a user's password by a link's token and ends all their sessions; false if the token is
-    /// unknown, used or expired.
+    /// Sets a user's password with a link's token and ends all their sessions. Returns false if the
+    /// token is unknown, used or expired.
     package func resetUserPassword(
         _ token: String, in tenant: UUID, passwordHash: String, requestID: String, ip: String?
     ) async throws -> Bool {
@@ -209,7 +212,7 @@ extension Database {
                 """)
             guard let user = try found.first?.get(0, as: UUID.self) else { return false }
             let mayBeFirst = try found.first?.get(1, as: Bool.self) ?? false
-            // The user's row is locked first, as everywhere.
+            // The user's row is locked first, as in every transaction.
             let rows = try await change.query(
                 """
                 WITH old AS (SELECT status FROM users
@@ -254,29 +257,29 @@ extension Database {
 /// Rolls back a reset whose token was used concurrently.
 private struct DeadReset: Error {}
 
-/// A request for a password reset that is not answered yet.
+/// A request for a password reset that has not been handled yet.
 package struct ResetAsk: Sendable {
     package var id: UUID
-    /// The nil tenant: for an operator; another: for its user and its own operator.
+    /// The nil tenant for an operator; any other for its user and its own operator.
     package var tenant: UUID
     package var emailKey: String
-    /// Where the page of a user's reset leads in the end; nil: nowhere.
+    /// The address to which the page of a user's reset leads in the end; `nil` for none.
     var returnTo: String?
 }
 
 /// Requests for resets have their own queue, so that they neither delay mails nor wait for them.
 /// Most have no effect: a request for an unknown address costs one look-up.
 extension Database {
-    /// Requests for one address and tenant that are answered per hour; more are dropped.
+    /// The most requests per hour that are handled for one address and tenant; more are dropped.
     static let resetsAnHour = MailLimit.ownAsks
     /// The most requests that may wait.
     package static let waitingResetAsks = 10_000
-    /// Seconds for which a replica leases the requests that it took.
+    /// Seconds for which a replica leases the requests that it has taken.
     private static let resetAskLease: Int64 = 60
     package static let resetAskBatch = 50
 
-    /// Stores a request for a reset; false if too many requests wait. Does the same whether or not
-    /// there is an account. `tenant` nil: an operator's.
+    /// Stores a request for a reset. Returns false if too many requests are waiting. It does the
+    /// same whether or not there is an account. If `tenant` is nil, the request is for an operator.
     package func askForReset(
         emailKey: String, tenant: UUID?, returnTo: String? = nil
     ) async throws -> Bool {
@@ -301,7 +304,7 @@ extension Database {
         return try !(rows.only { try $0.get(0, as: Bool.self) })
     }
 
-    /// Takes requests in their order. Each goes to only one replica until its lease is over.
+    /// Takes requests in order. Each goes to only one replica until the lease is over.
     package func takeResetAsks() async throws(PostgresError) -> [ResetAsk] {
         let now = clock()
         let rows = try await app.query(
@@ -318,7 +321,7 @@ extension Database {
         }
     }
 
-    /// Turns a request into a mail with a link if an account may have one, and ends it.
+    /// Ends a request, after mailing a link if an account may have one.
     package func answer(_ ask: ResetAsk, publicURL: String) async throws {
         try await scope(ask.tenant).change(by: .system) { change in
             let ended = try await change.query(
@@ -338,9 +341,9 @@ extension Database {
     }
 }
 
-/// The part of a mail's return address that names the mail: the locator of its tenant and 128
-/// random bits. It gives no right: a report that was sent to the address is about this mail. In
-/// lower-case hexadecimal, since mail systems may fold letters.
+/// The part of a mail's return address that identifies the mail: the locator of its tenant and 128
+/// random bits. It gives no right; it only means that a report sent to the address is about this
+/// mail. It is in lower-case hexadecimal, since mail systems may change the case.
 package enum ReturnToken {
     private static let locatorSize = 6
     private static let randomSize = 16
@@ -350,7 +353,7 @@ package enum ReturnToken {
         Hex.encode(Array(locator.utf8) + RandomBytes.make(randomSize))
     }
 
-    /// The address to which a mail comes back that cannot be delivered.
+    /// The address to which an undeliverable mail is returned.
     package static func address(_ token: String, at domain: DomainName) -> String {
         "\(mailbox)\(token)@\(domain.ascii)"
     }

@@ -3,10 +3,10 @@ import Postgres
 import Text
 
 extension TenantScope {
-    /// Partners of one user that are looked up by one address or subject.
+    /// The most partners of one user that are looked up by one address or subject.
     static let partnerLimit = 5
 
-    /// The pairs of one page of users, each once for each kind of evidence, and the page itself. Only
+    /// The pairs for one page of users, each once per kind of evidence, and the page itself. Only
     /// addresses from trusted providers count.
     package func duplicates(
         _ list: ListQuery
@@ -32,14 +32,14 @@ extension TenantScope {
     }
 }
 
-/// The look-ups for one page of users. Each asks for a few rows by one index.
+/// The look-ups for one page of users. Each reads a few rows through one index.
 struct DuplicateSearch {
     private struct Pair: Hashable {
         var user: UUID
         var partner: UUID
     }
 
-    /// What is asked for: parallel arrays of users and texts.
+    /// The parameters of a look-up: parallel arrays of users, texts and providers.
     private typealias Asked = (users: [UUID], texts: [String], providers: [String])
 
     private let users: [ListedUser]
@@ -90,7 +90,7 @@ struct DuplicateSearch {
         user.identities.filter(\.isEmailTrusted).compactMap { $0.email?.string }
     }
 
-    /// The users whose own address is trusted at an identity of another user.
+    /// Finds users whose address a trusted provider reported for an identity of another user.
     func addresses(in tenant: UUID) -> SQL {
         let asked = asked { user in
             Self.trusted(user).compactMap { text in
@@ -100,10 +100,11 @@ struct DuplicateSearch {
         return Self.atAddress(asked, tenant)
     }
 
-    /// The users at the plain spelling of an address.
+    /// Finds users whose address is the plain spelling of another user's address.
     func spellings(in tenant: UUID) -> SQL { Self.atAddress(plainSpellings, tenant) }
 
-    /// Of two users at other spellings of one address the one with the lower id finds the other.
+    /// Finds users with different spellings of one address: the user with the lower id finds the
+    /// other.
     func sharedSpellings(in tenant: UUID) -> SQL {
         """
         SELECT a.user_id, o.id, a.text
@@ -115,7 +116,7 @@ struct DuplicateSearch {
         """
     }
 
-    /// Of the users whose address is another spelling of a plain one.
+    /// The plain spellings of users whose address is another spelling.
     private var plainSpellings: Asked {
         asked { user in
             guard let key = (try? EmailAddress(user.email.string))?.key,
@@ -125,7 +126,7 @@ struct DuplicateSearch {
         }
     }
 
-    /// The users with the external id that a row of an import gives to an address of another.
+    /// Finds users with the external id that an import's row gives to another user's address.
     func externalIDs(in tenant: UUID) -> SQL {
         """
         SELECT a.user_id, o.id, r.external_id
@@ -139,7 +140,7 @@ struct DuplicateSearch {
         """
     }
 
-    /// Without dots and without what follows a plus sign; nil if nothing is left.
+    /// The address without dots and without what follows a plus sign; `nil` if nothing is left.
     static func plainSpelling(of key: String) -> String? {
         guard let at = key.lastIndex(of: "@") else { return nil }
         let local = key[..<at].prefix { $0 != "+" }.filter { $0 != "." }
@@ -156,8 +157,9 @@ struct DuplicateSearch {
         """
     }
 
-    /// Identities of others with the same trusted address. Of two users with the same
-    /// text the one with the lower id finds the other; a text in capitals finds the plain one.
+    /// Finds identities of other users with the same trusted address. If two users have the same
+    /// text, the user with the lower id finds the other; a text with capitals also finds the plain
+    /// one.
     func sharedAddresses(in tenant: UUID) -> SQL {
         let asked = asked { user in
             Self.trusted(user).flatMap { text in
@@ -176,8 +178,8 @@ struct DuplicateSearch {
             """
     }
 
-    /// The same subject under another issuer of the same kind of provider. A password's subject is
-    /// the user's own id.
+    /// Finds the same subject under another issuer of the same kind of provider. The subject of a
+    /// password is the user's own id.
     func subjects(in tenant: UUID) -> SQL {
         let asked = asked { user in
             user.identities.map { ($0.subject.string, $0.provider.string) }
@@ -197,20 +199,22 @@ struct DuplicateSearch {
 package struct DuplicatePair: Sendable {
     package var first: ListedUser
     package var second: ListedUser
-    /// At least one.
+    /// At least one item.
     package var evidence: [DuplicateEvidence]
 }
 
 /// Why two users may be one person.
 package struct DuplicateEvidence: Sendable, Hashable {
     package enum Kind: String, Sendable, CaseIterable {
-        /// A trusted provider reported for one address at both, or for the address of the other.
+        /// A trusted provider reported the address for both users, or the other user's address for
+        /// one.
         case verifiedAddress = "verified_address"
         /// The same subject of the same kind of provider, under another issuer.
         case subject
-        /// Both addresses are one without dots and without what follows a plus sign: maybe.
+        /// Both addresses are the same without dots and without what follows a plus sign. This is
+        /// weak evidence.
         case spelling
-        /// An import's row with the address of one has the external id of the other.
+        /// An import's row with the address of one user has the external id of the other.
         case externalID = "external_id"
     }
 

@@ -3,14 +3,15 @@ import JSON
 import Postgres
 import Text
 
-/// What an undo of a merge ended: it was made as the winner since, maybe by the other person.
+/// What an undo of a merge ended because it was made as the winner after the merge, possibly by the
+/// other person.
 package struct EndedAccess: Sendable {
-    /// Keys that were made or rotated since, and those that these made.
+    /// Keys that were created or rotated after the merge, and the keys that those created.
     package var keys: [UUID] = []
     package var sessions = 0
     package var linkGrants = 0
     package var passwordLinks = 0
-    /// A change of the address that was not proved yet.
+    /// A change of the address that was not yet proved.
     package var emailChange = false
     package var password = false
     package var pin = false
@@ -37,11 +38,14 @@ package struct EndedAccess: Sendable {
     }
 }
 
-/// What was made as the winner between a merge and its undo may be the other person's. None of it
-/// outlives the undo as access to the winner, and the moved keys' new secrets none to the loser.
+/// What was made as the winner between a merge and its undo may be the other person's. After the
+/// undo none of it gives access to the winner, and the new secrets of moved keys give none to the
+/// loser.
 extension Change {
-    /// Sign-ins and an address since: whose they are only a person can say, so that they stand in
-    /// the way until one has. What an operator linked is such a word. A deletion since was of both.
+    /// What prevents the undo: sign-ins and a new address since the merge, which a person must
+    /// assign first, because only a person can say whose they are. An identity that an operator
+    /// linked counts as assigned. A deletion since the merge meant both records, so it prevents the
+    /// undo too.
     func accessToJudge(_ merge: MergeRow, _ winner: UserRow) async throws -> [UndoConflict.Reason] {
         let rows = try await query(
             """
@@ -69,7 +73,7 @@ extension Change {
         return reasons
     }
 
-    /// Ends all else. The moved keys are the loser's again.
+    /// Ends all other access. The moved keys belong to the loser again.
     func endAccess(
         to winner: UserRow, since merge: MergeRow, in database: Database
     ) async throws -> EndedAccess {
@@ -92,7 +96,7 @@ extension Change {
         return ended
     }
 
-    /// By no matter whom a key was made or rotated: either person may hold its secret.
+    /// It does not matter who created or rotated a key: either person may hold its secret.
     private func keys(since merge: MergeRow) async throws -> [UUID] {
         try await query(
             """
@@ -123,8 +127,8 @@ extension Change {
         ).all(Self.id)
     }
 
-    /// Removes a password that is newer than the merge; the one before it is lost, so that a mailed
-    /// reset may set another if there was one.
+    /// Removes a password that is newer than the merge. The earlier password is lost, so if there
+    /// was one, a mailed reset may set another.
     private func endPassword(
         of winner: UserRow, since merge: MergeRow, _ database: Database
     ) async throws -> Bool {
@@ -143,7 +147,7 @@ extension Change {
         return ended.affected > 0
     }
 
-    /// A first password goes with its sign-in.
+    /// A first password is removed together with its sign-in.
     private func removePasswordSignIns(
         of winner: UserRow, since merge: MergeRow, _ database: Database
     ) async throws {
@@ -157,7 +161,8 @@ extension Change {
         }
     }
 
-    /// The PIN of before is lost as well: a new one needs no old one.
+    /// Removes a PIN that is newer than the merge. An earlier PIN is lost as well; setting a new
+    /// one requires no old one.
     private func endPin(of winner: UserRow, since merge: MergeRow) async throws -> Bool {
         let ended = try await query(
             """
@@ -169,7 +174,7 @@ extension Change {
                         AND e.occurred_at >= \(merge.createdAt))
             """)
         if ended.affected == 0 { return false }
-        // A session of before may be elevated by it.
+        // An earlier session may have been elevated by it.
         try await query(
             """
             UPDATE sessions SET elevated_until = NULL

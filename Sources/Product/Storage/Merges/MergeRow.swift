@@ -2,16 +2,16 @@ import JSON
 import Postgres
 import Text
 
-/// Two records of one person that were made one, and maybe two again.
+/// A merge of two records of one person, which may have been undone.
 package struct MergeRow: ListedRow {
     package enum Status: String, Sendable, CaseIterable {
         case done, undone
     }
 
     package var id: UUID
-    /// The user that is left.
+    /// The user that remains.
     package var winner: UUID
-    /// The user whose id is read as the winner's.
+    /// The user whose id now leads to the winner.
     package var loser: UUID
     package var status: Status
     package var createdAt: Timestamp
@@ -19,18 +19,18 @@ package struct MergeRow: ListedRow {
     package var createdByType: String
     package var createdByID: String
     package var createdByName: String
-    /// The numbers of what was moved.
+    /// How many identities, invites and addresses were moved.
     package var identities: Int
     package var invites: Int
     package var addresses: Int
     package var keys: [MovedKey]
-    /// The loser's sign-ins that were not moved: a password, and what was never proved.
+    /// How many of the loser's sign-ins were not moved: a password, and what was never proved.
     package var left: Int
 
-    /// What the undo ended; nil before it.
+    /// What the undo ended; `nil` before the undo.
     package var ended: EndedAccess?
 
-    /// Exclusive: from then on it cannot be undone.
+    /// The end of the time for an undo, exclusive.
     package var undoUntil: Timestamp { createdAt.adding(seconds: Self.undoSeconds) }
 
     /// Seconds for which a merge can be undone.
@@ -61,7 +61,7 @@ package struct MergeRow: ListedRow {
 }
 
 extension TenantScope {
-    /// Newest first, one row more than the page. `winner` nil: of all users.
+    /// One page, newest first. If `winner` is nil, merges of all users.
     package func merges(
         _ list: ListQuery, winner: UUID?
     ) async throws(PostgresError) -> ListPage<MergeRow> {

@@ -4,9 +4,9 @@ import Postgres
 import Text
 
 extension Change {
-    /// Makes two records of one person one. `permit` is called with the winner and the loser before
-    /// anything changes, and throws if the caller may not. 404 if there is no such user; 409
-    /// `conflict` with the id of the one who is suspended, deleted or merged.
+    /// Merges two records of one person. `permit` is called with the winner and the loser before
+    /// anything changes, and throws if the caller may not merge them. Throws 404 if there is no
+    /// such user, and 409 `conflict` with the id of a user who is suspended, deleted or merged.
     package func mergeUsers(
         winner: UUID, loser: UUID, in database: Database,
         permit: (_ winner: UserRow, _ loser: UserRow) throws -> Void
@@ -127,7 +127,7 @@ extension Change {
         return try rows.only(MergeRow.init)
     }
 
-    /// A key's scopes reach no further than before, under any owner.
+    /// Moves the loser's keys. A key's scopes never grow, whoever owns it.
     private func moveKeys(
         from loser: UserRow, to winner: UserRow
     ) async throws -> [MovedKey] {
@@ -163,7 +163,7 @@ extension Change {
         try await audit(.apiKeyUpdated, AuditTarget("api_key", key.id, name), changes)
     }
 
-    /// The loser's address and those that the loser had are the winner's former ones.
+    /// The loser's address and the loser's former addresses become former addresses of the winner.
     private func moveAddresses(
         from loser: UserRow, to winner: UserRow
     ) async throws -> [String] {
@@ -184,12 +184,12 @@ extension Change {
         return former
     }
 
-    /// The loser's address stays the winner's until the merge is undone.
+    /// The loser's address stays with the winner until the merge is undone.
     static let endOfTime = Timestamp(microseconds: 253_402_300_799_000_000)
 
     static func id(_ row: Row) throws(PostgresError) -> UUID { try row.get(0) }
 
-    /// Ends the loser's sessions and links, removes the sign-ins that are not moved, and hides the
+    /// Ends the loser's sessions and links, removes the sign-ins that were not moved, and hides the
     /// row.
     private func end(_ loser: UserRow, _ merge: MergeRow, _ database: Database) async throws {
         try await revokeInvites(to: loser)
@@ -230,7 +230,8 @@ extension Change {
             """)
     }
 
-    /// Role, name, password and PIN stay the winner's own; who of the two is to be kept is kept.
+    /// The winner keeps their role, name, password and PIN. If either user was to be kept, the
+    /// winner is.
     private func settle(
         _ winner: UserRow, after loser: UserRow
     ) async throws(PostgresError) {
@@ -256,16 +257,18 @@ extension Change {
     }
 }
 
-/// The locks of persons, by which sign-ins and merges wait for each other.
+/// Locks on persons, with which sign-ins and merges wait for each other.
 extension Change {
-    /// One row for each identity, then one for each address: their holder is alone with these
-    /// persons on all replicas. Both are keys of `Database.personKey`, any number of them.
+    /// Locks one row for each identity, then one for each address: the holder has these persons for
+    /// itself on all replicas. Each parameter is any number of keys from `Database.personKey`,
+    /// concatenated.
     static func lockingPeople(identities: [UInt8], addresses: [UInt8]) -> SQL {
         "SELECT lock_people(\(identities), \(addresses))"
     }
 
-    /// These users and all who sign in as them, locked; those that do not exist are missing in the
-    /// answer. `also`: further addresses. 409 `conflict` if a sign-in was added in between.
+    /// Locks these users and every identity and address that can sign in as them. Users that do not
+    /// exist are missing in the result. `also` has further addresses. Throws 409 `conflict` if a
+    /// sign-in was added in between.
     func lockPeople(
         _ ids: [UUID], also: [String] = [], in database: Database
     ) async throws -> [UUID: UserRow] {
@@ -305,12 +308,12 @@ extension UserRow {
     }
 }
 
-/// A key of the loser that is the winner's.
+/// A key of the loser that now belongs to the winner.
 package struct MovedKey: Sendable {
     package var id: UUID
-    /// Before the merge.
+    /// The scopes before the merge.
     package var scopes: [String]
-    /// Those that the winner's role also permits, and the scopes of the tenant's own catalogue.
+    /// The scopes that the winner's role permits too, and those of the tenant's own catalogue.
     package var kept: [String]
 
     /// The scopes that the key lost.
@@ -342,14 +345,15 @@ package struct MovedKey: Sendable {
 }
 
 extension Change {
-    /// Mails both addresses that the records are one, or two again.
+    /// Mails both addresses that the records were merged, or that the merge was undone.
     func tellOfMerge(
         _ kind: OutgoingMail.Kind, _ winner: UserRow, _ loser: UserRow, in database: Database
     ) async throws {
         guard database.sendsMail else { return }
         let name = try await tenantName()
         for (address, other) in [(winner.email, loser.email), (loser.email, winner.email)] {
-            // With a random object each: a later mail about one object replaces the earlier.
+            // Each mail gets a random object, since a later mail about the same object would
+            // replace it.
             try await post(
                 OutgoingMail(
                     kind, to: address, tenantName: name,

@@ -5,21 +5,21 @@ import Text
 
 /// Why a merge cannot be undone.
 package struct UndoConflict: Error {
-    /// What stands in the way. `pointer`: a JSON pointer into the merge.
+    /// One obstacle. `pointer` is a JSON pointer into the merge.
     package struct Reason: Sendable {
         package var pointer: String
-        /// A sentence.
+        /// One sentence.
         package var detail: String
     }
 
-    /// At least one.
+    /// At least one reason.
     package var reasons: [Reason]
 }
 
 extension Change {
-    /// Makes the two records of before, for 30 days, the last merge first. A second time changes
-    /// nothing. Throws `UndoConflict` if what was moved or the winner is gone. `permit` as for the
-    /// merge.
+    /// Undoes a merge within 30 days and restores both records; the latest merge must be undone
+    /// first. Undoing it again changes nothing. Throws `UndoConflict` if the winner or what was
+    /// moved no longer exists. `permit` is called as for the merge.
     package func undoMerge(
         _ id: UUID, in database: Database,
         permit: (_ winner: UserRow, _ loser: UserRow) throws -> Void
@@ -47,7 +47,7 @@ extension Change {
         return try await markUndone(merge, winner, restored, ended)
     }
 
-    /// The persons of a merge, locked before the merge itself is.
+    /// Locks the persons of a merge, before the merge itself is locked.
     private func lockMerged(
         _ id: UUID, in database: Database
     ) async throws -> (winner: UUID, loser: UUID, users: [UUID: UserRow]) {
@@ -66,7 +66,7 @@ extension Change {
         return (winner, try first.get(1), users)
     }
 
-    /// Why the winner is not there: it was merged itself, or purged.
+    /// Why the winner does not exist: it was merged itself, or purged.
     private func withoutWinner(_ user: UUID) async throws -> UndoConflict {
         let later: UUID? = try await query(
             """
@@ -103,7 +103,7 @@ extension Change {
         guard reasons.isEmpty else { throw UndoConflict(reasons: reasons) }
     }
 
-    /// A user's address and external id, of whom another may have them by now.
+    /// Requires that no other user has taken the user's address or external id since.
     private func requireFree(_ id: UUID) async throws {
         let taken = try await query(
             """
@@ -120,8 +120,8 @@ extension Change {
         guard reasons.isEmpty else { throw UndoConflict(reasons: reasons) }
     }
 
-    /// The loser's row as it was, but for version and time. A suspension of the winner since was of
-    /// both, so it stands for both.
+    /// Restores the loser's row, except for its version and time. If the winner was suspended after
+    /// the merge, the loser is restored suspended.
     private func restoreLoser(
         _ id: UUID, of merge: MergeRow, _ winner: UserRow
     ) async throws -> UserRow {
@@ -143,7 +143,7 @@ extension Change {
         return try rows.only(UserRow.init)
     }
 
-    /// Everything that the merge moved or removed.
+    /// Returns everything that the merge moved or removed.
     private func giveBack(
         _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow, _ database: Database
     ) async throws {
@@ -169,13 +169,13 @@ extension Change {
         try await giveBackKeys(merge, to: loser)
         try await giveBackLeft(merge, database)
         try await putInSearch(loser)
-        // The schema may have changed meanwhile.
+        // The schema may have changed since the merge.
         index(
             loser.attributes, of: loser.id, createdAt: loser.createdAt,
             by: try await attributeSchema().schema)
     }
 
-    /// Those that the loser accepted, and those that the merge revoked.
+    /// Returns the invites that the loser accepted, and those that the merge revoked.
     private func giveBackInvites(
         _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow
     ) async throws {
@@ -196,7 +196,7 @@ extension Change {
             """)
     }
 
-    /// With the scopes of before, unless the key got others since.
+    /// Returns the keys with their earlier scopes, unless a key's scopes were changed since.
     private func giveBackKeys(_ merge: MergeRow, to loser: UserRow) async throws {
         for key in merge.keys.sorted(by: { $0.id < $1.id }) {
             let rows = try await query(
@@ -212,7 +212,7 @@ extension Change {
         }
     }
 
-    /// The sign-ins that were removed, except those that a user has by now.
+    /// Restores the sign-ins that were removed, except those that a user has by now.
     private func giveBackLeft(_ merge: MergeRow, _ database: Database) async throws {
         let rows = try await query(
             """
@@ -246,7 +246,7 @@ extension Change {
             "DELETE FROM former_identities WHERE tenant_id = \(tenant) AND id = ANY (\(ids))")
     }
 
-    /// A status that only the loser gave ends with it.
+    /// Removes from the winner a status that came only from the loser.
     private func settle(
         _ winner: UserRow, without loser: UserRow, _ merge: MergeRow
     ) async throws(PostgresError) {

@@ -3,12 +3,13 @@ import JSON
 import Postgres
 import Text
 
-/// "This was not me": what follows from the link in a mail about an operator's account.
+/// "This was not me": the effects of the link in a mail about an operator's account.
 extension Database {
-    /// Ends every session, the password and what was known of devices, and mails a link to a new
-    /// password: an old mail may be in others' hands, and must not set one. nil if the token is
-    /// unknown, used or expired. The factor that the mail is about proves nothing any more. All others
-    /// stay: who reads the mail must not get around them. `needsPassword`: whether there was one.
+    /// Ends every session, the password and the known devices, and mails a link to a new password,
+    /// since an old mail may be in others' hands and must not set one. The factor that the mail is
+    /// about no longer proves anything. All other factors stay: a reader of the mail must not get
+    /// around them. `needsPassword` says whether there was a password. Returns nil if the token is
+    /// unknown, used or expired.
     package func disown(
         tokenHash: [UInt8], publicURL: String, requestID: String, ip: String?
     ) async throws -> (person: OperatorRow, needsPassword: Bool)? {
@@ -46,12 +47,12 @@ extension Database {
     }
 }
 
-/// An operator's one-time link that was used just now.
+/// An operator's one-time link that was just used.
 struct UsedLink {
     let person: UUID
     let isMailed: Bool
     let madeAt: Timestamp
-    /// What the mail with it is about.
+    /// The factor that the link's mail is about.
     let factor: AddedFactor?
 
     init(person: UUID, _ row: Row) throws(PostgresError) {
@@ -62,17 +63,18 @@ struct UsedLink {
     }
 }
 
-/// Of the links in mails about an operator's account.
+/// Which "this was not me" links are kept when an operator's links are deleted.
 enum KeptLinks {
-    /// A thief who sets a password must not end them.
+    /// All of them: a thief who sets a password must not be able to delete them.
     case aboutAnything
-    /// Each of them disowns another factor; the sessions have ended already.
+    /// Those about a factor: each disowns another factor. The sessions have already ended.
     case aboutFactors
 }
 
 extension Change {
-    /// Uses a link up; nil if it is unknown, used or expired. The operator's row is locked first, as
-    /// everywhere: what ends all links of an operator holds it, and waits for none of them.
+    /// Marks a link as used. Returns nil if it is unknown, used or expired. The operator's row is
+    /// locked first, as in every transaction: code that ends all links of an operator holds that
+    /// lock, and does not wait for a link.
     func useLink(_ tokenHash: [UInt8], to purpose: LinkPurpose) async throws -> UsedLink? {
         let found = try await query(
             "SELECT operator_id FROM operator_links WHERE token_hash = \(tokenHash)")
@@ -88,7 +90,8 @@ extension Change {
         return try used.first.map { try UsedLink(person: id, $0) }
     }
 
-    /// The operator's one-time links that were not used, but for those of mails about a thief.
+    /// Deletes the operator's unused one-time links, except the "this was not me" links that
+    /// `keeping` names.
     func endLinks(of person: UUID, keeping: KeptLinks) async throws(PostgresError) {
         let kept: SQL =
             switch keeping {

@@ -4,59 +4,59 @@ import JSON
 import Postgres
 import Text
 
-/// What an operator can prove to be present by.
+/// What an operator can use as a proof of presence.
 package struct OperatorFactors: Sendable, Equatable {
-    /// One that signs in: not where the provider is required.
+    /// A password that can sign in. If the provider is required, it cannot.
     package var hasPassword = false
-    /// Those that browsers offer at this server's name.
+    /// The passkeys that browsers offer at this server's name.
     package var passkeys = 0
-    /// Those that were made for another name of the server or are disowned: they cannot be asked for,
-    /// and yet no password alone signs in beside them.
+    /// Passkeys that were made for another name of the server, or were disowned. They cannot be
+    /// requested, but while one exists no password signs in alone.
     package var unusablePasskeys = 0
-    /// The app is disowned, with the same effect.
+    /// The authenticator app was disowned; the effect is the same.
     package var isAppDisowned = false
-    /// An authenticator app; its seed was confirmed by a code.
+    /// Whether there is an authenticator app whose seed was confirmed with a code.
     package var totp = false
     package var recoveryCodesLeft = 0
-    /// The kind of the provider at which the operator's sign-in is bound; nil: at none.
+    /// The kind of the provider to which the operator's sign-in is bound; `nil` if there is none.
     package var providerKind: String?
-    /// The provider alone signs in, which finds the operator by the address.
+    /// Only the provider signs the operator in; it finds the operator by the address.
     package var mustUseProvider = false
 
-    /// Recovery codes alone are none: they stand in for one that is lost.
+    /// Recovery codes alone do not count: they stand in for a lost factor.
     package var hasSecondFactor: Bool {
         passkeys > 0 || unusablePasskeys > 0 || totp || isAppDisowned
     }
 
-    /// Whether none of them can be used.
+    /// Whether there are second factors but none can be used.
     package var areUnusable: Bool { hasSecondFactor && passkeys == 0 && !totp }
 
-    /// Whether the operator can sign in, and prove to be present, without a link or a recovery code.
+    /// Whether the operator can sign in and prove presence without a link or a recovery code.
     var hasWayIn: Bool { passkeys > 0 || (hasPassword || providerKind != nil) && !areUnusable }
 
-    /// Whether the operator can end every session and sign in again, without a link or a colleague.
+    /// Whether the operator can end every session and sign in again without a link or a colleague.
     package var canReturn: Bool { hasWayIn || mustUseProvider && !areUnusable }
 
-    /// What a step-up asks for: who has a second factor proves it by that, never by the password.
-    /// Empty where the operator signed in by a link and chose no password, or has passkeys of another
-    /// name of the server alone.
+    /// The methods for a step-up. An operator with a second factor must use that, never the
+    /// password. The list is empty if the operator signed in by a link and chose no password, or
+    /// has only passkeys for another name of the server.
     package var stepUpMethods: [StepUpMethod] {
         var methods: [StepUpMethod] = []
         if passkeys > 0 { methods.append(.passkey) }
         if totp { methods.append(.totp) }
         if !hasSecondFactor, hasPassword { methods.append(.password) }
-        // GitHub and Google do not say when it was that their user signed in.
+        // GitHub and Google do not report when their user signed in.
         if !hasSecondFactor, providerKind == "oidc" { methods.append(.provider) }
         return methods
     }
 
-    /// Whether a sign-in by this proves what a step-up would ask for.
+    /// Whether a sign-in with this method proves what a step-up would require.
     package func isStepUp(_ method: SignInMethod) -> Bool {
         !hasSecondFactor || method.isSecondFactor
     }
 
-    /// Of the operator `o`. Counts, not EXISTS: PostgreSQL may read a whole table to answer EXISTS for
-    /// many operators at once.
+    /// The columns for the operator `o`. They use counts instead of EXISTS, because PostgreSQL may
+    /// read a whole table to answer EXISTS for many operators at once.
     static let columns: SQL =
         """
         o.password_hash IS NOT NULL AND NOT (\(OperatorSignIn.endsPassword)),
@@ -83,7 +83,8 @@ package struct OperatorFactors: Sendable, Equatable {
         ) = try row.columns()
     }
 
-    /// Whether the operator `o` has one: a server with another name must not make it none.
+    /// Whether the operator `o` has a second factor. It counts even if the server now has another
+    /// name.
     static let hasSecondFactor: SQL =
         """
         (EXISTS (SELECT 1 FROM operator_totp t WHERE t.operator_id = o.id AND t.confirmed)
@@ -91,7 +92,7 @@ package struct OperatorFactors: Sendable, Equatable {
         """
 }
 
-/// What an operator signs in with from now on: the link in the mail about it disowns it.
+/// A factor that was just added. The link in the mail about it can disown it.
 package enum AddedFactor: Sendable, Equatable {
     case passkey(UUID)
     case totp, recoveryCodes, provider
@@ -107,7 +108,7 @@ package enum AddedFactor: Sendable, Equatable {
 
     var id: UUID? { if case .passkey(let id) = self { id } else { nil } }
 
-    /// As stored; nil if the mail is about none.
+    /// Decodes the stored columns; `nil` if the mail is about no factor.
     init?(name: String?, id: UUID?) {
         switch name {
         case "passkey":
@@ -122,9 +123,10 @@ package enum AddedFactor: Sendable, Equatable {
 }
 
 extension Change {
-    /// A passkey, an app and an account at the provider stay, and prove nothing: none comes back under
-    /// the same name, and without another factor the operator needs `gatehouse operator reset`. What
-    /// was added after `time` is another one.
+    /// Marks the factor as disowned. A passkey, an app and an account at the provider stay stored
+    /// but prove nothing, so that they cannot be added again under the same name; without another
+    /// factor the operator needs `gatehouse operator reset`. A factor that was added after `time`
+    /// is another one and is not affected.
     package func disown(_ factor: AddedFactor, of person: UUID, addedBefore time: Timestamp)
         async throws
     {
@@ -158,8 +160,8 @@ extension Change {
 }
 
 extension Change {
-    /// Locks the operator's row and reads it then: of two changes at once the later one finds what
-    /// the earlier one left.
+    /// Locks the operator's row before reading the factors, so that the later of two concurrent
+    /// changes finds what the earlier one left.
     func lockFactors(of person: UUID) async throws -> OperatorFactors {
         let locked = try await query("SELECT 1 FROM operators WHERE id = \(person) FOR UPDATE")
         guard !locked.isEmpty else { throw StorageFailure.notFound("operator") }
@@ -172,7 +174,7 @@ extension Change {
         ).only { row throws(PostgresError) in try OperatorFactors(row) }
     }
 
-    /// Ends the recovery codes if no second factor is left, and the proofs of before.
+    /// Ends the recovery codes if no second factor is left, and invalidates earlier proofs.
     func factorRemoved(from person: UUID) async throws {
         if try await !factors(of: person).hasSecondFactor {
             try await endRecoveryCodes(of: person)
@@ -180,7 +182,8 @@ extension Change {
         try await renewProofs(of: person)
     }
 
-    /// What the operator signs in with has changed: who proved the earlier one begins no session.
+    /// Called when the operator's factors have changed: an earlier proof can no longer begin a
+    /// session.
     func renewProofs(of person: UUID) async throws(PostgresError) {
         try await query(
             """
@@ -190,14 +193,15 @@ extension Change {
             """)
     }
 
-    /// The operator's row shows something else, such as how many recovery codes are left.
+    /// Called when the operator's row shows something new, such as how many recovery codes are
+    /// left.
     func renewVersion(of person: UUID) async throws(PostgresError) {
         try await query(
             "UPDATE operators SET version = version + 1, updated_at = \(now) WHERE id = \(person)")
     }
 
-    /// Throws 409 if what the operator signs in with changed since the row was read, which was
-    /// before its proof. Locks the row against such a change.
+    /// Throws 409 if the operator's factors changed since the row was read, which was before the
+    /// proof. Locks the row against such a change.
     package func requireProof(of person: OperatorRow) async throws {
         let same = try await query(
             """
@@ -217,11 +221,11 @@ extension StorageFailure {
 
 /// Authenticator apps of operators. Only the sealed seed is stored.
 extension Database {
-    /// Seconds in which a new seed has to be confirmed by a code.
+    /// Seconds within which a new seed must be confirmed with a code.
     package static let totpSetupSeconds: Int64 = 900
 
-    /// Uses a code up: false if it is wrong, or was used before. One statement decides which of two
-    /// requests with the same code has it.
+    /// Uses a code up. Returns false if it is wrong or was used before. One statement decides which
+    /// of two requests with the same code succeeds.
     package func useTotp(_ code: String, of person: UUID) async throws -> Bool {
         let rows = try await app.read(
             """
@@ -249,7 +253,7 @@ extension Database {
 }
 
 extension Change {
-    /// A new seed in the place of an earlier one that was not confirmed; it proves nothing yet.
+    /// Stores a new seed, in place of an earlier unconfirmed one. It proves nothing yet.
     package func offerTotp(_ seed: [UInt8], to person: OperatorRow, in database: Database)
         async throws
     {
@@ -263,8 +267,8 @@ extension Change {
             """)
     }
 
-    /// The seed counts from now on, instead of an earlier one; false if the code is not one of it.
-    /// The code is used up. Links that sign in without the app end.
+    /// Confirms the new seed, which replaces an earlier confirmed one. Returns false if the code
+    /// does not match. The code is used up. Links that sign in without the app end.
     package func confirmTotp(
         _ code: String, of person: OperatorRow, in database: Database
     ) async throws -> Bool {
@@ -291,8 +295,8 @@ extension Change {
         return true
     }
 
-    /// 404 if there is none, 409 if only passkeys that cannot be used are left. Recovery codes end
-    /// with the last second factor.
+    /// Throws 404 if there is none, and 409 if only passkeys that cannot be used would be left.
+    /// Recovery codes end with the last second factor.
     package func removeTotp(of person: OperatorRow) async throws {
         _ = try await lockFactors(of: person.id)
         let removed = try await query(
@@ -310,7 +314,7 @@ extension Change {
         try await audit(.operatorTotpRemoved, person.target)
     }
 
-    /// One-time links sign in without a second factor.
+    /// Ends the operator's sign-in links, since they sign in without a second factor.
     package func endSignInLinks(of person: UUID) async throws(PostgresError) {
         try await query(
             """
@@ -324,10 +328,10 @@ extension OperatorRow {
     package var target: AuditTarget { AuditTarget("operator", id, email) }
 }
 
-/// Codes that sign an operator in without the second factor, each once. Only hashes are stored:
-/// 80 random bits cannot be guessed from one.
+/// Codes that sign an operator in without the second factor, each once. Only hashes are stored: the
+/// 80 random bits cannot be guessed from a hash.
 package enum RecoveryCode {
-    /// How many are made at once.
+    /// How many codes are made together.
     package static let count = 10
     private static let bytes = 10
 
@@ -338,7 +342,7 @@ package enum RecoveryCode {
             .joined(separator: "-")
     }
 
-    /// Of the letters and digits alone, in either case.
+    /// Hashes only the letters and digits of the code, in either case.
     package static func hash(_ code: String) -> [UInt8] {
         SHA256.hash(
             code.utf8.compactMap { byte in
@@ -352,7 +356,7 @@ package enum RecoveryCode {
 }
 
 extension Database {
-    /// Uses a code up: false if it is unknown or was used before.
+    /// Uses a code up. Returns false if it is unknown or was used before.
     package func useRecoveryCode(
         _ code: String, of person: OperatorRow, by actor: Actor
     ) async throws -> Bool {
@@ -376,9 +380,10 @@ extension Database {
 }
 
 extension Change {
-    /// New codes, shown once; earlier ones end. 409 without a second factor.
+    /// Makes new codes, which are shown once; earlier codes end. Throws 409 without a second
+    /// factor.
     package func makeRecoveryCodes(for person: OperatorRow) async throws -> [String] {
-        // Of two requests at once the later one's codes are left.
+        // Of two concurrent requests, the codes of the later one remain.
         guard try await lockFactors(of: person.id).hasSecondFactor else {
             throw StorageFailure.conflict(
                 code: "conflict",
@@ -401,8 +406,8 @@ extension Change {
         try await query("DELETE FROM operator_recovery_codes WHERE operator_id = \(person)")
     }
 
-    /// Takes every second factor away, also passkeys of an earlier name of the server, and the
-    /// provider's: the last way back for who lost them all.
+    /// Removes every second factor, including passkeys for an earlier name of the server, and the
+    /// requirement of the provider: the last way back for an operator who has lost them all.
     func resetFactors(of person: OperatorRow) async throws {
         let removed = try await query(
             """

@@ -7,12 +7,12 @@ import Text
 package struct OperatorSession: Sendable {
     package var id: UUID
     package var `operator`: OperatorRow
-    /// When the operator last proved to be present, and by what; nil: not in this session.
+    /// When the operator last proved presence in this session; `nil` if never. `method` is how.
     private var steppedUpAt: Timestamp?
     private var method: SignInMethod
 
-    /// Whether the operator has a second factor here and came through the provider without one: such
-    /// a session waits for the step-up.
+    /// Whether the operator has a second factor here but signed in through the provider without
+    /// one. Such a session waits for a step-up.
     package var lacksSecondFactor: Bool {
         method == .provider && `operator`.factors.hasSecondFactor
     }
@@ -20,11 +20,11 @@ package struct OperatorSession: Sendable {
     /// Whether the provider reported a second factor in this session.
     package private(set) var hasProvidersFactor: Bool
 
-    /// Seconds after such a proof in which the console does what is hard to take back.
+    /// Seconds after a proof of presence during which the console does what is hard to take back.
     package static let recentSeconds: Int64 = 600
 
-    /// Until when the operator counts as present. A proof by a password ends when a second factor is
-    /// set up, also in other sessions.
+    /// The time until which the operator counts as present. A proof by password ends when a second
+    /// factor is set up, also in other sessions.
     package var stepUpUntil: Timestamp? {
         guard `operator`.factors.isStepUp(method) else { return nil }
         return steppedUpAt?.adding(seconds: Self.recentSeconds)
@@ -33,7 +33,7 @@ package struct OperatorSession: Sendable {
     static let columns: SQL = "s.id, s.stepped_up_at, s.method, s.provider_factor"
     static let columnCount = 4
 
-    /// The columns of `OperatorRow`, then the own ones.
+    /// Decodes the columns of `OperatorRow`, followed by those of the session.
     init(_ row: Row) throws(PostgresError) {
         `operator` = try OperatorRow(row)
         id = try row.get(OperatorRow.columnCount)
@@ -44,9 +44,9 @@ package struct OperatorSession: Sendable {
     }
 }
 
-/// A sign-in that its operator may have to hear of.
+/// A sign-in that may have to be mailed to its operator.
 package struct NewDeviceMail: Sendable {
-    /// When, from where and with what.
+    /// When, where and with what the sign-in happened.
     package var words: String
     package var publicURL: String
 
@@ -56,11 +56,12 @@ package struct NewDeviceMail: Sendable {
     }
 }
 
-/// Console sessions: they end when idle for 30 minutes or 12 hours old. Only hashes are stored.
+/// Console sessions, which end after 30 minutes without use or 12 hours in all. Only hashes are
+/// stored.
 extension Database {
     /// Lifetime of a console session, used or not.
     package static let sessionSeconds: Int64 = 12 * 3600
-    /// A console session unused for so long has expired.
+    /// Seconds without use after which a console session has expired.
     package static let sessionIdleSeconds: Int64 = 30 * 60
 
     /// An active session, by the hash of its cookie.
@@ -83,8 +84,8 @@ extension Database {
         return session
     }
 
-    /// At most once a minute. A failure is ignored: a database that refuses writes still answers reads. A row that another
-    /// request is writing is skipped.
+    /// Runs at most once a minute per session. A failure is ignored, since a database that refuses
+    /// writes still answers reads. A row that another request is writing is skipped.
     private func noteUse(of session: UUID, at now: Timestamp) async {
         _ = try? await app.mark(
             """
@@ -95,10 +96,11 @@ extension Database {
             """)
     }
 
-    /// Signs an operator in: a new session, the time of the sign-in, and its audit row. It counts
-    /// as a step-up if it proved what one would ask for, unless `isFresh` is false: the provider says
-    /// that its user signed in there long ago. `provider`: where it was proved. `device`: the browser,
-    /// which is known from then on; a mail says so of a new one.
+    /// Signs an operator in: creates the session, stores the time of the sign-in, and writes the
+    /// audit row. It counts as a step-up if it proved what a step-up would require, unless
+    /// `isFresh` is false because the provider says that its user signed in there long ago.
+    /// `provider` is where it was proved. `device` is the browser, which counts as known from now
+    /// on; a mail reports a new one.
     package func startOperatorSession(
         _ person: OperatorRow, tokenHash: [UInt8], userAgent: String?, method: SignInMethod,
         at provider: UUID? = nil, isFresh: Bool = true, by actor: Actor,
@@ -106,7 +108,7 @@ extension Database {
     ) async throws {
         try await scope(person.tenant ?? .platform).change(by: actor) { change in
             // Takes the row's lock first: a concurrent suspension must neither be lifted nor miss
-            // the new session, and what was proved must still be what the operator signs in with.
+            // the new session, and the proof must still be of the operator's current factors.
             let alive = try await change.query(
                 """
                 UPDATE operators SET last_sign_in_at = \(change.now), status = 'active',
@@ -132,7 +134,7 @@ extension Database {
             if let device, try await change.rememberDevice(device, of: person.id),
                 let mail, person.lastSignInAt != nil
             {
-                // Who never signed in before comes in a new browser by the way of things.
+                // An operator's first sign-in is naturally in a new browser.
                 try await change.tellOfSignIn(mail, to: person, in: self)
             }
             var changes = AuditChanges()
@@ -142,7 +144,8 @@ extension Database {
         }
     }
 
-    /// Owners and admins have so many days from their first sign-in after it was required.
+    /// Owners and admins have this many days from their first sign-in after a second factor became
+    /// required.
     private func secondFactorDue(at now: Timestamp) -> SQL {
         guard let secondFactorDays else { return "NULL" }
         let due = now.adding(seconds: Int64(secondFactorDays) * 86_400)
@@ -151,10 +154,10 @@ extension Database {
             """
     }
 
-    /// Proves anew that the session's operator is present. The session gets another id and another
-    /// token: what knew the old one has nothing any more. Nil if the session has ended, be it by
-    /// another step-up at the same time. `provider`: where it was proved. A recovery code proves no
-    /// presence: it opens the session alone.
+    /// Records a new proof of presence of the session's operator. The session gets a new id and a
+    /// new token, so that the old ones are worthless. Returns nil if the session has ended, for
+    /// example by a concurrent step-up. `provider` is where it was proved. A recovery code does not
+    /// prove presence: it only opens the session.
     package func stepUp(
         _ session: UUID, of person: OperatorRow, tokenHash: [UInt8], method: SignInMethod,
         at provider: UUID? = nil, by actor: Actor
@@ -183,7 +186,8 @@ extension Database {
         }
     }
 
-    /// From now on the operator has never signed in: what a program did in their name is none of theirs.
+    /// Resets the operator to never having signed in: a program acted in their name, and its
+    /// sign-ins are not theirs.
     package func forgetSignIns(of person: OperatorRow) async throws {
         _ = try await scope(person.tenant ?? .platform).change(by: .system) { change in
             try await change.query(
@@ -201,7 +205,7 @@ extension Database {
         }
     }
 
-    /// A link that signs in once.
+    /// Stores a link that signs in once.
     package func storeOperatorLink(
         _ tokenHash: [UInt8], for person: UUID, seconds: Int64
     ) async throws(PostgresError) {
@@ -213,9 +217,10 @@ extension Database {
             """)
     }
 
-    /// Uses a link up; nil if it is unknown, used or expired. One statement enforces single use. A link
-    /// signs no one in for whom the provider is required: the caller asks `isProviderRequired`, which
-    /// counts a mailbox that a mailed link has just proved.
+    /// Marks a link as used. Returns nil if it is unknown, used or expired. One statement enforces
+    /// single use. The caller must check `isProviderRequired`, since a link must not sign in an
+    /// operator for whom the provider is required; that check takes into account a mailbox that a
+    /// mailed link has just proved.
     package func consumeOperatorLink(_ tokenHash: [UInt8]) async throws -> OperatorRow? {
         let now = clock()
         let rows = try await app.query(
@@ -230,8 +235,8 @@ extension Database {
         return person
     }
 
-    /// A mailed link was followed, which proves the mailbox: from now on this row owns the address,
-    /// unless another row with the address was confirmed before.
+    /// A mailed link was followed, which proves the mailbox. From now on this row owns the address,
+    /// unless another row with the address was confirmed earlier.
     private func confirm(_ person: OperatorRow) async throws {
         if person.isConfirmed { return }
         do {
@@ -239,13 +244,14 @@ extension Database {
                 try await change.confirmOperator(person.id)
             }
         } catch let error as PostgresError where error.isUniqueViolation {
-            // Another row was confirmed concurrently; both sign in, one owns the address.
+            // Another row was confirmed concurrently. Both can sign in, but only the other one owns
+            // the address.
         }
     }
 }
 
 extension Change {
-    /// What set a second factor up proved to be present by it, in this session alone.
+    /// Setting up a second factor also proves presence with it, only in this session.
     package func provePresence(in session: UUID?, by method: SignInMethod) async throws {
         guard let session else { return }
         try await query(
@@ -270,18 +276,18 @@ package struct OwnSessionRow: Sendable {
     }
 }
 
-/// A past sign-in of an operator, from the audit.
+/// A past sign-in of an operator, from the audit trail.
 package struct OwnSignInRow: Sendable {
     package var at: Timestamp
     package var ip: String?
-    /// nil before methods were recorded.
+    /// `nil` for sign-ins from before methods were recorded.
     package var method: String?
 
     init(_ row: Row) throws(PostgresError) { (at, ip, method) = try row.columns() }
 }
 
 extension Database {
-    /// More are not listed; each lasts 12 hours at most.
+    /// The most sessions that are listed; each lasts at most 12 hours.
     static let ownSessionsLimit = 100
     private static let signInsLimit = 20
 
@@ -313,7 +319,8 @@ extension Database {
         ).map(OwnSignInRow.init)
     }
 
-    /// Ends one session of the operator, or all but `current`; 404 for one that is not theirs.
+    /// Ends one session of the operator, or all but `current`. Throws 404 for a session that is not
+    /// theirs.
     package func endSessions(
         of person: OperatorRow, id: UUID? = nil, except current: UUID? = nil, by actor: Actor
     ) async throws {
@@ -330,7 +337,7 @@ extension Database {
 }
 
 extension Change {
-    /// How many ended.
+    /// Returns how many sessions ended.
     func endOperatorSessions(
         of person: UUID, id: UUID? = nil, except current: UUID? = nil
     ) async throws(PostgresError) -> Int {
@@ -340,8 +347,8 @@ extension Change {
         return try await query(sql).affected
     }
 
-    /// An operator's own new password: every other session and every link ends, and no other browser
-    /// is known any more.
+    /// Sets an operator's own new password. Every other session and every link ends, and no other
+    /// browser counts as known any more.
     package func setOwnPassword(
         _ hash: String, of person: OperatorRow, keeping session: UUID?, in device: [UInt8]?
     ) async throws {

@@ -6,11 +6,12 @@ import Text
 /// How operators sign in at a provider of the platform.
 package struct OperatorSignIn: Sendable, Equatable {
     package var provider: UUID
-    /// A-labels: an operator with an address there is found by it at the first sign-in.
+    /// A-labels. An operator with an address at one of these domains is found by it at the first
+    /// sign-in.
     package var domains: [String]
-    /// The passwords of the domains' operators sign in no more.
+    /// Whether operators of the domains can no longer sign in with their password.
     package var isRequired: Bool
-    /// Increases with each change; the ETag is made of it.
+    /// Increases with each change; the ETag is made from it.
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
@@ -23,14 +24,15 @@ package struct OperatorSignIn: Sendable, Equatable {
 
     package func covers(_ domain: String) -> Bool { domains.contains { sameBytes($0, domain) } }
 
-    /// Of the operator `o`: whether the own password signs in no more. Who did not confirm the address
-    /// cannot sign in at the provider.
+    /// Whether the operator `o` can no longer sign in with their own password. It requires a
+    /// confirmed address, since without one the operator cannot sign in at the provider.
     static let endsPassword: SQL =
         """
         (o.confirmed AND EXISTS (SELECT 1 FROM operator_sign_in s
             WHERE s.required AND split_part(o.email_key, '@', 2) = ANY (s.domains)))
         """
-    /// Of the operator `o`: the kind of the provider at which a sign-in is bound; NULL: at none.
+    /// The kind of the provider to which the sign-in of the operator `o` is bound; NULL if there is
+    /// none.
     static let boundKind: SQL =
         """
         (SELECT p.kind FROM operator_sign_in s, LATERAL (SELECT kind, issuer FROM providers
@@ -41,20 +43,20 @@ package struct OperatorSignIn: Sendable, Equatable {
 }
 
 extension Database {
-    /// nil: operators do not sign in at a provider.
+    /// `nil` if operators do not sign in at a provider.
     package func operatorSignIn() async throws(PostgresError) -> OperatorSignIn? {
         try await app.read("SELECT \(OperatorSignIn.columns) FROM operator_sign_in").first
             .map(OperatorSignIn.init)
     }
 
-    /// Whether the operator signs in at the provider, or by a passkey, and not otherwise.
+    /// Whether the operator can sign in only at the provider or with a passkey.
     package func isProviderRequired(of person: UUID) async throws -> Bool {
         try await app.read(
             "SELECT \(OperatorSignIn.endsPassword) FROM operators o WHERE o.id = \(person)"
         ).only { row throws(PostgresError) in try row.get(0) }
     }
 
-    /// The operator whose sign-in is bound.
+    /// The operator to whom the sign-in is bound.
     package func operatorRow(
         issuer: String, subject: String
     ) async throws(PostgresError) -> OperatorRow? {
@@ -69,13 +71,13 @@ extension Database {
 }
 
 extension Change {
-    /// Locks the row for the transaction.
+    /// Locks the row until the transaction ends.
     package func lockOperatorSignIn() async throws(PostgresError) -> OperatorSignIn? {
         try await query("SELECT \(OperatorSignIn.columns) FROM operator_sign_in FOR UPDATE").first
             .map(OperatorSignIn.init)
     }
 
-    /// Whether the console's session came through the provider.
+    /// Whether the console session was started through the provider.
     package func isSession(_ session: UUID, through provider: UUID) async throws(PostgresError)
         -> Bool
     {
@@ -86,7 +88,7 @@ extension Change {
         ).isEmpty
     }
 
-    /// `current`: as locked; nil: there is none yet.
+    /// `current` is the locked row; nil if there is none yet.
     package func putOperatorSignIn(
         at provider: ProviderRow, domains: [String], isRequired: Bool, over current: OperatorSignIn?
     ) async throws -> OperatorSignIn {
@@ -112,7 +114,8 @@ extension Change {
         return try rows.only(OperatorSignIn.init)
     }
 
-    /// What a password or a link began ends with them; passkeys and the provider sign in further.
+    /// Ends the sessions that began with a password or a link; those of passkeys and of the
+    /// provider go on.
     private func endPasswordSessions(of domains: [String]) async throws(PostgresError) {
         try await query(
             """
@@ -123,7 +126,7 @@ extension Change {
             """)
     }
 
-    /// Passwords of the domains sign in again.
+    /// Removes the sign-in at the provider. Operators of the domains can use their passwords again.
     package func deleteOperatorSignIn(_ row: OperatorSignIn) async throws {
         try await query("DELETE FROM operator_sign_in")
         let names = try await query("SELECT name FROM providers WHERE id = \(row.provider)")
@@ -132,8 +135,9 @@ extension Change {
             AuditTarget("provider", row.provider, try names.first?.get(0) ?? ""))
     }
 
-    /// Binds the first sign-in at a provider to its operator. False if the operator has another
-    /// there, or the account is another operator's or disowned. Links that sign in without it end.
+    /// Binds the first sign-in at a provider to its operator. Returns false if the operator already
+    /// has another account there, or if the account belongs to another operator or was disowned.
+    /// Links that sign in without the provider end.
     package func bind(
         _ person: OperatorRow, issuer: String, subject: String, provider: String
     ) async throws -> Bool {
@@ -153,8 +157,8 @@ extension Change {
         return true
     }
 
-    /// Another account at the provider may be bound at the next sign-in there, but none that was
-    /// disowned. False if none was.
+    /// Unbinds the operator's account at the provider. The next sign-in there may bind another
+    /// account, but not one that was disowned. Returns false if no account was bound.
     package func unbind(_ person: OperatorRow) async throws -> Bool {
         let unbound = try await query(
             """
@@ -168,8 +172,8 @@ extension Change {
         return true
     }
 
-    /// The last way back for who cannot sign in at the provider: their sign-in there is unbound, and
-    /// passwords of the domains sign in again.
+    /// The last way back for an operator who cannot sign in at the provider: unbinds their account
+    /// there, and lets the passwords of the domains sign in again.
     func reopenPasswords(of person: OperatorRow) async throws {
         _ = try await unbind(person)
         let reopened = try await query(
@@ -191,16 +195,16 @@ extension Change {
     }
 }
 
-/// Browsers that an operator is known to use, by the hash of a cookie of theirs. An address says
-/// less: many share one behind a carrier's network.
+/// Browsers that an operator is known to use, by the hash of their cookie. An IP address would say
+/// less: behind a carrier's network many people share one.
 extension Database {
-    /// Kept per operator; the least recently used is forgotten first.
+    /// The most browsers per operator; the least recently used one is forgotten first.
     package static let knownDevices = 20
-    /// Seconds after the last sign-in.
+    /// Seconds for which a browser is known after its last sign-in.
     package static let knownDeviceSeconds: Int64 = 90 * 86_400
 
-    /// Whether a sign-in of the operator succeeded in this browser within 90 days; nil: of any
-    /// operator.
+    /// Whether the operator, or any operator if `person` is nil, has signed in with this browser
+    /// within 90 days.
     package func isKnownDevice(
         _ device: [UInt8], of person: UUID?
     ) async throws(PostgresError) -> Bool {
@@ -215,7 +219,7 @@ extension Database {
 }
 
 extension Change {
-    /// A sign-in succeeded there. Returns whether the browser was not known before.
+    /// Records a successful sign-in with the browser. Returns whether the browser was new.
     func rememberDevice(_ device: [UInt8], of person: UUID) async throws -> Bool {
         let since = now.adding(seconds: -Database.knownDeviceSeconds)
         let known = try await query(
@@ -238,7 +242,7 @@ extension Change {
         return known.isEmpty
     }
 
-    /// `kept`: the browser that the operator uses now.
+    /// `kept` is the browser that the operator is using now.
     func forgetDevices(
         of person: UUID, except kept: [UInt8]? = nil
     ) async throws(PostgresError) {

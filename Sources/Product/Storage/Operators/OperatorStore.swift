@@ -4,30 +4,30 @@ import JSON
 import Postgres
 import Text
 
-/// An operator as stored. The password's hash is read only to check it.
+/// An operator as stored. The password's hash is only read to check it.
 package struct OperatorRow: ListedRow {
     package var id: UUID
     package var email: String
-    /// The normalised address; unique in one scope, and among confirmed operators.
+    /// The normalised address. It is unique in one scope, and among confirmed operators.
     package var emailKey: String
     package var name: String?
     package var role: Operator.Role
     package var tenant: UUID?
-    /// Its name, where it is shown; see `named`. Not stored here.
+    /// The tenant's name, where it is shown; see `named`. Not stored in the operator's row.
     package var tenantName: String?
     package var status: Operator.Status
-    /// Increases with each change; the ETag is made of it.
+    /// Increases with each change; the ETag is made from it.
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
     package var lastSignInAt: Timestamp?
-    /// The mailbox is proved, or the platform created the row: such a row owns the address.
+    /// Whether the mailbox is proved or the platform created the row. Such a row owns the address.
     package var isConfirmed: Bool
-    /// Increases with each change of what the operator signs in with; see `requireProof`.
+    /// Increases with each change of the operator's factors; see `requireProof`.
     package var proofVersion: Int
-    /// What the operator can prove to be present by.
+    /// What the operator can use as a proof of presence.
     package var factors: OperatorFactors
-    /// As stored; see `secondFactorDue`.
+    /// The stored value; see `secondFactorDue`.
     private var dueAt: Timestamp?
 
     static let columns: SQL =
@@ -49,7 +49,8 @@ package struct OperatorRow: ListedRow {
         ) = try row.columns()
     }
 
-    /// From then on the operator cannot go without a second factor; nil: has one, or may.
+    /// The time from which the operator must have a second factor; `nil` if they have one, or may
+    /// go without.
     package var secondFactorDue: Timestamp? { factors.hasSecondFactor ? nil : dueAt }
 }
 
@@ -65,8 +66,8 @@ extension Database {
         return try await named(rows.map(OperatorRow.init)).first
     }
 
-    /// The operators with the names of their tenants, which none is seen by outside of a tenant's
-    /// transaction: by one query for all.
+    /// The operators with the names of their tenants, read with one query for all, since outside a
+    /// tenant's transaction its name is not visible.
     package func named(_ rows: [OperatorRow]) async throws(PostgresError) -> [OperatorRow] {
         let names = try await tenantNames(rows.compactMap(\.tenant), to: nil)
         return rows.map { row in
@@ -76,8 +77,8 @@ extension Database {
         }
     }
 
-    /// The operators with the address: the confirmed one first, then the unproved claims. With the
-    /// PHC string of the password, nil if none is set.
+    /// The operators with the address: first the confirmed one, then the unproved claims. The text
+    /// is the PHC string of the password, nil if none is set.
     package func operatorsWithPassword(
         emailKey: String
     ) async throws(PostgresError) -> [(OperatorRow, String?)] {
@@ -91,7 +92,7 @@ extension Database {
         }
     }
 
-    /// The one operator who confirmed the address.
+    /// The one operator who has confirmed the address.
     package func confirmedOperator(emailKey: String) async throws(PostgresError) -> OperatorRow? {
         try await app.read(
             """
@@ -101,7 +102,7 @@ extension Database {
         ).first.map(OperatorRow.init)
     }
 
-    /// Owners and admins, not suspended, without a second factor: at most 100.
+    /// Owners and admins without a second factor who are not suspended; at most 100.
     package static func operatorsWithoutSecondFactor(
         _ app: Postgres
     ) async throws(PostgresError) -> [OperatorRow] {
@@ -115,7 +116,7 @@ extension Database {
         ).map(OperatorRow.init)
     }
 
-    /// `scope` nil: every operator; a tenant: only its own.
+    /// If `scope` is nil, every operator; otherwise only the tenant's own.
     package func operators(
         _ list: ListQuery, scope: UUID?, matching text: String? = nil
     ) async throws(PostgresError) -> ListPage<OperatorRow> {
@@ -127,8 +128,8 @@ extension Database {
         return page
     }
 
-    /// Creates an operator that the platform confirms; 409 `email_taken` if the address has a
-    /// confirmed one.
+    /// Creates an operator that the platform confirms. Throws 409 `email_taken` if there is a
+    /// confirmed operator with the address.
     package func createOperator(
         email: String, emailKey: String, name: String?, role: Operator.Role, tenant: UUID?,
         passwordHash: String?, by actor: Actor
@@ -172,8 +173,8 @@ extension Database {
 }
 
 extension Change {
-    /// Creates an operator; nil if the scope has one with the address, or, for a confirmed one, if
-    /// any confirmed one has it.
+    /// Creates an operator. Returns nil if the scope already has one with the address or, for a
+    /// confirmed one, if any confirmed operator has it.
     package func insertOperator(
         email: String, emailKey: String, name: String?, role: Operator.Role, tenant: UUID?,
         passwordHash: String?, isConfirmed: Bool
@@ -195,7 +196,7 @@ extension Change {
         return try OperatorRow(row)
     }
 
-    /// What a one-time link lets its operator do.
+    /// What a one-time link permits its operator.
     package enum LinkPurpose: String, Sendable {
         case signIn = "sign_in"
         case passwordReset = "password_reset"
@@ -203,7 +204,8 @@ extension Change {
         case notMe = "not_me"
     }
 
-    /// The operator's mailbox is proved: the row owns the address, unless another row already does.
+    /// Records that the operator's mailbox is proved: the row owns the address, unless another row
+    /// already does.
     func confirmOperator(_ id: UUID) async throws {
         let rows = try await query(
             """
@@ -218,8 +220,8 @@ extension Change {
         try await audit(.operatorConfirmed, AuditTarget("operator", id, email), changes)
     }
 
-    /// Creates a one-time link in this transaction. `isMailed`: it goes only to the operator's
-    /// address, so that following it proves the mailbox.
+    /// Creates a one-time link in this transaction. `isMailed` means that it goes only to the
+    /// operator's address, so that following it proves the mailbox.
     package func addOperatorLink(
         _ tokenHash: [UInt8], for person: UUID, to purpose: LinkPurpose = .signIn, seconds: Int64,
         isMailed: Bool, about factor: AddedFactor? = nil
@@ -233,8 +235,9 @@ extension Change {
             """)
     }
 
-    /// Locks the operator, and the scope until the transaction ends, so that two owners cannot remove each
-    /// other. `others`: 1 if the scope has another active owner who has signed in, else 0.
+    /// Locks the operator, and the scope until the transaction ends, so that two owners cannot
+    /// remove each other. `others` is 1 if the scope has another active owner who has signed in,
+    /// otherwise 0.
     package func lockOperator(
         _ id: UUID, scope: UUID?
     ) async throws -> (row: OperatorRow, others: Int)? {
@@ -258,7 +261,7 @@ extension Change {
         return (found, others.count)
     }
 
-    /// Writes and audits the fields that differ; changes nothing if none does.
+    /// Writes and audits the fields that differ. If none does, nothing changes.
     package func updateOperator(
         _ row: OperatorRow, to next: OperatorChange
     ) async throws -> OperatorRow {
@@ -283,7 +286,7 @@ extension Change {
         return try rows.only(OperatorRow.init)
     }
 
-    /// Sessions and links end with the row.
+    /// Deletes the operator's row, and with it the sessions and links.
     package func deleteOperator(_ row: OperatorRow) async throws {
         try await query("DELETE FROM operators WHERE id = \(row.id)")
         try await audit(.operatorDeleted, AuditTarget("operator", row.id, row.email))
@@ -292,16 +295,17 @@ extension Change {
 
 /// The set-up: the first owner is created with a token that the server logs.
 extension Database {
-    /// What a start finds of the set-up.
+    /// The state of the set-up when the server starts.
     package enum OpenSetup: Sendable {
-        /// There is an operator, or was.
+        /// There is an operator, or there was one.
         case closed
         case token(String)
-        /// A link is good that only who made it knows.
+        /// There is a valid link that only the person who made it knows.
         case hidden
     }
 
-    /// The token of the set-up: the one that an earlier start showed, which stays good, or a new one.
+    /// The token of the set-up: the one that an earlier start showed, which stays valid, or a new
+    /// one.
     package func openSetup() async throws -> OpenSetup {
         try await storeSetup(RandomBytes.make(32), "DO NOTHING")
         let rows = try await app.query(
@@ -311,12 +315,12 @@ extension Database {
             """)
         guard let row = rows.first else { return .closed }
         let (salt, hash): ([UInt8]?, [UInt8]?) = try row.columns()
-        // Under another key another token follows from it.
+        // With another server key the salt gives another token.
         guard let salt, TokenSecret.hash(setupToken(salt)) == hash else { return .hidden }
         return .token(setupToken(salt))
     }
 
-    /// A new token in the place of an earlier one; nil if there is an operator already.
+    /// Replaces an earlier token with a new one. Returns nil if there is already an operator.
     package func renewSetup() async throws(PostgresError) -> String? {
         let salt = RandomBytes.make(32)
         let rows = try await storeSetup(
@@ -340,7 +344,7 @@ extension Database {
             """)
     }
 
-    /// Only who has the server's key can tell it.
+    /// Only a holder of the server's key can compute the token.
     private func setupToken(_ salt: [UInt8]) -> String {
         Base64URL.encode(SHA256.authenticate(Array("set-up".utf8) + salt, key: directoryKey))
     }
@@ -349,13 +353,14 @@ extension Database {
         case closed, wrongToken, open
     }
 
-    /// Whether the set-up is open, and the token right; uses nothing up.
+    /// Whether the set-up is open and the token is right. Does not use up the token.
     package func setupState(tokenHash: [UInt8]) async throws(PostgresError) -> SetupState {
         let rows = try await app.read(Self.setupQuery(tokenHash, locking: false))
         return try Self.setupState(rows)
     }
 
-    /// Creates the first owner and closes the set-up in one transaction; nil if it is closed.
+    /// Creates the first owner and closes the set-up in one transaction. Returns nil if it is
+    /// already closed.
     package func completeSetup(
         tokenHash: [UInt8], email: String, emailKey: String, name: String, passwordHash: String,
         by actor: Actor

@@ -7,7 +7,7 @@ import Text
 package struct CORSOriginRow: ListedRow {
     package var tenant: UUID
     package var id: UUID
-    /// Canonical.
+    /// The origin in canonical form.
     package var origin: String
     package var credentials: Bool
     package var label: String?
@@ -44,9 +44,9 @@ package struct CORSOriginEntry: Sendable {
     }
 }
 
-/// Allow lists of origins, a tenant's or (under the nil tenant) the platform's.
+/// Allow lists of origins: those of a tenant or, under the nil tenant, of the platform.
 extension TenantScope {
-    /// `text`: part of the origin, or nil.
+    /// `text` is a part of the origin; nil to list all.
     package func origins(
         _ list: ListQuery, matching text: String?
     ) async throws(PostgresError) -> ListPage<CORSOriginRow> {
@@ -57,7 +57,7 @@ extension TenantScope {
         return try await read(statement.page(list)).page(list, CORSOriginRow.init)
     }
 
-    /// Changes with every change of the list, whatever page of it is read.
+    /// A version that changes with every change of the list, whichever page is read.
     package func originListVersion() async throws(PostgresError) -> String {
         try await read(Self.originVersion(tenant)).first?.get(0, as: String.self) ?? ""
     }
@@ -77,7 +77,8 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Serialises writers of one list: one at a time checks and changes its version.
+    /// Serialises the writers of one list, so that only one at a time checks and changes its
+    /// version.
     package func lockOrigins() async throws(PostgresError) {
         try await query(
             "SELECT pg_advisory_xact_lock(hashtextextended('cors ' || \(tenant.description), 0))")
@@ -119,7 +120,7 @@ extension Change {
         return try rows.first?.get(0, as: Bool.self) ?? false
     }
 
-    /// Lists an origin; 409 with the id of the row that lists it already.
+    /// Adds an origin to the list. Throws 409 with the id of the row that lists it already.
     package func addOrigin(_ entry: CORSOriginEntry) async throws -> CORSOriginRow {
         let id = UUID.random()
         let rows = try await query(
@@ -187,7 +188,7 @@ extension Database {
         case anyone
     }
 
-    /// One query. `listed`: the origin, and the wildcard that would cover it.
+    /// Runs one query. `listed` has the origin and the wildcard that would cover it.
     package func origins(_ listed: [String], of holder: CORSOwner) async throws -> CORSRows {
         var id: UUID?
         var slug: String?

@@ -3,17 +3,18 @@ import Postgres
 import Synchronization
 import Text
 
-/// Origins that this process has refused: counted in memory, written in batches. Anybody can cause an
-/// entry, so every number of them is limited, and the origin that was seen least goes first.
+/// Origins that this process has refused, counted in memory and written in batches. Anyone can
+/// cause an entry, so every number is limited, and the origin seen least often is dropped first.
 package final class RefusedOrigins: Sendable {
-    /// Of one tenant: in memory, and stored of one hour.
+    /// The most origins of one tenant, in memory and stored per hour.
     static let ofTenant = 100
-    /// Tenants in memory; refusals of further ones are not counted until the next writing.
+    /// The most tenants in memory; refusals of further tenants are not counted until the next
+    /// write.
     static let tenants = 1000
-    /// Paths that are kept of an origin.
+    /// The most paths that are kept for an origin.
     static let paths = 3
 
-    /// The beginning of the hour in which a refusal of this time counts.
+    /// The start of the hour to which a refusal at this time belongs.
     static func hour(of time: Timestamp) -> Timestamp {
         Timestamp(microseconds: KeyUses.start(of: KeyUses.hour, time))
     }
@@ -22,7 +23,7 @@ package final class RefusedOrigins: Sendable {
         var count = 0
         var first: Timestamp
         var last: Timestamp
-        /// Templates: no id stands in them.
+        /// Path templates, which contain no ids.
         var paths: [String] = []
     }
 
@@ -31,7 +32,7 @@ package final class RefusedOrigins: Sendable {
     let writing = CountWriting()
     private let pending = Mutex<[UUID: Batch]>([:])
 
-    /// `path`: the template of the path that was asked for; empty: it is not known.
+    /// `path` is the template of the requested path; empty if it is not known.
     package func note(_ origin: String, of tenant: UUID, path: String, at now: Timestamp) {
         pending.withLock { all in
             guard all.count < Self.tenants || all[tenant] != nil else { return }
@@ -53,10 +54,10 @@ package final class RefusedOrigins: Sendable {
         }
     }
 
-    /// Those with unwritten refusals.
+    /// The tenants that have unwritten refusals.
     var unwritten: Set<UUID> { pending.withLock { Set($0.keys) } }
 
-    /// Takes what is to be written of one tenant.
+    /// Takes the tenant's unwritten refusals out, to write them.
     func take(_ tenant: UUID) -> Batch {
         pending.withLock { $0.removeValue(forKey: tenant) ?? [:] }
     }
@@ -68,19 +69,19 @@ extension RefusedOrigins.Pending {
     }
 }
 
-/// A refused origin, over the hours that were asked for.
+/// A refused origin, summed over the requested hours.
 package struct RefusedOriginRow: Sendable {
     package var origin: String
     package var count: Int
     package var firstSeen: Timestamp
     package var lastSeen: Timestamp
-    /// Templates of paths, at most three.
+    /// Path templates, at most three.
     package var paths: [String]
 }
 
 extension Database {
-    /// Writes what was counted of one tenant, or of all; what fails is lost, as it decides nothing.
-    /// Returns the first fault that is no outage.
+    /// Writes what was counted for one tenant, or for all tenants. What fails is lost, since
+    /// nothing depends on it. Returns the first error that is not an outage.
     @discardableResult
     package func writeRefusedOrigins(of tenant: UUID? = nil) async -> (any Error)? {
         await refusedOrigins.writing.write(of: tenant, among: refusedOrigins.unwritten) { tenant in
@@ -91,10 +92,10 @@ extension Database {
 
     private func write(_ batch: RefusedOrigins.Batch, of tenant: UUID) async throws {
         if batch.isEmpty { return }
-        // One order for all writers prevents deadlocks.
+        // All writers use one order, which prevents deadlocks.
         let found = batch.sorted { $0.key < $1.key }.map { RefusedHour($0.key, $0.value) }
         try await app.tenantTransaction(tenant) { transaction in
-            // Those from before a tenant's deletion are not written after its purge.
+            // Refusals from before a tenant's deletion must not be written after its purge.
             let lives = try await transaction.query(
                 "SELECT 1 FROM tenants WHERE id = \(tenant) AND status <> 'deleted' FOR KEY SHARE")
             if lives.isEmpty { return }
@@ -136,7 +137,7 @@ extension Database {
     }
 }
 
-/// What was seen of an origin, with the hour that it counts in.
+/// The counts of an origin, with the hour to which they belong.
 private struct RefusedHour {
     let hour: Timestamp
     let origin: String
@@ -150,8 +151,8 @@ private struct RefusedHour {
 }
 
 extension TenantScope {
-    /// Those of the hour of `since` and later, the most frequent first; what this process has counted is
-    /// written before.
+    /// The origins refused in the hour of `since` and later, the most frequent first. What this
+    /// process has counted is written first.
     package func refusedOrigins(since: Timestamp, limit: Int) async throws -> [RefusedOriginRow] {
         await database.writeRefusedOrigins(of: tenant)
         let from = RefusedOrigins.hour(of: since)

@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// What waits for an operator in one tenant.
+/// What needs an operator's attention in one tenant.
 package struct Attention: Sendable {
     /// Raw values are the wire format's `kind`.
     package enum Kind: String, Sendable, CaseIterable {
@@ -15,23 +15,24 @@ package struct Attention: Sendable {
     }
 
     package var kind: Kind
-    /// The nil id: the platform's own.
+    /// The nil id for the platform itself.
     package var tenantID: UUID
     package var slug: String
     package var name: String
     package var count: ListTotal
 
-    /// Days in which a key that ends soon ends.
+    /// A key counts if it expires within this many days.
     package static let keyDays = 14
-    /// So many tenants of each kind at most, those with the most first.
+    /// The most tenants of each kind; those with the highest counts come first.
     package static let tenants = 5
-    /// The list of refused origins has no more.
+    /// The most refused origins, as many as their list shows.
     package static let refusedOrigins = 200
 }
 
 extension Attention.Kind {
-    /// The tenants of the rows that are counted, one of each, to be capped. `own`: the condition on
-    /// the tenant; `isAcross`: it takes all tenants, so that the index over all of them serves.
+    /// Selects the tenant of each row that counts; the caller limits the number of rows. `own` is
+    /// the condition on the tenant. With `isAcross` it includes all tenants, and the index over all
+    /// of them is used.
     fileprivate func source(
         _ own: SQL, isAcross: Bool, covering: [String], at now: Timestamp
     ) -> SQL {
@@ -65,18 +66,18 @@ extension Attention.Kind {
         }
     }
 
-    /// How many rows of a day are looked through: anybody can cause them.
+    /// The most rows of one day that are read, since anyone can cause such rows.
     private static let refusedRows = 100_000
 
-    /// Whether the platform has such of its own.
+    /// Whether the platform itself can have items of this kind.
     private var isOfPlatform: Bool { self == .keysGivenBefore }
 
     private var listMost: Int {
         self == .originsRefused ? Attention.refusedOrigins : ListTotal.most
     }
 
-    /// Selects kind, tenant and count, and whether counting stopped early. Counting stops for all
-    /// tenants together: it costs the same, however many there are.
+    /// Selects kind, tenant and count, and whether the count is exact. Counting stops at one limit
+    /// for all tenants together, so that the cost does not depend on their number.
     fileprivate func counting(
         _ own: SQL, isAcross: Bool, covering: [String], at now: Timestamp
     ) -> SQL {
@@ -95,8 +96,8 @@ extension Attention.Kind {
 }
 
 extension Database {
-    /// The tenants with most of each kind, one more of a kind than `Attention.tenants` where there are
-    /// more. `tenant` nil: of all tenants.
+    /// The tenants with the highest counts of each kind, up to one more per kind than
+    /// `Attention.tenants` if there are more. If `tenant` is nil, of all tenants.
     package func attention(
         _ kinds: [Attention.Kind], tenant: UUID?
     ) async throws(PostgresError) -> [Attention] {
@@ -117,7 +118,8 @@ extension Database {
             }
     }
 
-    /// The ids of those who cover an admin, wherever they act: of operators, and that under which the command line acts.
+    /// The ids of those who cover an admin, wherever they act: operators, and the id under which
+    /// the command line acts.
     package func coveringOperators() async throws(PostgresError) -> [String] {
         try await readLaggingAsApp(
             "SELECT id::text FROM operators WHERE role IN ('owner', 'admin') AND status = 'active'"
@@ -125,7 +127,7 @@ extension Database {
             + [UUID.platform.description]
     }
 
-    /// What has been set up. `tenant` nil: anywhere.
+    /// What has been set up, in the tenant or, if `tenant` is nil, anywhere.
     package func firstSteps(tenant: UUID?) async throws(PostgresError) -> FirstSteps {
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
         let operators: SQL =
@@ -141,7 +143,7 @@ extension Database {
         if let row = ofTenants.first {
             (steps.tenant, steps.invite, steps.call) = try row.columns()
         }
-        // Rows of the system, which the platform's role does not read.
+        // These rows belong to the system, and the platform's role cannot read them.
         let others = try await readLaggingAsApp(
             """
             SELECT EXISTS (SELECT 1 FROM providers WHERE \(own)),
@@ -158,7 +160,7 @@ package struct FirstSteps: Sendable {
     package var tenant = false
     package var invite = false
     package var provider = false
-    /// A key was used.
+    /// Whether a key was used.
     package var call = false
     package var secondOwner = false
 }

@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// Numbers for the overview, of decisions and of uses between `since` and `until`.
+/// Numbers for the overview: of decisions and of uses between `since` and `until`.
 package struct Overview: Sendable {
     package struct Bucket: Sendable {
         package var at: Timestamp
@@ -11,33 +11,33 @@ package struct Overview: Sendable {
     }
 
     package var users: ListTotal
-    /// All except the deleted ones.
+    /// All tenants except the deleted ones.
     package var tenants: Int
-    /// The beginning of the first bucket.
+    /// The start of the first bucket.
     package var since: Timestamp
-    /// The end of the last bucket, which is now: a decision list with both bounds contains exactly
-    /// the decisions that were counted.
+    /// The end of the last bucket, which is now: a list of decisions with both bounds contains
+    /// exactly the decisions that were counted.
     package var until: Timestamp
     package var signUps: [Bucket]
-    /// How many verifications found a key valid, in whole hours.
+    /// How many verifications found a key valid; counted in whole hours.
     package var verifications: Int
-    /// How often keys were used in any way, in whole hours.
+    /// How often keys were used in any way; counted in whole hours.
     package var keyUses: Int
 }
 
 /// The period of an overview, up to now.
 package enum OverviewWindow: Sendable {
-    /// A number of hours, each beginning on an hour of UTC.
+    /// A number of hours, each beginning on a full hour in UTC.
     case hours(Int)
     /// A number of days, each beginning at midnight in this time zone (an IANA name).
     case days(Int, zone: String)
-    /// From a time to another, the second exclusive.
+    /// From one time to another; the end is exclusive.
     case between(Timestamp, Timestamp, zone: String)
 
-    /// The most parts of a period.
+    /// The most buckets of a period.
     private static let most = 31
 
-    /// Selects the beginnings of the buckets, the oldest first.
+    /// Selects the starts of the buckets, the oldest first.
     fileprivate func starts(at now: Timestamp) -> SQL {
         switch self {
         case .hours(let count):
@@ -60,8 +60,8 @@ package enum OverviewWindow: Sendable {
         }
     }
 
-    /// The end of the last part. Times on the wire have milliseconds: the whole of the current one is
-    /// counted.
+    /// The end of the last bucket. Times on the wire have milliseconds, so the current millisecond
+    /// is counted whole.
     fileprivate func end(at now: Timestamp) -> Timestamp {
         let end = Timestamp(microseconds: (now.microseconds / 1000 + 1) * 1000)
         guard case .between(_, let until, _) = self else { return end }
@@ -70,11 +70,12 @@ package enum OverviewWindow: Sendable {
 }
 
 extension Database {
-    /// Where counting stops.
+    /// The number at which counting stops.
     private static let overviewCap = 1_000_000
 
-    /// `tenant` nil: all tenants; beyond a list's limit users are estimated by PostgreSQL's count
-    /// in the index of active users. Nil if PostgreSQL does not know the time zone.
+    /// If `tenant` is nil, the numbers are of all tenants, and beyond a list's limit users are
+    /// estimated from PostgreSQL's statistics of the index of active users. Returns nil if
+    /// PostgreSQL does not know the time zone.
     package func overview(
         tenant: UUID?, _ window: OverviewWindow
     ) async throws(PostgresError) -> Overview? {
@@ -87,7 +88,7 @@ extension Database {
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
         let most = tenant == nil ? ListTotal.most : Self.overviewCap
         await writeKeyUses(of: tenant)
-        // Each by itself, since its rows may lie on several servers.
+        // Each number has its own statement, since its rows may be on several servers.
         let users = try await number(
             """
             SELECT count(*) FROM (SELECT 1 FROM users WHERE \(own)

@@ -2,17 +2,17 @@ import Domain
 import Postgres
 import Text
 
-/// Where an id is looked for that may be of any kind and tenant; for the search alone.
+/// Looks for an id that may be of any kind and in any tenant. Only the search uses it.
 extension Database {
-    /// Tables whose rows are shown with their ids, and that belong to a tenant.
+    /// Tables that belong to tenants and whose rows are shown with their ids.
     private static let tables: [StaticString] = [
         "users", "merged_users", "identities", "former_identities", "sessions", "api_keys",
         "invites",
         "join_links", "domains", "cors_origins", "jobs",
     ]
 
-    /// The tenants that have something with this id, by the ids of the tenants; the nil id: the platform.
-    /// At most ten.
+    /// The tenants that have an object with this id, in the order of the tenants' ids; the nil id
+    /// is the platform. At most ten.
     package func tenants(withThing id: UUID) async throws(PostgresError) -> [UUID] {
         let found = Self.tables.map { table -> SQL in
             "(SELECT tenant_id FROM \(raw: "\(table)") WHERE id::text = \(id.description) LIMIT 10)"
@@ -25,7 +25,8 @@ extension Database {
         return try rows.all { row throws(PostgresError) in try row.get(0) }
     }
 
-    /// Keys whose secrets end so, at most ten. `tenant` nil: of every tenant, for the platform.
+    /// Keys whose secrets end with this text, at most ten. If `tenant` is nil, of every tenant, for
+    /// the platform.
     package func keys(
         endingIn last4: String, tenant: UUID?
     ) async throws(PostgresError) -> [(tenant: UUID, id: UUID, name: String)] {
@@ -51,7 +52,7 @@ extension TenantScope {
         return try rows.first?.get(0)
     }
 
-    /// Nil if the list has no such entry.
+    /// The entry; `nil` if the list has no such entry.
     package func origin(_ id: UUID) async throws(PostgresError) -> CORSOriginRow? {
         let rows = try await readLagging(
             """

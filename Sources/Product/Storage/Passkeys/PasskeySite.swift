@@ -1,18 +1,18 @@
 import Postgres
 import Text
 
-/// Where passkeys are made and used, which follows from the server's public URL: browsers offer them
-/// to a domain over https, and to `localhost`.
+/// The site where passkeys are made and used, which follows from the server's public URL: browsers
+/// offer passkeys to a domain over https, and to `localhost`.
 package struct PasskeySite: Sendable {
-    /// Why a server has none.
+    /// Why a server has no such site.
     package enum Fault: Error, Sendable {
-        /// Its public URL names an address and no domain.
+        /// The public URL names an IP address instead of a domain.
         case address
-        /// It is plain http.
+        /// The public URL is plain http.
         case insecure
     }
 
-    /// As browsers write it.
+    /// The origin as browsers write it.
     package let origin: String
     package let host: String
 
@@ -38,7 +38,7 @@ package struct PasskeySite: Sendable {
         host == "localhost" || host.hasSuffix(".localhost")
     }
 
-    /// The RP ids that a browser takes at this host: itself, and the domains above it.
+    /// The RP ids that a browser accepts at this host: the host, and the domains above it.
     package var relyingParties: [String] {
         let labels = host.split(separator: ".")
         return labels.indices.map { labels[$0...].joined(separator: ".") }
@@ -46,8 +46,8 @@ package struct PasskeySite: Sendable {
 }
 
 extension Database {
-    /// The one RP id that is asked for: that of the passkeys in use, else the host. A move to a host
-    /// below the first one's costs none.
+    /// The one RP id for new requests: that of the passkeys in use, otherwise the host. So a move
+    /// to a host below the first one loses no passkeys.
     package func relyingParty(of site: PasskeySite) async throws -> String {
         try await relyingParty(of: site, usable: "usable AND") ?? site.host
     }
@@ -62,9 +62,9 @@ extension Database {
         return try rows.first?.get(0)
     }
 
-    /// At a start: marks the passkeys that browsers offer at this server's name, which are those of
-    /// one RP id. What they do not offer cannot be asked for, and yet counts as a second factor:
-    /// another name of the server must not open accounts to a password alone.
+    /// Called at a start. Marks the passkeys that browsers offer at this server's name, which are
+    /// those of one RP id. Passkeys that browsers do not offer cannot be requested, but still count
+    /// as a second factor: another name of the server must not open accounts to a password alone.
     package func markUsablePasskeys() async throws {
         let party = try await partyAtStart()
         _ = try await app.query(
@@ -78,15 +78,15 @@ extension Database {
             """)
     }
 
-    /// Empty where there are no passkeys.
+    /// The RP id at a start; empty if passkeys are not available.
     private func partyAtStart() async throws -> String {
         guard let site = try? passkeySite.get() else { return "" }
         if let party = try await relyingParty(of: site, usable: "usable AND") { return party }
         return try await relyingParty(of: site) ?? site.host
     }
 
-    /// The passkeys that a browser does not offer at this server's name, and the domains that they
-    /// were made for.
+    /// The number of passkeys that browsers do not offer at this server's name, by the domain that
+    /// they were made for.
     package func passkeysLost() async throws -> [(party: String, count: Int)] {
         let rows = try await app.read(
             """
@@ -97,7 +97,7 @@ extension Database {
         return try rows.map { row in (try row.get(0), try row.get(1)) }
     }
 
-    /// How many operators have no other second factor than those.
+    /// How many operators have only such passkeys as a second factor.
     package func operatorsLost() async throws -> Int {
         try await app.read(
             """

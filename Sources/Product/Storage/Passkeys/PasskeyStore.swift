@@ -13,7 +13,7 @@ package struct PasskeyRow: Sendable {
     package var key: [UInt8]
     package var counter: Int64
     package var name: String
-    /// How a browser may reach it, as the browser said.
+    /// How a browser can reach the authenticator, as the browser reported it.
     package var transports: [String]
     package var isBackupEligible: Bool
     package var isBackedUp: Bool
@@ -38,7 +38,7 @@ package struct PasskeyRow: Sendable {
     }
 }
 
-/// A passkey that its registration proved, to be stored.
+/// A passkey that was proved by its registration and is to be stored.
 package struct NewPasskey: Sendable {
     package var credential: RegisteredCredential
     package var relyingParty: String
@@ -75,7 +75,8 @@ extension Database {
         ).map { row throws(PostgresError) in try PasskeyRow(row) }
     }
 
-    /// The passkey with this credential, its operator, and the handle that its authenticator shows.
+    /// The passkey with this credential, its operator, and the user handle that its authenticator
+    /// shows.
     package func passkey(
         credential: [UInt8]
     ) async throws(PostgresError) -> (passkey: PasskeyRow, person: OperatorRow, handle: [UInt8])? {
@@ -93,7 +94,8 @@ extension Database {
         )
     }
 
-    /// What authenticators know the operator by: made at the first need, and kept.
+    /// The user handle by which authenticators know the operator. It is made when first needed, and
+    /// then kept.
     package func passkeyHandle(of person: UUID) async throws -> [UInt8] {
         let made = RandomBytes.make(32)
         return try await app.query(
@@ -104,8 +106,8 @@ extension Database {
         ).only { try $0.get(0) }
     }
 
-    /// Stores what a valid assertion showed. False if the counter has grown beyond it since: of two
-    /// copies of one authenticator, one comes too late.
+    /// Stores the counter and the backup state of a valid assertion. Returns false if the stored
+    /// counter is not lower any more: of two copies of one authenticator, one comes too late.
     package func usePasskey(
         _ id: UUID, counter: UInt32, isBackedUp: Bool
     ) async throws(PostgresError) -> Bool {
@@ -120,7 +122,8 @@ extension Database {
         ).count == 1
     }
 
-    /// Audits that a passkey's counter did not grow, which a copied authenticator causes.
+    /// Audits that a passkey's counter did not increase, which happens if an authenticator was
+    /// copied.
     package func passkeyRefused(
         _ passkey: PasskeyRow, of person: OperatorRow, because reason: String, by actor: Actor
     ) async throws {
@@ -135,7 +138,8 @@ extension Database {
 }
 
 extension Change {
-    /// Adds one, within the limit; the operator's row is locked, so that two at once both count.
+    /// Adds a passkey, within the limit. The operator's row is locked, so that of two concurrent
+    /// requests both are counted.
     package func addPasskey(_ new: NewPasskey, to person: OperatorRow) async throws -> PasskeyRow {
         let before = try await lockFactors(of: person.id)
         guard before.passkeys + before.unusablePasskeys < Passkey.most else {
@@ -164,7 +168,8 @@ extension Change {
         return passkey
     }
 
-    /// nil if the operator has no such passkey. Without a new name nothing changes.
+    /// Renames a passkey. Returns nil if the operator has no such passkey. Without a new name
+    /// nothing changes.
     package func renamePasskey(
         _ id: UUID, to name: String?, of person: OperatorRow
     ) async throws -> PasskeyRow? {
@@ -183,7 +188,8 @@ extension Change {
         return row
     }
 
-    /// nil if the operator has no such passkey. With the last second factor the recovery codes end.
+    /// Removes a passkey. Returns nil if the operator has no such passkey. Recovery codes end with
+    /// the last second factor.
     package func removePasskey(_ id: UUID, of person: OperatorRow) async throws -> PasskeyRow? {
         let before = try await lockFactors(of: person.id)
         guard let passkey = try await passkey(id, of: person.id) else { return nil }
@@ -208,10 +214,10 @@ extension Change {
     }
 }
 
-/// Challenges, each for one answer.
+/// Challenges, each for one response.
 extension Database {
-    /// A new one for this purpose and binding, in the place of the binding's oldest if it has too
-    /// many.
+    /// Creates a challenge for this purpose and binding. If the binding has too many, it replaces
+    /// the oldest.
     package func makeChallenge(
         for purpose: Passkey.Purpose, boundTo binding: [UInt8]
     ) async throws(PostgresError) -> [UInt8] {
@@ -229,8 +235,8 @@ extension Database {
         return challenge
     }
 
-    /// Uses a challenge up. False if it was not made for this purpose and binding, or is used or
-    /// expired: of two answers at once one alone finds it.
+    /// Uses a challenge up. Returns false if it was not made for this purpose and binding, or is
+    /// used or expired. Of two concurrent responses only one finds it.
     package func useChallenge(
         _ challenge: [UInt8], for purpose: Passkey.Purpose, boundTo binding: [UInt8]
     ) async throws(PostgresError) -> Bool {
@@ -244,16 +250,16 @@ extension Database {
         ).count == 1
     }
 
-    /// One for a browser without a session. It carries its time and a code of ours, and has no row
-    /// before its answer: anyone may ask for it, so that rows could be filled up, and a limit of them
-    /// would shut everybody out.
+    /// A challenge for a browser without a session. It carries its time and a code of this server,
+    /// and has no row before its response: anyone may request one, so they could fill up a table,
+    /// and a limit on rows would lock everyone out.
     package func makeOpenChallenge(boundTo binding: [UInt8]) -> [UInt8] {
         let body = Self.bytes(clock().microseconds) + RandomBytes.make(16)
         return body + openChallengeCode(body, binding)
     }
 
-    /// Uses such a challenge up. False if it was not made here for this binding, or is used or
-    /// expired.
+    /// Uses such a challenge up. Returns false if it was not made here for this binding, or is used
+    /// or expired.
     package func useOpenChallenge(
         _ challenge: [UInt8], boundTo binding: [UInt8]
     ) async throws(PostgresError) -> Bool {

@@ -3,20 +3,21 @@ import JSON
 import Postgres
 import Text
 
-/// One user whom an erasure removed: as the tenant's audit log has it.
+/// One user whom an erasure removed, as the tenant's audit trail records it.
 package struct ErasedUser: Sendable {
     package let tenant: UUID
     package let id: UUID
     package let erasedAt: Timestamp
     /// The operator's id.
     package let erasedBy: String
-    /// As `ErasureEvidence.json` writes it.
+    /// In the form that `ErasureEvidence.json` writes.
     package let evidence: JSONValue
 }
 
 extension Database {
-    /// The confirmation of an erasure: bound to these users as they were read and to the console's
-    /// session, so that it is valid for no others and ends with the next change of one.
+    /// The confirmation of an erasure. It is bound to these users as they were read, and to the
+    /// console session, so that it is valid for no other users and ends with the next change of one
+    /// of them.
     package func erasureConfirmation(
         of users: [(tenant: UUID, id: UUID, version: Int?)], session: UUID
     ) -> String {
@@ -46,8 +47,8 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Purges the user, in whatever state it is, and records what was there. 412 if the row has
-    /// another version by now.
+    /// Purges the user, whatever its status, and records what there was. Throws 412 if the row now
+    /// has another version.
     package func eraseUser(
         _ id: UUID, version: Int, database: Database
     ) async throws -> ErasedUser {
@@ -62,25 +63,25 @@ extension Change {
             tenant: tenant, id: id, erasedAt: now, erasedBy: actor.id, evidence: evidence.json)
     }
 
-    /// Records that what is held about the user was handed out.
+    /// Records that the data about the user was handed out.
     package func recordExport(of row: UserRow) async throws {
         try await audit(.userExported, row.target)
     }
 }
 
-/// What is held about one user, table by table, and what a purge leaves of it: numbers and ids
-/// alone, so that the record of an erasure keeps nothing of what was erased.
+/// What is stored about one user, table by table, and what a purge leaves of it. It has only
+/// numbers and ids, so that the record of an erasure keeps nothing of what was erased.
 package struct ErasureEvidence: Sendable {
-    /// By the names of `PersonTable`; only those that have rows.
+    /// By table; only tables that have rows.
     package var counts: [(table: PersonTable, rows: Int)] = []
-    /// The ids that were merged into the user's.
+    /// The ids that were merged into this user's.
     package var mergedIDs: [UUID] = []
-    /// HMACs of the address and the identities, by which the tenant refuses the person.
+    /// HMACs of the address and of the identities, by which the tenant refuses the person.
     package var left: LeftTombstones?
 
     package init() {}
 
-    /// The transaction sees merged users.
+    /// The transaction must see merged users.
     init(of row: UserRow, _ transaction: Transaction) async throws(PostgresError) {
         let records = try await PersonRecords(of: row, isOwnOnly: true, transaction)
         let found = try await transaction.query(PersonTable.counts(records))
@@ -92,7 +93,7 @@ package struct ErasureEvidence: Sendable {
         }
     }
 
-    /// The same after the purge.
+    /// The evidence after the purge.
     func leaving(_ left: LeftTombstones) -> ErasureEvidence {
         var evidence = self
         evidence.left = left

@@ -4,7 +4,7 @@ import Text
 
 /// One user whom a search over all tenants found.
 package struct FoundPerson: Sendable {
-    /// By what the user was found.
+    /// How the user was found.
     package enum Way: String, Sendable, CaseIterable {
         case address
         case formerAddress = "former_address"
@@ -35,17 +35,17 @@ package struct FoundPerson: Sendable {
     }
 }
 
-/// A person, over all tenants: the directory says which tenants know the address or the identity,
-/// and these alone are read.
+/// Finds a person across all tenants. The directory says which tenants know the address or the
+/// identity, and only those are read.
 extension Database {
-    /// Rows of one search.
+    /// The most rows of one search.
     package static let foundPeopleLimit = 200
-    /// Tenants that one search reads.
+    /// The most tenants that one search reads.
     private static let tenantsOfPersonLimit = 1000
 
-    /// Users with the address, with it as a former one, with a sign-in whose provider proves it, and
-    /// those whom an invite to it made or let in. One more than the limit if there
-    /// are more.
+    /// Users with the address, with it as a former address, with a sign-in whose provider proves
+    /// it, and users who were created or admitted by an invite to it. One more than the limit if
+    /// there are more.
     package func people(email: EmailAddress) async throws -> [FoundPerson] {
         let tenants = try await tenants(of: personKey(emailKey: email.key))
         return try await people(
@@ -67,7 +67,7 @@ extension Database {
             """)
     }
 
-    /// Users who have the identity, and those whose it was before an operator unlinked it.
+    /// Users who have the identity, and users who had it before an operator unlinked it.
     package func people(identity: IdentityKey) async throws -> [FoundPerson] {
         let provider = identity.provider.rawValue
         let tenants = try await tenants(
@@ -95,7 +95,7 @@ extension Database {
         return tenants
     }
 
-    /// A merged user is found as the one who is left.
+    /// A merged user is found as the user who remains.
     private func people(in tenants: [UUID], _ found: SQL) async throws -> [FoundPerson] {
         let rows = try await platform.read(
             """
@@ -119,7 +119,7 @@ extension Database {
     }
 }
 
-/// A user of some tenant, as a search over all of them shows it.
+/// A user of any tenant, as a search over all tenants shows it.
 package struct NamedPerson: Sendable {
     package let tenant: UUID
     package let tenantName: String
@@ -133,9 +133,9 @@ package struct NamedPerson: Sendable {
 }
 
 extension Database {
-    /// Users of all tenants that are not deleted, each word of `text` being part of the address or
-    /// the name; at most `most`. Without three letters or digits in a row it finds none: the index
-    /// knows nothing shorter.
+    /// Users of all tenants who are not deleted and whose address or name contains each word of
+    /// `text`; at most `most`. A text without three letters or digits in a row finds no one, since
+    /// the index has nothing shorter.
     package func people(matching text: String, most: Int) async throws -> [NamedPerson] {
         let words = Self.words(of: text)
         let isFound = words.contains { word in
@@ -161,7 +161,7 @@ extension Database {
 }
 
 extension TenantScope {
-    /// Nil if the tenant has no such user, or if it was merged into another.
+    /// `nil` if the tenant has no such user, or if the user was merged into another.
     package func personRecords(of id: UUID) async throws -> (UserRow, PersonRecords)? {
         await database.writeSignIns(of: tenant)
         await database.writeKeyUses(of: tenant)
@@ -172,7 +172,7 @@ extension TenantScope {
         return (row, records)
     }
 
-    /// Rows of one table as JSON objects: at most `limit`, behind the first `start`.
+    /// Rows of one table as JSON objects: at most `limit`, after the first `start`.
     package func rows(
         _ table: PersonTable, of records: PersonRecords, from start: Int, limit: Int
     ) async throws -> [String] {
@@ -183,7 +183,7 @@ extension TenantScope {
         }
     }
 
-    /// What is held about a user: what an erasure would remove.
+    /// What is stored about a user, and an erasure would remove.
     package func evidence(of row: UserRow) async throws -> ErasureEvidence {
         try await seeingMerged { try await ErasureEvidence(of: row, $0) }
     }
@@ -196,7 +196,7 @@ extension TenantScope {
     }
 }
 
-/// The addresses of several users, by which the platform's own records name them.
+/// The addresses of several users, by which the platform's own records refer to them.
 package struct PersonAddresses: Sendable {
     let keys: [String]
 
@@ -206,10 +206,10 @@ package struct PersonAddresses: Sendable {
 }
 
 extension Database {
-    /// Decisions about an address that led to no tenant are shown so many, the newest.
+    /// How many decisions about an address that led to no tenant are shown; the newest are.
     private static let unplacedDecisionsLimit = 1000
 
-    /// Decisions of no tenant about these addresses, as JSON objects.
+    /// Decisions about these addresses that led to no tenant, as JSON objects.
     package func unplacedDecisions(_ addresses: PersonAddresses) async throws -> [String] {
         let rows = try await platformScope.read(
             """

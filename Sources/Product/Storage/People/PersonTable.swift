@@ -1,35 +1,36 @@
 import Postgres
 import Text
 
-/// A table that holds rows about a person: what an export writes of it, and what an erasure does
-/// to it. A test compares the list with the catalogue.
+/// A table that holds rows about a person: what an export writes of it, and what an erasure does to
+/// it. A test compares the list with PostgreSQL's catalogue.
 package struct PersonTable: Sendable {
     /// What a purge does to the rows.
     package enum Fate: String, Sendable, CaseIterable {
-        /// They are deleted.
+        /// The rows are deleted.
         case removed
-        /// They stay as records of what happened, without address, name and words of the person.
+        /// The rows stay as a record of what happened, without the person's address, name and
+        /// texts.
         case redacted
-        /// They stay and are of no use any more.
+        /// The rows stay but can no longer be used.
         case revoked
     }
 
-    /// The member of an export and of a certificate.
+    /// The member's name in an export and in a certificate.
     package let name: String
-    /// In the database.
+    /// The table's name in the database.
     package let table: String
     package let fate: Fate
-    /// Columns that are no part of an export: secrets, and what is another person's.
+    /// Columns that an export leaves out: secrets, and what belongs to another person.
     let hidden: [String]
-    /// The only columns that are part of an export, where nearly all are another person's; nil: all
-    /// but the hidden ones.
+    /// The only columns that an export contains, for a table with mostly another person's data;
+    /// `nil` for all but the hidden ones.
     let shown: [String]?
-    /// By which columns a row says that the person did something: `maker` for `maker_type`,
-    /// `maker_id`.
+    /// The columns by which a row says that the person did something: `maker` stands for
+    /// `maker_type` and `maker_id`.
     package let actors: [String]
-    /// Columns that order the rows of one person, for an export in pages.
+    /// The columns that order the rows of one person, for an export in pages.
     let order: String
-    /// Of the rows of `t`, which has the tenant already.
+    /// The condition on rows of `t`, which is already restricted to the tenant.
     let condition: @Sendable (PersonRecords) -> SQL
 
     init(
@@ -47,7 +48,7 @@ package struct PersonTable: Sendable {
         self.condition = condition
     }
 
-    /// Rows below a user, deleted with it.
+    /// Rows that belong to a user and are deleted with it.
     private static func below(
         _ name: String, hiding hidden: [String] = [], by order: String
     ) -> PersonTable {
@@ -61,7 +62,7 @@ package struct PersonTable: Sendable {
         PersonTable(name, fate, hiding: hidden, by: order) { "t.email_key = ANY (\($0.keys))" }
     }
 
-    /// Rows that say by these columns that the person did something.
+    /// Rows in which these columns say that the person did something.
     private static func done(_ column: String, by records: PersonRecords) -> SQL {
         "t.\(raw: column)_type = 'user' AND t.\(raw: column)_id = ANY (\(records.idTexts))"
     }
@@ -127,7 +128,7 @@ package struct PersonTable: Sendable {
         PersonTable("decisions", .redacted, by: "id") {
             "(t.user_id = ANY (\($0.ids)) OR t.email_key = ANY (\($0.keys)))"
         },
-        // Whose the records are is another's.
+        // The merged records belong to other persons.
         PersonTable(
             "merges_made", of: "user_merges", .redacted,
             showing: [
@@ -135,7 +136,7 @@ package struct PersonTable: Sendable {
             ],
             by: "created_at, id", doneBy: ["created_by"]
         ) { done("created_by", by: $0) },
-        // Each way by its own index, also where PostgreSQL has not counted the events.
+        // Each condition uses its own index, also if PostgreSQL has no statistics of the events.
         PersonTable("audit_events", .redacted, by: "id", doneBy: ["actor"]) { records in
             let events: SQL = "SELECT id FROM audit_events WHERE tenant_id = \(records.tenant)"
             return """
@@ -155,7 +156,7 @@ package struct PersonTable: Sendable {
         addressed("pending_choices", hiding: ["identity"], by: "created_at, identity"),
         addressed("reservations", hiding: ["link_grant"], by: "number"),
         addressed("reset_asks", .redacted, hiding: ["about"], by: "id"),
-        // What an undo needs and a file's row may be secrets.
+        // The data for an undo and the row of a file may contain secrets.
         PersonTable("job_rows", .redacted, hiding: ["input", "effect"], by: "job_id, row") {
             "(t.target_id = ANY (\($0.ids)) OR t.email_key = ANY (\($0.keys)))"
         },
@@ -168,7 +169,7 @@ package struct PersonTable: Sendable {
         },
     ]
 
-    /// One part of the rows, each as a JSON object.
+    /// A page of the rows, each as a JSON object.
     func page(_ records: PersonRecords, from start: Int, limit: Int) -> SQL {
         let object: SQL =
             if let shown {
@@ -200,11 +201,11 @@ package struct PersonTable: Sendable {
     }
 }
 
-/// By what a tenant's tables name one user: the ids, with those of merged users, the addresses, and
-/// the ids and spellings that the records of the past have.
+/// How a tenant's tables refer to one user: by the ids, including those of merged users, the
+/// addresses, and the ids and spellings in the records of the past.
 package struct PersonRecords: Sendable {
     package let tenant: UUID
-    /// The user's own id first.
+    /// Begins with the user's own id.
     let ids: [UUID]
     /// Email keys.
     let keys: [String]
@@ -213,13 +214,13 @@ package struct PersonRecords: Sendable {
     /// Spellings of the addresses.
     let words: [String]
 
-    /// Keys of rows that wait in imports.
+    /// Keys of rows that are waiting in imports.
     let imported: [Int64]
 
     var idTexts: [String] { ids.map(\.description) }
 
-    /// `row` is not read again. `isOwnOnly`: without an address that another row of the tenant has,
-    /// as a purge does. The transaction sees merged users.
+    /// `row` is not read again. With `isOwnOnly` an address that another row of the tenant has is
+    /// left out, as a purge does. The transaction must see merged users.
     init(
         of row: UserRow, isOwnOnly: Bool, _ transaction: Transaction
     ) async throws(PostgresError) {

@@ -29,7 +29,7 @@ extension TenantScope {
         try await read(PolicyRow.current(tenant)).onlyPolicy()
     }
 
-    /// Every published policy, the newest first; one more than `limit` if more follow.
+    /// Every published policy, the newest first; one more than `limit` if there are more.
     package func policyVersions(limit: Int, before version: Int?) async throws -> [PolicyRow] {
         let rows = try await read(
             """
@@ -40,7 +40,7 @@ extension TenantScope {
         return try rows.map(PolicyRow.init)
     }
 
-    /// Their number: versions count from 1 without gaps.
+    /// The number of published policies: versions count from 1 without gaps.
     package func policyVersionCount() async throws -> Int { try await policy().version }
 }
 
@@ -61,18 +61,19 @@ extension PolicyRow {
 }
 
 extension Change {
-    /// The policy in force, which cannot be replaced until this transaction ends.
+    /// The policy in force. It cannot be replaced until this transaction ends.
     package func policy() async throws -> PolicyRow {
         try await query(PolicyRow.current(tenant) + " FOR SHARE OF t").onlyPolicy()
     }
 
-    /// Locks the tenant, so that the policy in force stays until this transaction ends.
+    /// Locks the tenant and returns the policy in force, which cannot change until this transaction
+    /// ends.
     package func lockPolicy() async throws -> PolicyRow {
         _ = try await lockTenant()
         return try await policy()
     }
 
-    /// Publishes a policy after the one locked. Publishing an identical one changes nothing.
+    /// Publishes a policy after the locked one. Publishing an identical one changes nothing.
     package func publish(_ wanted: TenantPolicy, after current: PolicyRow) async throws -> PolicyRow
     {
         var policy = wanted
@@ -82,7 +83,7 @@ extension Change {
             return current
         }
         policy.version += 1
-        // Another rule counts from now on.
+        // A changed rule counts from now on.
         let isOff = policy.inactivity.isOff
         let isSame = policy.inactivity == current.policy.inactivity
         try await query(
@@ -106,7 +107,8 @@ extension Change {
     private static func changes(from before: JSONValue, to after: JSONValue) -> AuditChanges {
         var changes = AuditChanges()
         for member in after.members ?? [] {
-            // The log holds no address of a person: how many are blocked is enough.
+            // The audit trail must not contain a person's address: the number of blocked ones is
+            // enough.
             let holdsAddresses = sameBytes(member.name, "blocked_emails")
             let (old, new) = (before[member.name] ?? .null, member.value)
             guard old != new else { continue }
@@ -124,7 +126,7 @@ extension Change {
     }
 }
 
-/// A policy as `policies.document` keeps it: the members of `/v1` without `version`. An absent
+/// A policy as stored in `policies.document`: the members of `/v1` without `version`. An absent
 /// member has the default of a new tenant, so that an old document stays readable.
 extension TenantPolicy {
     package init(document: JSONValue, version: Int) {
@@ -186,14 +188,14 @@ extension TenantPolicy {
 }
 
 extension InactivityRule {
-    /// Nil: the step is not taken.
+    /// A step that is nil is not taken.
     package init(document: JSONValue?) {
         self.init(
             warnDays: document?["warn_days"]?.int, suspendDays: document?["suspend_days"]?.int,
             deleteDays: document?["delete_days"]?.int)
     }
 
-    /// Of `/v1`, each step with its days or null.
+    /// The form in `/v1`: each step with its days or null.
     package var document: JSONValue {
         .object(
             Step.allCases.map { step in
@@ -202,13 +204,13 @@ extension InactivityRule {
     }
 }
 
-/// A policy with another rule for inactivity is published only after a dry run of the same policy
+/// A policy that changes the inactivity rule is published only after a dry run of the same policy
 /// against the same version.
 extension PolicyRow {
-    /// Seconds for which a dry run counts.
+    /// Seconds for which a dry run is valid.
     package static let trialSeconds: Int64 = 3600
 
-    /// Whether publishing `wanted` needs a dry run: the rule is another, and not off.
+    /// Whether publishing `wanted` needs a dry run: its rule differs and is not off.
     package func needsTrial(_ wanted: TenantPolicy) -> Bool {
         wanted.inactivity != policy.inactivity && !wanted.inactivity.isOff
     }
@@ -219,7 +221,7 @@ extension TenantPolicy {
 }
 
 extension TenantScope {
-    /// Notes that this policy was tried against this version; the last dry run counts alone.
+    /// Records that this policy was tried against this version. Only the last dry run counts.
     package func noteTrial(of wanted: TenantPolicy, against version: Int) async throws {
         _ = try await write(
             """

@@ -4,7 +4,7 @@ import Postgres
 import Text
 
 extension Change {
-    /// The owner is this change's tenant, or the platform.
+    /// Creates a provider. Its owner is this change's tenant, or the platform.
     package func createProvider(
         kind: String, name: String, issuer: String, document: JSONValue, isConfirmed: Bool
     ) async throws -> ProviderRow {
@@ -25,7 +25,7 @@ extension Change {
         return try ProviderRow(row)
     }
 
-    /// Locks a provider of this owner for the transaction.
+    /// Locks a provider of this owner until the transaction ends.
     package func lockProvider(_ id: UUID) async throws -> ProviderRow {
         let owner: UUID? = tenant == .platform ? nil : tenant
         let rows = try await query(
@@ -71,7 +71,7 @@ extension Change {
         try await audit(.providerDeleted, AuditTarget("provider", row.id, row.name))
     }
 
-    /// This owner's provider of a kind and issuer.
+    /// This owner's provider with this kind and issuer.
     private func provider(_ kind: String, _ issuer: String) async throws -> ProviderRow? {
         let owner: UUID? = tenant == .platform ? nil : tenant
         return try await query(
@@ -106,9 +106,9 @@ extension Database {
         return String(decoding: plain, as: UTF8.self)
     }
 
-    /// Providers whose id tokens may name this issuer: of a pool the last segment is its id, and
-    /// Google's may lack the scheme. An unconfirmed pool never matches: a tenant could claim any
-    /// keys.
+    /// Providers whose id tokens may have this issuer. For a pool, the last segment of the issuer
+    /// is its id; Google's issuer may lack the scheme. An unconfirmed pool never matches, since a
+    /// tenant could claim any keys.
     package func providers(issuing issuer: String) async throws(PostgresError) -> [ProviderRow] {
         let names = [issuer, "https://" + issuer]
         let rows = try await app.read(
@@ -126,7 +126,7 @@ extension Database {
 }
 
 extension Change {
-    /// The provider after its secret was changed.
+    /// Changes the provider's secret and returns its row.
     package func changeSecret(
         _ row: ProviderRow, _ secret: ProviderSecret, in database: Database
     ) async throws -> ProviderRow {
