@@ -3,25 +3,26 @@ import JSON
 import Postgres
 import Text
 
-/// A provider as stored; `tenantID` nil: the platform's own.
+/// A provider as stored. `tenantID` is nil if it is the platform's own.
 package struct ProviderRow: ListedRow {
     package var id: UUID
     package var tenantID: UUID?
-    /// Its name, where it is shown; see `named`. Not stored here.
+    /// The tenant's name, where it is shown; see `named`. Not stored in the provider's row.
     package var tenantName: String?
     package var kind: String
     package var name: String
     package var issuer: String
-    /// Every other setting, by its name on the wire.
+    /// All other settings, by their names on the wire.
     package var document: JSONValue
     /// Whether a secret is stored; only `clientSecret(of:)` reads it.
     package var hasSecret: Bool
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
-    /// False: asserted by one tenant, so the pool counts only for that tenant's credentials.
+    /// False if only one tenant asserts the pool: then it counts only for that tenant's
+    /// credentials.
     package var isConfirmed: Bool
-    /// Since when this process cannot reach it; not stored.
+    /// The time since which this process cannot reach the provider; not stored.
     package var unreachableSince: Timestamp?
 
     static let columns: SQL =
@@ -32,7 +33,7 @@ package struct ProviderRow: ListedRow {
 
     init(_ row: Row) throws(PostgresError) { try self.init(row, from: 0) }
 
-    /// From `columns`, of which the first is at `start`.
+    /// Decodes `columns`, the first of which is at `start`.
     init(_ row: Row, from start: Int) throws(PostgresError) {
         id = try row.get(start)
         tenantID = try row.get(start + 1, as: UUID?.self)
@@ -43,7 +44,7 @@ package struct ProviderRow: ListedRow {
         (version, createdAt, updatedAt, isConfirmed, hasSecret) = try row.columns(from: start + 6)
     }
 
-    /// The provider as the rules read it; nil for a kind that they do not know.
+    /// The provider as the rules read it; `nil` for a kind that the rules do not know.
     var provider: Provider? {
         guard let kind = ProviderKind(rawValue: kind) else { return nil }
         var tenants: [String: UUID] = [:]
@@ -77,7 +78,7 @@ package struct ProviderRow: ListedRow {
 }
 
 extension Row {
-    /// A JSON column that was selected as text; NULL is null.
+    /// A JSON column that was selected as text. NULL becomes null.
     func json(_ column: Int) throws(PostgresError) -> JSONValue {
         guard let text: String = try get(column, as: String?.self) else { return .null }
         do {
@@ -88,11 +89,11 @@ extension Row {
     }
 }
 
-/// Providers: registered once per owner by (kind, issuer); of a Cognito pool's registrations at
-/// most one is confirmed.
+/// Providers. Each is registered once per owner by kind and issuer; of the registrations of one
+/// Cognito pool, at most one is confirmed.
 extension Database {
-    /// `owner` nil: every provider, for the platform; otherwise only that tenant's own. `ids` nil:
-    /// whichever.
+    /// If `owner` is nil, every provider, for the platform; otherwise only that tenant's own. If
+    /// `ids` is nil, providers with any id.
     package func providers(
         _ list: ListQuery, owner: UUID?, kind: String? = nil, ids: [UUID]? = nil
     ) async throws(PostgresError) -> ListPage<ProviderRow> {
@@ -106,7 +107,7 @@ extension Database {
         return page
     }
 
-    /// The providers with the names of their tenants, by one query for all.
+    /// The providers with the names of their tenants, read with one query for all.
     package func named(_ rows: [ProviderRow]) async throws(PostgresError) -> [ProviderRow] {
         let names = try await tenantNames(rows.compactMap(\.tenantID), to: nil)
         return rows.map { row in
@@ -116,7 +117,8 @@ extension Database {
         }
     }
 
-    /// A tenant's own providers first, then the platform's: where its users may sign in.
+    /// The providers at which a tenant's users may sign in: the tenant's own first, then the
+    /// platform's.
     package func providers(near tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
         let rows = try await app.read(
             """
@@ -133,7 +135,7 @@ extension Database {
         return found
     }
 
-    /// Those of them that work in a browser.
+    /// Those of these providers that work in a browser.
     package func signInProviders(near tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
         try await providers(near: tenant).filter { row in
             ["oidc", "google", "github"].contains { sameBytes($0, row.kind) }
@@ -141,8 +143,8 @@ extension Database {
         }
     }
 
-    /// The providers on a tenant's own pages: its own, and a platform's only if a client of the
-    /// tenant names it, by id or kind, or if its `client_tenants` leads to the tenant.
+    /// The providers on a tenant's own pages: its own, and a provider of the platform only if a
+    /// client of the tenant names it by id or kind, or if its `client_tenants` leads to the tenant.
     package func offeredProviders(of tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
         let found = try await signInProviders(near: tenant)
         guard tenant != .platform else { return found }
@@ -160,8 +162,8 @@ extension Database {
         }
     }
 
-    /// How many identities of users there are at the provider, in every tenant that it leads to; at
-    /// most 100,000. A pool's upstreams count with it.
+    /// The number of users' identities at the provider, in every tenant that it leads to; counts at
+    /// most 100,000. The identities of a pool's upstreams are included.
     package func identities(at row: ProviderRow) async throws(PostgresError) -> Int {
         var condition: SQL = "provider = \(row.kind) AND issuer = \(row.issuer)"
         if row.kind.utf8.elementsEqual("cognito".utf8) {
@@ -181,7 +183,7 @@ extension Database {
         return try rows.first?.get(0) ?? 0
     }
 
-    /// Nil if there is none that `owner` may see; owner nil sees all.
+    /// The provider; `nil` if `owner` may not see one with this id. A nil `owner` sees all.
     package func provider(_ id: UUID, owner: UUID?) async throws(PostgresError) -> ProviderRow? {
         let rows = try await app.read(
             "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(id)")
@@ -191,9 +193,8 @@ extension Database {
 }
 
 extension ProviderRow {
-    /// Whether its word alone proves such an address, as `auto_link` requires it: a
-    /// verified claim does not, since other issuers may make the same one. `hostedDomain`: Google's
-    /// `hd`.
+    /// Whether the provider alone proves such an address, as `auto_link` requires. A verified claim
+    /// is not enough, since other issuers may make the same one. `hostedDomain` is Google's `hd`.
     package func isAuthoritative(
         for domain: String, emailVerified: Bool?, hostedDomain: String?
     ) -> Bool {
@@ -206,7 +207,7 @@ extension ProviderRow {
             == .authoritative
     }
 
-    /// Whether there are addresses there that its word alone proves.
+    /// Whether the provider alone proves some addresses in this domain.
     package func isAuthoritative(for domain: String) -> Bool {
         isAuthoritative(for: domain, emailVerified: true, hostedDomain: domain)
     }

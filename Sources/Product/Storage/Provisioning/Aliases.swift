@@ -2,13 +2,14 @@ import Domain
 import Postgres
 import Text
 
-/// The second names of a pool's users: the pool's own `sub` beside the name or the subject that is
-/// the identity's key.
+/// The second names of a pool's users: the pool's own `sub`, in addition to the name or subject
+/// that is the identity's key.
 extension Change {
-    /// How many `sub`s of one federated identity are stored; the oldest is deleted first.
+    /// The most `sub`s that are stored for one federated identity; the oldest is deleted first.
     private static let aliasLimit = 10
 
-    /// Binds the `sub` of a native user to the reservation of their sign-up. A bound one stays.
+    /// Binds the `sub` of a native user to the reservation of their sign-up. A `sub` that is
+    /// already bound stays.
     func bind(_ alias: PoolAlias, toReservationOf key: IdentityKey, caller: UUID) async throws {
         let rows = try await query(
             """
@@ -25,8 +26,8 @@ extension Change {
             .signUpBound, AuditTarget("identity", tenant, key.provider.rawValue))
     }
 
-    /// Binds a `sub` to an identity of this tenant: to a native name only the first, to an
-    /// upstream's user each new one. A `sub` of another identity is not moved.
+    /// Binds a `sub` to an identity of this tenant: to a native name only the first `sub`, to an
+    /// upstream's user each new one. A `sub` that belongs to another identity is not moved.
     func bind(_ alias: PoolAlias, to identity: UUID, _ key: IdentityKey) async throws {
         let unbound: SQL =
             key.isNativeName
@@ -60,7 +61,7 @@ extension Change {
 }
 
 extension Database {
-    /// The identity that a call names, known or not; nil for an unknown provider.
+    /// The identity that a call names, whether it is known or not; `nil` for an unknown provider.
     package func identity(of call: ProvisioningCall) async throws -> IdentityKey? {
         try await platformScope.change(by: .system) { change in
             let named = try await preferringKnown(change.named(call), call, change)
@@ -70,7 +71,7 @@ extension Database {
 }
 
 extension Database {
-    /// Of a user with several federated names the first known one.
+    /// For a user with several federated names, chooses the first one that is known.
     func preferringKnown(
         _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
     ) async throws -> ResolvedAttempt {

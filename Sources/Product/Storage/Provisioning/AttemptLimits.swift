@@ -2,18 +2,19 @@ import Cryptography
 import Domain
 import Text
 
-/// How many refusals a minute may hold. Over the limit the rules still run, and their refusals
-/// become `rate_limited`, so that refusals do not reveal which users exist. Attempts to be
-/// admitted, reserved, deferred or kept for approval still are: others' failures lock no user out.
+/// Limits of refusals per minute. Over the limit the rules still run, and their refusals become
+/// `rate_limited`, so that refusals do not reveal which users exist. An attempt that the rules
+/// would admit, reserve, defer or keep for approval still succeeds, so that others' failures lock
+/// no user out.
 package struct AttemptLimits: Sendable {
-    /// For one address, by one caller: a tenant's hook does not use up another's.
+    /// For one address and one caller, so that a tenant's hook does not use up another's limit.
     package var perAddress = 30
-    /// For one provider, by one caller.
+    /// For one provider and one caller.
     package var perProvider = 600
     /// Dry runs of one caller per minute.
     package var dryRuns = 60
-    /// Reservations of one caller that are stored for one address, and for one pool; the oldest are
-    /// deleted first, since each holds a hint and no right.
+    /// The most reservations that are stored for one caller, per address and per pool. The oldest
+    /// are deleted first, since a reservation is only a hint and gives no right.
     package var reservationsPerAddress = 10
     package var reservationsPerPool = 100_000
 
@@ -21,8 +22,8 @@ package struct AttemptLimits: Sendable {
 }
 
 extension Database {
-    /// Counts this attempt; returns the exceeded limit, if any. Always counts the provider before
-    /// the address: each is a row that is locked until the attempt is over.
+    /// Counts this attempt and returns the exceeded limit, if any. The provider is always counted
+    /// before the address, since each is a row that stays locked until the attempt is over.
     func exceededLimit(
         _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
     ) async throws -> Limit? {
@@ -44,7 +45,7 @@ extension Database {
         return over
     }
 
-    /// The provider's before the address's.
+    /// The provider's limit, followed by the address's.
     private func bounding(_ named: ResolvedAttempt, _ call: ProvisioningCall) -> [Limit] {
         let provider = named.provider.map {
             Limit(
@@ -64,7 +65,7 @@ extension Database {
 struct Limit: Sendable {
     var key: String
     var most: Int
-    /// What is limited: `provider` or `address`.
+    /// What the limit applies to: `provider` or `address`.
     var of: String
 
     func verdict(in tenant: UUID?) -> Verdict {
@@ -78,7 +79,7 @@ struct Limit: Sendable {
         return verdict
     }
 
-    /// One decision is stored for all refusals of one caller over the limit in one minute, so that
+    /// One decision is stored for all refusals over the limit of one caller in one minute, so that
     /// a flood writes nothing.
     func digest(_ call: ProvisioningCall, _ tenant: UUID?, at now: Timestamp) -> [UInt8] {
         let parts = [

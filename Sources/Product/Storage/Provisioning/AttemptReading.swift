@@ -42,8 +42,8 @@ extension Change {
             tokenHash: tokenHash, joinHash: joinHash, reservers: callers(call, provider, asked))
     }
 
-    /// The callers whose reservations count: a hook's own; for a person's token the provider's
-    /// owner, before the credentials of the asked tenant.
+    /// The callers whose reservations count. For a hook, its own; for a person's token, the
+    /// provider's owner, then the credentials of the requested tenant.
     private func callers(
         _ call: ProvisioningCall, _ provider: Provider?, _ asked: [AskedTenant]
     ) -> [UUID] {
@@ -69,8 +69,9 @@ extension Change {
             .map { String(decoding: bytes[$0..<$0 + 6], as: UTF8.self) }
     }
 
-    /// What the call's names mean, in one statement. A kind means the asked tenant's own provider if
-    /// it has one, else the platform's; an id or a pool only one that the caller may name.
+    /// Resolves the call's names in one statement. A kind means the requested tenant's own provider
+    /// if it has one, otherwise the platform's. An id or a pool means only a provider that the
+    /// caller may name.
     private func found(
         _ call: ProvisioningCall
     ) async throws(PostgresError) -> (asked: UUID?, tokenTenants: [UUID], provider: Provider?) {
@@ -109,24 +110,25 @@ extension Change {
         return fitting.count == 1 ? fitting.first : nil
     }
 
-    /// The condition on a provider's owner. In SQL, since any number of tenants may claim one pool: a
-    /// pool asserted by one tenant counts only for that tenant's credentials.
+    /// The condition on a provider's owner. It is in SQL, since any number of tenants may claim one
+    /// pool: a pool that one tenant asserts counts only for that tenant's credentials.
     private static func counting(for caller: UUID?) -> SQL {
         caller.map { "(tenant_id IS NULL OR tenant_id = \($0))" } ?? "confirmed"
     }
 
-    /// The condition on the provider that a call names; `tenants`: more of those whose own count.
+    /// The condition on the provider that a call names. `tenants` are further tenants whose own
+    /// providers count.
     private static func naming(_ name: ProvisioningCall.ProviderName, _ tenants: [UUID?]) -> SQL {
         switch name {
         case .pool(let pool, _, _), .federated(let pool, _):
             return "kind = 'cognito' AND issuer = \(pool)"
         case .attempt(let text, var issuer, _):
             if let id = UUID(text) { return "id = \(id)" }
-            // For a pool's upstream the pool is what is registered.
+            // If the issuer is a pool's upstream, the registered issuer is the pool.
             if sameBytes(text, ProviderKind.cognito.rawValue) {
                 issuer = issuer.map { CognitoMapping.parts(ofIssuer: $0).pool }
             }
-            // A missing issuer means the only one of that kind.
+            // If the issuer is missing, the provider is the only one of that kind.
             return """
                 kind = \(text) AND (\(issuer)::text IS NULL OR issuer = \(issuer))
                     AND (tenant_id IS NULL OR tenant_id = near.asked
@@ -135,7 +137,7 @@ extension Change {
         }
     }
 
-    /// Passwords are built in.
+    /// The built-in provider for passwords.
     private static let passwords = Provider(
         id: .platform, kind: .password, name: "Password", issuer: Self.passwordIssuer)
 
@@ -180,7 +182,7 @@ extension Change {
         return (IdentityKey(provider: .cognito, issuer: issuer, subject: subject), nil)
     }
 
-    /// The identity of a native sign-up that this `sub` was bound to.
+    /// The identity of the native sign-up to which this `sub` was bound.
     private func reserved(
         _ alias: PoolAlias, _ key: IdentityKey, _ callers: [UUID]
     ) async throws(PostgresError) -> IdentityKey? {
@@ -204,9 +206,10 @@ extension Change {
 }
 
 extension Database {
-    /// The call with the address that is decided by, where a provider verified several: that of the
-    /// call's invite; else, where a tenant is asked, the only one that is invited there or has a
-    /// pending row; else the primary one. Chosen once, before anything is locked.
+    /// The call with the address on which it is decided, if a provider verified several. It is the
+    /// address of the call's invite; otherwise, if a tenant is requested, the only address that is
+    /// invited there or has a pending row; otherwise the primary one. It is chosen once, before
+    /// anything is locked.
     func choosingAddress(_ call: ProvisioningCall) async throws -> ProvisioningCall {
         guard !call.otherEmails.isEmpty, let text = call.tenant else { return call }
         var asked = UUID(text)
@@ -248,8 +251,9 @@ extension Database {
 }
 
 extension ProvisioningCall {
-    /// The same attempt with `chosen`, a verified address, as its own; its former address joins the others if it is
-    /// verified, too: of the person's other addresses each proves something.
+    /// The same attempt with `chosen`, a verified address, as its own. Its former address joins the
+    /// other addresses if it is verified too, since each of these proves something about the
+    /// person.
     fileprivate func decided(by chosen: String?) -> ProvisioningCall {
         guard let chosen, email.map({ !sameBytes($0, chosen) }) ?? true else { return self }
         var call = self

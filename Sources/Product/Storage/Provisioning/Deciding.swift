@@ -3,8 +3,8 @@ import Postgres
 import Synchronization
 import Text
 
-/// What a decision's transaction knows of itself: the tenant that it is in, so that it is not set
-/// again, and the audit rows that are written together with the decision.
+/// The state of a decision's transaction: the tenant that it is in, so that it is not set again,
+/// and the audit rows that are written together with the decision.
 final class DecisionState: Sendable {
     private struct State {
         var tenant: UUID?
@@ -16,7 +16,7 @@ final class DecisionState: Sendable {
 
     init(by actor: Actor) { self.actor = actor }
 
-    /// False if the transaction is in this tenant already.
+    /// Returns false if the transaction is in this tenant already.
     func enter(_ tenant: UUID) -> Bool {
         state.withLock { state in
             defer { state.tenant = tenant }
@@ -24,7 +24,8 @@ final class DecisionState: Sendable {
         }
     }
 
-    /// False if the row is another tenant's or actor's than those that are gathered.
+    /// Keeps the row to be written later. Returns false if its tenant or actor is not that of the
+    /// gathered rows.
     func keep(_ event: AuditEvent, of tenant: UUID, by actor: Actor) -> Bool {
         guard sameBytes(actor.type, self.actor.type), sameBytes(actor.id, self.actor.id) else {
             return false
@@ -36,7 +37,7 @@ final class DecisionState: Sendable {
         }
     }
 
-    /// The statement that inserts the rows that are not written yet; nil if there are none.
+    /// The statement that inserts the rows not yet written; `nil` if there are none.
     func takeInsertion(by change: Change) -> SQL? {
         let (tenant, events) = state.withLock { state in
             defer { state.events = [] }
@@ -56,7 +57,7 @@ struct DecidedUser: Sendable {
         "\(UserRow.columns(of: tenant)), users.signed_out_at"
     }
 
-    /// How many there are: what is selected after `columns` begins here.
+    /// The number of columns; what is selected after `columns` begins at this index.
     static let end = UserRow.end + 1
 
     let row: UserRow
@@ -79,8 +80,8 @@ extension Change {
         return try rows.first.map(DecidedUser.init)
     }
 
-    /// Runs `body` with a new decision that its audit rows name. They are written with the decision, or
-    /// at the latest when the transaction leaves their tenant or `body` returns.
+    /// Runs `body` with a new decision that its audit rows refer to. The rows are written with the
+    /// decision, or at the latest when the transaction leaves their tenant or `body` returns.
     func deciding<Result>(_ body: (Change) async throws -> Result) async throws -> Result {
         var change = self
         change.actor.decisionID = UUID.ordered(at: now)
@@ -90,7 +91,7 @@ extension Change {
         return result
     }
 
-    /// Called while the transaction is still in the tenant whose events these are.
+    /// Must be called while the transaction is still in the tenant of these events.
     func writeGatheredEvents() {
         guard let events = decision?.takeInsertion(by: self) else { return }
         queryLater(events)
@@ -99,14 +100,15 @@ extension Change {
 
 /// Why a tenant may see its part of a decision that belongs to no tenant.
 enum DecisionPart: String, Sendable {
-    /// Its verified domain, or one of its users who has signed in: it sees the whole part.
+    /// Because of its verified domain, or a user of it who has signed in: it sees the whole part.
     case domain, user
-    /// Its invite only: it sees the time, the outcome, and that this invite did not help.
+    /// Only because of its invite: it sees the time, the outcome, and that this invite did not
+    /// help.
     case invite
 }
 
 extension Change {
-    /// Writes what each tenant involved may read of a decision without a tenant.
+    /// Records what each tenant involved may read of a decision that belongs to no tenant.
     func recordParts(
         of result: ProvisioningResult, _ reading: FactsReading
     ) async throws(PostgresError) {

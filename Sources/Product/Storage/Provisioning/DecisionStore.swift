@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// A recorded decision; `tenantID` nil if no tenant was found.
+/// A recorded decision. `tenantID` is nil if no tenant was found.
 package struct DecisionRow: ListedRow {
     package var id: UUID
     /// When the decision was made; lists sort by it.
@@ -11,37 +11,40 @@ package struct DecisionRow: ListedRow {
     package var outcome: String
     /// A `Reason` raw value; nil unless refused.
     package var reason: String?
-    /// Six characters that the person was shown.
+    /// The six characters that the person was shown.
     package var reference: String
-    /// As written by the person; nil if missing or malformed.
+    /// The address as the person wrote it; `nil` if missing or malformed.
     package var email: String?
     /// A `ProviderKind` raw value.
     package var provider: String
-    /// Of a pool: its id, with `/upstream` for an unmapped upstream.
+    /// For a pool: its id, with `/upstream` for an unmapped upstream.
     package var issuer: String
     package var subject: String
     package var tenantID: UUID?
-    /// Only in lists and of a single decision; nil without a tenant, or if it is gone.
+    /// Only set in lists and for a single decision; `nil` without a tenant, or if it no longer
+    /// exists.
     package var tenantName: String?
-    /// Of the registered provider that the call meant, where `tenantName` is; nil: none.
+    /// The name of the registered provider that the call meant, set where `tenantName` is; `nil` if
+    /// there is none.
     package var providerName: String?
-    /// The user found or created; nil: none.
+    /// The user found or created; `nil` if there is none.
     package var userID: UUID?
-    /// The invite that was used or refused; nil: none.
+    /// The invite that was used or refused; `nil` if there is none.
     package var inviteID: UUID?
-    /// The tenant's policy that the rules read; nil without a tenant.
+    /// The version of the tenant's policy that the rules read; `nil` without a tenant.
     package var policyVersion: Int?
     /// `[{rule, result, detail, about}]`, as `Verdict.traceDocument` writes it.
     package var trace: JSONValue
-    /// From the transaction's start to the recording.
+    /// The time from the start of the transaction to the recording.
     package var durationMilliseconds: Double
     package var requestID: String?
-    /// A tenant's part of a decision without a tenant: without subject, issuer and duration.
+    /// Whether this is a tenant's part of a decision without a tenant; it lacks subject, issuer and
+    /// duration.
     package var isPart: Bool
-    /// What would have admitted; nil: not computed.
+    /// What would have admitted the attempt; `nil` if it was not computed.
     package var wouldAdmit: [NearestYes]?
 
-    /// `tenant` nil: across tenants, for the platform.
+    /// If `tenant` is nil, across all tenants, for the platform.
     static func columns(of tenant: UUID?) -> SQL {
         let scope: SQL = tenant.map { "\($0)" } ?? "decisions.tenant_id"
         return """
@@ -77,8 +80,9 @@ package struct DecisionRow: ListedRow {
 
 extension DecisionRow {
     static func list(of tenant: UUID?, _ filter: DecisionFilter) -> ListStatement {
-        // For all tenants: the condition of the index over all rows. Nearly all of them have no `part`, of which
-        // PostgreSQL would expect few before it has counted the table, and then sort all for one page.
+        // For all tenants this is the condition of the index over all rows. Nearly all rows have no
+        // `part`. Without statistics of the table PostgreSQL would expect few such rows, and would
+        // sort all of them for one page.
         let condition: SQL =
             tenant.map { "tenant_id = \($0)" } ?? "num_nulls(part) > 0 AND created_at > '-infinity'"
         return ListStatement(
@@ -89,23 +93,24 @@ extension DecisionRow {
 
 /// The filters of a list of decisions.
 package struct DecisionFilter: Sendable {
-    /// Any of these.
+    /// The outcome is one of these.
     package var outcomes: [String]?
     package var reason: String?
     package var since: Timestamp?
     /// Exclusive.
     package var until: Timestamp?
-    /// The key of an address.
+    /// The key of the whole address.
     package var emailKey: String?
-    /// The user of the decision; those who were merged into it count as it.
+    /// The user of the decision. Users who were merged into it count as this user.
     package var user: UUID?
     /// All ids of that user.
     fileprivate var users: [UUID] = []
     /// The reference that the person was shown.
     package var reference: String?
-    /// Of the request that was decided, as its answer named it.
+    /// The id of the request that was decided, as its response showed it.
     package var requestID: String?
-    /// Words that each are part of the address, in any order and without case; or a whole reference.
+    /// Words that are each a part of the address, in any order, ignoring case; or a whole
+    /// reference.
     package var text: String?
 
     /// The other filters start unset.
@@ -115,7 +120,7 @@ package struct DecisionFilter: Sendable {
         self.emailKey = emailKey
     }
 
-    /// Whether every decision passes, but for its time and the text.
+    /// Whether every decision passes, apart from its time and the text.
     var isWide: Bool {
         outcomes == nil && reason == nil && user == nil && emailKey == nil && reference == nil
             && requestID == nil
@@ -124,7 +129,8 @@ package struct DecisionFilter: Sendable {
     var condition: SQL {
         var sql: SQL = ""
         if emailKey != nil, outcomes == [Outcome.refused.rawValue] {
-            // The condition of the index by address, which a parameter cannot meet.
+            // Written as a literal, to match the condition of the index by address; a parameter
+            // cannot.
             sql += " AND outcome = 'refused'"
         } else if let outcomes {
             sql +=
@@ -151,7 +157,7 @@ package struct DecisionFilter: Sendable {
 }
 
 extension Database {
-    /// `tenant` nil: of all tenants, and those without one, for the platform.
+    /// If `tenant` is nil, decisions of all tenants and those without one, for the platform.
     package func decisions(
         _ list: ListQuery, tenant: UUID?, _ filter: DecisionFilter
     ) async throws(PostgresError) -> ListPage<DecisionRow> {
@@ -164,7 +170,7 @@ extension Database {
         return page
     }
 
-    /// The filter with the ids of those who were merged into its user.
+    /// The filter with the ids of users who were merged into its user.
     func merged(
         _ filter: DecisionFilter, in tenant: UUID?
     ) async throws(PostgresError) -> DecisionFilter {
@@ -175,7 +181,8 @@ extension Database {
         return filter
     }
 
-    /// `tenant` nil: of any tenant or of none, for the platform, never a tenant's part.
+    /// If `tenant` is nil, a decision of any tenant or of none, for the platform, but never a
+    /// tenant's part.
     package func decision(_ id: UUID, tenant: UUID?) async throws(PostgresError) -> DecisionRow? {
         var sql: SQL = "SELECT \(DecisionRow.columns(of: tenant)) FROM decisions WHERE "
         sql +=
@@ -192,7 +199,7 @@ extension Database {
 }
 
 extension Database {
-    /// Of the decisions that pass the filter.
+    /// A histogram of the decisions that pass the filter.
     package func histogram(
         _ request: HistogramRequest, of filter: DecisionFilter, tenant: UUID?
     ) async throws(PostgresError) -> ListHistogram? {
@@ -234,10 +241,11 @@ extension Change {
     }
 }
 
-/// Display names for the rows that a trace names by their ids.
+/// Adds display names for the rows that a trace refers to by id.
 extension Database {
-    /// A trace with a `name` for each object that still exists. `tenant`: shows only its rows, and
-    /// omits steps about other tenants; nil: all of them, for the platform.
+    /// A trace with a `name` for each object that still exists. A `tenant` sees only its own rows,
+    /// and steps about other tenants are omitted. If `tenant` is nil, all are shown, for the
+    /// platform.
     package func shown(
         _ trace: JSONValue, to tenant: UUID?
     ) async throws(PostgresError) -> JSONValue {
@@ -265,8 +273,8 @@ extension Database {
         return .array(steps.map { $0.naming(names) })
     }
 
-    /// The decisions with the names of their tenants and registered providers. `reader`: the tenant
-    /// that reads them; nil: the platform.
+    /// The decisions with the names of their tenants and registered providers. `reader` is the
+    /// tenant that reads them, nil for the platform.
     func named(
         _ rows: [DecisionRow], to reader: UUID?
     ) async throws(PostgresError) -> [DecisionRow] {
@@ -295,7 +303,8 @@ extension Database {
 }
 
 extension JSONValue {
-    /// Whether a step names no row of another tenant; a platform's provider is visible to all.
+    /// Whether a step refers to no row of another tenant. Providers of the platform are visible to
+    /// all.
     fileprivate func isAbout(nothingBut tenant: UUID?) -> Bool {
         guard let tenant else { return true }
         return (self["about"]?.array ?? []).allSatisfy { reference in
@@ -320,13 +329,13 @@ extension JSONValue {
 }
 
 extension DecisionRow {
-    /// The one that the rules read; nil if none was found.
+    /// The registered provider that the rules read; `nil` if none was found.
     fileprivate var registeredProvider: UUID? {
         let about = (trace.array ?? []).flatMap { $0["about"]?.array ?? [] }
         return about.first { $0["type"]?.string == "provider" }?["id"]?.string.flatMap { UUID($0) }
     }
 
-    /// Reduced to what a tenant may read of it; `tenant` nil: unchanged.
+    /// The row without what the tenant may not read. If `tenant` is nil, the row is unchanged.
     package func cut(to tenant: UUID?) -> DecisionRow {
         var row = self
         row.trace = .array((trace.array ?? []).filter { $0.isAbout(nothingBut: tenant) })

@@ -2,15 +2,15 @@ import Domain
 import Postgres
 import Text
 
-/// Makes the mail to the inviter from the tenant, the inviter's address and the invited one.
+/// Makes the mail to the inviter from the tenant, the inviter's address and the invited address.
 package typealias DeclineMail =
     @Sendable (_ tenant: TenantRow, _ inviter: String, _ invited: String) -> OutgoingMail
 
 /// A person declines a tenant that would admit them.
 extension Database {
-    /// `tenant`: id or slug of the declined tenant. If it would not admit the person, nothing
-    /// changes and the response is the same; such calls count as refusals do, and over a limit they
-    /// are `rate_limited`, with one decision per minute. `mail` nil: no mail is sent.
+    /// Declines the tenant with this id or slug. If it would not admit the person, nothing changes
+    /// and the response is the same. Such calls count like refusals; over a limit they become
+    /// `rate_limited`, with one decision per minute. If `mail` is nil, no mail is sent.
     package func decline(
         _ call: ProvisioningCall, tenant: String, by actor: Actor,
         mail: DeclineMail?, render: @escaping Render
@@ -55,7 +55,7 @@ extension Database {
         return try await answer(verdict, reading, named, nil, since: started, render)
     }
 
-    /// Records the decision like any other; `digest`: it is the response to others too.
+    /// Records the decision like any other. With a `digest` it is also the response to other calls.
     private func answer(
         _ verdict: Verdict, _ reading: FactsReading, _ named: ResolvedAttempt, _ digest: [UInt8]?,
         since started: ContinuousClock.Instant, _ render: Render
@@ -79,7 +79,7 @@ extension FactsReading {
         Provisioning.mayDecline(tenant, attempt: attempt, facts: facts, now: change.now)
     }
 
-    /// Revokes the live invite, if there is one, and no longer offers the tenant.
+    /// Revokes the live invite, if there is one. The tenant is no longer offered to the person.
     fileprivate func decline(_ tenant: UUID, mail: DeclineMail?) async throws {
         var tenantChange = try await change.switching(to: tenant)
         let user = facts.tenants[tenant]?.user?.id
@@ -113,7 +113,7 @@ extension FactsReading {
 }
 
 extension Change {
-    /// The mail address of an invite's sender; nil: sent by a key without an owner.
+    /// The mail address of an invite's sender; `nil` if a key without an owner sent it.
     fileprivate func inviterAddress(_ invite: InviteRow) async throws(PostgresError) -> String? {
         guard let id = UUID(invite.inviterID) else { return nil }
         let rows: Rows

@@ -2,30 +2,30 @@ import Domain
 import Postgres
 import Text
 
-/// Thrown if a row changed under a decision in spite of the locks: the whole call runs again.
+/// Thrown if a row changed under a decision in spite of the locks; the whole call then runs again.
 struct ProvisioningRace: Error {}
 
-/// Writes a verdict's effects, one audit row for each, in the verdict's tenant.
+/// Writes a verdict's effects, with one audit row for each, in the verdict's tenant.
 struct EffectWriting: Sendable {
     let database: Database
     let call: ProvisioningCall
     let attempt: Attempt
     let identityKey: [UInt8]
     let isAddressTrusted: Bool
-    /// The identity is asserted by a tenant's provider or credential.
+    /// Whether the identity is asserted only by a tenant's provider or credential.
     let isAssertedByTenant: Bool
-    /// Whether the address was proved: a link that an operator saw proves no mailbox.
+    /// Whether the address was proved. A link that an operator has seen proves no mailbox.
     let provesAddress: Bool
     let change: Change
-    /// The identity is not the one of the user's first sign-in.
+    /// Whether the identity is added to a user who has signed in before.
     let addsToActiveUser: Bool
     /// The verdict's user, or the one just created.
     private(set) var userID: UUID?
     private(set) var identityID: UUID?
-    /// The user as this decision left it, if the last statement that changed it said so.
+    /// The user as this decision left it, if the last statement that changed the user returned it.
     private(set) var writtenUser: DecidedUser?
 
-    /// What remains of an effect once its statement is answered.
+    /// What remains to be done for an effect once its statement is answered.
     private typealias Rest = (inout EffectWriting) async throws -> Void
 
     init(_ reading: FactsReading, _ verdict: Verdict, _ change: Change) {
@@ -45,13 +45,14 @@ struct EffectWriting: Sendable {
     private var tenant: UUID { change.tenant }
     private var now: Timestamp { change.now }
 
-    /// Writes the effects in their order. Statements that do not need each other's answers share a
-    /// round trip; what follows from an answer, such as an audit row, comes after, in the same order.
+    /// Writes the effects in order. Statements that do not need each other's answers share a round
+    /// trip. What follows from an answer, such as an audit row, comes afterwards, in the same
+    /// order.
     mutating func write(_ effects: [Effect]) async throws {
         var rests: [Rest?] = []
         var at = 0
         while at < effects.count {
-            // The identity goes first, so that the row of its user, as it is returned, shows it.
+            // The identity is written first, so that the returned row of its user includes it.
             if at + 1 < effects.count, effects[at].activates,
                 case .linkIdentity(let user?) = effects[at + 1]
             {
@@ -75,7 +76,8 @@ struct EffectWriting: Sendable {
         rests = []
     }
 
-    /// Sends an effect that needs one statement and no answer; nil: it is not one.
+    /// Sends an effect that is one statement and needs no earlier answer; `nil` for any other
+    /// effect.
     private mutating func ask(_ effect: Effect) -> Rest? {
         switch effect {
         case .activateUser(let user, let role): askSettle(user, .active, role, .userActivated)
@@ -124,7 +126,7 @@ struct EffectWriting: Sendable {
             writtenUser = nil
         case .reserve, .endReservation, .recordChoices, .removeChoice:
             try await keep(effect)
-        // `ask` writes these; a link without a user is none.
+        // `ask` writes these. A link without a user cannot be written.
         case .linkIdentity, .activateUser, .admitByAssertion, .approveUser, .acceptInvite,
             .markInviteAccepted:
             throw ProvisioningRace()
@@ -184,7 +186,7 @@ struct EffectWriting: Sendable {
         userID = new.id
     }
 
-    /// Activates a pending row. Its name stays.
+    /// Activates a pending row. If it has a name, the name stays.
     private func askSettle(
         _ user: UUID, _ status: User.Status, _ role: UserRole, _ action: AuditAction,
         provesAddress: Bool? = nil
@@ -221,12 +223,12 @@ struct EffectWriting: Sendable {
         }
     }
 
-    /// Accepting an invite at its page is not a sign-in yet.
+    /// Accepting an invite at its page is not yet a sign-in.
     private func signedIn(_ isActive: Bool) -> Timestamp? {
         isActive && attempt.trigger != .invitePage ? now : nil
     }
 
-    /// `isShown`: the user's row is returned by a later statement, with this identity.
+    /// `isShown` means that a later statement returns the user's row with this identity.
     private mutating func askLink(_ user: UUID, isShown: Bool) -> Rest {
         let id = UUID.random()
         let key = attempt.identity
@@ -274,7 +276,7 @@ struct EffectWriting: Sendable {
         return try rows.first?.get(0)
     }
 
-    /// Only once: a concurrent attempt finds no pending row.
+    /// Succeeds only once: a concurrent attempt finds no pending row.
     private func askAccept(
         _ invite: UUID, _ note: @escaping (inout AuditChanges) -> Void
     ) -> Rest {
@@ -297,7 +299,7 @@ struct EffectWriting: Sendable {
         }
     }
 
-    /// What the invite brought for its user.
+    /// Gives the user what the invite brought.
     private mutating func passOn(
         _ row: Row, of invite: UUID, _ changes: inout AuditChanges
     ) async throws {
@@ -322,8 +324,8 @@ extension Effect {
 }
 
 extension EffectWriting {
-    /// Takes a place for the user who was just let in. One statement decides who of many that come at
-    /// once has the last: without a place all runs again, and the rules refuse.
+    /// Takes a place for the user who was just admitted. If many come at once, this statement
+    /// decides who gets the last place. Without a place the call runs again, and the rules refuse.
     func use(joinLink link: UUID) async throws {
         guard let userID else { throw ProvisioningRace() }
         let tenant = change.tenant
@@ -357,7 +359,8 @@ extension EffectWriting {
         let target = AuditTarget("identity", change.tenant, key.provider.rawValue)
         switch effect {
         case .reserve(let tenant, let invite, let joinLink):
-            // Later events carry no link grant; it is used once the address is proved.
+            // Later events do not carry the link grant, so it is stored here; it is used once the
+            // address is proved.
             let made = try await change.query(
                 """
                 INSERT INTO reservations (caller, provider, issuer, subject, tenant_id, invite_id,
@@ -407,8 +410,8 @@ extension EffectWriting {
         }
     }
 
-    /// Keeps the caller's reservations within their limits. Those of a pool are trimmed once per
-    /// `step`, so that a large number is not counted at every sign-up.
+    /// Keeps the caller's reservations within their limits. Those of a pool are trimmed only once
+    /// per `step`, so that a large number of rows is not counted at every sign-up.
     private func trim(_ caller: UUID, _ address: String, number: Int64) async throws {
         let limits = database.limits
         try await change.query(
@@ -433,13 +436,13 @@ extension EffectWriting {
     }
 }
 
-/// The upstreams seen in a pool's events, so that no native user takes a name that begins with one
-/// of them.
+/// The upstreams seen in a pool's events, so that no native user can take a name that begins with
+/// one of them.
 extension Change {
-    /// How many names are stored for one pool and one caller.
+    /// The most names that are stored for one pool and one caller.
     private static let shownLimit = 50
 
-    /// Those that the provider's owner or this caller reported.
+    /// The upstreams that the provider's owner or this caller reported.
     func shownUpstreams(
         of provider: Provider, by call: ProvisioningCall
     ) async throws(PostgresError) -> [String] {
@@ -454,8 +457,9 @@ extension Change {
         return names
     }
 
-    /// Stores the upstream of a federated attempt: a hook's under its caller, a token's under the
-    /// owner, since the pool itself has signed it. Called last: the row stays locked to the end.
+    /// Stores the upstream of a federated attempt: for a hook under its caller, for a token under
+    /// the provider's owner, since the pool itself has signed the token. Must be called last, since
+    /// the row stays locked to the end.
     func noteUpstream(
         of named: ResolvedAttempt, by call: ProvisioningCall
     ) async throws(PostgresError) {

@@ -2,22 +2,22 @@ import Domain
 import Postgres
 import Text
 
-/// All facts of the rules, read and locked in this transaction: first the person's locks, then
-/// tenants by id, in each the user before the invite.
+/// All facts for the rules, read and locked in this transaction: first the person's locks, then the
+/// tenants in the order of their ids, and in each tenant the user before the invite.
 struct FactsReading: Sendable {
     let database: Database
     let call: ProvisioningCall
     let named: ResolvedAttempt
-    /// Locks what it reads, except what only explains a refusal.
+    /// Locks what it reads, except rows that only explain a refusal.
     var change: Change
     private(set) var facts: Facts
     private(set) var tenants: [UUID: TenantRow] = [:]
-    /// The answer to the same call before, of which `begin` had the digest.
+    /// The recorded answer to the same earlier call, if `begin` got the call's digest.
     private(set) var recorded: RecordedResponse?
     private var earlier: AskedRows?
-    /// The hash of a grant that is stored with the reservation.
+    /// The hash of a link grant that is stored with the reservation.
     private var keptGrant: [UInt8]?
-    /// A grant that its own creator presented for their own address, and its tenant.
+    /// A link grant that its own creator presented for their own address, and its tenant.
     private(set) var makersGrant: (tenant: UUID, grant: UUID)?
 
     init(_ database: Database, _ call: ProvisioningCall, _ named: ResolvedAttempt, _ change: Change)
@@ -38,11 +38,12 @@ struct FactsReading: Sendable {
             subject: attempt.identity.subject)
     }
 
-    /// The address that is decided by, and the others of the account.
+    /// The keys of the address on which it is decided, and of the account's other addresses.
     private var addressKeys: [String] { [attempt.email?.key].compactMap(\.self) + call.otherKeys }
 
-    /// Locks the person's identity and addresses, which serialises the attempts of one person across
-    /// replicas, and asks for the answer that is recorded under `digest`: with what `read` asks next.
+    /// Locks the person's identity and addresses, which serialises the attempts of one person
+    /// across replicas, and asks for the answer that is recorded under `digest`. Both travel with
+    /// what `read` asks next.
     mutating func begin(_ digest: [UInt8]? = nil, isEvent: Bool = false, locking: Bool = true) {
         earlier = change.askEarlier(
             digest, isEvent: isEvent, identity: identityKey,
@@ -60,16 +61,18 @@ struct FactsReading: Sendable {
         (facts.pendingChoices, facts.declined) = (found.pendingChoices, found.declined)
     }
 
-    /// False if no tenant's rows need to be read for a refusal.
+    /// Returns false if a refusal requires no tenant's rows.
     private mutating func readTenants() async throws(PostgresError) -> Bool {
         guard let provider = facts.provider else { return false }
         if attempt.trigger == .nativeSignUp {
             facts.shownUpstreams = try await change.shownUpstreams(of: provider, by: call)
         }
-        // Contradicting tenants are refused unread: none of their rows is even locked.
+        // If the requested tenants contradict each other, the attempt is refused, and none of their
+        // rows is read or locked.
         let asked = Set(facts.asked.map(\.tenantID))
         guard asked.count <= 1, !asked.contains(nil) else { return false }
-        // A sign-up itself names what it asks for; an earlier one of the same name does not.
+        // A sign-up states itself what it requests; an earlier reservation under the same name does
+        // not count.
         if attempt.identity.isNativeName, !attempt.trigger.isUnprovedNative {
             facts.reservation = try await reservation()
         }
@@ -84,8 +87,9 @@ struct FactsReading: Sendable {
         return true
     }
 
-    /// The reservation of the caller's own sign-up; for a token also of the asked tenant's. A token
-    /// completes no reservation of a name with another `sub`: it is another person's.
+    /// The reservation of the caller's own sign-up; for a token also one of the requested tenant. A
+    /// token does not complete a reservation of a name with another `sub`, which belongs to another
+    /// person.
     private func reservation() async throws(PostgresError) -> Reservation? {
         let identity = attempt.identity
         let rows = try await change.query(
@@ -107,7 +111,7 @@ struct FactsReading: Sendable {
         return nil
     }
 
-    /// The asked tenants only, or all that may know this person, in the order of their ids.
+    /// Only the requested tenants, or all that may know this person, in the order of their ids.
     private func candidates() async throws(PostgresError) -> [UUID] {
         var ids = Set(facts.asked.compactMap(\.tenantID))
         if let reserved = facts.reservation?.tenantID { ids.insert(reserved) }
@@ -140,7 +144,7 @@ struct FactsReading: Sendable {
             provider, attempt: attempt, domain: email.domain, ownDomain: own) > .none
     }
 
-    /// `a.b.c`, `b.c`, `c`: a claim may cover its subdomains.
+    /// For example `a.b.c`, `b.c` and `c`, since a claim may cover subdomains.
     static func suffixes(of domain: String) -> [String] {
         let labels = domain.split(separator: ".")
         return labels.indices.map { labels[$0...].joined(separator: ".") }
@@ -152,7 +156,7 @@ struct FactsReading: Sendable {
         facts.tenants[id] = tenant
     }
 
-    /// The statements that do not depend on each other share a round trip.
+    /// Reads one tenant's facts. Statements that do not depend on each other share a round trip.
     mutating func readTenant(_ id: UUID) async throws(PostgresError) {
         let change = try await change.switching(to: id)
         let suffixes = attempt.email.map { Self.suffixes(of: $0.domain) } ?? []
@@ -190,8 +194,9 @@ struct FactsReading: Sendable {
         facts.tenants[id] = tenant
     }
 
-    /// A suspended or deleted row at any address of the account refuses as at the one that is decided
-    /// by: who was put out does not come back by another of theirs.
+    /// A suspended or deleted row at any address of the account causes the same refusal as one at
+    /// the address on which it is decided: a person who was removed cannot come back with another
+    /// address.
     private func readOtherAddresses(
         _ tenant: inout TenantFacts, _ change: Change
     ) async throws(PostgresError) {
@@ -216,7 +221,8 @@ struct FactsReading: Sendable {
         keptGrant = try rows.first?.get(0, as: [UInt8]?.self) ?? nil
     }
 
-    /// The grant of this call, or of the native sign-up. Nil if its creator presents it.
+    /// Reads the link grant of this call, or of the native sign-up. Its creator's own use is kept
+    /// in `makersGrant`.
     private mutating func readLinkGrant(_ change: Change) async throws(PostgresError) {
         guard facts.linkGrant == nil, let hash = call.linkGrant.map(TenantToken.hash) ?? keptGrant,
             let grant = try await change.linkGrant(hash: hash)
@@ -228,7 +234,7 @@ struct FactsReading: Sendable {
         }
     }
 
-    /// The invite that the token or the reservation names.
+    /// Reads the invite that the token or the reservation names.
     private mutating func readInvite() async throws(PostgresError) {
         for id in facts.tenants.keys.sorted() {
             let change = try await change.switching(to: id)
@@ -255,10 +261,10 @@ struct FactsReading: Sendable {
             facts.invite = found
             return
         }
-        // A token of one tenant is unknown at another: only the requested tenant is checked.
+        // A token of one tenant is unknown at another, so only the requested tenant is checked.
     }
 
-    /// The join link that the token or the reservation names.
+    /// Reads the join link that the token or the reservation names.
     private mutating func readJoinLink() async throws(PostgresError) {
         for id in facts.tenants.keys.sorted() where facts.joinLink == nil {
             let change = try await change.switching(to: id)
@@ -271,14 +277,14 @@ struct FactsReading: Sendable {
     }
 }
 
-/// Explains a refusal: read only then, and without locks.
+/// Explains a refusal. Read only for that, and without locks.
 extension FactsReading {
-    /// Adds what was found and did not help, of the tenants that were read and, if none is asked,
-    /// of those that claim the address's domain.
+    /// Adds what was found but did not help, in the tenants that were read and, if no tenant is
+    /// requested, in those that claim the address's domain.
     mutating func readUnhelpful() async throws(PostgresError) {
         guard facts.provider != nil, let email = attempt.email else { return }
         let names = Self.suffixes(of: email.domain)
-        // Without locks: claims come in no order of tenant ids, so locking could deadlock.
+        // Without locks: claims do not come in the order of tenant ids, so locking could deadlock.
         let deciding = change
         change.locksRows = false
         defer { change = deciding }
@@ -323,7 +329,8 @@ extension Change {
                 revokedAt: isRevoked ? try row.get(6) : nil))
     }
 
-    /// Claims that would cover the address, and a verified domain above it that does not.
+    /// Claims that would cover the address if they were verified, and a verified domain above the
+    /// address that does not cover it.
     fileprivate func unhelpfulDomains(
         among suffixes: [String]
     ) async throws(PostgresError) -> [TenantDomain] {

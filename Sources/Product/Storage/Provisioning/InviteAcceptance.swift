@@ -2,9 +2,9 @@ import Domain
 import Postgres
 import Text
 
-/// What the acceptance page reads of a token before the rules run.
+/// What the acceptance page reads about a token before the rules run.
 package struct OfferedInvite: Sendable {
-    /// May be expired, used or revoked.
+    /// The invite, which may be expired, used or revoked.
     package var invite: InviteRow
     package var tenant: TenantRow
     /// The policy in force.
@@ -12,7 +12,8 @@ package struct OfferedInvite: Sendable {
 }
 
 extension Database {
-    /// nil for an unknown token. Uses nothing up, and locks nothing.
+    /// The invite of a token; `nil` for an unknown token. Does not use up the token, and locks
+    /// nothing.
     package func offeredInvite(_ token: String) async throws -> OfferedInvite? {
         guard let id = try await tenant(ofToken: token) else { return nil }
         let scope = scope(id)
@@ -29,8 +30,8 @@ extension Database {
 
 extension ProvisioningCall {
     /// The acceptance page's attempt: the token with a password proves the invited address. The
-    /// identity is named after the invite, since an address is never the key of an identity.
-    /// `passwordHash` nil: the invite is dead already; the rules give the reason.
+    /// identity is named after the invite, since an address is never the key of an identity. If
+    /// `passwordHash` is nil, the invite has already ended, and the rules give the reason.
     package init(accepting invite: InviteRow, token: String, passwordHash: String?, name: String?) {
         self.init(
             provider: .attempt(

@@ -4,7 +4,7 @@ import Postgres
 import Text
 
 extension ResolvedAttempt {
-    /// The stored parts of the attempt besides its decision.
+    /// The parts of the attempt that are stored in addition to its decision.
     var document: JSONValue {
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
         return .object([
@@ -22,11 +22,11 @@ extension ResolvedAttempt {
 }
 
 extension Database {
-    /// Thrown to roll a transaction back.
+    /// Thrown to roll back a transaction.
     private struct Asked: Error { var answer: [NearestYes] }
 
-    /// The single changes under which the rules would now admit what they refused. `reader`: the
-    /// only tenant whose facts are read; nil: the platform, which may read all.
+    /// The single changes with which the rules would now admit what they refused. `reader` is the
+    /// only tenant whose facts are read; nil for the platform, which may read all.
     package func wouldAdmit(_ decision: UUID, reader: UUID?) async throws -> [NearestYes] {
         let rows = try await platform.read(
             """
@@ -64,7 +64,7 @@ extension Database {
             joinLink: link, at: home, reason)
     }
 
-    /// The link that a trace names.
+    /// The join link that a trace refers to.
     private static func joinLink(in trace: JSONValue) -> UUID? {
         (trace.array ?? []).flatMap { $0["about"]?.array ?? [] }
             .first { $0["type"]?.string == TraceReference.Kind.joinLink.rawValue }?["id"]?.string
@@ -107,7 +107,7 @@ extension Database {
 }
 
 extension Change {
-    /// The hashes of the tokens with which a person came.
+    /// The hashes of the tokens with which the person came.
     fileprivate func tokenHashes(
         invite: UUID?, joinLink: UUID?
     ) async throws(PostgresError) -> (invite: [UInt8]?, joinLink: [UInt8]?) {

@@ -2,16 +2,17 @@ import Domain
 import Synchronization
 import Text
 
-/// Serialises the attempts of one person, before any of them takes a connection: attempts that only
-/// wait for the person's row locks must not exhaust the pool. Between replicas the row locks
-/// decide, with at most one attempt of each replica waiting.
+/// Serialises the attempts of one person before any of them takes a connection, since attempts that
+/// only wait for the person's row locks must not exhaust the pool. Between replicas the row locks
+/// decide, with at most one waiting attempt per replica.
 package final class PersonLock: Sendable {
-    /// The limit of waiters for all persons together; more are refused at once.
+    /// The most waiters for all persons together; further ones are refused at once.
     package static let waitingLimit = 4096
-    /// The limit of waiters of one caller: the rest is for the others.
+    /// The most waiters of one caller, so that others can wait too.
     package static let waitingLimitOfCaller = 2048
 
-    /// The lock was closed to this caller during the wait; another response may be possible.
+    /// The lock was closed to this caller during the wait; the caller may be able to answer in
+    /// another way.
     struct TurnedAway: Error {}
 
     private enum Entry { case admitted, late, turnedAway }
@@ -24,7 +25,7 @@ package final class PersonLock: Sendable {
     }
 
     private struct Lines {
-        /// A key is present while it is held; the others wait behind it.
+        /// Contains a key while it is held; the waiters queue behind it.
         var waiting: [String: [Waiter]] = [:]
         var count = 0
         var counts: [String: Int] = [:]
@@ -42,8 +43,9 @@ package final class PersonLock: Sendable {
     private let patience: Duration
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// `patience`: how long an attempt may wait for all its keys together. 2 s leave it 3 of the 5
-    /// seconds that Cognito waits, more than the database gives a statement (2.5 s).
+    /// `patience` is how long an attempt may wait for all its keys together. With 2 s it still has
+    /// 3 of the 5 seconds that Cognito waits, which is more than the database allows a statement
+    /// (2.5 s).
     package init(
         patience: Duration = .seconds(2),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -52,10 +54,10 @@ package final class PersonLock: Sendable {
         self.now = now
     }
 
-    /// Runs `body` while no other runs under any of these keys. All callers name them in one order
-    /// of kinds (identity, address), which prevents deadlocks. Throws `StorageFailure.unavailable`
-    /// if it took too long or too many wait, and, if `isTurnedAway`, `TurnedAway` if the lock was
-    /// closed meanwhile.
+    /// Runs `body` while no other call runs under any of these keys. All callers name them in the
+    /// same order of kinds (identity, address), which prevents deadlocks. Throws
+    /// `StorageFailure.unavailable` if the wait was too long or too many are waiting and, with
+    /// `isTurnedAway`, `TurnedAway` if the lock was closed in the meantime.
     package func withExclusive<Result: Sendable>(
         keys: [String], by caller: String = "", isTurnedAway: Bool = false,
         _ body: () async throws -> Result
@@ -78,7 +80,7 @@ package final class PersonLock: Sendable {
         return try await body()
     }
 
-    /// Turns away this caller's waiters under this key that allow it.
+    /// Turns away those of this caller's waiters under this key that permit it.
     func turnAway(from key: String, of caller: String) {
         let away = lines.withLock { lines -> [Waiter] in
             guard let waiters = lines.waiting[key] else { return [] }
@@ -92,7 +94,7 @@ package final class PersonLock: Sendable {
         for waiter in away { waiter.admit.resume(returning: .turnedAway) }
     }
 
-    /// Waiters of all keys together, without the holders.
+    /// The number of waiters under all keys, without the holders.
     package var waitingCount: Int { lines.withLock { $0.count } }
 
     private func enter(_ key: String, _ waiter: Waiter) {
@@ -113,10 +115,11 @@ package final class PersonLock: Sendable {
         if let answer { waiter.admit.resume(returning: answer) }
     }
 
-    /// Admits the next waiter, another caller's before one more of this caller's: a tenant that
-    /// floods one address does not block the others. Waiters over their deadline fail now, wherever
-    /// in the queue, since a waiter from another key's queue may have begun before those in front.
-    /// The holder is bounded by the limits of its own transaction.
+    /// Admits the next waiter, another caller's before one more of this caller's, so that a tenant
+    /// that floods one address does not block the others. Waiters past their deadline fail now,
+    /// wherever they are in the queue, since a waiter that comes from another key's queue may have
+    /// begun before those in front of it. The holder is bounded by the limits of its own
+    /// transaction.
     private func leave(_ key: String, _ caller: String) {
         let now = now()
         let (late, next) = lines.withLock { lines -> ([Waiter], Waiter?) in

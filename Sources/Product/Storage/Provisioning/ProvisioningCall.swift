@@ -6,17 +6,17 @@ import Text
 package struct ProvisioningCall: Sendable {
     /// How the entry point names the provider.
     package enum ProviderName: Sendable {
-        /// A kind or a registered id, with the issuer if the caller gave it.
+        /// A kind or a registered id, with the issuer if the caller gave one.
         case attempt(String, issuer: String?, subject: String)
         /// A Cognito pool: its event determines the identity.
         case pool(String, CognitoMapping.Trigger, userName: String)
-        /// A pool's id token of a user from an upstream.
+        /// A pool's id token for a user from an upstream.
         case federated(pool: String, FederatedName)
     }
 
     /// One entry of a token's `identities`.
     package struct FederatedName: Sendable {
-        /// As the token names it; compared without ASCII case.
+        /// The name as in the token; compared without ASCII case.
         package var upstream: String
         package var subject: String
 
@@ -26,24 +26,25 @@ package struct ProvisioningCall: Sendable {
         }
     }
 
-    /// Leads to the identity once the provider's row is read.
+    /// Determines the identity once the provider's row is read.
     package var provider: ProviderName
     package var trigger: Attempt.Trigger
-    /// As sent; nil if missing.
+    /// The address as sent; `nil` if missing.
     package var email: String?
-    /// nil: the claim is absent, which is not an explicit false.
+    /// `nil` if the claim is absent, which is different from an explicit false.
     package var emailVerified: Bool?
-    /// Further addresses that the provider verified for this account. One of them takes the place of
-    /// `email` before anything is locked, if it is the one that was invited; none is stored.
+    /// Further addresses that the provider verified for this account. If one of them was invited,
+    /// it replaces `email` before anything is locked. None of them is stored.
     package var otherEmails: [String] = []
-    /// Two of the addresses are invited where the person asks, and the primary one is not.
+    /// Whether two of the addresses are invited in the requested tenant, and the primary one is
+    /// not.
     var isAddressOpen = false
-    /// Why the provider could not be asked for the address; nil: it was not asked, or answered.
+    /// Why the provider could not be asked for the address; `nil` if it answered or was not asked.
     package var addressFault: String?
-    /// Google's `hd`; nil without one.
+    /// Google's `hd`; `nil` if absent.
     package var hostedDomain: String?
-    /// A longer name is cut and one with invisible characters goes without them, so that it does not
-    /// cause a refusal.
+    /// The person's name. It is shortened if too long, and invisible characters are removed, so
+    /// that it cannot cause a refusal.
     package var name: String? {
         didSet {
             guard let given = name else { return }
@@ -56,46 +57,51 @@ package struct ProvisioningCall: Sendable {
                     ? String(String.UnicodeScalarView(scalars.prefix(Self.nameLimit))) : shown
         }
     }
-    /// Id or slug, and its source.
+    /// The id or slug of the requested tenant.
     package var tenant: String?
-    /// Shown in the trace; `.attempt` means that the request itself named it.
+    /// Where `tenant` comes from, shown in the trace; `.attempt` means that the request itself
+    /// named it.
     package var tenantSource: AskedTenant.Source = .attempt
-    /// As sent; unknown tokens are refused by the rules.
+    /// The token as sent; the rules refuse unknown tokens.
     package var inviteToken: String?
-    /// A token that the entry point did not keep; its tenant is then the asked one.
+    /// The hash of a token that the entry point did not keep; its tenant is then the requested one.
     package var inviteHash: [UInt8]?
-    /// As sent; unknown tokens are refused by the rules.
+    /// The token as sent; the rules refuse unknown tokens.
     package var joinToken: String?
-    /// A join link's token that the entry point did not keep; its tenant is then the asked one.
+    /// The hash of a join link's token that the entry point did not keep; its tenant is then the
+    /// requested one.
     package var joinHash: [UInt8]?
     /// An operator's one-time permission to link this identity to a user.
     package var linkGrant: String?
     /// The OAuth client that started the sign-in; nil if the caller names none.
     package var clientID: String?
-    /// The caller's name of this event: a retry with it gets the recorded answer.
+    /// The caller's name of this event. A retry with the same name gets the recorded answer.
     package var eventID: String?
-    /// The tenant of the caller's credential; nil is the platform's.
+    /// The tenant of the caller's credential; `nil` for the platform's.
     package var caller: UUID?
-    /// The person calls directly, with a provider's token or at a page of ours, not by a hook.
+    /// Whether the person calls directly, with a provider's token or at a page of this server, and
+    /// not through a hook.
     package var isInPerson = false
-    /// The only provider that the credential may name; nil: any that the caller may name.
+    /// The only provider that the credential may name; `nil` if it may name any that the caller
+    /// may.
     package var onlyProvider: UUID?
-    /// The pool's `sub`: the current owner of a native user name, and an alias of the identity.
+    /// The pool's `sub`: it shows who currently owns a native user name, and is an alias of the
+    /// identity.
     package var alias: PoolAlias?
-    /// More names of one federated user, in the order of their provider's token: the first known
-    /// one identifies the user, else the one of `provider`.
+    /// Further names of one federated user, in the order of the token. The first known one
+    /// identifies the user, otherwise the one in `provider`.
     package var otherNames: [FederatedName] = []
     /// The PHC string of the password of a password identity.
     package var passwordHash: String?
-    /// When the provider's token was issued; nil without a token, as with a hook.
+    /// When the provider's token was issued; `nil` without a token, such as for a hook.
     package var tokenTime: TokenTime?
-    /// Runs only to complete a native sign-up's reservation.
+    /// The call runs only to complete the reservation of a native sign-up.
     package var needsReservation = false
 
-    /// The maximum length of a name in Unicode scalars, as Cognito keeps of an attribute.
+    /// The longest name, in Unicode scalars: as much as Cognito stores of an attribute.
     package static let nameLimit = 2048
 
-    /// The rest starts unset: the entry point fills it in.
+    /// Everything else starts unset; the entry point fills it in.
     package init(provider: ProviderName, trigger: Attempt.Trigger = .federated) {
         self.provider = provider
         self.trigger = trigger
@@ -109,7 +115,7 @@ package struct PoolAlias: Sendable {
     /// A UUID as AWS writes it; compared byte for byte.
     package var sub: String
 
-    /// Both as the pool sent them.
+    /// Both values as the pool sent them.
     package init(pool: String, sub: String) {
         self.pool = pool
         self.sub = sub
@@ -120,23 +126,23 @@ package struct PoolAlias: Sendable {
 package struct ProvisioningResult: Sendable {
     /// What the rules decided, or the recorded decision of a retry.
     package var verdict: Verdict
-    /// nil in a dry run.
+    /// `nil` in a dry run.
     package var decisionID: UUID?
     /// Six characters that find the decision; empty in a dry run.
     package var reference: String
     package var user: UserRow?
-    /// nil: no tenant was found or the choice is open.
+    /// `nil` if no tenant was found or the choice is open.
     package var tenant: TenantRow?
     /// The tenants to choose from.
     package var choices: [TenantRow]
-    /// The identity that the decision used or linked; nil: none.
+    /// The identity that the decision used or linked; `nil` if there is none.
     package var identityID: UUID?
-    /// Of a refused dry run: what would admit, from the facts that were read.
+    /// For a refused dry run: what would admit the attempt, from the facts that were read.
     package var wouldAdmit: [NearestYes]?
     /// Whether the attempt's address is valid, and whether the provider is trusted to prove it.
     var isAddressSound = false
     var isAddressTrusted = false
-    /// The text from `render`, which is recorded for a retry.
+    /// The text from `render`, which is recorded for retries.
     package var answer: String
 }
 
@@ -144,8 +150,8 @@ extension ProvisioningResult {
     /// The refusal's reason as shown to a person who calls directly.
     package var publicReason: Reason { verdict.publicReason ?? verdict.reason ?? .approvalPending }
 
-    /// The result as shown to a person who calls directly: the user and the tenant only on success,
-    /// and of a refusal only the public reason and the reference. The recorded decision has it all.
+    /// The result as shown to a person who calls directly: user and tenant only on success, and for
+    /// a refusal only the public reason and the reference. The recorded decision has everything.
     package var publicView: ProvisioningResult {
         guard verdict.outcome == .refused else { return self }
         let verdict = Verdict(.refused, reason: publicReason)
@@ -156,7 +162,7 @@ extension ProvisioningResult {
 }
 
 extension ProvisioningCall {
-    /// Takes over the token of the page on which the sign-in was begun.
+    /// Adopts the token of the page on which the sign-in began.
     package mutating func bring(_ token: BroughtToken?) {
         switch token {
         case .invite(let hash): inviteHash = hash
@@ -168,14 +174,14 @@ extension ProvisioningCall {
     /// The owner of retries and limits: other callers neither repeat nor use up these.
     var callerName: String { isInPerson ? "person" : (caller ?? .platform).description }
 
-    /// What attempts of one person share before resolution: the subject, and the address. Coarser
-    /// than the row locks, never finer.
+    /// The keys that attempts of one person share before resolution: the subject and the address.
+    /// They are coarser than the row locks, never finer.
     var personKeys: [String] {
         let addresses = Set([email].compactMap(\.self) + otherEmails).map(Self.addressKey)
         return [subjectKey] + addresses.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Of the address that is decided by; nil without one.
+    /// The key of the address on which it is decided; `nil` without one.
     var addressKey: String? { email.map(Self.addressKey) }
 
     private static func addressKey(_ email: String) -> String {
@@ -189,7 +195,7 @@ extension ProvisioningCall {
         }
     }
 
-    /// The subject at the provider, as the call has it.
+    /// The key of the subject at the provider, as the call names it.
     package var subjectKey: String {
         var subject: String
         switch provider {
@@ -203,12 +209,12 @@ extension ProvisioningCall {
     }
 }
 
-/// Resolves what the call names: its provider, its tenants and its identity.
+/// A call with its names resolved: its provider, its tenants and its identity.
 struct ResolvedAttempt: Sendable {
     var attempt: Attempt
     var provider: Provider?
     var asked: [AskedTenant] = []
-    /// Tenants that the locators of the tokens may mean.
+    /// Tenants to which the locators of the tokens may belong.
     var tokenTenants: [UUID] = []
     var tokenHash: [UInt8]?
     var joinHash: [UInt8]?
@@ -218,7 +224,7 @@ struct ResolvedAttempt: Sendable {
 
 extension ProvisioningCall {
     /// Whether the provider is not the one that the call names, or an upstream is missing: a
-    /// federated user's name without an upstream matches no user, and no native one.
+    /// federated user's name without an upstream matches neither a federated nor a native user.
     func misnames(_ provider: Provider, upstream: String?) -> Bool {
         switch self.provider {
         case .pool(_, let trigger, _): return trigger == .externalProvider && upstream == nil

@@ -4,13 +4,13 @@ import Postgres
 import Synchronization
 import Text
 
-/// Pre-signup provisioning: facts, decision, effects, audit and answer in one transaction.
+/// Provisioning before a sign-up: facts, decision, effects, audit and answer in one transaction.
 extension Database {
-    /// Renders a result; the text is stored, so that a retry reads the same bytes.
+    /// Renders a result. The text is stored, so that a retry gets the same bytes.
     package typealias Render = @Sendable (ProvisioningResult) -> String
 
-    /// A dry run is the same function, rolled back: it waits for no lock. `TokenOutdated` if the user
-    /// was signed out everywhere after the token was issued.
+    /// A dry run uses the same function and is rolled back; it waits for no lock. Throws
+    /// `TokenOutdated` if the user was signed out everywhere after the token was issued.
     package func provision(
         _ call: ProvisioningCall, dryRun: Bool = false, by actor: Actor, render: @escaping Render
     ) async throws -> ProvisioningResult {
@@ -29,7 +29,7 @@ extension Database {
         _ = try await decide(call, dryRun: false, by: actor, render)
     }
 
-    /// nil if the call needs a reservation and there is none.
+    /// Returns nil if the call needs a reservation and there is none.
     private func decide(
         _ call: ProvisioningCall, dryRun: Bool, by actor: Actor, _ render: @escaping Render
     ) async throws -> ProvisioningResult? {
@@ -77,7 +77,7 @@ extension Database {
         }
     }
 
-    /// Thrown to roll a transaction back.
+    /// Thrown to roll back a transaction.
     private struct DryRun: Error { var result: ProvisioningResult }
 
     private static func mayRunAgain(_ error: any Error) -> Bool {
@@ -155,7 +155,7 @@ extension Database {
         try await tenantChange.noteUpstream(of: named, by: reading.call)
     }
 
-    /// The verdict, with regard to what a call of before was answered.
+    /// The verdict, adjusted for the recorded answer to an earlier call.
     private func ruled(
         _ call: ProvisioningCall, _ reading: FactsReading, _ change: Change,
         _ earlier: RecordedResponse?
@@ -165,8 +165,8 @@ extension Database {
         return Retry.waiting(after: earlier.recorded, recomputed: verdict, facts: reading.facts)
     }
 
-    /// The rules' verdict; nil if the call was to complete a sign-up and there is nothing to
-    /// complete, or the address is not proved yet: then only the `sub` is bound.
+    /// The rules' verdict. Returns nil if the call is to complete a sign-up and there is nothing to
+    /// complete, or if the address is not proved yet; then only the `sub` is bound.
     private func verdict(
         _ call: ProvisioningCall, _ reading: FactsReading, _ change: Change
     ) async throws -> Verdict? {
@@ -192,7 +192,7 @@ extension Database {
         return nil
     }
 
-    /// Writes what accompanies a verdict without being an effect.
+    /// Writes what accompanies a verdict but is not an effect.
     private func note(_ verdict: Verdict, of reading: FactsReading, _ tenantChange: Change)
         async throws
     {
@@ -201,7 +201,8 @@ extension Database {
             try await tenantChange.audit(
                 .identityNameGivenAnew, AuditTarget("identity", identity, key.subject))
         }
-        // An event binds only what it links; a token binds more, as the pool itself signed it.
+        // An event binds only the identity that it links. A token may also bind a known one, since
+        // the pool itself has signed it.
         guard verdict.outcome == .existing, reading.call.isInPerson, let alias = reading.call.alias,
             let row = reading.facts.known.first(where: { $0.tenantID == verdict.tenantID }),
             !row.hasThisSub
@@ -219,7 +220,7 @@ extension Database {
         }
     }
 
-    /// The response at an exceeded limit, and the digest under which it is stored.
+    /// The verdict for an exceeded limit, and the digest under which its decision is stored.
     func limited(
         _ limit: Limit, _ reading: FactsReading, _ change: Change
     ) -> (Verdict, digest: [UInt8]) {
@@ -278,10 +279,11 @@ extension Database {
     }
 }
 
-/// Addresses that exceeded their limit in this minute, by the name of the count. Only a hint of
-/// this process: the count in the database and the rules decide.
+/// Addresses that exceeded their limit in this minute, by the name of the counter. It is only a
+/// hint in this process: the count in the database and the rules decide.
 package final class OverLimit: Sendable {
-    /// Names kept at once; beyond it the hint is missed, and the attempt waits for the lock.
+    /// The most names that are kept. Beyond it the hint is missing, and the attempt waits for the
+    /// lock.
     private static let limit = 4096
     private let marked = Mutex<(minute: Int64, names: Set<String>)>((0, []))
 
@@ -301,13 +303,14 @@ package final class OverLimit: Sendable {
     }
 }
 
-/// Rate limiting of an address over its limit, without waiting for the person's lock: the rules
+/// Rate limiting of an address over its limit, without waiting for the person's lock. The rules
 /// still run, without row locks, and only their refusals become `rate_limited`.
 extension Database {
-    /// How many attempts per address run at once.
+    /// The most attempts per address that run at the same time.
     private static let lanes = 4
 
-    /// Runs under the person's lock, without waiting for it if the result would be `rate_limited`.
+    /// Runs under the person's lock, but does not wait for it if the result would be
+    /// `rate_limited`.
     func underPersonLock(
         _ call: ProvisioningCall, by actor: Actor, _ render: @escaping Render,
         _ body: () async throws -> ProvisioningResult?
@@ -340,8 +343,8 @@ extension Database {
         return try await personLock.withExclusive(keys: keys, by: call.callerName, body)
     }
 
-    /// nil if the rules would not refuse, the attempt is a retry, or no limit is exceeded: it is
-    /// then decided under the lock.
+    /// Returns nil if the rules would not refuse, if the attempt is a retry, or if no limit is
+    /// exceeded. It is then decided under the lock.
     private func heldBack(
         _ call: ProvisioningCall, by actor: Actor, _ render: @escaping Render
     ) async throws -> ProvisioningResult? {
@@ -367,7 +370,7 @@ extension Database {
         return result
     }
 
-    /// The minute's one decision for all rate-limited attempts; nil if there is none yet.
+    /// The one decision of this minute for all rate-limited attempts; `nil` if there is none yet.
     private func recorded(
         _ limit: Limit, _ reading: FactsReading, _ change: Change
     ) async throws -> ProvisioningResult? {

@@ -3,27 +3,29 @@ import JSON
 import Postgres
 import Text
 
-/// An operator's resolution for an account with an unproved address, after a sign-in that proved
-/// that address.
+/// How an operator resolves a conflict over an account with an unproved address, after a sign-in
+/// that proved that address.
 package enum Resolution: Sendable {
-    /// The account is the newcomer's: the new identity is linked, and every other way in ends.
+    /// The account belongs to the newcomer: the new identity is linked, and every other way in
+    /// ends.
     case giveAccount
-    /// The account is another person's and gets this address, unproved; the newcomer is decided
-    /// anew at the next attempt.
+    /// The account belongs to another person and gets this address, unproved. The newcomer is
+    /// decided anew at the next attempt.
     case openAnother(EmailAddress)
 }
 
-/// A resolved decision, and the account as it is now.
+/// A resolved decision and the resulting account.
 package struct ResolvedDecision: Sendable {
     /// The refusal that was resolved, unchanged.
     package var decision: DecisionRow
     package var user: UserRow
-    /// Addresses to notify: the account's, and those of the removed identities.
+    /// The addresses to notify: the account's, and those of the removed identities.
     package var recipients: [String]
 }
 
 extension DecisionRow {
-    /// The account at the address was never proved to be its owner's.
+    /// Whether the decision refused because it was never proved that the account's owner has its
+    /// address.
     package var isForResolving: Bool {
         guard outcome == "refused", reason == Reason.identityLinkRequired.rawValue else {
             return false
@@ -35,8 +37,8 @@ extension DecisionRow {
 }
 
 extension Change {
-    /// 404 if this tenant has no such decision; 409 `conflict` if it no longer holds or leaves
-    /// nothing to decide, `email_taken` if another user has the address.
+    /// Throws 404 if this tenant has no such decision, 409 `conflict` if it no longer applies or
+    /// leaves nothing to decide, and `email_taken` if another user has the address.
     package func resolve(
         _ id: UUID, _ resolution: Resolution, isAssertedByTenant: Bool, in database: Database
     ) async throws -> ResolvedDecision {
@@ -72,7 +74,7 @@ extension Change {
         }
     }
 
-    /// A refusal because the account's address was never proved, with the address's key.
+    /// A refusal because the account's address was never proved, and the key of that address.
     private func unprovedDecision(
         _ id: UUID
     ) async throws -> (decision: DecisionRow, emailKey: String) {
@@ -91,7 +93,7 @@ extension Change {
     private static let nothingToResolve = StorageFailure.conflict(
         code: "conflict", detail: "This decision leaves nothing to resolve.", id: nil)
 
-    /// The locks that a sign-in of the same person takes, in the same order.
+    /// Takes the same locks as a sign-in of the same person, in the same order.
     private func lockPerson(
         identity: [UInt8], emailKey: String, _ database: Database
     ) async throws(PostgresError) {
@@ -156,7 +158,7 @@ extension Change {
             DELETE FROM former_addresses
             WHERE tenant_id = \(tenant) AND email_key = \(email.key)
             """)
-        // The mailbox that these were sent to is another person's.
+        // They were sent to a mailbox of another person.
         try await endResets(of: user.id)
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(user.id)")

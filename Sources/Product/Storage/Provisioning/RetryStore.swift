@@ -4,7 +4,7 @@ import JSON
 import Postgres
 import Text
 
-/// A recorded response that a retry gets again, byte for byte.
+/// A recorded response, which a retry gets again byte for byte.
 struct RecordedResponse: Sendable {
     var tenant: UUID
     var decision: UUID
@@ -31,11 +31,11 @@ extension ProvisioningCall {
     }
 }
 
-/// What earlier calls of one person left.
+/// What earlier calls of one person left behind.
 struct EarlierCalls: Sendable {
-    /// The answer to the same call before; nil: it is new, or none was asked for.
+    /// The answer to the same earlier call; `nil` if the call is new, or if no digest was given.
     var recorded: RecordedResponse?
-    /// Tenants among which the person has not chosen yet.
+    /// Tenants among which the person has not yet chosen.
     var pendingChoices: [UUID]
     /// Tenants that the person declined, and when.
     var declined: [UUID: Timestamp]
@@ -63,8 +63,9 @@ struct EarlierCalls: Sendable {
 }
 
 extension Change {
-    /// Asks for `EarlierCalls`. An event id is known as long as the row exists, any other digest for
-    /// the retry window; nil asks for no recorded answer. `locking`: the person's locks first.
+    /// Asks for `EarlierCalls`. An event id is known as long as its row exists, any other digest
+    /// only for the retry window; with a nil digest no recorded answer is read. With `locking` it
+    /// takes the person's locks first.
     func askEarlier(
         _ digest: [UInt8]?, isEvent: Bool, identity: [UInt8] = [], address: [UInt8] = [],
         locking: Bool = false
@@ -106,7 +107,7 @@ extension Change {
             """)
     }
 
-    /// Further attempts are counted beside the decision, which is never updated.
+    /// Counts a further attempt in a row of its own, since a decision is never updated.
     func countRepeat(of decision: UUID) {
         queryLater(
             """

@@ -3,24 +3,24 @@ import Postgres
 import Synchronization
 import Text
 
-/// Successful sign-ins as this process saw them: buffered, and written in batches, so that a user
-/// who signs in repeatedly costs one write a minute.
+/// Successful sign-ins as this process saw them. They are buffered and written in batches, so that
+/// a user who signs in repeatedly costs one write a minute.
 package final class SignIns: Sendable {
     /// The last unwritten sign-in of one identity.
     struct Pending: Sendable {
         var user: UUID
         var at: Timestamp
-        /// As the provider reported it; if nil, the known one stays.
+        /// The address as the provider reported it; if nil, the stored one stays.
         var email: String?
         var isTrustedAddress: Bool
     }
 
-    /// By the identity.
+    /// By identity.
     typealias Batch = [UUID: Pending]
 
-    /// Identities that wait to be written; others are recorded at their next sign-in.
+    /// The most identities that wait to be written; others are recorded at their next sign-in.
     package static let limit = 100_000
-    /// Rows of one statement.
+    /// The most rows of one statement.
     static let batch = 500
 
     let writing = CountWriting()
@@ -29,7 +29,7 @@ package final class SignIns: Sendable {
     func note(_ identity: UUID, _ signIn: Pending, of tenant: UUID) {
         pending.withLock { state in
             if let known = state.batches[tenant]?[identity] {
-                // Rows of a failed write are merged behind later ones.
+                // A row of a failed write must not replace a later sign-in.
                 guard known.at <= signIn.at else { return }
             } else {
                 guard state.count < Self.limit else { return }
@@ -39,10 +39,10 @@ package final class SignIns: Sendable {
         }
     }
 
-    /// Those with unwritten sign-ins.
+    /// The tenants that have unwritten sign-ins.
     var tenants: Set<UUID> { pending.withLock { Set($0.batches.keys) } }
 
-    /// Takes some of what is to be written of one tenant, at most `batch`.
+    /// Takes up to `batch` of the tenant's unwritten sign-ins out, to write them.
     func take(_ tenant: UUID) -> Batch {
         pending.withLock { state in
             var left = state.batches.removeValue(forKey: tenant) ?? [:]
@@ -60,7 +60,7 @@ package final class SignIns: Sendable {
 }
 
 extension ProvisioningResult {
-    /// The sign-in to record; nil for a refusal, a choice, an invite accepted at its page, or an
+    /// The sign-in to record; `nil` for a refusal, a choice, an invite accepted at its page, or an
     /// unproved native sign-up.
     func signIn(by call: ProvisioningCall, at now: Timestamp) -> (UUID, SignIns.Pending)? {
         guard [.federated, .nativeProved].contains(call.trigger), verdict.maySignIn,
@@ -84,16 +84,16 @@ extension Database {
         signIns.note(identity, signIn, of: tenant)
     }
 
-    /// Writes the sign-ins of one tenant, or of all: every few seconds, before a single user is
-    /// shown, and when the service stops. What fails is retried the next time. Returns the first fault
-    /// that is no outage.
+    /// Writes the sign-ins of one tenant, or of all tenants: every few seconds, before a single
+    /// user is shown, and when the service stops. What fails is retried the next time. Returns the
+    /// first error that is not an outage.
     @discardableResult
     package func writeSignIns(of tenant: UUID? = nil) async -> (any Error)? {
         await signIns.writing.write(of: tenant, among: signIns.tenants) { tenant in
             let batch = signIns.take(tenant)
             if batch.isEmpty { return false }
             do {
-                // One order for all writers prevents deadlocks.
+                // All writers use one order, which prevents deadlocks.
                 try await write(
                     batch.sorted { ($0.value.user, $0.key) < ($1.value.user, $1.key) }, of: tenant)
                 return batch.count == SignIns.batch
@@ -108,8 +108,9 @@ extension Database {
         _ rows: [(key: UUID, value: SignIns.Pending)], of tenant: UUID
     ) async throws {
         let (users, times) = (rows.map(\.value.user), rows.map(\.value.at))
-        // Once a minute. Not as an interval in the statements: a distributed database updates nothing by
-        // what depends on a column and on the session's time zone.
+        // At most once a minute. The times are computed here, not as an interval in the statements:
+        // a distributed database refuses an update that depends on a column together with the
+        // session's time zone.
         let before = times.map { $0.adding(seconds: -60) }
         try await app.tenantTransaction(tenant) { transaction in
             try await transaction.query(

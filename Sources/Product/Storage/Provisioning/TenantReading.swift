@@ -2,10 +2,10 @@ import Domain
 import Postgres
 import Text
 
-/// One tenant's part of the facts; each row that a decision may change is locked.
+/// One tenant's part of the facts. Each row that a decision may change is locked.
 extension Change {
-    /// Asks for what `tenantRead` reads: the tenant with its policy, when `identity` was barred, and the
-    /// verified domain nearest to an address whose domain has these suffixes.
+    /// Asks for what `tenantRead` decodes: the tenant with its policy, the time when `identity` was
+    /// barred, and the verified domain nearest to an address whose domain has these suffixes.
     func askTenant(barring identity: IdentityKey, covering suffixes: [String]) -> AskedRows {
         ask(
             """
@@ -32,12 +32,13 @@ extension Change {
     private static let policyChanged = PostgresError(
         .server(sqlstate: "40001", message: "the policy changed meanwhile", constraint: nil))
 
-    /// nil if there is no such tenant.
+    /// Returns nil if there is no such tenant.
     func tenantRead(_ rows: Rows) throws(PostgresError) -> TenantRead? {
         guard let row = rows.first else { return nil }
         let tenant = try TenantRow(row)
         let end = TenantRow.end
-        // The tenant's lock waited for a new policy, which this statement's snapshot does not have.
+        // The tenant's lock waited for a new policy, which the snapshot of this statement does not
+        // include.
         if locksRows, try row.get(end, as: String?.self) == nil { throw Self.policyChanged }
         var read = TenantRead(
             row: tenant,
@@ -55,11 +56,11 @@ extension Change {
         return read
     }
 
-    /// Asks for what `people` reads: the users of an identity, and the live one and the deleted ones
-    /// at an address, all locked. A native user name is its user's choice and may be reused, so a
-    /// `sub`, which the pool asserts, takes precedence: another `sub` than the name's is another
-    /// person, and a known `sub` is its user, whatever the name. An upstream's users are known by
-    /// its subject alone.
+    /// Asks for what `people` decodes: the users of an identity, and the live user and the deleted
+    /// users at an address, all locked. A native user name is its user's choice and may be reused.
+    /// So a `sub`, which the pool asserts, takes precedence: a `sub` other than the name's means
+    /// another person, and a known `sub` means its user, whatever the name. An upstream's users are
+    /// identified by its subject alone.
     func askPeople(
         of key: IdentityKey? = nil, alias: PoolAlias? = nil, at emailKey: String?
     ) -> AskedRows {
@@ -101,8 +102,8 @@ extension Change {
             """)
     }
 
-    /// The users of `askPeople`, with its arguments. A locked user who no longer has the address is
-    /// not at it.
+    /// Decodes the users of `askPeople`, called with the same arguments. A locked user who no
+    /// longer has the address does not count for it.
     func people(
         _ rows: Rows, of key: IdentityKey? = nil, alias: PoolAlias? = nil, at emailKey: String?
     ) throws(PostgresError) -> People {
@@ -136,8 +137,8 @@ extension Change {
         return people
     }
 
-    /// The user who recently had the address: no other user has it or gets it. The proved address of a
-    /// user who was merged into this one is this one's own.
+    /// The user who recently had the address, if no other user has it or gets it. The proved
+    /// address of a user who was merged into this one counts as this user's own.
     func formerHolder(of emailKey: String) async throws(PostgresError) -> UserFacts? {
         let rows = try await query(
             """
@@ -157,8 +158,8 @@ extension Change {
         }
     }
 
-    /// Identities of a row that was never pending were linked by a rule or an operator: proved.
-    /// What an operator linked manually is never wiped.
+    /// Identities of a row that was never pending were linked by a rule or by an operator, so they
+    /// are proved. An identity that an operator linked is never removed.
     private static func userFacts(of tenant: UUID) -> SQL {
         """
         u.id, u.status, u.role, u.source, u.deleted_at,
@@ -182,7 +183,7 @@ extension Change {
             isDeclined: try row.get(at + 8))
     }
 
-    /// Asks for an invite that `invite` reads, locked, with what its inviter may give.
+    /// Asks for an invite that `invite` decodes, locked, and for what its inviter may give.
     func askInvite(where condition: SQL) -> AskedRows {
         let (type, id): (SQL, SQL) = (
             "coalesce(v.role_by_type, v.inviter_type)", "coalesce(v.role_by_id, v.inviter_id)"
@@ -201,7 +202,7 @@ extension Change {
         askInvite(where: "v.email_key = \(emailKey) AND \(SQL.unindexed("v.status")) = 'pending'")
     }
 
-    /// From `askInvite`; nil if there is none. `user`: the user at the invited address.
+    /// Decodes `askInvite`; `nil` if there is none. `user` is the user at the invited address.
     func invite(_ rows: Rows, row user: UserFacts?) async throws(PostgresError) -> InviteFacts? {
         guard let row = rows.first else { return nil }
         let key: String = try row.get(2)
@@ -219,8 +220,9 @@ extension Change {
             sentAt: try row.get(10))
     }
 
-    /// Columns that `inviter` reads: whether a person invites, and that user's role now, or the operator's
-    /// id. `type` and `id`: those of the actor. A person's own key acts as that person.
+    /// Columns that `inviter` decodes: whether the inviter is a person, and the user's current role
+    /// or the operator's id. `type` and `id` are those of the actor. A person's own key acts as
+    /// that person.
     func inviterColumns(_ type: SQL, _ id: SQL) -> SQL {
         let isID: SQL = "\(id) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'"
         let key: SQL =
@@ -245,7 +247,7 @@ extension Change {
             """
     }
 
-    /// The widest role that an inviter may give now, from `inviterColumns`.
+    /// The widest role that an inviter may currently give, from `inviterColumns`.
     func inviter(_ row: Row, from at: Int) async throws(PostgresError) -> InviteFacts.Inviter {
         let role = try row.get(at + 1, as: String?.self)
         switch try row.get(at, as: String?.self) {
@@ -262,7 +264,8 @@ extension Change {
         }
     }
 
-    /// Of an operator who may act for the tenant; operators do not lie with it.
+    /// The role of an operator who may act for the tenant. Operators are not stored with the
+    /// tenant, so this is a separate statement.
     private func operatorRole(_ id: UUID?) async throws(PostgresError) -> String? {
         try await query(
             """
@@ -304,16 +307,16 @@ struct TenantRead: Sendable {
     var domain: TenantDomain?
 }
 
-/// The users of one tenant that an attempt may mean.
+/// The users of one tenant whom an attempt may mean.
 struct People: Sendable {
-    /// The user whom the identity belongs to: one at most.
+    /// The user to whom the identity belongs; at most one.
     var known: [KnownIdentity] = []
-    /// Of the identity's name, if the `sub` is another person's.
+    /// Users of the identity's name, if the `sub` is another person's.
     var former: [KnownIdentity] = []
     /// The address key of the known user.
     var knownAddress: String?
-    /// At the address; not deleted.
+    /// The user at the address who is not deleted.
     var live: UserFacts?
-    /// At the address: the newest of those deleted.
+    /// The most recently deleted user at the address.
     var deleted: UserFacts?
 }

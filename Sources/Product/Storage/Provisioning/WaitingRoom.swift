@@ -3,7 +3,7 @@ import Postgres
 import Text
 
 extension TenantScope {
-    /// How many people wait for an operator's approval; restored ones may be more than the limit.
+    /// How many people wait for an operator's approval. Restored users may exceed the limit.
     package func waitingCount() async throws(PostgresError) -> Int {
         let rows = try await read(
             """
@@ -17,7 +17,7 @@ extension TenantScope {
 
 /// The people of a tenant who wait for an operator's approval: at most `Provisioning.waitingMax`.
 extension Change {
-    /// Whether as many wait as may; locks nothing.
+    /// Whether the limit is reached; locks nothing.
     func isWaitingRoomFull() async throws(PostgresError) -> Bool {
         let rows = try await query(
             """
@@ -28,8 +28,8 @@ extension Change {
         return !rows.isEmpty
     }
 
-    /// Newcomers of one tenant go one by one, so that the last place goes to only one: the lock row
-    /// is the last that a decision takes.
+    /// Serialises the newcomers of one tenant, so that only one of them gets the last place. The
+    /// lock row is the last one that a decision takes.
     func lockWaitingRoom() async throws(PostgresError) {
         try await query(
             """
@@ -40,7 +40,7 @@ extension Change {
 }
 
 extension EffectWriting {
-    /// If the last place was taken since the facts were read, the decision is made anew.
+    /// If the last place was taken since the facts were read, the call is decided again.
     func enterWaitingRoom() async throws {
         try await change.lockWaitingRoom()
         guard try await !change.isWaitingRoomFull() else { throw ProvisioningRace() }

@@ -7,14 +7,15 @@ import Text
 extension Database {
     /// The most rows that one transaction deletes, so that no lock is held for long.
     static let sweepBatch = 1000
-    /// Batches of one table in one round; the rest waits for the next.
+    /// The most batches of one table in one round; the rest waits for the next round.
     static let sweepBatches = 50
-    /// The advisory lock of every batch: a replica that does not get it leaves the work to others.
+    /// The advisory lock of every batch. A replica that does not get it leaves the work to the
+    /// other.
     static let sweepLock: Int64 = 0x6761_7465_0001
 
-    /// One round over every table. Calls `removed` for each batch; false if another replica is
-    /// sweeping. What fails is passed over and waits for the next round: the rest of its table and the
-    /// other tables are swept before the first `PassedOver` is thrown.
+    /// Runs one round over every table and calls `removed` for each batch. Returns false if another
+    /// replica is sweeping. What fails is skipped until the next round: the rest of its table and
+    /// the other tables are swept before the first `PassedOver` is thrown.
     package func sweep(
         removed: @Sendable (_ table: String, _ rows: Int) -> Void
     ) async throws -> Bool {
@@ -73,7 +74,7 @@ extension Database {
                 count = done
             }
             if count > 0 { removed(rows.table, count) }
-            // What was passed over does not end the round for those behind it.
+            // Rows that were skipped must not end the round for those after them.
             let isLast = count + passed.takeNew() < rows.batch
             if isLast { break }
         }
@@ -135,7 +136,7 @@ extension Database {
 }
 
 extension Change {
-    /// One batch, with an audit event.
+    /// Removes one batch, with an audit event.
     fileprivate func removeDecisions(past end: Timestamp) async throws -> Int {
         let found = try await query(
             "SELECT decisions_remove(\(tenant), \(end), \(Database.sweepBatch))")
@@ -149,14 +150,14 @@ extension Change {
     }
 }
 
-/// What one round of the sweep could not remove from one table, and passed over.
+/// What one round of the sweep could not remove from one table, and skipped.
 struct PassedOver: Error, CustomStringConvertible {
-    /// A tenant of which so many things failed is left for the next round, so that one tenant's
-    /// thousands do not take the round's time from all others.
+    /// After this many failures a tenant is left for the next round, so that thousands of failures
+    /// in one tenant do not take the round's time from all others.
     private static let ofTenant = 3
 
     let table: String
-    /// Their ids, or of rows that are removed tenant by tenant, the tenants'.
+    /// The ids of what failed; for rows that are removed tenant by tenant, the tenants' ids.
     private(set) var things: [UUID] = []
     private(set) var count = 0
     private var tenants: [UUID: Int] = [:]
@@ -165,8 +166,8 @@ struct PassedOver: Error, CustomStringConvertible {
 
     init(_ table: String) { self.table = table }
 
-    /// Throws the error if the database is away: then nothing else would fare better. `thing` nil: the
-    /// whole table.
+    /// Throws the error if the database is unavailable, since then everything else would fail too.
+    /// If `thing` is nil, the whole table failed.
     mutating func add(_ thing: UUID?, of tenant: UUID?, _ error: any Error) throws {
         if (error as? PostgresError)?.kind == .unavailable { throw error }
         if count == 0 {
@@ -184,13 +185,14 @@ struct PassedOver: Error, CustomStringConvertible {
     /// Whether the tenant is left for the next round.
     func leaves(_ tenant: UUID) -> Bool { tenants[tenant, default: 0] >= Self.ofTenant }
 
-    /// A condition: the things that may still be tried.
+    /// A condition for the things that may still be tried.
     func others(_ id: SQL, of tenant: SQL = "tenant_id") -> SQL {
         let left = tenants.filter { $0.value >= Self.ofTenant }.map(\.key)
         return "NOT \(id) = ANY (\(things)) AND NOT \(tenant) = ANY (\(left))"
     }
 
-    /// How many were added since the last call, with whom they kept from being tried.
+    /// Counts as a full batch if anything failed since the last call, because a failure may keep
+    /// others from being tried.
     mutating func takeNew() -> Int {
         defer { new = 0 }
         return new > 0 ? Database.sweepBatch : 0
@@ -199,9 +201,9 @@ struct PassedOver: Error, CustomStringConvertible {
     var description: String { "\(count) passed over in \(table), first\(first)" }
 }
 
-/// Purges tenants that cannot be restored any more, and completes purges that a crash interrupted.
+/// Purges tenants that can no longer be restored, and completes purges that a crash interrupted.
 extension Database {
-    /// The oldest deletions.
+    /// Selects the oldest deletions.
     static func tenantsSQL(deletedBy end: Timestamp, but passed: PassedOver) -> SQL {
         """
         SELECT id FROM tenants WHERE status = 'deleted' AND deleted_at <= \(end)
@@ -210,8 +212,8 @@ extension Database {
         """
     }
 
-    /// How many were purged; nil if another replica is sweeping. The rest of a large tenant waits
-    /// for the next round.
+    /// Returns how many were purged, nil if another replica is sweeping. The rest of a large tenant
+    /// waits for the next round.
     func purgeTenants(deletedBy end: Timestamp, _ passed: inout PassedOver) async throws -> Int? {
         let found = try await platform.read(Self.tenantsSQL(deletedBy: end, but: passed))
         var (count, steps) = (0, 0)
@@ -235,13 +237,13 @@ extension Database {
     }
 }
 
-/// Purges users who cannot be restored any more.
+/// Purges users who can no longer be restored.
 extension Database {
-    /// Users that are looked up at once; each is purged in its own transaction, so that the locks
-    /// are those of an operator's purge and a crash leaves the next user to the next round.
+    /// Users that are looked up at a time. Each is purged in its own transaction, so that the locks
+    /// are those of an operator's purge, and a crash leaves the remaining users to the next round.
     static let purgeBatch = 100
 
-    /// The oldest deletions, across tenants, but for those that were passed over.
+    /// Selects the oldest deletions across tenants, except those that were skipped.
     static func usersSQL(deletedBy end: Timestamp, but passed: PassedOver) -> SQL {
         """
         SELECT tenant_id, id FROM users WHERE status = 'deleted' AND deleted_at <= \(end)
@@ -250,7 +252,7 @@ extension Database {
         """
     }
 
-    /// How many were purged; nil if another replica is sweeping.
+    /// Returns how many were purged, nil if another replica is sweeping.
     func purgeUsers(deletedBy end: Timestamp, _ passed: inout PassedOver) async throws -> Int? {
         let found = try await platform.read(Self.usersSQL(deletedBy: end, but: passed))
         var count = 0
@@ -269,7 +271,7 @@ extension Database {
         return count
     }
 
-    /// False if the user was restored or purged meanwhile.
+    /// Returns false if the user was restored or purged in the meantime.
     private func purge(_ id: UUID, of tenant: UUID, deletedBy end: Timestamp) async throws -> Bool?
     {
         try await scope(tenant).change(by: .system) { change -> Bool? in
@@ -295,8 +297,8 @@ extension Change {
 
 /// Removes jobs that can no longer be undone, with their rows.
 extension Database {
-    /// How many were removed; nil if another replica is sweeping. The rest of a large job waits for
-    /// the next round.
+    /// Returns how many were removed, nil if another replica is sweeping. The rest of a large job
+    /// waits for the next round.
     func removeJobs(keptUntil end: Timestamp, _ passed: inout PassedOver) async throws -> Int? {
         let found = try await platform.read(
             """
@@ -328,10 +330,11 @@ extension Database {
 }
 
 extension Change {
-    /// One batch; true if the job is gone, nil if another replica is sweeping.
+    /// Removes one batch. Returns true if the job no longer exists, nil if another replica is
+    /// sweeping.
     fileprivate func removeRows(ofJob id: UUID, keptUntil end: Timestamp) async throws -> Bool? {
         guard try await Database.takeSweepLock(transaction) else { return nil }
-        // Its undo may have begun meanwhile.
+        // The job's undo may have begun in the meantime.
         let held = try await query(
             """
             SELECT 1 FROM jobs WHERE tenant_id = \(tenant) AND id = \(id) AND kept_until <= \(end)

@@ -29,8 +29,8 @@ extension Database {
     }
 }
 
-/// A column whose sealed values outlast a rotation of the secret key. What expires within days
-/// (pending sign-ins, stored responses) is not among them.
+/// A column whose sealed values must survive a rotation of the secret key. Values that expire
+/// within days (pending sign-ins, stored responses) are not included.
 package enum SealedColumnKind: String, CaseIterable, Sendable {
     case providerSecrets = "secrets of providers"
     case clientSecrets = "secrets of clients"
@@ -54,7 +54,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         var id: UUID { UUID(key) ?? .platform }
     }
 
-    /// The columns of every value: `key`, `tenant`, `sealed`.
+    /// Selects every value with the columns `key`, `tenant` and `sealed`.
     private var source: SQL {
         switch self {
         case .providerSecrets:
@@ -81,7 +81,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// A batch of values that were sealed with a key other than these.
+    /// Selects a batch of values that were sealed with a key other than these.
     func entries(not ids: [[UInt8]], most: Int) -> SQL {
         """
         SELECT key, tenant, sealed FROM (\(source)) AS sealed_rows
@@ -120,7 +120,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
             """
     }
 
-    /// Deletes the values that no key opens any more.
+    /// Deletes the values that no key can open any more.
     func forget(except ids: [[UInt8]]) -> SQL {
         let lost: SQL = "NOT substring(\(raw: column.name) FOR 4) = ANY (\(ids))"
         switch self {

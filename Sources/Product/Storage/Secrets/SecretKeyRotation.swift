@@ -2,14 +2,14 @@ import Cryptography
 import Postgres
 import Text
 
-/// The rotation from one secret key to the next, in steps that can each be repeated: a command that
-/// was killed is run again.
+/// The rotation from one secret key to the next. Each step can be repeated: a command that was
+/// killed is run again.
 extension Database {
     /// How many sealed values, or users, one transaction renews.
     static let rotationBatch = 200
 
-    /// From now on the current key seals. Throws if a running replica does not know both keys. Does
-    /// nothing if it was done before.
+    /// Makes the current key the one that seals. Throws if a running replica does not know both
+    /// keys. Does nothing if it was done before.
     package func switchSecrets() async throws {
         guard let previous = secrets.previous else { throw SecretKeyFault.noPrevious }
         try await app.transaction { transaction in
@@ -29,7 +29,7 @@ extension Database {
     }
 
     /// Whether every running replica seals with the current key. A request that began earlier may
-    /// still write under the previous one until it ends.
+    /// still write with the previous key until it ends.
     package func secretsAreFollowed() async throws -> Bool {
         guard try await followSecrets(replica: nil) else { return false }
         let others = try await app.query(
@@ -37,14 +37,14 @@ extension Database {
         return try others.only { (row) throws(PostgresError) in try row.get(0, as: Int.self) } == 0
     }
 
-    /// How many replicas run now, or were killed within the last minute.
+    /// How many replicas are running, or were killed within the last minute.
     package func secretHolders() async throws -> Int {
         try await app.query(Self.holders("count(*)")).only {
             (row) throws(PostgresError) in try row.get(0)
         }
     }
 
-    /// Reseals what another key sealed; reports to `progress` how many of each kind.
+    /// Reseals what another key sealed, and reports to `progress` how many values of each kind.
     package func resealAll(
         _ progress: @Sendable (SealedColumnKind, Int) -> Void = { _, _ in }
     ) async throws {
@@ -79,7 +79,7 @@ extension Database {
         }
     }
 
-    /// The previous key is no longer needed, except for what expires by itself.
+    /// Forgets the previous key, which is no longer needed except for what expires by itself.
     package func finishRotation() async throws {
         _ = try await app.query(
             "DELETE FROM secret_keys WHERE NOT seals AND id <> \(secrets.current.id)")
@@ -119,7 +119,7 @@ extension TenantScope {
         }
     }
 
-    /// Former addresses: a user is still found by these (V7).
+    /// The keys of former addresses, by which a user can still be found (V7).
     private func formerAddressKeys(of users: [UUID]) async throws -> [[UInt8]] {
         try await read(
             """
@@ -142,7 +142,7 @@ extension TenantScope {
     }
 }
 
-/// Why the secret key of the settings does not fit this database.
+/// Why the secret key in the settings does not fit this database.
 package enum SecretKeyFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// The database was sealed with another key.
     case foreign([String])
@@ -177,9 +177,10 @@ extension Database {
 
     private var canarySealer: Sealer { Sealer(secrets.derive("canary")) }
 
-    /// Finds the key with which new texts are sealed; throws `SecretKeyFault.foreign` if it is
-    /// neither of ours. The first replica writes the canary, after it has opened a value of every
-    /// kind that exists. `replica`: the process that goes on running with these keys.
+    /// Finds the key that seals new values. Throws `SecretKeyFault.foreign` if it is neither of
+    /// this process's keys. The first replica writes the canary, after it has opened a value of
+    /// every kind that exists. `replica` is the process that goes on running with these keys; nil
+    /// if there is none.
     package func admitSecrets(replica: UUID?) async throws {
         if try await followSecrets(replica: replica) { return }
         let foreign = try await foreignPlaces()
@@ -188,10 +189,10 @@ extension Database {
         guard try await followSecrets(replica: replica) else { throw StorageFailure.unavailable }
     }
 
-    /// Reads which key seals and uses it. False if no key has been used here yet.
+    /// Reads which key seals, and uses it. Returns false if no key has been used here yet.
     package func followSecrets(replica: UUID?) async throws -> Bool {
         try await app.transaction { transaction -> Bool in
-            // Held until this replica is registered: a rotation of the key waits for it.
+            // Locked until this replica is registered: a rotation of the key waits for it.
             let rows = try await transaction.query(
                 "SELECT id, canary FROM secret_keys WHERE seals FOR SHARE")
             guard let row = rows.first else { return false }
@@ -212,7 +213,7 @@ extension Database {
         }
     }
 
-    /// The process ends.
+    /// Removes the registration of a process that ends.
     package func leaveSecrets(replica: UUID) async {
         _ = try? await app.query("DELETE FROM secret_key_holders WHERE replica = \(replica)")
     }
@@ -226,7 +227,7 @@ extension Database {
             """)
     }
 
-    /// The kinds of sealed rows of which our keys open none.
+    /// The kinds of sealed rows of which this process's keys open none.
     package func foreignPlaces() async throws -> [String] {
         let ids = secrets.all.map(\.id)
         var foreign: [String] = []
@@ -248,11 +249,11 @@ extension Database {
     }
 }
 
-/// What still depends on a certain secret key.
+/// What still depends on a secret key.
 package struct SecretKeyRemains: Sendable, Equatable {
     package var name: String
     package var count: Int
-    /// Whether it ends without a further command: by expiry or at the user's next sign-in.
+    /// Whether this ends without a further command: by expiry, or at the user's next sign-in.
     package var endsByItself: Bool
 
     package init(name: String, count: Int, endsByItself: Bool) {
@@ -263,7 +264,7 @@ package struct SecretKeyRemains: Sendable, Equatable {
 }
 
 extension Database {
-    /// Users are counted up to this many.
+    /// The most users that are counted.
     private static let mostPeople: Int64 = 10_000
 
     /// Everything that still depends on a key; empty if the key is no longer needed.
@@ -319,8 +320,8 @@ extension Database {
         ]
     }
 
-    /// Deletes what none of our keys opens, and rewrites the canary and the directory. What is
-    /// deleted has to be entered or created again.
+    /// Deletes what none of this process's keys opens, and rewrites the canary and the directory.
+    /// What is deleted must be entered or created again.
     package func forgetSecrets(
         _ progress: @Sendable (_ people: Int) -> Void = { _ in }
     ) async throws {

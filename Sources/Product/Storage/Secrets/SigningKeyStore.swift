@@ -2,7 +2,7 @@ import Cryptography
 import Postgres
 import Text
 
-/// A key of access tokens as stored; the private part is sealed.
+/// A signing key for access tokens as stored. The private part is sealed.
 package struct SigningKeyRow: Sendable {
     package var generation: Int
     package var kid: String
@@ -33,7 +33,7 @@ package struct SigningKeyRow: Sendable {
 }
 
 extension Database {
-    /// A private key's seal is bound to its name.
+    /// The seal of a private key is bound to the key's name.
     package var signingKeySealer: Sealer { Sealer(secrets.derive("signing keys")) }
 
     /// Every key that is still published, the newest first.
@@ -54,7 +54,8 @@ extension Database {
         return try rows.first?.get(0, as: Int.self) ?? 0
     }
 
-    /// If replicas add the same generation concurrently, one wins; the others read what it wrote.
+    /// Stores a new key. If replicas add the same generation concurrently, one wins, and the others
+    /// read what it wrote.
     package func addSigningKey(_ key: SigningKeyRow) async throws(PostgresError) {
         _ = try await app.query(
             """
@@ -66,7 +67,7 @@ extension Database {
             """)
     }
 
-    /// A key from the settings signs as long as it is set.
+    /// Extends the publication of a key, since a key from the settings signs as long as it is set.
     package func republishSigningKey(
         _ kid: String, until end: Timestamp
     ) async throws(PostgresError) {

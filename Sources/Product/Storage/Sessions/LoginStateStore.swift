@@ -1,34 +1,35 @@
 import Postgres
 import Text
 
-/// A sign-in that was begun at a provider, or on a device, and has not ended yet.
+/// A sign-in that has begun at a provider or on a device, and has not ended yet.
 package struct LoginState: Sendable {
-    /// Of the `state`, or of the device code.
+    /// The hash of the `state`, or of the device code.
     package var hash: [UInt8]
-    /// Names the client that began the sign-in.
+    /// The name of the client that began the sign-in.
     package var client: String
     package var provider: UUID
-    /// As registered for the client; empty for a device code.
+    /// The redirect address as registered for the client; empty for a device code.
     package var redirectURI: String
     /// The OIDC `nonce` that the id token must repeat.
     package var nonce: String
-    /// The S256 challenge whose verifier the app holds.
+    /// The S256 challenge; the app holds its verifier.
     package var challenge: String?
     /// The sealed verifier that the server holds.
     package var secrets: [UInt8]?
-    /// The app's own id of the device; nil if it names none.
+    /// The app's own id of the device; `nil` if the app gives none.
     package var device: String?
-    /// The hash of the secret in a browser's cookie, without which the sign-in cannot end.
+    /// The hash of the secret in the browser's cookie, without which the sign-in cannot be
+    /// completed.
     package var browserHash: [UInt8]?
-    /// The token of the page on which it was begun: an invite's or a join link's.
+    /// The token of the page on which the sign-in began: an invite's or a join link's.
     package var token: BroughtToken?
-    /// The console's session that it is to step up.
+    /// The console session for which the sign-in is a step-up.
     package var operatorSession: UUID?
-    /// The hash of the link grant on whose page it was begun.
+    /// The hash of the link grant on whose page the sign-in began.
     package var grantHash: [UInt8]?
-    /// The provider has to ask the person anew.
+    /// The provider must ask the person to sign in again.
     package var isAskedAnew = false
-    /// When it was begun; nil: not yet.
+    /// When the sign-in began; `nil` before it is stored.
     package private(set) var begunAt: Timestamp?
 
     /// Optional values are nil if the flow does not use them.
@@ -76,7 +77,8 @@ extension TenantScope {
     /// Seconds until a sign-in expires.
     package static var loginSeconds: Int64 { 600 }
 
-    /// False if the state is in use already: a client chose it, and not at random.
+    /// Stores the state. Returns false if the state is already in use: then a client chose it, and
+    /// not at random.
     package func begin(_ state: LoginState) async throws -> Bool {
         let now = database.clock()
         _ = try await write(
@@ -96,9 +98,9 @@ extension TenantScope {
         return rows.count == 1
     }
 
-    /// Notes that the next sign-in of this place has to ask the person anew at the provider: an app
-    /// that caught the redirect itself cannot be sent back. `place`: a hash of the client and its
-    /// address; lasts as long as a sign-in.
+    /// Records that the next sign-in of this place must ask the person again at the provider: an
+    /// app that caught the redirect itself cannot be sent back. `place` is a hash of the client and
+    /// its address. The record lasts as long as a sign-in.
     package func noteStaleSignIn(_ place: [UInt8], at provider: UUID) async throws {
         let now = database.clock()
         _ = try await write(
@@ -111,7 +113,8 @@ extension TenantScope {
             """)
     }
 
-    /// Whether a sign-in of this place was too old within the last minutes; the note is removed thereby.
+    /// Whether a sign-in of this place was too old within the last minutes; also removes the
+    /// record.
     package func forgetStaleSignIn(_ place: [UInt8], at provider: UUID) async throws -> Bool {
         let rows = try await write(
             """
@@ -123,12 +126,12 @@ extension TenantScope {
         return rows.count == 1
     }
 
-    /// No client has this name, so that such a row never ends as a sign-in.
+    /// No client has this name, so such a row is never used as a sign-in.
     private static var staleClient: String { "stale sign-in" }
 
-    /// Uses a state up, on any replica: one DELETE decides which request was first. nil if it is
-    /// unknown, expired, used, another client's, or another browser's. `browser`: the hash of the
-    /// cookie; if the app holds the verifier, that alone proves the origin.
+    /// Uses a state up, on any replica: one DELETE decides which request was first. Returns nil if
+    /// it is unknown, expired, used, another client's, or another browser's. `browser` is the hash
+    /// of the cookie. If the app holds the verifier, the verifier alone proves the origin.
     package func consumeLogin(
         _ hash: [UInt8], client: String, browser: [UInt8]? = nil
     ) async throws -> LoginState? {
@@ -142,8 +145,8 @@ extension TenantScope {
         return try rows.first.map(LoginState.init)
     }
 
-    /// Permission to ask the provider about a device's sign-in: false until `seconds` after the
-    /// last question by any replica.
+    /// Whether the provider may be asked about a device's sign-in now: false until `seconds` after
+    /// the last question by any replica.
     package func mayAsk(_ hash: [UInt8], client: String, every seconds: Int64) async throws -> Bool
     {
         let now = database.clock()
@@ -157,7 +160,8 @@ extension TenantScope {
         return rows.count == 1
     }
 
-    /// The same without using it up: a device asks again until its user has decided.
+    /// The same, but does not use up the state: a device asks repeatedly until its user has
+    /// decided.
     package func login(_ hash: [UInt8], client: String) async throws(PostgresError) -> LoginState? {
         let rows = try await read(
             """

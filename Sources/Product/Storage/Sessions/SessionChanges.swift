@@ -2,13 +2,13 @@ import Domain
 import Postgres
 import Text
 
-/// An active session and its user, as they are now.
+/// An active session and its user, in their current state.
 package struct SignedIn: Sendable {
-    /// May be suspended: see `isAdmitted`.
+    /// The user, who may be suspended; see `isAdmitted`.
     package var user: UserRow
     /// Read with the user, for checks of a password or PIN.
     package var secrets: UserSecrets
-    /// Not expired when it was read.
+    /// The session, which had not expired when it was read.
     package var session: UserSessionRow
     package var tenantStatus: Tenant.Status
 
@@ -19,23 +19,23 @@ package struct SignedIn: Sendable {
 package struct NewSession: Sendable {
     package enum Method: String, Sendable { case password, oauth }
 
-    /// Random; the token cannot be derived from it.
+    /// A random id; it does not reveal anything about the token.
     package var id = UUID.random()
     /// The hash of the opaque token, or of the access token's `jti`.
     package var tokenHash: [UInt8]
-    /// Names the client that the session belongs to.
+    /// The name of the client to which the session belongs.
     package var client: String
     package var method: Method
-    /// The app's own id of the device; nil if it names none.
+    /// The app's own id of the device; `nil` if the app gives none.
     package var device: String?
     package var deviceType: String?
     package var deviceOS: String?
-    /// The `User-Agent` field; nil if there was none.
+    /// The `User-Agent` field; `nil` if there was none.
     package var userAgent: String?
     /// Seconds until the session expires.
     package var seconds: Int64
 
-    /// `tokenHash` is a SHA-256; `seconds` is the lifetime.
+    /// `tokenHash` is a SHA-256 hash; `seconds` is the lifetime.
     package init(
         tokenHash: [UInt8], client: String, method: Method, device: String? = nil,
         deviceType: String? = nil, deviceOS: String? = nil, userAgent: String? = nil,
@@ -52,16 +52,16 @@ package struct NewSession: Sendable {
     }
 }
 
-/// Every look-up of a user's session: the end of a session, or a refusal of its user, takes effect
-/// with the next request on any replica.
+/// Look-ups of a user's session. The end of a session, or a refusal of its user, takes effect with
+/// the next request on any replica.
 extension TenantScope {
-    /// Either name leads to one session of the tenant.
+    /// Each of these identifies one session of the tenant.
     package enum SessionName: Sendable {
         case tokenHash([UInt8])
         case id(UUID)
     }
 
-    /// nil if there is none, or if it has expired.
+    /// Returns nil if there is no such session, or if it has expired.
     package func signedIn(_ name: SessionName) async throws -> SignedIn? {
         let condition: SQL =
             switch name {
@@ -86,7 +86,8 @@ extension TenantScope {
         return found
     }
 
-    /// At most once a minute. A failure is ignored, and a row that another request is writing is skipped.
+    /// Runs at most once a minute per session. A failure is ignored, and a row that another request
+    /// is writing is skipped.
     private func noteUse(of session: UserSessionRow, at now: Timestamp) async {
         guard session.lastSeenAt.adding(seconds: 60) <= now else { return }
         _ = try? await write(
@@ -99,7 +100,7 @@ extension TenantScope {
             """)
     }
 
-    /// Whether a sign-in of the user succeeded on that device before.
+    /// Whether the user has signed in successfully on that device before.
     package func isKnownDevice(_ key: [UInt8], of user: UUID) async throws(PostgresError) -> Bool {
         let rows = try await read(
             """
@@ -109,8 +110,8 @@ extension TenantScope {
         return !rows.isEmpty
     }
 
-    /// The live user with this address, and whether the device is known. One query for a known and
-    /// for an unknown address.
+    /// The live user with this address, and whether the device is known. It is one query, whether
+    /// the address is known or not.
     package func userWithPassword(
         emailKey: String, device: [UInt8]
     ) async throws(PostgresError) -> (user: UserRow, secrets: UserSecrets, isKnown: Bool)? {
@@ -129,7 +130,7 @@ extension TenantScope {
 
 /// Begins and ends sessions, and changes a user's password and PIN.
 extension Change {
-    /// Begins a session. Refused (404) unless the user is active at that moment: the row is locked
+    /// Begins a session. Throws 404 unless the user is active at that moment; the row is locked
     /// against a concurrent suspension.
     package func startSession(_ session: NewSession, of user: UUID) async throws -> UserRow {
         let rows = try await query(
@@ -155,7 +156,7 @@ extension Change {
         return row
     }
 
-    /// From now on failures elsewhere no longer lock attempts from this device out.
+    /// Makes the device known: failures elsewhere no longer lock out attempts from it.
     package func rememberDevice(_ key: [UInt8], of user: UUID) async throws(PostgresError) {
         try await query(
             """
@@ -163,7 +164,7 @@ extension Change {
             VALUES (\(tenant), \(user), \(key), \(now))
             ON CONFLICT (tenant_id, user_id, key) DO UPDATE SET last_at = \(now)
             """)
-        // Devices unused for 90 days, and all but the newest 20, are unknown again.
+        // Devices that were unused for 90 days, and all but the newest 20, become unknown again.
         try await query(
             """
             DELETE FROM known_devices WHERE tenant_id = \(tenant) AND user_id = \(user)
@@ -173,13 +174,13 @@ extension Change {
             """)
     }
 
-    /// Which of a user's sessions outlast a change.
+    /// Which of a user's sessions survive a change.
     package enum KeptSessions: Sendable {
         case none, all
         case only(UUID)
     }
 
-    /// `hash`: a PHC string. Ends the user's sessions except the kept ones.
+    /// `hash` is a PHC string. Ends the user's sessions except the kept ones.
     package func setPassword(
         _ hash: String, of user: UUID, keeping kept: KeptSessions, mustChange: Bool = false
     ) async throws -> UserRow {
@@ -204,7 +205,8 @@ extension Change {
         return row
     }
 
-    /// Sets, changes or, with nil, removes the PIN. False if it is no longer the one that was read.
+    /// Sets or changes the PIN, or removes it if `hash` is nil. Returns false if the stored PIN is
+    /// no longer the one that was read.
     package func setPin(_ hash: String?, of user: UserRow, was old: String?) async throws -> Bool {
         let changed = try await query(
             """
@@ -213,7 +215,7 @@ extension Change {
                 AND pin_hash IS NOT DISTINCT FROM \(old)
             """)
         guard changed.affected == 1 else { return false }
-        // An elevated session was elevated by the old PIN.
+        // Any elevation was made with the old PIN.
         try await query(
             """
             UPDATE sessions SET elevated_until = NULL
@@ -223,7 +225,7 @@ extension Change {
         return true
     }
 
-    /// `until` nil ends the elevation.
+    /// Elevates a session until the given time; nil ends the elevation.
     package func elevate(_ session: UUID, until: Timestamp?) async throws(PostgresError) {
         try await query(
             """
@@ -232,8 +234,8 @@ extension Change {
             """)
     }
 
-    /// Ends the user's sessions at one client: that one, or all but `kept` if `id` is nil. 404 if there
-    /// is no such session.
+    /// Ends the user's sessions at one client: the one with `id` or, if `id` is nil, all but
+    /// `kept`. Throws 404 if there is no such session.
     package func endSessions(
         of user: UserRow, at client: String, id: UUID? = nil, except kept: UUID? = nil
     ) async throws {
