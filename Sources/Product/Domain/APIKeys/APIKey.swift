@@ -1,8 +1,8 @@
 import Text
 
-/// A machine's credential. It has one current and at most one previous secret.
+/// A machine's credential. It has one current secret and at most one previous one.
 package struct APIKey: Sendable, Equatable {
-    /// `grace`: active, and the previous secret works too.
+    /// `grace` means that the key is active and the previous secret works too.
     package enum Status: String, Sendable, CaseIterable { case active, grace, revoked, expired }
     /// Decides which rights the key's scopes can name.
     package enum Owner: Sendable, Equatable {
@@ -28,11 +28,11 @@ package struct APIKey: Sendable, Equatable {
 
     /// The secret before the last rotation.
     package struct Previous: Sendable, Equatable {
-        /// Works until `until`, beside the current one.
+        /// The secret, which works until `until` in addition to the current one.
         package var secret: Secret
         /// Exclusive.
         package var until: Timestamp
-        /// Uses of this secret alone; nil: none since the rotation.
+        /// The last use of this secret after the rotation; `nil` if there was none.
         package var lastUsedAt: Timestamp?
         /// Uses of this secret since the rotation.
         package var uses: Int64
@@ -50,39 +50,39 @@ package struct APIKey: Sendable, Equatable {
     /// Stays the same when the secret rotates.
     package var id: UUID
     package var tenantID: UUID?
-    /// A user's key ends with that user's access.
+    /// The key of a user ends with that user's access.
     package var owner: Owner
     package var name: String
     /// Part of the secret's prefix, `gate_live_` or `gate_test_`.
     package var environment: APIKeySecret.Environment
-    /// Always works while the key is active.
+    /// The current secret; it works as long as the key is active.
     package var current: Secret
-    /// nil: never rotated, or the grace was cut.
+    /// `nil` if the key was never rotated, or if the grace period was cut short.
     package var previous: Previous?
     /// Management scopes and the tenant's own catalogue.
     package var scopes: [String]
-    /// Addresses and CIDR blocks; empty: from everywhere.
+    /// Addresses and CIDR blocks; if empty, any address may use the key.
     package var allowedIPs: [String]
-    /// Origin patterns; empty: from every page.
+    /// Origin patterns; if empty, any page may use the key.
     package var allowedOrigins: [String]
     package var ratePerMinute: Int?
     package var note: String?
-    /// Not read back from storage: see `APIKeyRow.createdByID`.
+    /// Not read back from storage; see `APIKeyRow.createdByID`.
     package var createdBy: UUID?
     package var createdAt: Timestamp
     package var expiresAt: Timestamp?
     package var revokedAt: Timestamp?
-    /// For people; nil: none was given.
+    /// A text for people; `nil` if none was given.
     package var revocationReason: String?
-    /// When the owning user was deleted: the key is revoked until the user is restored.
+    /// When the owning user was deleted. The key counts as revoked until the user is restored.
     package var ownerDeletedAt: Timestamp?
-    /// Whether its scopes were given before those that lead to an admin were asked of who gives them,
-    /// and have not been given anew since.
+    /// Whether its scopes were given before giving a scope that leads to an admin required covering
+    /// one, and have not been given again since.
     package var isGivenBefore = false
-    /// The key whose rate limit counter this one shares; nil: its own.
+    /// The key whose rate limit counter this one shares; `nil` if it has its own.
     package var limitSharedWith: UUID?
     package var lastUsedAt: Timestamp?
-    /// Of the last recorded use; nil: never used.
+    /// The address of the last recorded use; `nil` if never used.
     package var lastUsedIP: String?
 
     /// Defaults describe an unused key without bounds.
@@ -115,7 +115,7 @@ package struct APIKey: Sendable, Equatable {
         self.lastUsedIP = lastUsedIP
     }
 
-    /// Revoked before expired before grace.
+    /// The status. Revoked takes precedence over expired, and expired over grace.
     package func status(at now: Timestamp) -> Status {
         if isRevoked { return .revoked }
         if let expiresAt, now >= expiresAt { return .expired }
@@ -129,26 +129,27 @@ package struct APIKey: Sendable, Equatable {
         scopes.contains { ManagementScope(named: $0)?.isAdminEquivalent ?? false }
     }
 
-    /// The old secret while it still works.
+    /// The previous secret, while it still works.
     package func livePrevious(at now: Timestamp) -> Previous? {
         !isRevoked ? previous.flatMap { now < $0.until ? $0 : nil } : nil
     }
 }
 
-/// Changes of a key's secret. Each is pure; a failure leaves the key as it was.
+/// Changes of a key's secret. Each is a pure function; a failure leaves the key unchanged.
 package enum APIKeyRotation {
-    /// Seconds that the old secret may stay valid.
+    /// Seconds for which the previous secret may stay valid.
     package static let graces: ClosedRange<Int64> = 0...(7 * 86_400)
 
     package enum Failure: Error, Sendable, Equatable {
         /// A new secret does not reactivate a revoked or expired key.
         case notLive
         case graceOutOfRange
-        /// There is no old secret that still works.
+        /// There is no previous secret that still works.
         case nothingInGrace
     }
 
-    /// The new secret is valid at once. An older previous secret ends: there is at most one.
+    /// The new secret is valid at once. The current one becomes the previous one, and an older
+    /// previous one ends.
     package static func rotate(
         _ key: APIKey, to secret: APIKey.Secret, grace: Int64, now: Timestamp
     ) throws(Failure) -> APIKey {
@@ -162,7 +163,7 @@ package enum APIKeyRotation {
         return next
     }
 
-    /// Cut now: the old secret ends.
+    /// Ends the previous secret now.
     package static func cut(_ key: APIKey, now: Timestamp) throws(Failure) -> APIKey {
         guard key.livePrevious(at: now) != nil else { throw .nothingInGrace }
         var next = key
@@ -170,7 +171,7 @@ package enum APIKeyRotation {
         return next
     }
 
-    /// Roll back while the old secret lives: it is the current one again, the new one ends.
+    /// Makes the previous secret, while it still works, the current one again. The new one ends.
     package static func rollBack(_ key: APIKey, now: Timestamp) throws(Failure) -> APIKey {
         try checkLive(key, now)
         guard let previous = key.livePrevious(at: now) else { throw .nothingInGrace }
@@ -200,13 +201,14 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
     case scopeMissing = "scope_missing"
     case rateLimited = "rate_limited"
 
-    /// The state of a key, its tenant and its owner. The caller matches scopes, address ranges and
-    /// origins.
+    /// The state of a key, its tenant and its owner. The caller has matched scopes, address ranges
+    /// and origins.
     package struct Facts: Sendable {
-        /// Uses of the old secret are counted apart.
+        /// Which secret was presented. Uses of the previous one are counted separately.
         package enum Secret: Sendable {
             case current
-            /// The secret before the last rotation, with the end of its grace; nil: it had none.
+            /// The secret from before the last rotation, with the end of its grace; nil if it had
+            /// none.
             case previous(until: Timestamp?)
         }
 
@@ -216,24 +218,24 @@ package enum APIKeyVerdict: String, Sendable, CaseIterable {
         package var revokedAt: Timestamp?
         /// A deleted tenant's keys are `unknown`.
         package var tenantStatus = Tenant.Status.active
-        /// True if a user owns the key: `userStatus` then counts.
+        /// Whether a user owns the key, so that `userStatus` counts.
         package var isOfUser = false
-        /// The owning user's status; nil: there is no such user.
+        /// The owning user's status; `nil` if there is no such user.
         package var userStatus: User.Status?
-        /// The caller's address is in the key's ranges, or there are none.
+        /// Whether the caller's address is in the key's ranges; true if it has none.
         package var isIPAllowed = true
         /// Whether `Origin` matches the key's origins; true if it has none.
         package var isOriginAllowed = true
-        /// The key has every scope that the caller asked for.
+        /// Whether the key has every scope that the caller requires.
         package var holdsScopes = true
-        /// This use exceeds the key's limit.
+        /// Whether this use exceeds the key's limit.
         package var isRateLimited = false
 
-        /// Describes a valid key of an active tenant.
+        /// The defaults describe a valid key of an active tenant.
         package init() {}
     }
 
-    /// nil facts: no such key. An old secret after its grace is `unknown`.
+    /// If `facts` is nil, there is no such key. A previous secret after its grace is `unknown`.
     package static func of(_ facts: Facts?, now: Timestamp) -> APIKeyVerdict {
         guard let facts else { return .unknown }
         if case .previous(let end) = facts.secret, end.map({ $0 <= now }) ?? true {

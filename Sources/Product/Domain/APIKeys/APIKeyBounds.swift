@@ -1,7 +1,7 @@
 import Text
 
-/// The bounds of a key: scopes, expiry, addresses, origins and rate. A key cannot give another key,
-/// or itself, more than it has.
+/// The bounds of a key: scopes, expiry, addresses, origins and rate. A key cannot give more than it
+/// has to another key, or to itself.
 package struct APIKeyBounds: Sendable, Equatable {
     /// A bound by its name on the wire.
     package enum Part: String, Sendable, CaseIterable {
@@ -14,16 +14,16 @@ package struct APIKeyBounds: Sendable, Equatable {
 
     /// Management scopes and the tenant's own catalogue.
     package var scopes: [String]
-    /// Nil: never.
+    /// `nil` if the key never expires.
     package var expiresAt: Timestamp?
-    /// Blocks and addresses; empty: from everywhere.
+    /// Addresses and CIDR blocks; if empty, any address may use the key.
     package var allowedIPs: [String]
-    /// Empty: from every page.
+    /// If empty, any page may use the key.
     package var allowedOrigins: [String]
-    /// Uses a minute; nil: without a limit.
+    /// Uses per minute; `nil` if there is no limit.
     package var ratePerMinute: Int?
 
-    /// Empty arrays and nil mean no bound, except for scopes.
+    /// Empty arrays and nil mean that there is no bound, except for scopes.
     package init(
         scopes: [String], expiresAt: Timestamp?, allowedIPs: [String], allowedOrigins: [String],
         ratePerMinute: Int?
@@ -35,15 +35,16 @@ package struct APIKeyBounds: Sendable, Equatable {
         self.ratePerMinute = ratePerMinute
     }
 
-    /// What decides whom a key with these bounds may make.
+    /// The parts of the bounds that decide which keys this one may create.
     package var limits: Principal.KeyLimits {
         Principal.KeyLimits(
             isBound: !allowedIPs.isEmpty || !allowedOrigins.isEmpty || ratePerMinute != nil,
             expiresAt: expiresAt)
     }
 
-    /// The parts in which `other` exceeds this. Scopes of a tenant's catalogue give no rights at
-    /// `/v1` and do not count, unless the key itself is being widened (`countsCatalogue`).
+    /// The parts in which `other` exceeds these bounds. Scopes of a tenant's catalogue give no
+    /// rights at `/v1`, so they do not count unless the key itself is being widened
+    /// (`countsCatalogue`).
     package func exceeded(by other: APIKeyBounds, countsCatalogue: Bool = false) -> [Part] {
         Part.allCases.filter { part in
             switch part {
@@ -63,14 +64,14 @@ package struct APIKeyBounds: Sendable, Equatable {
         }
     }
 
-    /// nil is unbounded.
+    /// A nil value is unbounded.
     private static func covers<Value: Comparable>(_ own: Value?, _ other: Value?) -> Bool {
         guard let own else { return true }
         return other.map { $0 <= own } ?? false
     }
 
-    /// Each block must lie within one of ours: several blocks that only together cover it do not
-    /// count.
+    /// Each block must lie within one of the own blocks; several blocks that only together cover it
+    /// do not count.
     private func covers(ips others: [String]) -> Bool {
         if allowedIPs.isEmpty { return true }
         let own = allowedIPs.compactMap { IPRange($0) }
@@ -127,6 +128,7 @@ extension APIKey {
         }
     }
 
-    /// The key whose rate limit counter is shared by keys that this one creates; nil: their own.
+    /// The key whose rate limit counter the keys that this one creates share; `nil` if they have
+    /// their own.
     package var sharedLimit: UUID? { ratePerMinute == nil ? nil : limitSharedWith ?? id }
 }

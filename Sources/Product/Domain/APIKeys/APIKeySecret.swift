@@ -1,22 +1,23 @@
-/// The form of a key: `gate_(live|test)_` + 6 of tenant locator + 30 random + 6 of checksum.
+/// The form of a key: `gate_(live|test)_`, 6 digits of the tenant's locator, 30 random ones and a
+/// checksum of 6.
 package struct APIKeySecret: Sendable, Equatable {
     /// The part of the prefix after `gate_`.
     package enum Environment: String, Sendable, CaseIterable { case live, test }
 
     /// The locator of the platform's own keys.
     package static let platformLocator = "000000"
-    /// Base62 digits: about 178 bits.
+    /// The number of random base62 digits: about 178 bits.
     package static let randomLength = 30
     package static let length = 52
 
-    /// The whole secret: shown once, never stored or logged.
+    /// The whole secret. It is shown once, and never stored or logged.
     package let text: String
     /// Read from the text's prefix.
     package let environment: Environment
     /// Six base62 digits that find the tenant.
     package let locator: String
 
-    /// Parses a presented text; nil for a typo or a random string, without any query.
+    /// Parses a presented text. Returns nil for a typo or a random string, without any query.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         let read = bytes.withUnsafeBufferPointer { Self(bytes: $0) }
@@ -40,7 +41,7 @@ package struct APIKeySecret: Sendable, Equatable {
         locator = String(decoding: bytes[10..<16], as: UTF8.self)
     }
 
-    /// Makes a new key. `random` must be 30 base62 digits, the locator 6; nil otherwise.
+    /// Makes a new key. `random` must be 30 base62 digits and the locator 6; otherwise returns nil.
     package static func make(
         environment: Environment, locator: String, random: [UInt8]
     ) -> APIKeySecret? {
@@ -60,7 +61,7 @@ package struct APIKeySecret: Sendable, Equatable {
     package var last4: String { String(decoding: text.utf8.suffix(4), as: UTF8.self) }
 }
 
-/// Digits `0-9A-Za-z`, and the checksum in them.
+/// The digits `0-9A-Za-z`, and a checksum written in them.
 package enum Base62 {
     private static let digits = Array(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
@@ -76,12 +77,13 @@ package enum Base62 {
         return (0..<count).map { _ in digits[Int.random(in: 0..<62, using: &generator)] }
     }
 
-    /// The same as text: for references and slugs, and secrets from 22 on (128 bits).
+    /// The same as text, for references and slugs, and with 22 or more digits (128 bits) for
+    /// secrets.
     package static func randomText(_ count: Int) -> String {
         String(decoding: random(count), as: UTF8.self)
     }
 
-    /// The CRC-32 of `bytes`, most significant digit first, padded with `0` to 6.
+    /// The CRC-32 of `bytes` in six digits, most significant digit first, padded with `0`.
     package static func checksum(of bytes: some Collection<UInt8>) -> [UInt8] {
         var rest = crc32(bytes)
         var out = [UInt8](repeating: digits[0], count: 6)
@@ -92,7 +94,7 @@ package enum Base62 {
         return out
     }
 
-    /// CRC-32 (IEEE 802.3), as zlib's.
+    /// CRC-32 (IEEE 802.3), the same as zlib's.
     package static func crc32(_ bytes: some Collection<UInt8>) -> UInt32 {
         let table = crcTable
         var value: UInt32 = 0xFFFF_FFFF

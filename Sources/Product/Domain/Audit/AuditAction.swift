@@ -1,4 +1,4 @@
-/// The kind of change of an audit row: the noun of its target and a past participle.
+/// The kind of change in an audit row: the noun of its target and a past participle.
 package enum AuditAction: String, Sendable, CaseIterable {
     case apiKeyCreated = "api_key.created"
     case apiKeyCut = "api_key.cut"
@@ -145,10 +145,10 @@ package enum AuditAction: String, Sendable, CaseIterable {
 
     /// Which cached answers become stale before the change returns.
     package enum Invalidation: Sendable {
-        /// The action changes nothing cached, or creates what was never cached: only active keys,
-        /// users and tenants are.
+        /// The action changes nothing that is cached, or creates what was never cached: only active
+        /// keys, users and tenants are cached.
         case nothing
-        /// Answers that depend on the target alone.
+        /// Answers that depend on the target.
         case target
         /// All answers that depend on the tenant.
         case tenant

@@ -1,13 +1,13 @@
 import Text
 
-/// An invitation to one address. Its status follows from its times and from the clock.
+/// An invitation to one address. Its status follows from its times and the clock.
 package struct Invite: Sendable, Equatable {
-    /// Raw values are the wire format's.
+    /// Raw values are those of the wire format.
     package enum Status: String, Sendable, CaseIterable { case pending, accepted, revoked, expired }
-    /// `link`: the inviter gets the link and hands it over.
+    /// With `link` the inviter gets the link and hands it over.
     package enum Delivery: String, Sendable, CaseIterable { case mail, link }
-    /// What became of an invite's last mail. `sent`: the mail server took it, and no report said
-    /// since that it came back.
+    /// The delivery of an invite's last mail. `sent` means that the mail server accepted it, and
+    /// that no report since has said that it bounced.
     package enum DeliveryStatus: String, Sendable, CaseIterable {
         case queued, sent, refused, bounced
     }
@@ -24,7 +24,7 @@ package struct Invite: Sendable, Equatable {
     package var role: UserRole
     /// Exclusive.
     package var expiresAt: Timestamp
-    /// The inviter's text in the mail; nil: none.
+    /// The inviter's text in the mail; `nil` if there is none.
     package var message: String?
     package var delivery: Delivery
     package var revokedAt: Timestamp?
@@ -49,13 +49,13 @@ package struct Invite: Sendable, Equatable {
         self.acceptedUserID = acceptedUserID
     }
 
-    /// Expiry is exclusive: at `expiresAt` itself the invite is no longer live.
+    /// The status. Expiry is exclusive: at `expiresAt` itself the invite is no longer live.
     package func status(at now: Timestamp) -> Status {
         if acceptedAt != nil { return .accepted }
         if revokedAt != nil { return .revoked }
         return now < expiresAt ? .pending : .expired
     }
 
-    /// True while pending: neither accepted, revoked nor expired.
+    /// Whether the invite is pending: neither accepted, revoked nor expired.
     package func isLive(at now: Timestamp) -> Bool { status(at: now) == .pending }
 }

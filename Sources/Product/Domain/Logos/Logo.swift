@@ -1,11 +1,11 @@
-/// A tenant's logo. It is made anew from what was uploaded, so that it holds nothing but the image.
+/// A tenant's logo. It is rewritten from the upload, so that it contains nothing but the image.
 package struct Logo: Sendable, Equatable {
     package enum Format: String, Sendable, CaseIterable {
         case png = "image/png"
         case svg = "image/svg+xml"
     }
 
-    /// Bytes that an upload may have.
+    /// The most bytes of an upload.
     package static let limit = 20_480
     package let format: Format
     package let content: [UInt8]
@@ -20,25 +20,25 @@ package struct Logo: Sendable, Equatable {
             case .png: try PNGLogo.content(of: upload)
             case .svg: try SVGLogo.content(of: upload)
             }
-        // Written anew, an SVG names its namespace.
+        // A rewritten SVG may be longer, since it includes its namespace.
         guard content.count <= Self.limit else {
             throw LogoFault("has more than \(Self.limit) bytes when it is written out")
         }
     }
 }
 
-/// Why an image is no logo. `detail` completes the sentence "the image …".
+/// Why an image cannot be a logo. `detail` completes the sentence "the image …".
 package struct LogoFault: Error {
     package let detail: String
 
     init(_ detail: String) { self.detail = detail }
 }
 
-/// A PNG image (ISO/IEC 15948) as a logo: its chunks are checked, and those that are no part of the
-/// picture (texts, times, profiles, animation) are left out.
+/// A PNG image (ISO/IEC 15948) as a logo. Its chunks are checked, and those that are not part of
+/// the picture (texts, times, profiles, animation) are left out.
 enum PNGLogo {
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-    /// Pixels in a row, and rows: a few bytes may unpack to as many.
+    /// The allowed pixels per row and the allowed rows: a few bytes may unpack to very many.
     private static let side = 1...1024
 
     static func content(of upload: [UInt8]) throws(LogoFault) -> [UInt8] {

@@ -1,5 +1,5 @@
-/// An SVG image as a logo: shapes with plain attributes, written anew. Whatever could run, load,
-/// link or style has no place in it: no script, no reference, no entity, no foreign element.
+/// An SVG image as a logo: shapes with plain attributes, rewritten. Nothing in it may run, load,
+/// link or style: no script, no reference, no entity, no foreign element.
 enum SVGLogo {
     private static let elements: Set<String> = [
         "svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon",
@@ -10,7 +10,8 @@ enum SVGLogo {
         "stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "stroke-dasharray",
         "stroke-dashoffset", "fill-rule", "clip-rule", "opacity", "fill-opacity", "stroke-opacity",
     ]
-    /// Without effect where nothing refers to them: left out instead of refused.
+    /// Attributes that have no effect unless something refers to them. They are left out instead of
+    /// refused.
     private static let idle: Set<String> = ["id", "version", "baseProfile", "xml:space", "role"]
     private static let namespace = "http://www.w3.org/2000/svg"
     private static let depth = 32
@@ -66,7 +67,8 @@ enum SVGLogo {
         return text
     }
 
-    /// Numbers, names, colours and calls such as `rotate(45 8 8)`; no `url(…)`.
+    /// Whether the value has only numbers, names, colours and calls such as `rotate(45 8 8)`, but
+    /// no `url(…)`.
     private static func isPlain(_ value: String) -> Bool {
         let allowed = value.utf8.allSatisfy {
             switch $0 {
@@ -91,9 +93,9 @@ struct SVGTag {
     var isEmpty = false
 }
 
-/// Reads the tags of an SVG file one by one: the part of XML 1.0 that drawing programs write. A
-/// declaration in front and comments are skipped; a document type, an entity, a processing
-/// instruction, CDATA and text are refused.
+/// Reads the tags of an SVG file one by one. It accepts the part of XML 1.0 that drawing programs
+/// write: a declaration at the start and comments are skipped; a document type, an entity, a
+/// processing instruction, CDATA and text are refused.
 struct SVGReader {
     private let bytes: [UInt8]
     private var at = 0
@@ -127,13 +129,13 @@ struct SVGReader {
         }
     }
 
-    /// Nothing but space and comments may follow the root.
+    /// Only space and comments may follow the root element.
     mutating func end() throws(LogoFault) {
         try skip()
         guard at == bytes.count else { throw LogoFault("has something behind its end") }
     }
 
-    /// Space, comments, and a declaration at the very beginning.
+    /// Skips space, comments, and a declaration at the very beginning.
     private mutating func skip() throws(LogoFault) {
         if at == 0, take("<?xml ") { try pass("?>") }
         while true {
@@ -163,7 +165,7 @@ struct SVGReader {
         return true
     }
 
-    /// Letters, digits, `-` and `:`.
+    /// A name of letters, digits, `-` and `:`.
     private mutating func name() throws(LogoFault) -> String {
         let start = at
         while at < bytes.count {

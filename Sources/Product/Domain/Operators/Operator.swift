@@ -6,23 +6,23 @@ package enum Operator {
 
     package enum Status: String, Sendable, CaseIterable { case pending, active, suspended }
 
-    /// False for the last owner of a scope. `owners`: the number of active owners of the same
-    /// scope.
+    /// Whether the role may change; false for the last owner of a scope. `owners` is the number of
+    /// active owners of that scope.
     package static func mayLeave(_ role: Role, becoming next: Role?, owners: Int) -> Bool {
         role != .owner || next == .owner || owners > 1
     }
 }
 
-/// Limits and words of operators' passkeys.
+/// Limits and purposes of operators' passkeys.
 package enum Passkey {
-    /// Of one operator.
+    /// The most passkeys of one operator.
     package static let most = 20
-    /// Seconds in which a challenge is answered.
+    /// Seconds within which a challenge must be answered.
     package static let challengeSeconds: Int64 = 300
-    /// Challenges of one session that wait at once: one for each open page.
+    /// The most challenges of one session that wait at the same time: one for each open page.
     package static let mostChallenges = 8
 
-    /// What a challenge is for: none serves for another.
+    /// What a challenge is for; it is not valid for any other purpose.
     package enum Purpose: String, Sendable, CaseIterable {
         case registration
         case signIn = "sign_in"
@@ -30,24 +30,24 @@ package enum Passkey {
     }
 }
 
-/// What proves, within a session, that its operator is present.
+/// A method that proves, within a session, that its operator is present.
 package enum StepUpMethod: String, Sendable, CaseIterable {
     case passkey, totp, password, provider
 }
 
-/// What leads on for an operator who has none of the methods of a step-up.
+/// What an operator can do who has none of the methods for a step-up.
 package enum StepUpRemedy: String, Sendable, CaseIterable {
-    /// A password or a passkey may be set up now, by the strength of the link that signed in.
+    /// Set up a password or a passkey now, which the sign-in link permits.
     case setUp = "set_up"
     /// `POST /v1/session/link` mails a new link to the operator's own address.
     case mailLink = "mail_link"
-    /// A sign-out loses nothing: the provider signs in anew.
+    /// Sign out and sign in again at the provider, which loses nothing.
     case signInAgain = "sign_in_again"
-    /// `gatehouse operator reset`, by the server's administrator.
+    /// Have the server's administrator run `gatehouse operator reset`.
     case operatorReset = "operator_reset"
 }
 
-/// How a session of the console began, or was last stepped up.
+/// How a console session began, or was last stepped up.
 package enum SignInMethod: String, Sendable, CaseIterable {
     case password, totp
     case recoveryCode = "recovery_code"
@@ -55,7 +55,7 @@ package enum SignInMethod: String, Sendable, CaseIterable {
     /// At the provider, which reported a second factor.
     case providerMFA = "provider_mfa"
 
-    /// Whether it is a proof by a second factor that steps up; a recovery code is none.
+    /// Whether the method is a second factor that counts for a step-up; a recovery code does not.
     package var isSecondFactor: Bool {
         switch self {
         case .totp, .passkey, .providerMFA: true

@@ -31,7 +31,7 @@ package struct CORSDecision: Sendable, Equatable {
         case credentialsNotAllowed = "credentials_not_allowed"
     }
 
-    /// A response field that the decision asks for.
+    /// A response field that the decision requires.
     package struct Header: Sendable, Equatable {
         /// In lower case.
         package var name: String
@@ -44,17 +44,17 @@ package struct CORSDecision: Sendable, Equatable {
         }
     }
 
-    /// False: the browser may not read the response.
+    /// False if the browser may not read the response.
     package var allowed: Bool
     package var rule: Rule
     package var reason: Reason
-    /// The response is sent at once: 204 (a preflight) without a body, else a problem (400, 403).
-    /// nil: the request continues to its route.
+    /// If set, the response is sent at once: 204 (a preflight) without a body, otherwise a problem
+    /// (400, 403). If nil, the request continues to its route.
     package var status: Int?
-    /// For every response, errors included. Append `vary` to an existing one.
+    /// Fields for every response, including errors. `vary` must be appended to an existing one.
     package var headers: [Header]
 
-    /// `name` in lower case; nil if the decision sets no such field.
+    /// The value of a field; `name` is in lower case. `nil` if the decision sets no such field.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
@@ -69,13 +69,13 @@ package struct CORSRequest: Sendable {
     package var requestMethod: String?
     /// `Access-Control-Request-Headers`; several fields are joined with commas.
     package var requestHeaders: String?
-    /// `Access-Control-Request-Private-Network: true` was sent.
+    /// Whether `Access-Control-Request-Private-Network: true` was sent.
     package var asksPrivateNetwork: Bool
     package var routeMethods: [String]?
-    /// The request has the console's session cookie.
+    /// Whether the request has the console's session cookie.
     package var hasConsoleCookie: Bool
-    /// The request has a cookie of the path's client, and no credential in a header field: it
-    /// counts as one with credentials, whatever the page asked for.
+    /// Whether the request has a cookie of the path's client and no credential in a header field.
+    /// Then it counts as a request with credentials, whatever the page asked for.
     package var carriesCookie: Bool
     package var profile: CORSProfile
 

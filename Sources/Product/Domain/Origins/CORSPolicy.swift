@@ -1,7 +1,7 @@
 import Text
 
-/// Decides which origins may call: by the rows for one request, and the service's own origins.
-/// Pure; used for live requests and for `cors/evaluate`.
+/// Decides which origins may call, from the rows for one request and the service's own origins. It
+/// is pure, and used for live requests as well as for `cors/evaluate`.
 package struct CORSPolicy: Sendable {
     private let own: Set<String>
     private let exact: [String: [CORSRow]]
@@ -10,8 +10,8 @@ package struct CORSPolicy: Sendable {
     private let privateNetwork: Bool
     private let isSuspended: Bool
 
-    /// `own` are canonical origins. `devOrigins` and `privateNetwork` are the tenant's settings; a
-    /// suspended tenant's lists do not count.
+    /// `own` are canonical origins. `devOrigins` and `privateNetwork` are the tenant's settings.
+    /// The lists of a suspended tenant do not count.
     package init(
         own: [String], rows: [CORSRow], devOrigins: Bool = false, privateNetwork: Bool = false,
         isSuspended: Bool = false
@@ -38,8 +38,8 @@ package struct CORSPolicy: Sendable {
                 : refuse(request, .empty)
         }
         if first.elementsEqual("null".utf8) { return refuse(request, .null) }
-        // Stored origins are ASCII, so compare only ASCII: Swift's string equality folds some other
-        // characters into ASCII ones.
+        // Stored origins are ASCII, so only ASCII is compared: Swift's string equality treats some
+        // other characters as equal to ASCII ones.
         guard first.allSatisfy({ $0 < 0x80 }) else { return refuse(request, .notListed) }
         let text = String(decoding: first, as: UTF8.self)
         if own.contains(text) {
@@ -50,15 +50,15 @@ package struct CORSPolicy: Sendable {
         if isSuspended { return refuse(request, .tenantSuspended) }
         guard let match = match(first, text, at: now) else { return refuse(request, .notListed) }
         if request.isPreflight { return preflight(request, match) }
-        // The page could not read the response, but the write would happen: a listed origin without
-        // credentials must not use the cookie that the browser adds.
+        // The page could not read the response, but the write would happen. So a listed origin
+        // without credentials must not use the cookie that the browser adds.
         if request.carriesCookie, !Self.mayCarryCredentials(request, match) {
             return refuse(request, .credentialsNotAllowed, rule: match.rule)
         }
         return allow(request, match)
     }
 
-    /// A public document: any origin, no credentials.
+    /// The decision for a public document: any origin, no credentials.
     package static func publicDocument(_ request: CORSRequest) -> CORSDecision {
         var decision = answer(
             request, request.origins.isEmpty ? .absent : .publicDocument,
@@ -90,7 +90,7 @@ package struct CORSPolicy: Sendable {
                 mayReachPrivateNetwork: row.origin.scheme.utf8.elementsEqual("https".utf8))
         }
         if wildcards.contains(where: { $0.isLive(at: now) && $0.origin.matches(bytes) }) {
-            // Matched label by label, so these bytes are already canonical.
+            // The pattern matched label by label, so these bytes are already canonical.
             return Match(rule: .wildcard, echo: text)
         }
         if devOrigins, Origin.isLoopbackDevelopment(bytes) {
@@ -161,7 +161,7 @@ package struct CORSPolicy: Sendable {
         match.mayCarryCredentials && request.profile.mayUseCookies
     }
 
-    /// A route's methods, and those that the server adds to each route.
+    /// The route's methods, and those that the server adds to each route.
     private static func methods(of route: [String]) -> [String] {
         var methods = route
         for (extra, given) in [("HEAD", route.contains("GET")), ("OPTIONS", true)]
@@ -171,7 +171,7 @@ package struct CORSPolicy: Sendable {
         return methods
     }
 
-    /// Lower-case names of a comma-separated list.
+    /// The names in a comma-separated list, in lower case.
     private static func asked(_ list: String?) -> [[UInt8]] {
         (list ?? "").utf8.split(separator: UInt8(ascii: ",")).compactMap { part in
             let name = ASCII.lower(part.filter { $0 != 0x20 && $0 != 0x09 })
@@ -180,13 +180,13 @@ package struct CORSPolicy: Sendable {
     }
 }
 
-/// What the clients of a path send: the headers that a preflight may ask for, and whether cookies
+/// What the clients of a path send: the headers that a preflight may request, and whether cookies
 /// are part of the contract.
 package struct CORSProfile: Sendable, Equatable {
-    /// `/v1` and the console: bearer credentials, never cookies across origins.
+    /// `/v1` and the console: bearer credentials, and no cookies across origins.
     package static let management = CORSProfile()
 
-    /// Lower-case names, beside those that every client may send.
+    /// Names in lower case, in addition to those that every client may send.
     private let additions: [String]
     package let mayUseCookies: Bool
     /// Names of the cookies that the client sets; a request with one of them has credentials.
@@ -198,17 +198,17 @@ package struct CORSProfile: Sendable, Equatable {
         cookies = []
     }
 
-    /// A client contract's profile. `cookies`: all cookie names that it sets.
+    /// The profile of a client contract. `cookies` are all cookie names that it sets.
     package init(client additions: [String], cookies: [String] = []) {
         self.additions = additions
         mayUseCookies = true
         self.cookies = cookies
     }
 
-    /// Lower-case names of the fields that hold a credential; if one is present, cookies do not
-    /// count.
+    /// Names, in lower case, of the fields that hold a credential. If one is present, cookies do
+    /// not count.
     package static let credentialFields = ["authorization"] + credentialHeaders
-    /// Without `Authorization`, whose value has a scheme.
+    /// The fields without `Authorization`, whose value has a scheme.
     package static let credentialHeaders = [
         "x-api-key", "x-immich-user-token", "x-immich-session-token",
     ]
@@ -217,13 +217,14 @@ package struct CORSProfile: Sendable, Equatable {
         "x-request-id, x-immich-cid, retry-after, etag, location, link, www-authenticate, "
         + "ratelimit-limit, ratelimit-remaining, ratelimit-reset, x-gatehouse-position"
 
-    /// Methods for an unknown route: the union, so that the page sees the 404 that follows.
+    /// The methods for an unknown route: the union of all, so that the page sees the 404 that
+    /// follows.
     static let allMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
-    /// Seconds. Short, because a cached preflight hides a removed origin from the page.
+    /// In seconds. It is short, because a cached preflight hides a removed origin from the page.
     static let maxAge = 600
 
-    /// Lower-case names. `*` does not cover `Authorization`, so each is named.
+    /// Names in lower case. `*` does not cover `Authorization`, so each name is listed.
     package var allowedHeaders: [String] { Self.base + additions }
 
     private static let base = [
@@ -233,14 +234,14 @@ package struct CORSProfile: Sendable, Equatable {
     ]
 }
 
-/// One entry of an allow list, of a tenant or of the platform.
+/// One entry of an allow list, a tenant's or the platform's.
 package struct CORSRow: Sendable, Equatable {
     package var origin: Origin
-    /// The row's setting; origin and profile decide too whether cookies are allowed.
+    /// The row's setting. Whether cookies are allowed also depends on the origin and the profile.
     package var credentials: Bool
-    /// Exclusive; nil: until it is removed.
+    /// Exclusive; `nil` if the entry stays until it is removed.
     package var expiresAt: Timestamp?
-    /// A wildcard is enabled only while the tenant's domain is verified.
+    /// Whether the entry counts. A wildcard counts only while the tenant's domain is verified.
     package var isEnabled: Bool
 
     package init(

@@ -4,7 +4,7 @@ package enum Permission: Sendable, Equatable {
     case allowed
     /// `missing` names the scope or the right, for the problem's detail.
     case forbidden(missing: String)
-    /// Another tenant's object: hidden from this principal.
+    /// The object belongs to another tenant and is hidden from this principal.
     case notFound
 }
 
@@ -12,7 +12,7 @@ package enum Permission: Sendable, Equatable {
 package struct PermissionTarget: Sendable, Equatable {
     /// The object's owner: a user, or the actor of an audit event.
     package var ownerID: UUID?
-    /// The role that is given, or that the affected person has.
+    /// The role to give, or the role of the affected person.
     package var role: UserRole?
     package var isLastIdentity: Bool
 
@@ -24,7 +24,7 @@ package struct PermissionTarget: Sendable, Equatable {
 }
 
 package enum Permissions {
-    /// Whether `principal` has the right in `tenant` (nil: at the platform).
+    /// Whether `principal` has the right in `tenant`; nil is the platform.
     package static func permits(
         _ principal: Principal, _ right: Right, in tenant: UUID?,
         target: PermissionTarget = PermissionTarget()
@@ -56,7 +56,7 @@ package enum Permissions {
         return isAllowed ? .allowed : .forbidden(missing: right.rawValue)
     }
 
-    /// The one person whose objects the right covers; nil: not limited.
+    /// The one person to whose objects the right is limited; `nil` if it is not limited.
     package static func bound(_ principal: Principal, _ right: Right) -> UUID? {
         guard let column = principal.column, PermissionTable.reach(column, right) == .own else {
             return nil
@@ -64,7 +64,8 @@ package enum Permissions {
         return principal.selfID
     }
 
-    /// The rights that this principal has at home, even if only for its own objects.
+    /// The rights that this principal has in its own scope, including those only over its own
+    /// objects.
     package static func rights(_ principal: Principal) -> [String] {
         Right.allCases.filter {
             permits(principal, $0, in: principal.tenantID) == .allowed
@@ -74,16 +75,17 @@ package enum Permissions {
         }.map(\.rawValue)
     }
 
-    /// The widest role of a user that this principal may give, or may touch where touching gives or
-    /// moves control (role, address, sign-ins, password, restoring): all rights of the role that
-    /// write, but for those over own objects, are the principal's own, and a bound key covers no
-    /// admin. `member` has no such right. What only takes away asks for no role.
+    /// The widest role that this principal may give to a user, or may act on if the act gives or
+    /// moves control (role, address, sign-ins, password, restoring). The principal must have every
+    /// writing right of the role, except rights over own objects; a bound key covers no admin.
+    /// `member` has no such right, so it is always covered. An act that only takes something away
+    /// requires no role.
     package static func widestRole(_ principal: Principal, in tenant: UUID) -> UserRole {
         UserRole.allCases.last { lacking(principal, for: $0, in: tenant).isEmpty } ?? .member
     }
 
-    /// What the principal lacks to give or touch this role: a key's scopes, a person's rights, or
-    /// its bounds; empty: nothing.
+    /// What the principal lacks to give or act on this role: a key's scopes, a person's rights, or
+    /// freedom from bounds. Empty if nothing is missing.
     package static func lacking(
         _ principal: Principal, for role: UserRole, in tenant: UUID?
     ) -> [String] {
@@ -111,7 +113,7 @@ package enum Permissions {
         permits(principal, right, in: tenant, target: PermissionTarget(role: role)) == .allowed
     }
 
-    /// The scope that a key lacks, or the right that its owner lacks.
+    /// The scope that a key lacks, otherwise the right that its owner lacks.
     private static func missing(_ principal: Principal, _ right: Right) -> String {
         guard case .key(_, _, let scopes, _) = principal, let scope = right.scope,
             !scopes.contains(where: { sameBytes($0, scope.rawValue) })
@@ -119,7 +121,7 @@ package enum Permissions {
         return scope.rawValue
     }
 
-    /// The widest role that this principal may give by an invite; nil: none.
+    /// The widest role that this principal may give by an invite; `nil` if it may give none.
     package static func widestInvite(_ principal: Principal, in tenant: UUID) -> UserRole? {
         UserRole.allCases.last {
             permits(principal, .manageInvites, in: tenant, role: $0)
@@ -127,8 +129,8 @@ package enum Permissions {
         }
     }
 
-    /// Whether `principal` may decide whose sign-in leads to an account of this role: needs the
-    /// right to link, and to cover the role.
+    /// Whether `principal` may decide whose sign-in leads to an account with this role. It requires
+    /// the right to link, and covering the role.
     package static func mayActFor(
         _ principal: Principal, _ role: UserRole, in tenant: UUID
     ) -> Bool {
@@ -136,8 +138,8 @@ package enum Permissions {
             && lacking(principal, for: role, in: tenant).isEmpty
     }
 
-    /// Whether `principal` may make a key that acts as this user, or get its secret anew: the user
-    /// does, and who may act for the user.
+    /// Whether `principal` may create a key that acts as this user, or get its secret again: the
+    /// user themselves, and those who may act for the user.
     package static func mayHoldKeys(
         _ principal: Principal, of user: UUID, _ role: UserRole, in tenant: UUID
     ) -> Bool {
@@ -147,16 +149,16 @@ package enum Permissions {
         }
     }
 
-    /// Whether `principal` may grant or revoke this operator role. An operator cannot grant a role
-    /// above the own.
+    /// Whether `principal` may grant or revoke this operator role. Operators cannot grant a role
+    /// above their own.
     package static func mayGrant(
         _ principal: Principal, _ role: Operator.Role, in tenant: UUID?
     ) -> Bool {
         guard permits(principal, .writeOperators, in: tenant) == .allowed else { return false }
         guard case .key(_, _, _, let limits) = principal else { return true }
-        // What an operator does is bound by nothing that bounds the key.
+        // The bounds of a key do not limit an operator whom the key creates.
         if limits.isBound, role == .owner || role == .admin { return false }
-        // A key has no role: its scopes must cover all rights of the role.
+        // A key has no role, so its scopes must cover all rights of the role.
         return Right.allCases.allSatisfy { right in
             PermissionTable.reach(.operator(role), right) == .none
                 || (tenant != nil && right.isPlatformOnly) || right.scope == nil
@@ -164,8 +166,9 @@ package enum Permissions {
         }
     }
 
-    /// What stays of a key's scopes when another user gets it: none by which the key could do more
-    /// than before, and none of which the new owner has no right at all. Catalogue scopes stay.
+    /// The scopes that a key keeps when another user becomes its owner. It loses those by which it
+    /// could do more than before, and those for which the new owner has no right at all. Catalogue
+    /// scopes stay.
     package static func scopesKept(
         _ scopes: [String], from old: UserRole, to new: UserRole
     ) -> [String] {
@@ -182,8 +185,8 @@ package enum Permissions {
         }
     }
 
-    /// The scopes among `asked` that this principal cannot give to a key of `tenant` (nil: of the
-    /// platform): a key never exceeds its issuer, in its tenant's own catalogue either.
+    /// The scopes among `asked` that this principal cannot give to a key of `tenant` (nil for the
+    /// platform). A key never exceeds its issuer, also in its tenant's own catalogue.
     package static func scopesBeyond(
         _ principal: Principal, asked: [String], in tenant: UUID?
     ) -> [String] {
@@ -200,15 +203,15 @@ package enum Permissions {
         if scope.isAdminEquivalent, !lacking(principal, for: .admin, in: tenant).isEmpty {
             return false
         }
-        // The issuer must have every right of the scope: a developer who may only draft a policy
-        // could otherwise publish one through a key.
+        // The issuer must have every right of the scope. Otherwise a developer who may only draft a
+        // policy could publish one through a key.
         return scope.rights.filter { tenant == nil || $0.isForTenantKeys }.allSatisfy {
             permits(principal, $0, in: tenant) == .allowed
         }
     }
 
-    /// A key gives the scopes of the catalogue that it has. The platform's keys can have none: they
-    /// give what an admin of the tenant would, if they cover one.
+    /// A key can give the catalogue scopes that it has. The platform's keys can have none; they can
+    /// give what an admin of the tenant could, if they cover an admin.
     private static func mayGiveOfCatalogue(
         _ principal: Principal, _ text: String, in tenant: UUID?
     ) -> Bool {
@@ -218,10 +221,10 @@ package enum Permissions {
     }
 }
 
-/// The extent of a column's permission in one row of the table.
+/// How far one right of the table reaches in one column.
 package enum Reach: Sendable, Equatable {
     case none, own, all
-    /// Only if the role that is given, or the role of the affected person, is at most this.
+    /// Only if the role to give, or the role of the affected person, is at most this one.
     case upTo(UserRole)
 }
 

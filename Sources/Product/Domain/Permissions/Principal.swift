@@ -2,7 +2,7 @@ import Text
 
 /// The caller, as far as permissions depend on it.
 package enum Principal: Sendable, Equatable {
-    /// `tenant` nil: at the platform.
+    /// `tenant` is nil for an operator of the platform.
     case `operator`(id: UUID, role: Operator.Role, tenant: UUID?)
     case user(id: UUID, role: UserRole, tenant: UUID)
     case key(id: UUID, owner: KeyOwner, scopes: [String], limits: KeyLimits = KeyLimits())
@@ -12,30 +12,31 @@ package enum Principal: Sendable, Equatable {
     package enum KeyOwner: Sendable, Equatable {
         case platform
         case tenant(UUID)
-        /// The user's current role, not the role when the key was made.
+        /// The role is the user's current one, not the one from when the key was made.
         case user(id: UUID, role: UserRole, tenant: UUID)
     }
 
-    /// What of a key's bounds decides whom it may make.
+    /// The parts of a key's bounds that decide what it may create.
     package struct KeyLimits: Sendable, Equatable {
-        /// By addresses, origins or a rate.
+        /// Whether it is bound to addresses, origins or a rate.
         package var isBound: Bool
-        /// Exclusive; what the key makes ends no later. Nil: never.
+        /// The key's expiry, exclusive; what the key creates ends no later. `nil` if it never
+        /// expires.
         package var expiresAt: Timestamp?
 
-        /// By default of a key without bounds.
+        /// The defaults describe a key without bounds.
         package init(isBound: Bool = false, expiresAt: Timestamp? = nil) {
             self.isBound = isBound
             self.expiresAt = expiresAt
         }
     }
 
-    /// When what this principal makes ends at the latest; nil: not limited.
+    /// The latest possible end of what this principal creates; `nil` if there is no limit.
     package var expiry: Timestamp? {
         if case .key(_, _, _, let limits) = self { limits.expiresAt } else { nil }
     }
 
-    /// The one tenant of this principal; nil: the platform, or an anonymous caller.
+    /// The one tenant of this principal; `nil` for the platform, or for an anonymous caller.
     package var tenantID: UUID? {
         switch self {
         case .operator(_, _, let tenant): tenant

@@ -17,8 +17,9 @@ package enum Right: String, Sendable, CaseIterable {
     case writePlatformProviders, writePlatformOrigins, writePlatformKeys, reportBounces
     case exportPeople, erasePeople
 
-    /// Whether the right changes something. A key's rights are compared with a role's by the rights that
-    /// change something: so a new right to read makes no key fall short of a role that it covers.
+    /// Whether the right changes something. A key is compared with a role only by rights that
+    /// change something, so that a new right to read does not make a key fall short of a role that
+    /// it covers.
     package var writes: Bool {
         switch self {
         case .readTenant, .readUsers, .readInvites, .readDecisions, .listKeys, .verifyKeys,
@@ -39,8 +40,8 @@ package enum Right: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a tenant's own key may have it. Rights of owners only are reserved for people, so
-    /// that an admin can give the surrounding scope without exceeding the own rights.
+    /// Whether a tenant's own key may have it. Rights that only owners have are reserved for
+    /// people, so that an admin can give the scope around them without exceeding their own rights.
     package var isForTenantKeys: Bool {
         switch self {
         case .purgeUsers, .suspendTenant, .deleteTenant: false
@@ -48,7 +49,7 @@ package enum Right: String, Sendable, CaseIterable {
         }
     }
 
-    /// The management scope that covers it; nil: no key may have it.
+    /// The management scope that covers it; `nil` if no key may have it.
     package var scope: ManagementScope? {
         switch self {
         case .readTenant: .tenantsRead
@@ -77,7 +78,7 @@ package enum Right: String, Sendable, CaseIterable {
         case .readOperators: .operatorsRead
         case .writeOperators: .operatorsWrite
         case .reportBounces: .mailBounces
-        // What is held about a person, and its end, are for an owner who is present.
+        // Exporting or erasing a person's data requires an owner who has proved presence.
         case .exportPeople, .erasePeople: nil
         }
     }
@@ -108,8 +109,8 @@ package enum ManagementScope: String, Sendable, CaseIterable {
     case keysVerify = "keys:verify"
     case mailBounces = "mail:bounces"
 
-    /// Whether it leads to the rights of an admin by design: it moves the trust by which people
-    /// become users, or makes operators.
+    /// Whether it leads to the rights of an admin by design: it changes the trust by which people
+    /// become users, or it creates operators.
     package var isAdminEquivalent: Bool {
         switch self {
         case .providersWrite, .clientsWrite, .policyWrite, .operatorsWrite, .hooksSignup: true
@@ -117,11 +118,11 @@ package enum ManagementScope: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a key that is bound by addresses, origins or a rate may be made with it. A hook
-    /// speaks for a provider from one place.
+    /// Whether a key with it may be bound to addresses, origins or a rate. A hook speaks for a
+    /// provider from one place, so it may.
     package var mayBeBound: Bool { !isAdminEquivalent || self == .hooksSignup }
 
-    /// By its text; compared by bytes.
+    /// Finds the scope by its text, which is compared by bytes.
     package init?(named text: String) {
         guard let scope = Self.allCases.first(where: { sameBytes($0.rawValue, text) }) else {
             return nil

@@ -15,11 +15,12 @@ package struct Attempt: Sendable, Equatable {
         /// A password set at the invite's acceptance page.
         case invitePage = "invite_page"
 
-        /// A native sign-up whose mailbox is not proved yet: a success is reserved, not written.
+        /// Whether it is a native sign-up without a proved mailbox: a success is reserved, not
+        /// written.
         package var isUnprovedNative: Bool { self == .nativeSignUp || self == .nativeAdminCreate }
     }
 
-    /// The address after parsing; the rules refuse a missing and a malformed one by different
+    /// The address after parsing. The rules refuse a missing and a malformed one with different
     /// reasons.
     package enum Address: Sendable, Equatable {
         case missing, malformed
@@ -32,25 +33,25 @@ package struct Attempt: Sendable, Equatable {
     package var identity: IdentityKey
     /// The Cognito upstream's name; nil for other providers.
     package var upstream: String?
-    /// Not proved by itself: see `AddressTrust`.
+    /// The address, which is not proved by itself; see `AddressTrust`.
     package var address: Address
-    /// nil: the claim is absent, which differs from an explicit false.
+    /// `nil` if the claim is absent, which is different from an explicit false.
     package var emailVerified: Bool?
-    /// The provider verified several addresses, of which two are invited where the person asks, and
-    /// the primary one is not.
+    /// Whether the provider verified several addresses, two of them are invited in the requested
+    /// tenant, and the primary one is not.
     package var isAddressOpen = false
-    /// Why the provider could not be asked for the address, for the trace alone.
+    /// Why the provider could not be asked for the address; only for the trace.
     package var addressFault: String?
     /// Google's `hd`, an A-label.
     package var hostedDomain: String?
     /// The OAuth client that started the sign-in; nil if the caller names none.
     package var clientID: String?
-    /// True if the caller sent an invite token, known or not.
+    /// Whether the caller sent an invite token, known or not.
     package var hasInviteToken: Bool
-    /// True if the caller sent a join link's token, known or not.
+    /// Whether the caller sent a join link's token, known or not.
     package var hasJoinToken = false
 
-    /// Defaults describe a federated sign-in without hints.
+    /// The defaults describe a federated sign-in without hints.
     package init(
         trigger: Trigger, identity: IdentityKey, upstream: String? = nil, address: Address,
         emailVerified: Bool? = nil, hostedDomain: String? = nil, clientID: String? = nil,
@@ -69,7 +70,7 @@ package struct Attempt: Sendable, Equatable {
     package var email: Email? { if case .parsed(let email) = address { email } else { nil } }
 }
 
-/// The key of a sign-in: provider, issuer and subject, never the email. Compared on bytes.
+/// The key of a sign-in: provider, issuer and subject, never the email. Compared by bytes.
 package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
     /// The kind: `google`, `github`, `oidc`, `cognito`, `password`.
     package var provider: ProviderKind
@@ -82,7 +83,8 @@ package struct IdentityKey: Sendable, Hashable, CustomStringConvertible {
         self.subject = subject
     }
 
-    /// True for a pool's own user, who chose the name; an upstream's people have another issuer.
+    /// Whether it is a pool's own user, who chose the name; users of an upstream have another
+    /// issuer.
     package var isNativeName: Bool { provider == .cognito && !issuer.utf8.contains(0x2F) }
 
     package static func == (left: IdentityKey, right: IdentityKey) -> Bool {

@@ -1,6 +1,6 @@
 import Text
 
-/// Maps a Cognito event or id token to an identity. All fields are decoded already.
+/// Maps a Cognito event or id token to an identity. All fields are already decoded.
 package enum CognitoMapping {
     /// `triggerSource` of a Cognito Lambda event, as AWS spells it.
     package enum Trigger: String, Sendable, CaseIterable {
@@ -16,11 +16,11 @@ package enum CognitoMapping {
         case bool(Bool)
     }
 
-    /// The identity that an event or token leads to.
+    /// The identity to which an event or token leads.
     package struct Person: Sendable, Equatable {
         /// The mapped upstream's identity, or the pool's own.
         package var identity: IdentityKey
-        /// nil for a native user.
+        /// `nil` for a native user.
         package var upstream: String?
 
         /// `upstream` is nil for a native user.
@@ -30,11 +30,11 @@ package enum CognitoMapping {
         }
     }
 
-    /// An unmapped upstream `Google` of a platform's own pool maps to Google by default.
+    /// In the platform's own pools an unmapped upstream `Google` maps to Google by default.
     private static let googleIssuer = "https://accounts.google.com"
 
-    /// Splits a user name only for a federated trigger: a native one is chosen by the client and
-    /// may imitate a federated one. nil: nothing before or after the first `_`.
+    /// Splits a user name only for a federated trigger: a native name is chosen by the client and
+    /// may imitate a federated one. Returns nil if there is nothing before or after the first `_`.
     package static func person(pool: Provider, trigger: Trigger, userName: String) -> Person? {
         switch trigger {
         case .signUp, .adminCreateUser, .confirmSignUp:
@@ -50,15 +50,16 @@ package enum CognitoMapping {
         }
     }
 
-    /// A pool's own user: the issuer is the pool's id, the subject the user name, byte for byte.
+    /// A pool's own user. The issuer is the pool's id, and the subject is the user name, byte for
+    /// byte.
     package static func native(pool: Provider, userName: String) -> Person {
         Person(identity: IdentityKey(provider: .cognito, issuer: pool.issuer, subject: userName))
     }
 
-    /// One entry of an id token's `identities` (`providerName`, `userId`), or an event's user name.
-    /// An unmapped upstream is an issuer of its own, `<pool>/<upstream>`, so that its people never
-    /// meet the pool's own users, who choose their names. nil: not the name of an upstream (AWS
-    /// allows no `_` in one, and events are split there).
+    /// The person in one entry of an id token's `identities` (`providerName`, `userId`), or in an
+    /// event's user name. An unmapped upstream is an issuer of its own, `<pool>/<upstream>`, so
+    /// that its users never coincide with the pool's own users, who choose their names. Returns nil
+    /// if it is not the name of an upstream (AWS allows no `_` in one, and events are split there).
     package static func federated(pool: Provider, upstream: String, subject: String) -> Person? {
         guard !upstream.utf8.isEmpty, !upstream.utf8.contains(0x5F), !subject.utf8.isEmpty else {
             return nil
@@ -100,8 +101,8 @@ package enum CognitoMapping {
         return upstream.map { "\(pool)/\(asciiLowercased($0))" } ?? pool
     }
 
-    /// Whether a native user name begins like a federated user's: with one of these upstreams, in
-    /// any ASCII case, before its first `_`.
+    /// Whether a native user name begins like a federated user's: before its first `_` it has the
+    /// name of one of these upstreams, in any ASCII case.
     package static func looksFederated(_ userName: String, among upstreams: [String]) -> Bool {
         let bytes = Array(userName.utf8)
         guard let at = bytes.firstIndex(of: 0x5F) else { return false }
@@ -116,8 +117,8 @@ package enum CognitoMapping {
         return String(decoding: bytes[(slash + 1)...], as: UTF8.self)
     }
 
-    /// True for `true` in any ASCII case and for the JSON boolean; false for any other value; nil
-    /// if absent.
+    /// True for `true` in any ASCII case and for the JSON boolean, false for any other value, and
+    /// nil if the claim is absent.
     package static func emailVerified(_ claim: Claim) -> Bool? {
         switch claim {
         case .absent: nil

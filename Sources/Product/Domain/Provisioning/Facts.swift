@@ -3,30 +3,30 @@ import Text
 /// The rows that storage read and locked for one attempt. The rules read nothing else.
 package struct Facts: Sendable {
     package var provider: Provider?
-    /// Every tenant that an input named.
+    /// Every tenant that an input names.
     package var asked: [AskedTenant] = []
-    /// Every tenant that is asked for, knows the address, or has a user of this identity.
+    /// Every tenant that is requested, knows the address, or has a user of this identity.
     package var tenants: [UUID: TenantFacts] = [:]
-    /// The users of this identity, at most one in each tenant, deleted ones included.
+    /// The users of this identity, at most one in each tenant, including deleted ones.
     package var known: [KnownIdentity] = []
     /// Users who had this native user name before the pool gave it to another `sub`.
     package var formerHolders: [KnownIdentity] = []
-    /// Upstreams of the pool seen in events, besides the listed ones.
+    /// Upstreams of the pool that were seen in events, in addition to the listed ones.
     package var shownUpstreams: [String] = []
     /// The invite that the token (or the reservation) names, whatever its status.
     package var invite: InviteFacts?
     /// The join link that the token (or the reservation) names, whatever its status.
     package var joinLink: JoinLinkFacts?
-    /// Of the attempt's token, used and expired ones included; nil if none came.
+    /// The link grant of the attempt's token, even if used or expired; `nil` if there is none.
     package var linkGrant: LinkGrant?
     /// A native sign-up that waits for the proof of its address.
     package var reservation: Reservation?
     /// Tenants that this identity may still choose.
     package var pendingChoices: [UUID] = []
-    /// When the person declined which choice.
+    /// The choices that the person declined, with the time.
     package var declined: [UUID: Timestamp] = [:]
 
-    /// Everything but the provider starts empty; storage fills it in.
+    /// Everything except the provider starts empty; storage fills it in.
     package init(provider: Provider?) { self.provider = provider }
 }
 
@@ -37,23 +37,24 @@ package struct UserFacts: Sendable, Equatable {
     /// A deleted user blocks its address for `Provisioning.deletedFor` seconds.
     package var status: User.Status
     package var role: UserRole
-    /// What made the row; a pending row of `.approval` waits for an operator.
+    /// What created the row; a pending row with `.approval` waits for an operator.
     package var source: User.Source
-    /// A proved identity, or a password that was set after the proof.
+    /// Whether there is a proved identity, or a password that was set after the proof.
     package var hasProvedCredential: Bool
-    /// A password, identity or session without proof of the address.
+    /// Whether there is a password, identity or session without proof of the address.
     package var hasUnprovedCredential: Bool
-    /// The row's address is proved: false after an operator's link by hand, and after an acceptance
-    /// by a link that was shown.
+    /// Whether the row's address is proved. It is not after an operator's link by hand, nor after
+    /// an acceptance through a link that was shown.
     package var isAddressProved: Bool
     /// nil unless the user is deleted.
     package var deletedAt: Timestamp?
-    /// Found by an address that it had before: who has that address now may be another person.
+    /// Whether the user was found by an earlier address, which may now belong to another person.
     package var isByFormerAddress = false
-    /// A deleted row whose person waited for approval and was declined: never a user.
+    /// Whether the deleted row's person waited for approval and was declined, and so was never a
+    /// user.
     package var isDeclined: Bool
 
-    /// Defaults describe a member with a proved address and no credential.
+    /// The defaults describe a member with a proved address and no credential.
     package init(
         id: UUID, status: User.Status, role: UserRole = .member, source: User.Source,
         hasProvedCredential: Bool = false, hasUnprovedCredential: Bool = false,
@@ -70,27 +71,28 @@ package struct UserFacts: Sendable, Equatable {
         self.isDeclined = isDeclined
     }
 
-    /// True for a pending user that only an operator's approval activates.
+    /// Whether it is a pending user that only an operator's approval activates.
     package var awaitsApproval: Bool { status == .pending && source == .approval }
 }
 
 /// A row of this identity and its user.
 package struct KnownIdentity: Sendable {
     package var identityID: UUID
-    /// The tenant of the user; one identity has at most one user in each.
+    /// The tenant of the user. One identity has at most one user in each tenant.
     package var tenantID: UUID
-    /// The user as stored, deleted ones included.
+    /// The user as stored, who may be deleted.
     package var user: UserFacts
-    /// Only the tenant asserts that the identity is that user's, so it counts in that tenant alone.
+    /// Whether only the tenant asserts that the identity is that user's, so that it counts only in
+    /// that tenant.
     package var isAssertedByTenant: Bool
-    /// The attempt's `sub` is already bound to the identity.
+    /// Whether the attempt's `sub` is already bound to the identity.
     package var hasThisSub: Bool
-    /// An operator linked it by hand, no rule did.
+    /// Whether an operator linked it by hand, not a rule.
     package var isLinkedManually: Bool
     /// A live invite to that user's own address, which may differ from the attempt's.
     package var invite: InviteFacts?
 
-    /// Defaults describe an identity that a rule linked, without invite.
+    /// The defaults describe an identity that a rule linked, without an invite.
     package init(
         identityID: UUID, tenantID: UUID, user: UserFacts, isAssertedByTenant: Bool = false,
         hasThisSub: Bool = false, isLinkedManually: Bool = false, invite: InviteFacts? = nil
@@ -109,25 +111,25 @@ package struct KnownIdentity: Sendable {
 package struct InviteFacts: Sendable {
     /// Limits the role that an accepted invite gives.
     package enum Inviter: Sendable, Equatable {
-        /// The widest role that this person may give now; nil: none.
+        /// The widest role that this person may currently give; nil if they may give none.
         case person(mayGive: UserRole?)
-        /// A later revocation of the key does not change a sent invite.
+        /// A later revocation of the key does not affect an invite that was sent.
         case key
     }
 
-    /// As stored: may be expired, used or revoked.
+    /// The invite as stored; it may be expired, used or revoked.
     package var invite: Invite
     /// Compared with the invite's role when it is accepted.
     package var inviter: Inviter
     /// The user at the invited address who is not deleted.
     package var row: UserFacts?
     package var acceptedBy: IdentityKey?
-    /// The user that the acceptance led to; nil before acceptance.
+    /// The user that the acceptance led to; `nil` before acceptance.
     package var acceptedUser: UserFacts?
     /// When its mail was last sent.
     package var sentAt: Timestamp?
 
-    /// Defaults describe an open invite that an API key made.
+    /// The defaults describe an open invite that an API key made.
     package init(
         invite: Invite, inviter: Inviter = .key, row: UserFacts? = nil,
         acceptedBy: IdentityKey? = nil, acceptedUser: UserFacts? = nil, sentAt: Timestamp? = nil
@@ -143,16 +145,16 @@ package struct InviteFacts: Sendable {
 
 /// An operator's one-time permission to add a second identity to a user.
 package struct LinkGrant: Sendable, Equatable {
-    /// Seconds.
+    /// In seconds.
     package static let lifetime: Int64 = 1800
 
     /// The grant's id, not its token.
     package var id: UUID
     /// The user that gets the second identity.
     package var userID: UUID
-    /// `lifetime` seconds after the operator granted it.
+    /// The expiry, `lifetime` seconds after the operator granted it.
     package var expiresAt: Timestamp
-    /// nil: not used yet; a grant works once.
+    /// `nil` if it has not been used; a grant works once.
     package var usedAt: Timestamp?
 
     package init(id: UUID, userID: UUID, expiresAt: Timestamp, usedAt: Timestamp? = nil) {
@@ -162,23 +164,23 @@ package struct LinkGrant: Sendable, Equatable {
         self.usedAt = usedAt
     }
 
-    /// True for the granted user, before the expiry, if not used yet.
+    /// Whether the grant can be used for this user: it is theirs, not expired and not used.
     package func opens(_ user: UUID, at now: Timestamp) -> Bool {
         userID == user && usedAt == nil && now < expiresAt
     }
 }
 
-/// What an unproved native sign-up asked for: later events carry no token.
+/// What an unproved native sign-up requested, since later events carry no token.
 package struct Reservation: Sendable, Equatable {
-    /// Seconds.
+    /// In seconds.
     package static let lifetime: Int64 = 86_400
 
     /// The caller that reported the sign-up: a tenant, or the nil id for the platform.
     package var caller: UUID
-    /// The tenant that the sign-up asked for; nil: it named none.
+    /// The tenant that the sign-up requested; `nil` if it named none.
     package var tenantID: UUID?
-    /// Only an invite whose token was sent: one found by the address alone would later count as a
-    /// token for another address.
+    /// The invite whose token was sent. An invite found only by the address is not stored: it would
+    /// later count as a token for another address.
     package var inviteID: UUID?
     /// The join link whose token was sent.
     package var joinLinkID: UUID?
@@ -197,7 +199,7 @@ package struct Reservation: Sendable, Equatable {
         self.sub = sub
     }
 
-    /// True if bound to another `sub`: another person with the same name.
+    /// Whether it is bound to another `sub`, which is another person with the same name.
     package func isAnothers(_ other: String?) -> Bool {
         guard let sub, let other else { return false }
         return !sameBytes(sub, other)
@@ -206,15 +208,15 @@ package struct Reservation: Sendable, Equatable {
 
 /// A tenant that an input named.
 package struct AskedTenant: Sendable, Equatable {
-    /// Which input named the tenant; contradicting sources refuse the attempt.
+    /// Which input named the tenant. If the sources contradict each other, the attempt is refused.
     package enum Source: String, Sendable, CaseIterable {
         case provider, client, caller, attempt, metadata, reservation
     }
     package var source: Source
-    /// nil: the named tenant does not exist.
+    /// `nil` if the named tenant does not exist.
     package var tenantID: UUID?
 
-    /// `tenantID` nil: the named tenant does not exist.
+    /// `tenantID` is nil if the named tenant does not exist.
     package init(_ source: Source, _ tenantID: UUID?) {
         self.source = source
         self.tenantID = tenantID
@@ -235,19 +237,19 @@ package struct TenantFacts: Sendable {
     package var deleted: UserFacts?
     /// The verified domain that covers the address.
     package var domain: TenantDomain?
-    /// As many people wait for approval as may.
+    /// Whether the limit of people who wait for approval is reached.
     package var isWaitingRoomFull = false
-    /// When an operator unlinked the attempt's identity here; nil: not barred.
+    /// When an operator unlinked the attempt's identity here; `nil` if it is not barred.
     package var barredSince: Timestamp?
-    /// The newest invite to this address that is expired or revoked. Like the two domains below it
-    /// only explains a refusal; no rule reads it.
+    /// The newest invite to this address, if expired or revoked. Like the two domains below it only
+    /// explains a refusal; no rule reads it.
     package var lapsedInvite: InviteFacts?
-    /// A claim on the address's domain without proof.
+    /// A claim on the address's domain that is not proved.
     package var unprovedDomain: TenantDomain?
-    /// A verified parent domain of the address's that does not include subdomains.
+    /// A verified domain above the address's that does not include subdomains.
     package var parentDomain: TenantDomain?
 
-    /// Defaults describe an active tenant that does not know the address.
+    /// The defaults describe an active tenant that does not know the address.
     package init(
         id: UUID, status: Tenant.Status = .active, policy: TenantPolicy = TenantPolicy(),
         user: UserFacts? = nil, invite: InviteFacts? = nil, deleted: UserFacts? = nil,

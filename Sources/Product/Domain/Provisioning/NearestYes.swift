@@ -1,6 +1,6 @@
 import Text
 
-/// A single change under which the same rules admit an attempt that they refused.
+/// A single change with which the same rules admit an attempt that they refused.
 package struct NearestYes: Sendable, Equatable {
     /// Raw values are the wire format's `change`.
     package enum Change: String, Sendable, CaseIterable {
@@ -17,20 +17,20 @@ package struct NearestYes: Sendable, Equatable {
         case raiseLimit = "raise_limit"
     }
 
-    /// One kind appears once for each tenant.
+    /// The kind of change; each appears at most once per tenant.
     package var change: Change
-    /// One sentence for an operator, without names and addresses.
+    /// One sentence for an operator, without names or addresses.
     package var detail: String
-    /// The tenant that would make the change; nil: the platform, or any tenant.
+    /// The tenant that would make the change; `nil` for the platform, or for any tenant.
     package var tenantID: UUID?
 }
 
 extension Provisioning {
-    /// How many times the rules run for one attempt at most.
+    /// The most times that the rules run for one attempt.
     package static let nearestYesRuns = 12
 
-    /// The smallest changes that each admit on their own, smallest first. `facts`: those that the
-    /// reader may know, with what was seen and did not help.
+    /// The smallest changes that each admit the attempt alone, the smallest first. `facts` are
+    /// those that the reader may know, including what was found but did not help.
     package static func wouldAdmit(
         _ attempt: Attempt, facts: Facts, refused: Reason, now: Timestamp
     ) -> [NearestYes] {
@@ -40,7 +40,7 @@ extension Provisioning {
         var (attempt, facts) = (attempt, facts)
         dropDeadLink(&attempt, &facts, now)
         for edit in edits(of: attempt, facts, refused, now) {
-            // Report one policy and one trust at most.
+            // At most one policy and one trust are reported.
             let kind = "\(edit.answer.change.rawValue) \(edit.answer.tenantID?.description ?? "")"
             guard runs < nearestYesRuns, !kinds.contains(kind) else { continue }
             runs += 1
@@ -54,8 +54,8 @@ extension Provisioning {
         return found
     }
 
-    /// No change revives a join link: with a dead one the person is judged as one who asks its tenant
-    /// without it.
+    /// No change revives a join link. With an ended one, the rules run as if the person had
+    /// requested its tenant without it.
     private static func dropDeadLink(
         _ attempt: inout Attempt, _ facts: inout Facts, _ now: Timestamp
     ) {
@@ -79,7 +79,7 @@ extension Provisioning {
         of attempt: Attempt, _ facts: Facts, _ refused: Reason, _ now: Timestamp
     ) -> [Edit] {
         var edits: [Edit] = []
-        // Over a limit the rules still run: a change that admits otherwise admits here too.
+        // Over a limit the rules still run, so a change that admits otherwise also admits here.
         if refused == .rateLimited {
             edits.append(
                 edit(.raiseLimit, nil, "Too many attempts were refused within a minute.") { _ in })
@@ -138,7 +138,7 @@ extension Provisioning {
                     invite(tenant, email, now, &$0)
                 })
         }
-        // A blocked address is not invited.
+        // An invite for a blocked address is not suggested.
         if tenant.policy.block(ofKey: email.key, domain: email.domain) == nil {
             edits.append(
                 edit(.invite, id, "Invite this address.") { invite(tenant, email, now, &$0) })
@@ -172,7 +172,8 @@ extension Provisioning {
         }
     }
 
-    /// A live invite as if sent now; if the attempt has a token, it counts as this invite's.
+    /// A live invite, as if sent now. If the attempt has a token, the token counts as this
+    /// invite's.
     private static func invite(
         _ tenant: TenantFacts, _ email: Email, _ now: Timestamp, _ facts: inout Facts
     ) {
@@ -242,7 +243,7 @@ extension Provisioning {
 }
 
 extension Provisioning {
-    /// Facts that were found and did not admit, as steps of the trace, by tenant.
+    /// Facts that were found but did not admit, as steps of the trace, ordered by tenant.
     package static func unhelpful(facts: Facts, email: Email?, now: Timestamp) -> [TraceEntry] {
         facts.tenants.values.sorted { $0.id < $1.id }.flatMap { tenant in
             steps(of: tenant, facts, email, now)

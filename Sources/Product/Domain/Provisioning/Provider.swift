@@ -11,22 +11,22 @@ package enum EmailTrust: String, Sendable, CaseIterable {
     case verifiedClaim = "verified_claim"
 }
 
-/// A registered provider, of the platform or of one tenant.
+/// A registered provider of the platform or of one tenant.
 package struct Provider: Sendable, Equatable {
     /// A provider behind a Cognito pool.
     package struct Upstream: Sendable, Equatable {
-        /// As AWS names it in events; compared without ASCII case.
+        /// The name as in AWS's events; compared without ASCII case.
         package var name: String
-        /// nil: not mapped, its identities belong to the pool.
+        /// `nil` if it is not mapped; its identities then belong to the pool.
         package var kind: ProviderKind?
-        /// With `kind`: the issuer of its identities, instead of the pool.
+        /// Set with `kind`: the issuer of its identities, instead of the pool.
         package var issuer: String?
-        /// nil uses the pool's trust.
+        /// `nil` for the pool's trust.
         package var emailTrust: EmailTrust?
         /// A-labels for which the upstream's `authoritative` counts.
         package var domains: [String]
 
-        /// Defaults describe an upstream that is not mapped.
+        /// The defaults describe an upstream that is not mapped.
         package init(
             name: String, kind: ProviderKind? = nil, issuer: String? = nil,
             emailTrust: EmailTrust? = nil, domains: [String] = []
@@ -41,26 +41,26 @@ package struct Provider: Sendable, Equatable {
 
     package var id: UUID
     package var tenantID: UUID?
-    /// Fixes the default trust in addresses.
+    /// The kind, which determines the default trust in addresses.
     package var kind: ProviderKind
-    /// For people at the console; no rule reads it.
+    /// The name for people at the console; no rule reads it.
     package var name: String
-    /// A Cognito pool's issuer is its pool id.
+    /// The issuer; for a Cognito pool it is the pool's id.
     package var issuer: String
-    /// nil uses the kind's default.
+    /// `nil` for the kind's default.
     package var emailTrust: EmailTrust?
     /// A-labels for which `authoritative` counts.
     package var domains: [String]
     /// Only for a Cognito pool; unlisted upstreams may still appear in events.
     package var upstreams: [Upstream]
-    /// True: a pool's unlisted upstreams are refused with `provider_unknown`.
+    /// Whether a pool's unlisted upstreams are refused with `provider_unknown`.
     package var strictUpstreams: Bool
-    /// Client id to tenant.
+    /// The tenants by client id.
     package var clientTenants: [String: UUID]
-    /// `admin_create: allow` of a Cognito pool.
+    /// Whether a Cognito pool has `admin_create: allow`.
     package var allowsAdminCreate: Bool
 
-    /// Defaults describe a provider of the platform with the kind's own trust.
+    /// The defaults describe a provider of the platform with its kind's own trust.
     package init(
         id: UUID, tenantID: UUID? = nil, kind: ProviderKind, name: String, issuer: String,
         emailTrust: EmailTrust? = nil, domains: [String] = [], upstreams: [Upstream] = [],
@@ -80,12 +80,12 @@ package struct Provider: Sendable, Equatable {
         self.allowsAdminCreate = allowsAdminCreate
     }
 
-    /// The tenant that this client id leads to, if the provider maps it.
+    /// The tenant to which the provider maps this client id, if any.
     package func clientTenant(_ clientID: String) -> UUID? {
         clientTenants.first { sameBytes($0.key, clientID) }?.value
     }
 
-    /// Finds an upstream by name; case varies between events of one pool.
+    /// Finds an upstream by name, ignoring case, which varies between events of one pool.
     package func upstream(named name: String) -> Upstream? {
         upstreams.first { sameBytesIgnoringASCIICase($0.name, name) }
     }
@@ -115,7 +115,7 @@ package enum AddressTrust: String, Sendable, CaseIterable, Comparable {
         }
     }
 
-    /// The trust from the provider alone. `ownDomain`: the domain that the provider's own tenant
+    /// The trust from the provider alone. `ownDomain` is the domain that the provider's own tenant
     /// has verified; a tenant's provider is authoritative for nothing else.
     package static func ofProvider(
         _ provider: Provider, attempt: Attempt, domain: String, ownDomain: TenantDomain?
@@ -144,7 +144,7 @@ package enum AddressTrust: String, Sendable, CaseIterable, Comparable {
         }
     }
 
-    /// The configured trust, the upstream's before the pool's; nil uses the kind's default.
+    /// The configured trust, the upstream's before the pool's; `nil` for the kind's default.
     private static func trust(
         _ provider: Provider, upstream name: String?
     ) -> (EmailTrust, [String])? {

@@ -1,16 +1,16 @@
 import Text
 
-/// Decides who a person is and which tenant they enter, from facts alone. Real runs and dry runs
-/// use this one function; only the use of the effects differs.
+/// Decides who a person is and which tenant they enter, only from facts. Real runs and dry runs use
+/// this one function; they differ only in what happens to the effects.
 package enum Provisioning {
-    /// Seconds for which a deleted user, or a declined person, blocks its address.
+    /// Seconds for which a deleted user, or a declined person, blocks the address.
     package static let deletedFor: Int64 = 30 * 86_400
     /// How many people may wait for approval in one tenant.
     package static let waitingMax = 1000
     /// Seconds for which a deferred choice stays open.
     package static let choicesFor: Int64 = 30 * 86_400
 
-    /// Runs the rules in order; reads no clock and no database. A refusal has no effects.
+    /// Runs the rules in order, without reading a clock or a database. A refusal has no effects.
     package static func decide(attempt: Attempt, facts: Facts, now: Timestamp) -> Verdict {
         var run = Evaluation(attempt: attempt, facts: facts, now: now)
         var verdict = run.verdict()
@@ -28,15 +28,15 @@ package enum Provisioning {
 }
 
 /// One pass through the rules. Each rule is a method in its own file that returns a verdict, or nil
-/// for the next rule.
+/// to continue with the next rule.
 struct Evaluation {
     let attempt: Attempt
     let facts: Facts
     let now: Timestamp
     private(set) var trace: [TraceEntry] = []
-    /// The one tenant that the inputs named.
+    /// The one tenant that the inputs name.
     var asked: TenantFacts?
-    /// False once the asked tenants contradict each other or do not exist.
+    /// False once the requested tenants contradict each other or do not exist.
     var askedIsSound = true
     /// The one tenant that rules 5–10 work in.
     var candidate: TenantFacts?
@@ -45,19 +45,19 @@ struct Evaluation {
     var invite: InviteFacts?
     /// The live join link of rules 4 and 10.
     var joinLink: JoinLinkFacts?
-    /// Another address presents the token, and the policy allows it.
+    /// Whether another address presents the token, as the policy allows.
     var otherAddress = false
     var addressTrust: AddressTrust = .none
     /// The rule that refused.
     private(set) var refusingRule: Rule?
-    /// Rule 1's refusal, kept while another tenant may still admit the person.
+    /// Rule 1's refusal, held back while another tenant may still admit the person.
     var heldRefusal: HeldRefusal?
 
     mutating func verdict() -> Verdict {
         guard let provider = facts.provider else {
             return refuse(.provider, .providerUnknown, attempt.identity.provider.rawValue)
         }
-        // A mapped upstream has its mapping's kind, not the pool's.
+        // A mapped upstream has the kind of its mapping, not the pool's.
         if provider.strictUpstreams, let name = attempt.upstream,
             provider.upstream(named: name) == nil, attempt.identity.provider == .cognito
         {
@@ -109,8 +109,8 @@ struct Evaluation {
         return verdict
     }
 
-    /// A success: adds the effects that every success has. For an unproved native sign-up it
-    /// reserves instead.
+    /// Makes the verdict of a success, with the effects that every success has. An unproved native
+    /// sign-up is reserved instead.
     mutating func succeed(
         _ rule: Rule, _ outcome: Outcome, tenant: TenantFacts, user: UUID?, invite: UUID? = nil,
         effects: [Effect]
@@ -120,7 +120,8 @@ struct Evaluation {
             var verdict = Verdict(.reserved)
             verdict.tenantID = tenant.id
             verdict.inviteID = invite
-            // Not an invite found by the address: the token may belong to another.
+            // An invite found by the address is not reserved: the token may belong to another
+            // invite.
             let token = attempt.hasInviteToken ? facts.invite?.invite.id : nil
             let link = attempt.hasJoinToken ? facts.joinLink?.link.id : nil
             verdict.effects = [.reserve(tenant: tenant.id, invite: token, joinLink: link)]
@@ -136,7 +137,7 @@ struct Evaluation {
         return verdict
     }
 
-    /// The reservation and the choice that a success ends.
+    /// The effects that end a reservation and a choice after a success.
     func closing(_ tenant: UUID) -> [Effect] {
         var effects: [Effect] = []
         if let reservation = facts.reservation {
@@ -147,8 +148,8 @@ struct Evaluation {
     }
 }
 
-/// A step of provisioning, in the order in which it is tried. A trace and the tables of
-/// `deploy/docs/decisions.md` name the rules by their numbers.
+/// A step of provisioning, in the order in which the steps run. Traces and the tables of
+/// `deploy/docs/decisions.md` refer to the rules by number.
 package enum Rule: String, Sendable, CaseIterable {
     /// The limit of attempts, before any rule.
     case limit
@@ -163,22 +164,22 @@ package enum Rule: String, Sendable, CaseIterable {
     case liveInvite = "6"
     case pendingRow = "7"
     case activeUser = "8"
-    /// The tenant's block list, for those whom only its rules would let in.
+    /// The tenant's block list, for people whom only the tenant's rules would admit.
     case blockList = "block_list"
     case verifiedDomain = "9"
     case openTenant = "10"
     /// A pool's administrator creates a user whom no rule admits.
     case adminCreate = "admin_create"
-    /// A pool confirms a sign-up that was decided before.
+    /// A pool confirms a sign-up that was decided earlier.
     case confirmation
 
     package var number: Int? { Int(rawValue) }
 }
 
 extension Provisioning {
-    /// Whether this person may decline what a tenant offers: the address is proved, and the tenant
-    /// has a live invite, a pending row or a domain for it. No sign-in of the person leads there
-    /// yet, and they have not declined it before.
+    /// Whether this person may decline what a tenant offers. The address must be proved, and the
+    /// tenant must have a live invite, a pending row or a domain for it. No sign-in of the person
+    /// may lead there yet, and they must not have declined it before.
     package static func mayDecline(
         _ tenant: UUID, attempt: Attempt, facts: Facts, now: Timestamp
     ) -> Bool {
@@ -197,7 +198,7 @@ extension Provisioning {
         }
     }
 
-    /// What remains after a person declined one choice: their existing users, or the remaining
+    /// What remains after a person has declined one choice: their existing users, or the remaining
     /// choices. Nothing is written: what the rules would give becomes a choice.
     package static func rest(attempt: Attempt, facts: Facts, now: Timestamp) -> Verdict {
         var verdict = decide(attempt: attempt, facts: facts, now: now)

@@ -1,25 +1,25 @@
 import Text
 
-/// Decides when a second call is a retry of the first.
+/// Decides whether a second call is a retry of the first.
 package enum Retry {
-    /// Seconds within which calls with the same key and without an `event_id` are one.
+    /// Seconds within which calls with the same key and without an `event_id` count as one.
     package static let window: Int64 = 600
 
-    /// The parts of a recorded decision that a retry is compared with.
+    /// The parts of a recorded decision with which a retry is compared.
     package struct Recorded: Sendable, Equatable {
-        /// As recorded, before any later change of the user.
+        /// The outcome as recorded, before any later change of the user.
         package var outcome: Outcome
         package var reason: Reason?
         /// nil if no tenant was found or the choice is open.
         package var tenantID: UUID?
-        /// Also set for a created user.
+        /// The user, also set for a created user.
         package var userID: UUID?
-        /// The invite that was used or refused; nil: none.
+        /// The invite that was used or refused; `nil` if there is none.
         package var inviteID: UUID?
         /// Tenants to choose from, sorted; empty unless the choice is open.
         package var choices: [UUID]
 
-        /// Defaults describe a decision without tenant and user.
+        /// The defaults describe a decision without tenant and user.
         package init(
             outcome: Outcome, reason: Reason? = nil, tenantID: UUID? = nil, userID: UUID? = nil,
             inviteID: UUID? = nil, choices: [UUID] = []
@@ -33,7 +33,7 @@ package enum Retry {
         }
     }
 
-    /// Whether the recorded decision answers the call again. Otherwise the recomputed one is a new
+    /// Whether the recorded decision also answers this call. Otherwise the recomputed one is a new
     /// decision, so that a user who was suspended in between is refused.
     package static func isSame(recorded: Recorded, recomputed: Verdict) -> Bool {
         let wasSuccess =
@@ -58,8 +58,8 @@ package enum Retry {
         }
     }
 
-    /// Of a person for whom the recorded decision made a row that still waits, the verdict is that
-    /// wait, even if the rules by now name another tenant's refusal first.
+    /// If the recorded decision created a row that still waits for approval, the verdict is that
+    /// wait, even if the rules now give another tenant's refusal first.
     package static func waiting(
         after recorded: Recorded, recomputed: Verdict, facts: Facts
     ) -> Verdict {
@@ -78,8 +78,8 @@ package enum Retry {
         return verdict
     }
 
-    /// The bytes whose digest identifies a call without `event_id`: each field with its length
-    /// before it, so that different calls have different bytes. The hashes and `tenant` as given.
+    /// The bytes whose digest identifies a call without `event_id`. Each field follows its length,
+    /// so that different calls have different bytes. The hashes and `tenant` are used as given.
     package static func digestInput(
         attempt: Attempt, tenant: String?, tokenHash: [UInt8]?, joinHash: [UInt8]? = nil
     ) -> [UInt8] {

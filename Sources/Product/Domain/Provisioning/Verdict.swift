@@ -37,27 +37,27 @@ package enum Reason: String, Sendable, CaseIterable {
 
 /// What storage writes for a verdict, in this order, in the same transaction.
 package enum Effect: Sendable, Equatable {
-    /// Removes a row that no rule counts, without a tombstone: its address becomes free.
+    /// Removes a row that no rule counts, without a tombstone, so that its address becomes free.
     case removeUnreachableRow(user: UUID)
-    /// Removes passwords, identities, sessions and reset tokens without proof of the address.
+    /// Removes passwords, identities, sessions and reset tokens that have no proof of the address.
     case wipeUnverifiedCredentials(user: UUID)
     case createUser(status: User.Status, role: UserRole, source: User.Source)
     /// Activates the row with this role.
     case activateUser(user: UUID, role: UserRole)
-    /// Activates a row that an operator linked by hand; proves no address.
+    /// Activates a row that an operator linked by hand; this proves no address.
     case admitByAssertion(user: UUID, role: UserRole)
-    /// Activates a row awaiting approval with this role.
+    /// Activates a row that waits for approval, with this role.
     case approveUser(user: UUID, role: UserRole)
-    /// A row from a sign-up waits for approval from now on.
+    /// Makes a row from a sign-up wait for approval.
     case awaitApproval(user: UUID, role: UserRole)
     /// Unlinks the identity of a deleted user.
     case tombstoneIdentity(identity: UUID)
-    /// Links the attempt's identity to this user; nil: the user just created.
+    /// Links the attempt's identity to this user; nil for the user just created.
     case linkIdentity(user: UUID?)
     case acceptInvite(invite: UUID, role: UserRole, downgraded: Bool)
-    /// Accepts without a change of role: the person was a user already.
+    /// Accepts the invite without a change of role, since the person was already a user.
     case markInviteAccepted(invite: UUID, user: UUID)
-    /// Audits that another address than the invited one accepted, as the policy allows.
+    /// Audits that another address than the invited one accepted it, as the policy allows.
     case auditOtherAddress(invite: UUID)
     case consumeLinkGrant(grant: UUID)
     /// Takes a place of the join link for the user of this verdict.
@@ -79,42 +79,43 @@ package enum Effect: Sendable, Equatable {
 
 /// The result of the rules.
 package struct Verdict: Sendable, Equatable {
-    /// A success is created, linked or existing.
+    /// A success is `created`, `linked` or `existing`.
     package var outcome: Outcome
     package var reason: Reason?
     /// nil if no tenant was found or the choice is open.
     package var tenantID: UUID?
-    /// nil also for a user that the effects will create.
+    /// The user; also `nil` for a user that the effects will create.
     package var userID: UUID?
-    /// The invite that was used or refused; nil: none.
+    /// The invite that was used or refused; `nil` if there is none.
     package var inviteID: UUID?
     /// Tenants to choose from, sorted.
     package var choices: [UUID] = []
-    /// Empty for a refusal; applied in this order.
+    /// The effects, applied in this order; empty for a refusal.
     package var effects: [Effect] = []
     package var trace: [TraceEntry] = []
-    /// The refusal's reason for a person who calls directly, instead of `reason`; nil: `reason`.
+    /// The reason that a person who calls directly sees instead of `reason`; `nil` if it is the
+    /// same.
     package var publicReason: Reason?
-    /// The former identity of a native user name that now belongs to another person; set if the
-    /// rules refuse for that.
+    /// The former identity of a native user name that now belongs to another person. Set if the
+    /// rules refuse because of that.
     package var nameGivenAnew: UUID?
 
-    /// Without tenant, effects and trace: the evaluation fills them in.
+    /// A verdict without tenant, effects and trace, which the evaluation fills in.
     package init(_ outcome: Outcome, reason: Reason? = nil) {
         self.outcome = outcome
         self.reason = reason
     }
 
-    /// Reserved and deferred are no success: the person cannot sign in yet.
+    /// Whether it is a success. Reserved and deferred are not: the person cannot sign in yet.
     package var isSuccess: Bool {
         outcome == .created || outcome == .linked || outcome == .existing
     }
 
-    /// Whether it counts against the limits: only a refusal does. Waiting for an approval, a choice
-    /// or the proof of an address is no failure.
+    /// Whether it counts against the limits. Only a refusal does; waiting for an approval, a choice
+    /// or the proof of an address is not a failure.
     package var isFailure: Bool { outcome == .refused && reason != .approvalPending }
 
-    /// Whether the person may be signed in to one tenant at once.
+    /// Whether the person may now be signed in to one tenant.
     package var maySignIn: Bool {
         isSuccess && tenantID != nil
             && !effects.contains {
@@ -128,14 +129,14 @@ package struct Verdict: Sendable, Equatable {
 
 /// The result of one rule.
 package struct TraceEntry: Sendable, Equatable {
-    /// The result of a step of rule 8: the account's address was never proved, so an operator must
-    /// decide whose it is.
+    /// The result of a step of rule 8: it was never proved that the account's owner has its
+    /// address, so an operator must decide whose account it is.
     package static let addressUnproved = "address_unproved"
 
     package var rule: Rule
     /// A reason's or outcome's raw value, or a short step name; shown in the console.
     package var result: String
-    /// Policy terms and ids; no address and no name.
+    /// Policy terms and ids, but no address and no name.
     package var detail: String
     package var about: [TraceReference]
 
@@ -156,12 +157,12 @@ package struct TraceReference: Sendable, Hashable {
     }
 
     package var kind: Kind
-    /// The row's id; the row may be deleted by the time of reading.
+    /// The row's id; the row may no longer exist when this is read.
     package var id: UUID
-    /// The tenant that owns the row; nil: the platform.
+    /// The tenant that owns the row; `nil` for the platform.
     package var tenantID: UUID?
 
-    /// `tenant` nil: the platform owns the row.
+    /// `tenant` is nil if the platform owns the row.
     package init(_ kind: Kind, _ id: UUID, of tenant: UUID?) {
         self.kind = kind
         self.id = id
@@ -187,9 +188,9 @@ package struct TraceReference: Sendable, Hashable {
     }
 }
 
-/// The refusal as a stranger reads it: the same text for every reason.
+/// The refusal as a stranger sees it: the same text for every reason.
 package enum PublicRefusal {
-    /// One short sentence without a full stop, because Cognito adds its own. `reference`: the
+    /// One short sentence without a full stop, because Cognito adds its own. `reference` is the
     /// decision's short reference.
     package static func text(reference: String) -> String {
         "Sign-up is not available for this account. Contact your administrator (ref \(reference))"

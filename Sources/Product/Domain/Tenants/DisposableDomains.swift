@@ -1,14 +1,14 @@
 import Text
 
-/// Domains that give anybody a mailbox for a few minutes. No list is complete: a tenant adds what
-/// it meets to its own `blocked_domains`.
+/// Domains that give anyone a mailbox for a few minutes. No list is complete: a tenant adds further
+/// ones to its own `blocked_domains`.
 package enum DisposableDomains {
     /// Whether the domain (an A-label), or one above it, is listed.
     package static func contain(_ domain: String) -> Bool {
         suffixes(of: domain).contains { all.contains($0) }
     }
 
-    /// `a.b.c`, `b.c`, `c`: whole labels only.
+    /// For example `a.b.c`, `b.c` and `c`: only whole labels.
     static func suffixes(of domain: String) -> [String] {
         let labels = domain.split(separator: ".")
         return labels.indices.map { labels[$0...].joined(separator: ".") }

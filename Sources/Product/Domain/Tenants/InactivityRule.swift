@@ -1,11 +1,11 @@
 import Text
 
-/// What happens to an unused account, after how many days. Nil: that step is not taken.
+/// What happens to an unused account, and after how many days. A step that is nil is not taken.
 package struct InactivityRule: Sendable, Equatable {
-    /// What is done to a user; raw values are the wire format's.
+    /// What is done to a user; raw values are those of the wire format.
     package enum Step: String, Sendable, CaseIterable { case warn, suspend, delete }
 
-    /// How many days each of the three may be.
+    /// The allowed number of days for each step.
     package static let days = 30...3650
 
     package var warnDays: Int?
@@ -29,8 +29,8 @@ package struct InactivityRule: Sendable, Equatable {
         }
     }
 
-    /// Steps whose days are wrong beside the others, each with the reason: they rise, and a
-    /// deletion comes only after a suspension.
+    /// Steps whose days do not fit the others, each with the reason: the days must increase, and a
+    /// deletion requires a suspension.
     package var faults: [(step: Step, detail: String)] {
         var found: [(Step, String)] = []
         if let warnDays, let suspendDays, suspendDays <= warnDays {
@@ -48,11 +48,11 @@ package struct InactivityRule: Sendable, Equatable {
         return found
     }
 
-    /// Nothing is due for a user who was active later than this many days ago.
+    /// Nothing is due for a user who was active within this many days.
     package var leastDays: Int? { warnDays ?? suspendDays }
 
-    /// What is due for the user at this time; nil: nothing. `since`: when the rule began to count;
-    /// nil: it stood always. `mails`: whether a warning can be sent.
+    /// The step that is due for the user at this time; `nil` if none is. `since` is when the rule
+    /// began to count; nil if it always has. `mails` says whether a warning can be sent.
     package func step(
         for user: InactivityFacts, since: Timestamp?, at now: Timestamp, mails: Bool
     ) -> Step? {
@@ -61,7 +61,7 @@ package struct InactivityRule: Sendable, Equatable {
             return isPast(deleteDays, after: start, at: now)
                 && isPast(gap(.suspend, .delete), after: suspendedAt, at: now) ? .delete : nil
         }
-        // A warning of before the last use was about another time without use.
+        // A warning from before the last use was about an earlier period without use.
         let warnedAt = user.warnedAt.flatMap { $0 >= start ? $0 : nil }
         let isWarned = warnedAt != nil && (user.wasMailed || !mails)
         if isPast(suspendDays, after: start, at: now) {
@@ -73,12 +73,12 @@ package struct InactivityRule: Sendable, Equatable {
         return !isWarned && isPast(warnDays, after: start, at: now) ? .warn : nil
     }
 
-    /// The last step for which the time is over, whatever was done before.
+    /// The last step whose time is over, whatever was done before.
     package func lastStep(after activeAt: Timestamp, at now: Timestamp) -> Step? {
         Step.allCases.last { isPast(self[$0], after: activeAt, at: now) }
     }
 
-    /// When a user who is warned now is suspended at the earliest; nil: never.
+    /// The earliest suspension of a user who is warned now; `nil` if there is none.
     package func suspension(
         of user: InactivityFacts, since: Timestamp?, warnedAt now: Timestamp
     ) -> Timestamp? {
@@ -101,15 +101,15 @@ package struct InactivityRule: Sendable, Equatable {
     }
 }
 
-/// What the rule asks of a user who is active, or whom it has suspended.
+/// What the rule needs to know about a user who is active, or whom it has suspended.
 package struct InactivityFacts: Sendable, Equatable {
-    /// The latest of creation, sign-in, use of a session or of an own key, and resumption.
+    /// The latest of: creation, sign-in, use of a session or of an own key, and resumption.
     package var activeAt: Timestamp
     /// The last warning.
     package var warnedAt: Timestamp?
     /// Whether that warning could be sent.
     package var wasMailed = false
-    /// Nil: the user is active.
+    /// When the rule suspended the user; `nil` if the user is active.
     package var suspendedAt: Timestamp?
 
     package init(

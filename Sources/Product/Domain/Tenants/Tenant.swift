@@ -23,13 +23,13 @@ package enum Standing: Sendable {
     }
 }
 
-/// What a tenant's sign-in, invite and join pages wear.
+/// The appearance of a tenant's sign-in, invite and join pages.
 package struct Appearance: Sendable, Equatable {
-    /// Shown instead of the tenant's name; 1 to 64 letters.
+    /// Shown instead of the tenant's name; 1 to 64 characters.
     package var name: String?
     /// The colour of the buttons: `#rrggbb`, in lower case.
     package var accent: String?
-    /// The SHA-256 of the logo's content, in hexadecimal digits.
+    /// The SHA-256 hash of the logo's content, in hexadecimal digits.
     package var logo: String?
 
     package init(name: String? = nil, accent: String? = nil, logo: String? = nil) {
@@ -38,11 +38,11 @@ package struct Appearance: Sendable, Equatable {
         self.logo = logo
     }
 
-    /// Where the logo is served, below the server's own address.
+    /// The path of the logo below the server's own address.
     package var logoPath: String? { logo.map { "/assets/logos/\($0)" } }
 
-    /// Black or white, whichever is read better on the accent: on every colour one of them has a
-    /// contrast of 4.5 at least (WCAG 2.2, 1.4.3).
+    /// Black or white, whichever is more readable on the accent: on every colour one of them has a
+    /// contrast of at least 4.5 (WCAG 2.2, 1.4.3).
     package var ink: String? {
         guard let accent, let colour = Int(accent.dropFirst(), radix: 16) else { return nil }
         let parts = [16, 8, 0].map { shift -> Double in
@@ -53,7 +53,7 @@ package struct Appearance: Sendable, Equatable {
         return (luminance + 0.05) * (luminance + 0.05) > 0.05 * 1.05 ? "#000000" : "#ffffff"
     }
 
-    /// Six hexadecimal digits behind `#`.
+    /// Whether the text is `#` followed by six hexadecimal digits.
     package static func isAccent(_ text: String) -> Bool {
         text.utf8.count == 7 && text.hasPrefix("#")
             && text.utf8.dropFirst().allSatisfy {

@@ -1,19 +1,19 @@
 import Text
 
-/// An email domain that a tenant claims; once verified it belongs to that tenant alone.
+/// An email domain that a tenant claims. Once verified it belongs only to that tenant.
 package struct TenantDomain: Sendable, Equatable {
     /// A pending claim gives the tenant nothing.
     package enum Status: String, Sendable, CaseIterable { case pending, verified }
     /// How the claim was proved: a TXT record, or an operator's decision.
     package enum Method: String, Sendable, CaseIterable { case dns, `operator` }
-    /// Who comes in by the domain, in place of the policy's `sign_up`; raw values are the wire
-    /// format's.
+    /// How users of the domain are admitted, instead of by the policy's `sign_up`; raw values are
+    /// those of the wire format.
     package enum Mode: String, Sendable, CaseIterable {
         case join, ask
         case inviteOnly = "invite_only"
     }
 
-    /// How many domains a tenant may have claimed at once: each is looked up again every week.
+    /// The most domains that a tenant may have claimed at a time: each is checked every week.
     package static let most = 1000
 
     /// The claim's id; several tenants may claim one domain.
@@ -24,18 +24,18 @@ package struct TenantDomain: Sendable, Equatable {
     package var display: String
     /// Only a verified domain covers addresses.
     package var status: Status
-    /// Of the proof; `dns` until proved.
+    /// The method of the proof; `dns` until proved.
     package var method: Method
-    /// False: only addresses at the domain itself are covered.
+    /// If false, only addresses at the domain itself are covered.
     package var includeSubdomains: Bool
-    /// nil: as the policy says.
+    /// `nil` if the policy decides.
     package var mode: Mode?
-    /// Of who comes in by the domain; nil: the policy's default.
+    /// The role of users who are admitted by the domain; `nil` for the policy's default.
     package var role: UserRole?
     package var createdAt: Timestamp
     package var verifiedAt: Timestamp?
 
-    /// Defaults describe a claim to be proved by DNS.
+    /// The defaults describe a claim to be proved by DNS.
     package init(
         id: UUID, tenantID: UUID, domain: String, display: String, status: Status,
         method: Method = .dns, includeSubdomains: Bool = false, mode: Mode? = nil,
@@ -54,8 +54,8 @@ package struct TenantDomain: Sendable, Equatable {
         self.verifiedAt = verifiedAt
     }
 
-    /// Whether an address at `name` (an A-label) is covered. Whole labels only, so that a claim on
-    /// `ex.com` never reaches `notex.com`.
+    /// Whether an address at `name` (an A-label) is covered. Only whole labels count, so that a
+    /// claim on `ex.com` never covers `notex.com`.
     package func covers(_ name: String) -> Bool {
         guard status == .verified else { return false }
         if sameBytes(domain, name) { return true }

@@ -2,21 +2,21 @@ import Text
 
 /// The rules by which a tenant admits people. The defaults are those of a new tenant.
 package struct TenantPolicy: Sendable, Equatable {
-    /// Who may become a user without an operator's help; raw values are the wire format's.
+    /// Who may become a user without an operator's help; raw values are those of the wire format.
     package enum SignUp: String, Sendable, CaseIterable {
         case closed, open, domain, approval
         case inviteOnly = "invite_only"
     }
-    /// Whether a sign-in at another provider joins an existing user.
+    /// Whether a sign-in at another provider is added to an existing user.
     package enum AutoLink: String, Sendable, CaseIterable { case off, authoritative }
 
-    /// No tenant may set `password_min` lower.
+    /// The lowest `password_min` that a tenant may set.
     package static let passwordFloor = 8
 
     package var signUp: SignUp = .inviteOnly
     /// Member or manager; the API refuses `admin`, and no rule gives it.
     package var defaultRole: UserRole = .member
-    /// Scopes that the tenant's own product defines for its API keys; no rights at `/v1`.
+    /// Scopes that the tenant's own product defines for its API keys; they give no rights at `/v1`.
     package var scopeCatalogue = ["smtp", "pop3", "imap", "api:read", "api:write", "app"]
     /// Allows local development origins in the CORS policy.
     package var devOrigins = false
@@ -25,24 +25,24 @@ package struct TenantPolicy: Sendable, Equatable {
     package var allowedDomains: [String] = []
     /// Allows invites to addresses outside `allowedDomains`.
     package var externalInvites = true
-    /// False: an invite's token may be used by another address, which is audited.
+    /// If false, another address may use an invite's token, which is audited.
     package var inviteEmailMustMatch = true
     package var autoLink: AutoLink = .off
-    /// Shortest password in Unicode scalars, at least `passwordFloor`.
+    /// The shortest password in Unicode scalars, at least `passwordFloor`.
     package var passwordMin = 15
-    /// Refuses common passwords, and those made of the user's address or name.
+    /// Refuses common passwords, and passwords made from the user's address or name.
     package var passwordBlocklist = true
-    /// Refuses new people at well-known domains of mailboxes for a few minutes.
+    /// Refuses new people at well-known domains of short-lived mailboxes.
     package var blockDisposable = false
     /// Refuses new people at these domains (A-labels) and below them.
     package var blockedDomains: [String] = []
     /// Refuses new people at these addresses, which are email keys.
     package var blockedEmails: [String] = []
-    /// How many invites may be pending at once.
+    /// The most invites that may be pending at a time.
     package var invitesPendingMax = 10_000
-    /// How many invites one inviter may make within an hour.
+    /// The most invites that one inviter may make within an hour.
     package var invitesPerInviterHour = 10_000
-    /// How many mails with an invite one address may get within a day.
+    /// The most mails with an invite that one address may get within a day.
     package var invitesPerRecipientDay = 20
     /// What happens to accounts that are not used.
     package var inactivity = InactivityRule()
@@ -51,21 +51,21 @@ package struct TenantPolicy: Sendable, Equatable {
 
     package init() {}
 
-    /// Whether the filter admits this domain (an A-label).
+    /// Whether the allow list admits this domain (an A-label).
     package func allows(domain: String) -> Bool {
         allowedDomains.isEmpty || allowedDomains.contains { sameBytes($0, domain) }
     }
 
-    /// The default role as a rule may give it: never admin.
+    /// The default role that a rule may give; never admin.
     package var givenRole: UserRole { min(defaultRole, .manager) }
 
-    /// The role of who comes in by this domain: never admin.
+    /// The role of a user who is admitted by this domain; never admin.
     package func givenRole(by domain: TenantDomain) -> UserRole {
         min(domain.role ?? defaultRole, .manager)
     }
 
-    /// Who comes in by this domain: its mode, else the policy's `sign_up`. A closed policy stands
-    /// above all modes.
+    /// How users of this domain are admitted: by its mode, or else by the policy's `sign_up`. A
+    /// closed policy overrides every mode.
     package func signUp(by domain: TenantDomain) -> SignUp {
         guard signUp != .closed else { return .closed }
         return switch domain.mode {
@@ -77,17 +77,18 @@ package struct TenantPolicy: Sendable, Equatable {
     }
 }
 
-/// Which addresses a tenant keeps out: its own lists, and well-known disposable domains. It holds
-/// for those whom no operator and no invite let in.
+/// The addresses that a tenant does not admit: those on its own lists, and well-known disposable
+/// domains. It applies to people whom neither an operator nor an invite admits.
 extension TenantPolicy {
-    /// The member of the policy by which an address is blocked; raw values are its name.
+    /// The member of the policy that blocks an address; raw values are the member's name.
     package enum Block: String, Sendable, CaseIterable {
         case email = "blocked_emails"
         case domain = "blocked_domains"
         case disposable = "block_disposable"
     }
 
-    /// nil: the address is not blocked. `key`: its email key; `domain`: an A-label.
+    /// The member that blocks the address; `nil` if it is not blocked. `key` is its email key,
+    /// `domain` an A-label.
     package func block(ofKey key: String, domain: String) -> Block? {
         if blockedEmails.contains(where: { sameBytes($0, key) }) { return .email }
         if !blockedDomains.isEmpty {

@@ -1,6 +1,6 @@
 import Text
 
-/// The states of one person's account in one tenant. The same person in two tenants is two users.
+/// The states of one person's account in one tenant. A person in two tenants is two users.
 package enum User {
     package enum Status: String, Sendable, CaseIterable {
         case pending, active, suspended, deleted

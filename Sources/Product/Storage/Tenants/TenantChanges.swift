@@ -4,22 +4,22 @@ import Postgres
 import Text
 
 extension Change {
-    /// Claims a name in the directory for this tenant; false if another holds it.
+    /// Claims a name in the directory for this tenant. Returns false if another tenant holds it.
     func claim(_ kind: String, _ value: String) async throws(PostgresError) -> Bool {
         let rows = try await query("SELECT directory_claim(\(kind), \(value))")
         return try rows.first?.get(0, as: Bool.self) ?? false
     }
 
-    /// Locks the tenant's row for this transaction.
+    /// Returns the tenant's row, locked for this transaction.
     package func lockTenant() async throws -> TenantRow {
         let rows = try await query(
             "SELECT \(TenantRow.columns) FROM tenants WHERE id = \(tenant) FOR UPDATE")
         return try rows.only(TenantRow.init)
     }
 
-    /// `new`: the row with another name, external id, appearance (but for its logo) or attributes;
-    /// its other members are not read.
-    /// 409 `conflict` if another tenant has the external id. Throws `AttributeFaults`.
+    /// Writes the name, external id, appearance (except its logo) and attributes of `new`; its
+    /// other members are not read. Throws 409 `conflict` if another tenant has the external id.
+    /// Throws `AttributeFaults`.
     package func editTenant(_ row: TenantRow, to new: TenantRow) async throws -> TenantRow {
         var changes = AuditChanges()
         changes.add("name", row.name, new.name)
@@ -49,8 +49,8 @@ extension Change {
         return try rows.only(TenantRow.init)
     }
 
-    /// `status`: active, suspended or deleted. The same status again changes nothing. 409 for a
-    /// tenant that was deleted too long ago to be restored.
+    /// Sets the status: active, suspended or deleted. Setting the same status again changes
+    /// nothing. Throws 409 for a tenant that was deleted too long ago to be restored.
     package func setTenantStatus(
         _ row: TenantRow, _ status: Tenant.Status, action: AuditAction,
         by side: TenantSide = .platform
@@ -74,9 +74,10 @@ extension Change {
         _ row: TenantRow, action: AuditAction, status: Tenant.Status,
         side: TenantSide? = nil
     ) async throws -> TenantRow {
-        // The days count from the deletion: another change of a deleted tenant keeps its time.
+        // The grace period counts from the deletion: a further change of a deleted tenant keeps
+        // that time.
         let deletedAt: Timestamp? = status == .deleted ? row.deletedAt ?? now : nil
-        // Meanwhile no account could be used.
+        // While the tenant was not active no account could be used, so inactivity counts anew.
         let isBack = status == .active
         let rows = try await query(
             """
@@ -98,10 +99,10 @@ package enum TenantSide: String, Sendable {
     case platform, tenant
 }
 
-/// The side that suspended a tenant: its own owner resumes only its own side's suspension. Stored
-/// in the audit, in the transaction of the suspension.
+/// The side that suspended a tenant: the tenant's owner may only resume after a suspension by the
+/// tenant's own side. It is stored in the audit trail, in the transaction of the suspension.
 extension TenantScope {
-    /// Whether the last suspension was the tenant's own.
+    /// Whether the last suspension was by the tenant itself.
     package func isSuspendedByItself() async throws(PostgresError) -> Bool {
         try await read(Self.lastSuspension(of: tenant)).isByTenant
     }
@@ -121,7 +122,8 @@ extension Change {
         try await query(TenantScope.lastSuspension(of: tenant)).isByTenant
     }
 
-    /// The platform suspends a tenant that suspended itself: from now on only the platform resumes.
+    /// Records that the platform suspends a tenant that suspended itself. From now on only the
+    /// platform can resume it.
     func takeOverSuspension(_ row: TenantRow, _ side: TenantSide) async throws {
         guard row.status == .suspended, side == .platform, try await isSuspendedByItself() else {
             return
@@ -138,26 +140,26 @@ extension Rows {
     }
 }
 
-/// Deletes a purged tenant for good, in several transactions, since it may have millions of rows. A
-/// crash between them leaves a tenant that cannot be restored: the sweep continues. A write with
-/// the platform's own credential during the very last one may leave an orphaned row; every other
-/// caller is refused since the deletion.
+/// Deletes a purged tenant for good. It takes several transactions, since a tenant may have
+/// millions of rows. After a crash between them the tenant cannot be restored, and the sweep
+/// continues. A write with the platform's own credential during the very last transaction may leave
+/// an orphaned row; all other callers have been refused since the deletion.
 extension Database {
-    /// The most rows that one transaction deletes, well within a statement's time.
+    /// The most rows that one transaction deletes, well within a statement's time limit.
     static let tenantBatch = 5000
 
     enum PurgeStep: Sendable {
-        /// Rows are left.
+        /// There are rows left.
         case more
         case done
-        /// Restored, or purged concurrently.
+        /// The tenant was restored, or purged concurrently.
         case notDue
         /// Another replica is sweeping.
         case elsewhere
     }
 
-    /// The confirmation of a purge: bound to the tenant as read, so that it is valid for no other
-    /// and ends with the next change.
+    /// The confirmation of a purge. It is bound to the tenant as it was read, so that it is valid
+    /// for no other tenant and ends with the next change.
     package func purgeConfirmation(_ row: TenantRow) -> String {
         purgeConfirmation(of: "\(row.id) \(row.version)")
     }
@@ -167,7 +169,7 @@ extension Database {
             SHA256.authenticate([3] + Array("purge \(thing)".utf8), key: directoryKey).prefix(16))
     }
 
-    /// Continues until nothing is left of a tenant whose purge was begun.
+    /// Continues a purge that has begun until nothing is left of the tenant.
     package func purgeTenant(_ tenant: UUID, by actor: Actor) async throws {
         while case .more = try await purgeStep(tenant, deletedBy: clock(), by: actor) {}
     }
@@ -192,7 +194,7 @@ extension Database {
 }
 
 extension Change {
-    /// Removes and redacts rows of the tenant, up to the limit; whether none is left.
+    /// Removes and redacts rows of the tenant, up to the limit. Returns whether none is left.
     fileprivate func purgeRows() async throws -> Bool {
         var left = Database.tenantBatch
         let tables = try await query("SELECT relation, by_tenant FROM tenant_tables()")
@@ -212,8 +214,9 @@ extension Change {
         return redacted < Database.tenantBatch
     }
 
-    /// From now on the tenant cannot be restored, and the sweep completes the purge: its days count
-    /// as over, plus an hour, since clocks differ. The audit keeps the time of its deletion.
+    /// From now on the tenant cannot be restored, and the sweep completes the purge. For this its
+    /// grace period is counted as over, plus an hour since clocks differ. The audit trail keeps the
+    /// time of the deletion.
     package func beginPurge(_ row: TenantRow) async throws {
         try await query(
             """
@@ -227,7 +230,7 @@ extension Change {
 }
 
 extension Change {
-    /// nil: no logo from now on.
+    /// Sets the logo, or removes it if `logo` is nil.
     package func setLogo(_ logo: Logo?, of row: TenantRow) async throws -> TenantRow {
         let hash = logo.map { Hex.encode(SHA256.hash($0.content)) }
         guard hash != row.appearance.logo else {
@@ -253,7 +256,8 @@ extension Change {
 }
 
 extension Database {
-    /// The media type and the content of the logo with this SHA-256, of whichever tenant.
+    /// The media type and the content of the logo with this SHA-256 hash, whichever tenant it
+    /// belongs to.
     package func logo(_ hash: String) async throws -> (type: String, content: [UInt8])? {
         let rows = try await app.query("SELECT media_type, content FROM directory_logo(\(hash))")
         return try rows.first.map { try ($0.get(0, as: String.self), $0.get(1, as: [UInt8].self)) }

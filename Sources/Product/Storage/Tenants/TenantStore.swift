@@ -15,18 +15,19 @@ package struct TenantRow: ListedRow {
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
     package var deletedAt: Timestamp?
-    /// The name in lower case, by which the list is ordered.
+    /// The name in lower case, for ordering the list.
     package var nameKey: String
     /// The tenant's id in the platform's own system.
     package var externalID: String?
-    /// What its sign-in, invite and join pages wear.
+    /// The appearance of the tenant's sign-in, invite and join pages.
     package var appearance = Appearance()
-    /// None in what a replica keeps in memory.
+    /// The attributes; empty in rows that a replica caches.
     package var attributes = AttributePair()
-    /// Whether a reader is shown the public ones alone.
+    /// Whether the reader sees only the public attributes.
     package var hidesPrivate = false
 
-    /// The platform as a tenant, for calls that name none; the platform's own rows belong to it.
+    /// The platform as a tenant, for calls that name no tenant. The platform's own rows belong to
+    /// it.
     package static func platform(named name: String, at now: Timestamp) -> TenantRow {
         TenantRow(platform: name, at: now)
     }
@@ -51,7 +52,7 @@ package struct TenantRow: ListedRow {
         public_attributes, private_attributes
         """
 
-    /// How many there are: what is selected after `columns` begins here.
+    /// The number of columns; what is selected after `columns` begins at this index.
     static let end = 17
 
     init(_ row: Row) throws(PostgresError) {
@@ -71,7 +72,8 @@ package struct TenantRow: ListedRow {
 
 /// Tenants: created, found, renamed, suspended, deleted and restored.
 extension Database {
-    /// The tenant by id or slug, whatever its status, without its attributes; nil if there is none.
+    /// The tenant by id or slug, whatever its status, without its attributes; `nil` if there is
+    /// none.
     package func tenant(_ idOrSlug: String) async throws(PostgresError) -> TenantRow? {
         let id: UUID
         if let parsed = UUID(idOrSlug) {
@@ -84,12 +86,12 @@ extension Database {
             id = tenant
         }
         var row = try await scope(id).tenantRow()
-        // Thousands of tenants stay in memory.
+        // Thousands of tenants are cached, so their attributes are dropped.
         row?.attributes = AttributePair()
         return row
     }
 
-    /// Every tenant, or those of these statuses, for the platform's operators and keys.
+    /// Every tenant, or those with these statuses, for the platform's operators and keys.
     package func tenants(
         _ list: ListQuery, statuses: [String]?, matching text: String?, externalID: String? = nil
     ) async throws(PostgresError) -> ListPage<TenantRow> {
@@ -97,7 +99,7 @@ extension Database {
         if let statuses { source += " AND status = ANY (\(statuses))" }
         if let externalID { source += " AND external_id = \(externalID)" }
         if let text {
-            // A CASE the planner takes for even odds, and walks the index.
+            // For a CASE the planner assumes even odds, and walks the index.
             source += """
                  AND CASE WHEN concat_ws(' ', slug, name) ILIKE ALL (\(Self.patterns(of: text)))
                     THEN true ELSE false END
@@ -107,7 +109,7 @@ extension Database {
         return try await readLagging(statement.page(list), in: nil).page(list, TenantRow.init)
     }
 
-    /// How many users each tenant has, up to 1,000 exactly.
+    /// How many users each tenant has; exact up to 1,000.
     package func userCounts(of tenants: [UUID]) async throws(PostgresError) -> [UUID: ListTotal] {
         let most = 1000
         let rows = try await readLagging(
@@ -125,8 +127,8 @@ extension Database {
         return counts
     }
 
-    /// Creates a tenant with its slug, its locator and the first policy. 409 `conflict` for a slug
-    /// or an external id that another has; throws `AttributeFaults`.
+    /// Creates a tenant with its slug, its locator and its first policy. Throws 409 `conflict` if
+    /// another tenant has the slug or the external id. Throws `AttributeFaults`.
     package func createTenant(
         id: UUID = .random(), slug: String, name: String, policy: JSONValue,
         externalID: String? = nil,
@@ -166,7 +168,7 @@ extension Database {
         }
     }
 
-    /// Six base62 digits; `000000` is the platform's.
+    /// Makes six base62 digits; `000000` is the platform's locator.
     private static func newLocator() -> String {
         let made = Base62.randomText(6)
         return made == "000000" ? newLocator() : made
@@ -201,10 +203,11 @@ extension JSONB {
     init(_ value: JSONValue) { self.init(String(decoding: value.encoded(), as: UTF8.self)) }
 }
 
-/// The names of tenants for the rows of a list, by one query for the page: a join would read all
-/// tenants where there are few.
+/// The names of tenants for the rows of a list, read with one query per page: a join would read all
+/// tenants if there are few.
 extension Database {
-    /// By the ids of those that exist. `reader`: sees only itself; nil: the platform, which sees all.
+    /// The names by id, for those that exist. A `reader` sees only its own name; nil is the
+    /// platform, which sees all.
     func tenantNames(
         _ ids: [UUID], to reader: UUID?
     ) async throws(PostgresError) -> [UUID: String] {
@@ -220,7 +223,7 @@ extension Database {
 }
 
 extension TenantScope {
-    /// By the ids of those that this tenant sees.
+    /// The names by id, for those that this tenant may see.
     func tenantNames(_ ids: [UUID]) async throws(PostgresError) -> [UUID: String] {
         let wanted = Set(ids).intersection([tenant])
         guard !wanted.isEmpty else { return [:] }
@@ -229,7 +232,7 @@ extension TenantScope {
 }
 
 extension Rows {
-    /// Of rows of an id and a name.
+    /// Decodes rows of an id and a name.
     func names() throws(PostgresError) -> [UUID: String] {
         var names: [UUID: String] = [:]
         for row in self { names[try row.get(0)] = try row.get(1, as: String.self) }
@@ -239,7 +242,7 @@ extension Rows {
 
 /// The ids of tenants in the platform's own system.
 extension Database {
-    /// 409 `conflict` with the id of the tenant, other than `tenant`, that has the external id.
+    /// Throws 409 `conflict` with the id of another tenant than `tenant` that has the external id.
     package func requireFree(_ externalID: String?, for tenant: UUID? = nil) async throws {
         guard let externalID else { return }
         let rows = try await platform.read(
@@ -250,7 +253,8 @@ extension Database {
 }
 
 extension Change {
-    /// Claims the id for this tenant, which gives up another one; nil: it has none.
+    /// Claims the id for this tenant, which gives up its earlier one. With nil it only gives that
+    /// up.
     func claim(externalID: String?) async throws {
         let rows = try await query("SELECT directory_claim_external_id(\(externalID))")
         guard try rows.only({ row throws(PostgresError) in try row.get(0) }) else {
@@ -260,7 +264,7 @@ extension Change {
 }
 
 extension TenantRow {
-    /// The same for an id that another transaction took since it was found free.
+    /// Throws the same error for an id that another transaction has taken since it was found free.
     static func refusingTakenID(_ write: () async throws -> Rows) async throws -> Rows {
         do {
             return try await write()

@@ -1,7 +1,7 @@
 import Postgres
 import Text
 
-/// Counters of failed attempts that all replicas share; `claimAttempt` counts them.
+/// Counters of failed attempts, shared by all replicas; `claimAttempt` counts them.
 extension Database {
     /// The end of the counter's lockout; nil if it is not locked.
     package func signInLockedUntil(_ key: [UInt8]) async throws(PostgresError) -> Timestamp? {
@@ -18,11 +18,12 @@ extension Database {
     }
 }
 
-/// Attempts at a secret, counted in advance, so that concurrent attempts count as well. All
+/// Attempts at a secret. They are counted in advance, so that concurrent attempts count too. All
 /// replicas share the counters.
 extension Database {
-    /// Claims one attempt. Returns nil, or until when attempts are locked out. After `free`
-    /// attempts in a row without a success each doubles the wait, from 5 seconds up to 15 minutes.
+    /// Claims one attempt. Returns nil, or the time until which attempts are locked out. After
+    /// `free` attempts in a row without success, each further one doubles the wait, from 5 seconds
+    /// up to 15 minutes.
     package func claimAttempt(_ key: [UInt8], free: Int) async throws(PostgresError) -> Timestamp? {
         let now = clock()
         let dayAgo = now.adding(seconds: -86_400)
@@ -41,7 +42,7 @@ extension Database {
         return try await signInLockedUntil(key) ?? now.adding(seconds: 1)
     }
 
-    /// A successful attempt is not a failure.
+    /// Takes back the count of an attempt that succeeded.
     package func forgiveAttempt(_ key: [UInt8]) async throws(PostgresError) {
         _ = try await app.mark(
             """

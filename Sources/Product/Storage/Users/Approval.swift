@@ -2,14 +2,14 @@ import Domain
 import Postgres
 import Text
 
-/// An operator's answer to a person who asked to join and waits.
+/// An operator's answer to a person who asked to join and is waiting.
 extension Change {
-    /// How many characters a word with an answer may have.
+    /// The most characters of the text that goes with an answer.
     package static let answerReasonLimit = 500
-    /// Seconds for which a mail with the answer may wait for the mail server.
+    /// Seconds for which a mail with the answer may wait to be sent.
     private static let answerMailSeconds: Int64 = 7 * 86_400
 
-    /// Lets the person in.
+    /// Admits the person.
     package func approveUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         if row.status == .active { return row }
         try requireWaiting(row)
@@ -17,8 +17,8 @@ extension Change {
             row, .active, before: nil, action: .userApproved, reason: reason)
     }
 
-    /// Turns the person away: the row is deleted, so that it can be restored, and its person may
-    /// ask again after `Provisioning.deletedFor` seconds. A second time changes nothing.
+    /// Declines the person. The row is deleted, so it can be restored, and the person may ask again
+    /// after `Provisioning.deletedFor` seconds. Declining again changes nothing.
     package func declineUser(_ row: UserRow, reason: String?) async throws -> UserRow {
         if row.status == .deleted, try await isDeclined(row) {
             alreadyApplied()
@@ -30,7 +30,7 @@ extension Change {
             row, .deleted, before: .pending, action: .userDeclined, reason: reason)
     }
 
-    /// Whether the deleted row was never a user: its person waited and was declined.
+    /// Whether the deleted row was never a user, because its person was declined while waiting.
     func isDeclined(_ row: UserRow) async throws(PostgresError) -> Bool {
         let rows = try await query(
             """
@@ -50,8 +50,8 @@ extension Change {
         }
     }
 
-    /// Mails the answer. `reason`: the operator's word, plain text. A full mailbox of the person
-    /// does not stop the answer itself.
+    /// Mails the answer. `reason` is the operator's text, in plain text. If the mail limits are
+    /// reached, the answer itself still stands.
     package func tellOfAnswer(
         to row: UserRow, _ kind: OutgoingMail.Kind, reason: String? = nil, in database: Database
     ) async throws {

@@ -2,16 +2,17 @@ import Domain
 import Postgres
 import Text
 
-/// A change of a user's address: requested, proved by a mailed link, then applied. Until it is
-/// proved nothing of the user changes.
+/// A change of a user's address: it is requested, proved with a mailed link, and then applied.
+/// Until it is proved, nothing about the user changes.
 extension Change {
-    /// Seconds that the link is valid.
+    /// Seconds for which the link is valid.
     package static let emailChangeSeconds: Int64 = 1800
     /// Seconds for which a former address stays reserved in the tenant.
     static let formerAddressSeconds: Int64 = 30 * 86_400
 
-    /// Mails a link to the new address; an earlier pending one becomes invalid. The user row is
-    /// locked. 409 `conflict` unless the user is active, `email_taken` with the other user's id.
+    /// Mails a link to the new address; an earlier pending change becomes invalid. The user's row
+    /// must be locked. Throws 409 `conflict` unless the user is active, and `email_taken` with the
+    /// other user's id.
     package func askForEmail(
         _ email: EmailAddress, for user: UserRow, until latest: Timestamp? = nil,
         publicURL: String, in database: Database
@@ -48,7 +49,7 @@ extension Change {
         try await audit(.userEmailChangeEnded, user.target)
     }
 
-    /// Whether there was one. Its mail is no longer sent.
+    /// Ends the pending change and drops its mail. Returns whether there was one.
     @discardableResult
     func endEmailChange(of user: UserRow) async throws(PostgresError) -> Bool {
         try await endEmailChange(of: user.id)
@@ -63,8 +64,9 @@ extension Change {
         return true
     }
 
-    /// Gives the user the address that the token was mailed to; notifies the old one. nil if the
-    /// token is unknown, used or expired; 409 `email_taken` if another user has the address by now.
+    /// Gives the user the address that the token was mailed to, and notifies the old address.
+    /// Returns nil if the token is unknown, used or expired. Throws 409 `email_taken` if another
+    /// user now has the address.
     func confirmEmail(_ token: String, in database: Database) async throws -> UserRow? {
         let hash = TenantToken.hash(token)
         let found = try await query(
@@ -73,7 +75,7 @@ extension Change {
             WHERE tenant_id = \(tenant) AND token_hash = \(hash) AND expires_at > \(now)
             """)
         guard let id = try found.first?.get(0, as: UUID.self) else { return nil }
-        // The user's row is locked first, as everywhere.
+        // The user's row is locked first, as in every transaction.
         let user = try await lockUser(id)
         let used = try await query(
             """
@@ -110,7 +112,8 @@ extension Change {
                 """)
         }
         try await putInSearch(changed)
-        // The old address still leads here: its holder learns that the account is another's.
+        // The old address also stays in the directory, so that its holder learns that the account
+        // is another's.
         try await query("SELECT directory_add_person(\(database.personKey(emailKey: key)))")
         try await endResets(of: user.id)
         try await query(
@@ -129,7 +132,7 @@ extension Change {
     /// Seconds for which a purely informational mail is attempted.
     static let noticeSeconds: Int64 = 3 * 86_400
 
-    /// 409 `email_taken` if another live user has the address or had it recently.
+    /// Throws 409 `email_taken` if another live user has the address or had it recently.
     private func requireFree(_ key: String, for user: UserRow) async throws {
         let others = try await query(
             """
@@ -140,7 +143,7 @@ extension Change {
         try await requireUnreserved(key, but: user.id)
     }
 
-    /// 409 `email_taken` with the id of the user who had the address until recently.
+    /// Throws 409 `email_taken` with the id of the user who had the address until recently.
     func requireUnreserved(_ emailKey: String, but user: UUID? = nil) async throws {
         let rows = try await query(
             """
@@ -159,7 +162,8 @@ extension Change {
 }
 
 extension Database {
-    /// Applies a proved address by the mailed token; nil if the token is unknown, used or expired.
+    /// Applies an address that the mailed token proves. Returns nil if the token is unknown, used
+    /// or expired.
     package func confirmEmail(
         _ token: String, requestID: String, ip: String?
     ) async throws -> UserRow? {

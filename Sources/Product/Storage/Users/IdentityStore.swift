@@ -3,11 +3,12 @@ import Domain
 import Postgres
 import Text
 
-/// Identities of a user, linked and unlinked by an operator.
+/// The identities of a user, which an operator links and unlinks.
 extension Change {
-    /// 409 `identity_conflict` with the id of the user who has it. The user row is locked.
-    /// `isAssertedByTenant`: the identity counts in this tenant alone. `isManual`: linked manually
-    /// by an operator, which lifts the bar of an earlier unlinking. `isTold`: by mail, to the user.
+    /// Links an identity. The user's row must be locked. Throws 409 `identity_conflict` with the id
+    /// of the user who has the identity. With `isAssertedByTenant` it counts only in this tenant.
+    /// `isManual` means that an operator links it by hand, which lifts the bar of an earlier
+    /// unlinking. `isTold` notifies the user by mail.
     package func linkIdentity(
         _ user: UserRow, provider: String, issuer: String, subject: String, email: String?,
         isAssertedByTenant: Bool, isManual: Bool = false, isTold: Bool = true,
@@ -44,7 +45,7 @@ extension Change {
         return (try await touch(user), id)
     }
 
-    /// Notifies the user of a new identity, and cancels a pending change of the address: one
+    /// Notifies the user of a new identity, and cancels a pending change of the address, since one
     /// attacker may have caused both. A password has its own notification.
     package func tellOfSignIn(
         at provider: String, _ user: UUID, _ email: String, in database: Database
@@ -58,8 +59,8 @@ extension Change {
             about: UUID.random(), of: [user], in: database)
     }
 
-    /// Deletes the identity and ends the user's sessions. `isBarred`: it may not enter the tenant
-    /// from now on.
+    /// Deletes the identity and ends the user's sessions. With `isBarred` the identity may no
+    /// longer enter the tenant.
     package func unlinkIdentity(
         _ user: UserRow, _ id: UUID, isBarred: Bool, database: Database
     ) async throws {
@@ -87,7 +88,8 @@ extension Change {
         _ = try await touch(user)
     }
 
-    /// By the clock: an invite sent at this very moment does not readmit it.
+    /// Bars the identity from now on. An invite that is sent at this very moment does not readmit
+    /// it.
     func bar(_ identity: IdentityRow, of user: UserRow) async throws(PostgresError) {
         try await query(
             """
@@ -115,8 +117,7 @@ extension Change {
         """
     }
 
-    /// Creates the identity of a password that was set otherwise than by an invite; returns its
-    /// subject.
+    /// Creates the identity of a password that was not set through an invite. Returns its subject.
     package func linkPassword(of user: UUID, in database: Database) async throws -> String {
         let user = try await lockUser(user)
         if let subject = user.passwordSubject { return subject }
@@ -129,7 +130,7 @@ extension Change {
 
     static let passwordIssuer = "gatehouse"
 
-    /// Increments the user's version, since the user's response shows the identities.
+    /// Raises the user's version, since the user's response shows the identities.
     private func touch(_ user: UserRow) async throws -> UserRow {
         let rows = try await query(
             """
@@ -141,18 +142,18 @@ extension Change {
 }
 
 extension UserRow {
-    /// The subject under which the rules know the user's password.
+    /// The subject of the user's password identity, as the rules see it.
     package var passwordSubject: String? {
         identities.first { sameBytes($0.provider, ProviderKind.password.rawValue) }?.subject
     }
 }
 
-/// The keys under which the directory finds a person before the tenant is known: HMACs, so that a
-/// dump of the directory names no person. A leading byte keeps addresses and identities apart. One
-/// key is 36 bytes: the name of the secret key and the HMAC. During a rotation of the secret key
-/// there are two, the one to write first; the directory's functions look for both.
+/// The keys under which the directory finds a person before the tenant is known. They are HMACs, so
+/// that a dump of the directory names no person. A leading byte keeps addresses and identities
+/// apart. A key has 36 bytes: the name of the secret key, and the HMAC. During a rotation of the
+/// secret key there are two, the one to write first; the directory's functions look for both.
 extension Database {
-    /// Bytes of one key: the secret key's name and 32 of HMAC-SHA-256.
+    /// Bytes of one key: the secret key's name, and 32 bytes of HMAC-SHA-256.
     package static let personKeyLength = SecretKeys.idLength + 32
 
     /// The keys of an address, by its email key.

@@ -5,19 +5,19 @@ import Text
 
 /// A link grant, shown once.
 package struct IssuedLinkGrant: Sendable {
-    /// The tenant's locator (6 characters) and 43 random ones; shown once.
+    /// The tenant's locator (6 characters) and 43 random characters; shown once.
     package var token: String
     /// `LinkGrant.lifetime` seconds after its creation.
     package var expiresAt: Timestamp
 }
 
 extension Change {
-    /// An end that is no later than `latest`, if there is such.
+    /// The end, or `latest` if that is earlier.
     func earlier(_ end: Timestamp, _ latest: Timestamp?) -> Timestamp {
         latest.map { min($0, end) } ?? end
     }
 
-    /// The user row is locked. `latest`: when it ends at the latest.
+    /// Creates a link grant. The user's row must be locked. `latest` is its latest possible end.
     package func makeLinkGrant(
         for user: UserRow, until latest: Timestamp? = nil
     ) async throws -> IssuedLinkGrant {
@@ -38,7 +38,7 @@ extension Change {
         return grant
     }
 
-    /// The grant of the token with this hash, whatever its state, locked; nil if it is unknown.
+    /// The grant of the token with this hash, in any state, locked; `nil` if it is unknown.
     package func linkGrant(hash: [UInt8]) async throws(PostgresError) -> LinkGrant? {
         let rows = try await query(
             """
@@ -52,7 +52,7 @@ extension Change {
             usedAt: try row.get(3))
     }
 
-    /// Uses a grant up; false if it is unknown, used or expired. One statement decides.
+    /// Uses a grant up. Returns false if it is unknown, used or expired. One statement decides.
     package func consumeLinkGrant(_ id: UUID) async throws(PostgresError) -> Bool {
         try await query(
             """
@@ -65,8 +65,9 @@ extension Change {
 }
 
 extension TenantScope {
-    /// The user of a grant that can be used now, by its token's hash: what its page names before
-    /// anything happens. nil if it is unknown, used or expired, or the user is not active.
+    /// The user of a grant that can be used now, found by its token's hash: its page shows the user
+    /// before anything happens. `nil` if the grant is unknown, used or expired, or if the user is
+    /// not active.
     package func grantedUser(_ hash: [UInt8]) async throws -> UserRow? {
         let rows = try await read(
             """
@@ -81,8 +82,8 @@ extension TenantScope {
 }
 
 extension Database {
-    /// Eight digits that an app may ask for beside the grant: who knows them has read at the grant's
-    /// page whose account it is. `hash`: of the grant's token.
+    /// Eight digits that an app may request in addition to the grant. A person who knows them has
+    /// read at the grant's page whose account it is. `hash` is the hash of the grant's token.
     package func challenge(ofGrant hash: [UInt8]) -> String {
         let code = directory.authenticate(Array("challenge of grant ".utf8) + hash)
         let number = code.prefix(7).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % 100_000_000
@@ -91,18 +92,19 @@ extension Database {
     }
 }
 
-/// An identity as a provider proved it, to be added by a grant.
+/// An identity that a provider proved, to be added with a grant.
 package struct GrantedSignIn: Sendable {
     /// A `ProviderKind` raw value.
     package var provider: String
-    /// Together with provider and subject unique within a tenant.
+    /// Unique within a tenant, together with provider and subject.
     package var issuer: String
     package var subject: String
     package var email: String?
-    /// True if only the tenant's own provider proves the identity: it counts in that tenant alone.
+    /// True if only the tenant's own provider proves the identity, which then counts only in that
+    /// tenant.
     package var isAssertedByTenant: Bool
 
-    /// `email` nil: the provider gave none.
+    /// `email` is nil if the provider gave none.
     package init(
         provider: String, issuer: String, subject: String, email: String?, isAssertedByTenant: Bool
     ) {
@@ -127,8 +129,8 @@ package enum GrantUse: Sendable {
 }
 
 extension Change {
-    /// Whether the operator who created the grant has this address: an operator must not sign in by
-    /// their own grant.
+    /// Whether the operator who created the grant has this address: operators must not sign in with
+    /// their own grants.
     func isMakers(_ address: String?, of grant: UUID) async throws(PostgresError) -> Bool {
         guard let address, let key = try? EmailAddress(address).key else { return false }
         let rows = try await query(
@@ -146,7 +148,7 @@ extension Change {
     }
 
     /// Adds a proved identity to the user of the grant, whatever its address. One statement uses
-    /// the grant up. `hash`: of its token.
+    /// the grant up. `hash` is the hash of its token.
     package func useLinkGrant(
         _ hash: [UInt8], for signIn: GrantedSignIn, in database: Database
     ) async throws -> GrantUse {
@@ -156,7 +158,7 @@ extension Change {
             WHERE tenant_id = \(tenant) AND token_hash = \(hash)
             """)
         guard let id = try owner.first?.get(0, as: UUID.self) else { return .unknown }
-        // The user's row is locked first, as everywhere.
+        // The user's row is locked first, as in every transaction.
         let user = try await lockUser(id)
         guard let grant = try await linkGrant(hash: hash) else { return .unknown }
         let isMine = user.identities.contains {

@@ -2,15 +2,17 @@ import Domain
 import Postgres
 import Text
 
-/// The ids of users who were merged into another: each is read as the other's.
+/// The ids of users who were merged into another: each id now leads to the other user.
 enum MergedUsers {
-    /// An expression: the user that the id names now, or the id itself. Beside row-level security
-    /// PostgreSQL uses no index for a comparison with COALESCE, unless it is in a SELECT of its own.
+    /// An SQL expression: the user to whom the id now leads, or the id itself. Under row-level
+    /// security PostgreSQL uses no index for a comparison with COALESCE unless it is in a SELECT of
+    /// its own.
     static func survivor(of id: UUID, in tenant: UUID) -> SQL {
         survivor(of: "\(id)::uuid", in: tenant)
     }
 
-    /// The same; `id`: an expression, in a SELECT of its own if it has a cast or COALESCE.
+    /// The same for an SQL expression `id`, which must be in a SELECT of its own if it has a cast
+    /// or COALESCE.
     static func survivor(of id: SQL, in tenant: UUID) -> SQL {
         """
         (SELECT coalesce((SELECT merged.user_id FROM merged_users merged
@@ -18,8 +20,8 @@ enum MergedUsers {
         """
     }
 
-    /// A column of a row of `users`: the ids that were merged into it, with commas between them;
-    /// NULL if there are none.
+    /// A column for a row of `users`: the ids that were merged into it, separated by commas; NULL
+    /// if there are none.
     static func ids(in tenant: UUID) -> SQL {
         """
         (SELECT string_agg(merged.id::text, ',' ORDER BY merged.id) FROM merged_users merged
@@ -27,27 +29,27 @@ enum MergedUsers {
         """
     }
 
-    /// From such a column.
+    /// Decodes that column.
     static func list(_ text: String?) -> [UUID] {
         text?.split(separator: ",").compactMap { UUID(String($0)) } ?? []
     }
 }
 
 extension TenantScope {
-    /// The user into whom a user was merged; nil if the id is no merged user's.
+    /// The user into whom a user was merged; `nil` if the id is not a merged user's.
     package func winner(over id: UUID) async throws(PostgresError) -> UUID? {
         let rows = try await read(
             "SELECT user_id FROM merged_users WHERE tenant_id = \(tenant) AND id = \(id)")
         return try rows.first?.get(0)
     }
 
-    /// The same ids, each merged user's replaced by the winner's.
+    /// The same ids, with each merged user's id replaced by the winner's.
     package func survivors(of ids: [UUID]) async throws(PostgresError) -> [UUID] {
         let winners = try await winners(over: ids)
         return ids.map { winners[$0] ?? $0 }
     }
 
-    /// The winner of each of these ids that is a merged user's.
+    /// The winner for each of these ids that is a merged user's.
     package func winners(over ids: [UUID]) async throws(PostgresError) -> [UUID: UUID] {
         let rows = try await read(
             """
@@ -58,7 +60,7 @@ extension TenantScope {
         return winners
     }
 
-    /// All ids under which the records of the past name the user of this id.
+    /// All ids by which past records may refer to this user.
     func everyID(of id: UUID) async throws(PostgresError) -> [UUID] {
         let rows = try await readLagging(
             """
@@ -70,7 +72,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// As of a scope.
+    /// The same as in `TenantScope`.
     package func winner(over id: UUID) async throws -> UUID? {
         try await query(
             "SELECT user_id FROM merged_users WHERE tenant_id = \(tenant) AND id = \(id)"
@@ -85,8 +87,7 @@ extension Change {
         return result
     }
 
-    /// A purge of the winner purges those who were merged into it. Returns how many tombstones it
-    /// left.
+    /// Purges the users who were merged into a purged winner. Returns how many tombstones it left.
     func purgeMerged(
         into row: UserRow, isManual: Bool, database: Database
     ) async throws -> Int {

@@ -4,20 +4,20 @@ import Text
 
 /// A link that sets a password, shown once.
 package struct IssuedPasswordLink: Sendable {
-    /// The tenant's locator (6 characters) and 43 random ones.
+    /// The tenant's locator (6 characters) and 43 random characters.
     package var token: String
     /// `passwordLinkSeconds` after its creation.
     package var expiresAt: Timestamp
 }
 
 extension Change {
-    /// Seconds that an operator's link is valid.
+    /// Seconds for which an operator's link is valid.
     static let passwordLinkSeconds: Int64 = 1800
 
-    /// A link for an operator to hand over, without mail: it sets the user's password, or the first
-    /// one. Earlier links become invalid, and the apps demand a new password until one is set. The
-    /// user row is locked. 409 `conflict` unless the user is active. `returnTo` nil: its page leads nowhere.
-    /// `latest`: when it ends at the latest.
+    /// Creates a link that an operator hands over without mail: it sets the user's password, even
+    /// if there was none. Earlier links become invalid, and the apps demand a new password until
+    /// one is set. The user's row must be locked. Throws 409 `conflict` unless the user is active.
+    /// If `returnTo` is nil, its page leads nowhere. `latest` is its latest possible end.
     package func makePasswordLink(
         for user: UserRow, returnTo: String? = nil, until latest: Timestamp? = nil
     ) async throws -> IssuedPasswordLink {
@@ -53,11 +53,12 @@ extension Change {
     }
 }
 
-/// An act that finds what it wants to be so already.
+/// Actions on a user who is already in the requested state.
 extension Change {
-    /// A retry changes nothing. An act of another actor, with another reason, or by hand after a job,
-    /// is one of its own: it is audited and raises the version, so that the undo of the earlier one
-    /// leaves the user. `orFirst`: also if the audit log has no earlier one.
+    /// A retry changes nothing. The same action by another actor, with another reason, or by hand
+    /// after a job counts as a new one: it is audited and raises the version, so that an undo of
+    /// the earlier one leaves the user alone. With `orFirst` it also counts if the audit trail has
+    /// no earlier one.
     package func actAgain(
         on row: UserRow, _ action: AuditAction, reason: String?, orFirst: Bool = false
     ) async throws -> UserRow {
@@ -77,7 +78,8 @@ extension Change {
         return row
     }
 
-    /// Nil if the audit log has no such act. What no request caused, a job did.
+    /// Whether the last such action in the audit trail was the same one; `nil` if there is none. An
+    /// event without a request was caused by a job.
     private func isRetry(
         on row: UserRow, _ action: AuditAction, _ reason: String?
     ) async throws -> Bool? {

@@ -2,9 +2,9 @@ import JSON
 import Postgres
 import Text
 
-/// The attributes of users, held to the tenant's schema, and their index.
+/// The attributes of users, checked by the tenant's schema, and their index.
 extension Change {
-    /// The schema in force if these attributes need it; nil: nothing changes. Throws
+    /// The schema in force if these attributes need it; `nil` if nothing changes. Throws
     /// `AttributeFaults`.
     func check(
         _ new: AttributePair, after old: AttributePair?
@@ -17,7 +17,7 @@ extension Change {
         return schema
     }
 
-    /// Writes the index of one user anew.
+    /// Rewrites the index of one user.
     func index(
         _ attributes: AttributePair, of user: UUID, createdAt: Timestamp, by schema: AttributeSchema
     ) {
@@ -37,14 +37,14 @@ extension Change {
     }
 }
 
-/// Users of before a name was indexed are read batch by batch.
+/// Indexes users who existed before a name was indexed, batch by batch.
 extension Database {
-    /// Users of one transaction.
+    /// The most users of one transaction.
     static let indexBatch = 500
-    /// Batches of one tenant in one round, and of the call that puts a schema.
+    /// The most batches of one tenant in one round, and of the call that puts a schema.
     package static let indexBatches = 20
 
-    /// For every tenant that has users to read.
+    /// Indexes users in every tenant that has users left to read.
     package func indexAttributes() async throws {
         let rows = try await platform.read(
             "SELECT tenant_id FROM attribute_schemas WHERE indexed_to IS NOT NULL LIMIT 1000")
@@ -60,7 +60,7 @@ extension Database {
         if let failure { throw failure }
     }
 
-    /// True if no user is left to read.
+    /// Returns true if no user is left to read.
     @discardableResult
     package func indexAttributes(of tenant: UUID) async throws -> Bool {
         for _ in 0..<Self.indexBatches {
@@ -74,7 +74,8 @@ extension Database {
 }
 
 extension Change {
-    /// The users stay locked until their words are written: a concurrent edit comes before or after.
+    /// The users stay locked until their words are written, so that a concurrent edit comes before
+    /// or after.
     fileprivate func indexBatch() async throws -> Bool {
         let row = try await attributeSchemaUnlocked()
         guard let last = row.indexedTo else { return true }
@@ -110,7 +111,7 @@ extension Change {
         let isDone = ids.count < Database.indexBatch
         let next = isDone ? nil : ids.last
         let ready = isDone ? row.schema.indexed.map(\.name) : row.ready
-        // Another schema may have been put since it was read: then its own reading begins.
+        // Another schema may have been put since it was read; then its own reading begins.
         try await query(
             """
             UPDATE attribute_schemas SET indexed_to = \(next), ready = \(ready)
@@ -131,7 +132,7 @@ extension Change {
 
 /// Lists of users by an attribute.
 extension TenantScope {
-    /// Of many that have a value so many are counted: each is a look-up of its own.
+    /// If many users have a value, at most this many are counted, since each is a separate look-up.
     private static let counted = 1000
 
     func look(
@@ -154,14 +155,15 @@ extension TenantScope {
         } else {
             search.some = Array(ids.prefix(Self.counted))
         }
-        // The one value of a user, asked by its key: of EXISTS the planner may make a hash of all that
-        // have the value.
+        // Reads the user's one value by its key. For EXISTS the planner may build a hash of all
+        // users who have the value.
         let condition: SQL = """
              AND CASE WHEN (SELECT a.value FROM user_attributes a WHERE a.tenant_id = \(tenant)
                 AND a.user_id = users.id AND a.name = \(name)) = \(value)
                 THEN true ELSE false END
             """
-        // One table is walked; of the rest each user is asked.
+        // Only one attribute's table is walked; for further attributes each user's value is
+        // checked.
         guard search.byAge == nil else { return search.conditions.append(condition) }
         search.byAge = AgedRows(
             table: """
@@ -177,8 +179,8 @@ extension TenantScope {
                 """, condition: condition)
     }
 
-    /// Those of some users that have the value: a probe for each, since the planner would at times read
-    /// all that have it, be they a million.
+    /// Those of some users who have the value. It takes one probe for each, since the planner would
+    /// sometimes read all users who have the value, even if they are a million.
     private func some(
         of users: [UUID], having attribute: (name: String, value: String)
     ) async throws(PostgresError) -> [UUID] {

@@ -2,28 +2,28 @@ import Domain
 import Postgres
 import Text
 
-/// The filters of a list of users; nil members do not filter.
+/// The filters of a list of users; a nil member does not filter.
 package struct UserFilter: Sendable {
-    /// Part of the address or the name; a prefix if under three characters.
+    /// A part of the address or the name; under three characters, a prefix. Searched first.
     package var text: String?
     /// Only these users; deleted ones are then included.
     package var ids: [UUID]?
-    /// Nil: all except the deleted, unless they are asked for by id.
+    /// `nil` for all except deleted users, who are only included by id.
     package var status: User.Status?
     package var role: UserRole?
-    /// A `ProviderKind` raw value: users with at least one such identity.
+    /// A `ProviderKind` raw value, for users with at least one such identity.
     package var provider: String?
     /// The user's id in the customer's own system.
     package var externalID: String?
-    /// Indexed attributes and their words.
+    /// Indexed attributes and the values to find, as index words.
     package var attributes: [(name: String, value: String)] = []
-    /// The last sign-in: not before, and before.
+    /// The earliest time of the last sign-in.
     package var signedInSince: Timestamp?
     /// Exclusive.
     package var signedInUntil: Timestamp?
-    /// True: those who never signed in.
+    /// Only users who have never signed in.
     package var neverSignedIn = false
-    /// True: those who asked to join and wait for an operator's approval.
+    /// Only people who asked to join and wait for an operator's approval.
     package var awaitingApproval = false
 
     /// The other filters start unset.
@@ -37,13 +37,13 @@ package struct UserFilter: Sendable {
         self.provider = provider
     }
 
-    /// Whether most users pass, but for the text and the filters that are searched first.
+    /// Whether most users pass, apart from the text and the filters that are searched first.
     fileprivate var isWide: Bool {
         status == nil && role == nil && signedInSince == nil && signedInUntil == nil
             && !neverSignedIn && !awaitingApproval
     }
 
-    /// The conditions on the users' own columns; the text and the provider are searched first.
+    /// The conditions on the users' own columns. The text and the provider are searched first.
     fileprivate func condition(in tenant: UUID) -> SQL {
         var sql: SQL = "tenant_id = \(tenant)"
         if let status {
@@ -60,9 +60,9 @@ package struct UserFilter: Sendable {
     }
 }
 
-/// For a million users in a tenant: every list walks an index in its own order.
+/// Designed for a million users per tenant: every list walks an index in its own order.
 extension TenantScope {
-    /// One page. `walking`: how many rows are scanned for a frequent text, instead of the usual
+    /// One page. `walking` sets how many rows are scanned for a frequent text, instead of the usual
     /// number.
     package func users(
         _ list: ListQuery, _ filter: UserFilter, walking most: Int? = nil
@@ -72,7 +72,7 @@ extension TenantScope {
         ) { rows throws(PostgresError) in try ListedUser.all(rows, of: tenant) }
     }
 
-    /// nil if the tenant has no such user; deleted users are included while their row exists.
+    /// The user, also a deleted one while the row exists; `nil` if the tenant has no such user.
     package func user(_ id: UUID) async throws(PostgresError) -> UserRow? {
         let rows = try await read(
             "SELECT \(UserRow.columns(of: tenant)) FROM users WHERE tenant_id = \(tenant) AND id = \(id)"
@@ -80,14 +80,14 @@ extension TenantScope {
         return try rows.first.map(UserRow.init)
     }
 
-    /// The page first, then its users' identities, one row each: aggregating identities into one
-    /// document per user costs the database more than all the rest. OFFSET 0 forces a look-up for
-    /// each user of the page: the planner takes a join with all of a tenant's identities for cheap
-    /// because most tenants are small; with a million it is not. The rows come in the page's order.
-    /// Most tenants have merged no users, which one look shows.
+    /// Selects the page first, then its users' identities, one row each: aggregating the identities
+    /// of a user into one document costs the database more than everything else. OFFSET 0 forces a
+    /// look-up for each user of the page: the planner considers a join with all of a tenant's
+    /// identities cheap because most tenants are small, but with a million it is not. The rows come
+    /// in the page's order. Most tenants have no merged users, which one look-up shows.
     func userList(_ filter: UserFilter) -> SearchedList {
         let tenant = tenant
-        // The database's locale may know only ASCII; letters of every script cost more.
+        // The database's locale may know only ASCII; comparing letters of every script costs more.
         let isASCII = filter.text?.utf8.allSatisfy { $0 < 0x80 } ?? true
         let letters: SQL = isASCII ? "" : #" COLLATE "und-x-icu""#
         return SearchedList(
@@ -118,12 +118,12 @@ extension TenantScope {
         if let provider = filter.provider { try await look(forProvider: provider, &search) }
         for attribute in filter.attributes { try await look(for: attribute, &search) }
         if let ids = filter.ids.map(Set.init) { search.some = search.some?.filter(ids.contains) }
-        // Few rows are counted themselves.
+        // If there are few rows, the rows themselves are counted.
         if !search.ids.isEmpty, search.frequent == nil { search.some = nil }
         return search
     }
 
-    /// The live one, if there is one, and the deleted ones.
+    /// The live user, if there is one, and the deleted users.
     private func users(withExternalID id: String) async throws(PostgresError) -> [UUID] {
         let rows = try await readLagging(
             """
@@ -153,8 +153,8 @@ extension TenantScope {
         for row in rows { ids.append(try row.get(0)) }
         if ids.count <= Self.few { return search.ids.append(ids) }
         if search.some == nil { search.some = ids }
-        // As a value inside a CASE it stays a look-up for each user scanned: EXISTS may become a full
-        // join, or a hash of all.
+        // As a value inside a CASE it remains a look-up for each scanned user. EXISTS may become a
+        // full join, or a hash of all identities.
         search.conditions.append(
             """
              AND CASE WHEN (SELECT true FROM identities i WHERE i.tenant_id = \(tenant)
@@ -164,10 +164,11 @@ extension TenantScope {
     }
 }
 
-/// A user of a list with the identities, oldest first, read directly from the database's response.
+/// A user of a list, with identities from oldest to newest, read directly from the database's
+/// response.
 package struct ListedUser: ListedRow {
     private let rows: Rows
-    /// One row for each identity, at least one.
+    /// The user's rows: one for each identity, and at least one.
     private let range: Range<Int>
     private let row: Row
 
@@ -181,13 +182,13 @@ package struct ListedUser: ListedRow {
     /// The listing tenant; not read from the row.
     package let tenant: UUID
     package let id: UUID
-    /// As written by the person; lists sort by its normalised key.
+    /// The address as the person wrote it; lists sort by its normalised key.
     package var email: StoredText { StoredText(of: row, 1) }
     package var emailVerifiedAt: Timestamp? { row.timestamp(3) }
     package var name: StoredText? { StoredText(row, 4) }
     package var role: StoredText { StoredText(of: row, 5) }
     package var status: StoredText { StoredText(of: row, 6) }
-    /// A `User.Source` raw value: what made the row.
+    /// A `User.Source` raw value: what created the row.
     package var source: StoredText { StoredText(of: row, 7) }
     /// Never NULL: `check` refuses such a result.
     package var createdAt: Timestamp { row.timestamp(8) ?? Timestamp(microseconds: 0) }
@@ -198,7 +199,7 @@ package struct ListedUser: ListedRow {
     package var externalID: StoredText? { StoredText(row, 11) }
     package var publicAttributes: StoredText { StoredText(of: row, 12) }
     package var privateAttributes: StoredText { StoredText(of: row, 13) }
-    /// Oldest first; empty for a user without any. Decoded on access.
+    /// From oldest to newest; empty for a user without identities. Decoded on access.
     package var identities: LazyMapCollection<Range<Int>, ListedIdentity> {
         let isWithout = row.bytes(ListedIdentity.first) == nil
         return (isWithout ? range.upperBound..<range.upperBound : range)
@@ -210,10 +211,11 @@ package struct ListedUser: ListedRow {
         MergedUsers.list(StoredText(row, ListedIdentity.end)?.string)
     }
 
-    /// The join link that let the user in; nil: none did.
+    /// The join link that admitted the user; `nil` if none did.
     package var joinLinkID: UUID? { row.uuid(ListedIdentity.end + 1) }
 
-    /// Left out of the rule for unused accounts. Never NULL: `check` refuses such a result.
+    /// Whether the inactivity rule leaves the user alone. Never NULL: `check` refuses such a
+    /// result.
     package var isKept: Bool { (try? row.get(ListedIdentity.end + 2, as: Bool.self)) ?? false }
 
     /// The cursor's value: the email key, or the time in microseconds since 1970.
@@ -225,10 +227,10 @@ package struct ListedUser: ListedRow {
         }
     }
 
-    /// From `TenantScope.userList`: a user has as many rows as identities.
+    /// Decodes the rows of `TenantScope.userList`, where a user has as many rows as identities.
     static func all(_ rows: Rows, of tenant: UUID) throws(PostgresError) -> [ListedUser] {
         guard let first = rows.first else { return [] }
-        // Columns have one type in all rows: what decodes in the first decodes in each.
+        // A column has one type in all rows, so what decodes in the first row decodes in each.
         try check(first)
         var users: [ListedUser] = []
         var row = first
@@ -258,9 +260,10 @@ package struct ListedUser: ListedRow {
 
 /// An identity of a listed user.
 package struct ListedIdentity: Sendable {
-    /// After the user's columns; NULL if there is none.
+    /// Their index after the user's columns; NULL if there is no identity.
     static let first = 14
-    /// Behind the columns; then come the ids of merged users, the join link's, and `keep`.
+    /// The index after these columns, where the ids of merged users, the join link's id and `keep`
+    /// follow.
     static let end = 25
     private let row: Row
 
@@ -275,22 +278,22 @@ package struct ListedIdentity: Sendable {
     package var id: UUID { row.uuid(Self.first) ?? .platform }
     /// A `ProviderKind` raw value.
     package var provider: StoredText { StoredText(of: row, 15) }
-    /// Of a pool: its id, with `/upstream` for an unmapped upstream.
+    /// For a pool: its id, with `/upstream` for an unmapped upstream.
     package var issuer: StoredText { StoredText(of: row, 16) }
     package var subject: StoredText { StoredText(of: row, 17) }
-    /// As the provider gave it, possibly not the user's address; nil: none.
+    /// The address as the provider gave it, which may not be the user's; `nil` if there is none.
     package var email: StoredText? { StoredText(row, 18) }
     /// When it was linked to the user.
     package var createdAt: Timestamp { row.timestamp(19) ?? Timestamp(microseconds: 0) }
     package var lastUsedAt: Timestamp? { row.timestamp(20) }
-    /// How many `sub`s of a pool are bound to it.
+    /// How many `sub`s of a pool are bound to the identity.
     package var aliasCount: Int { (try? row.get(22, as: Int?.self)) ?? 0 }
-    /// The linking actor's type; nil: a rule or the user linked it.
+    /// The type of the actor who linked it; `nil` if a rule or the user did.
     package var linkedByType: StoredText? { StoredText(row, 23) }
-    /// The linking actor's id; nil: a rule or the user linked it.
+    /// The id of the actor who linked it; `nil` if a rule or the user did.
     package var linkedByID: StoredText? { StoredText(row, 24) }
 
-    /// The provider was trusted for the address when it was linked.
+    /// Whether the provider was trusted for the address when it was linked.
     package var isEmailTrusted: Bool { (try? row.get(21, as: Bool?.self)) ?? false }
 
     fileprivate static func check(_ row: Row) throws(PostgresError) {

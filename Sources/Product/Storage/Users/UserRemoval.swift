@@ -4,16 +4,16 @@ import Postgres
 import Text
 
 extension Database {
-    /// The confirmation of a purge: bound to the user as read, so that it is valid for no other and
-    /// ends with the next change.
+    /// The confirmation of a purge. It is bound to the user as it was read, so that it is valid for
+    /// no other user and ends with the next change.
     package func purgeConfirmation(_ row: UserRow) -> String {
         purgeConfirmation(of: "\(row.tenant) \(row.id) \(row.version)")
     }
 }
 
 extension Change {
-    /// Ends sessions, revokes invites, and keeps the row for the days of `Retention.deleted`, which
-    /// count from the first deletion.
+    /// Deletes the user: ends sessions, revokes invites, and keeps the row for the time of
+    /// `Retention.deleted`, which counts from the first deletion.
     package func deleteUser(_ row: UserRow, reason: String? = nil) async throws {
         guard row.status != .deleted else {
             _ = try await actAgain(on: row, .userDeleted, reason: reason, orFirst: true)
@@ -24,25 +24,25 @@ extension Change {
             row, .deleted, before: row.status, action: .userDeleted, reason: reason)
     }
 
-    /// Ends what could still let the person in.
+    /// Ends everything that could still admit the person.
     func endAccess(of row: UserRow) async throws {
         try await revokeInvites(to: row)
         try await query("DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
         try await endLinks(of: row)
     }
 
-    /// Ends the links that were made for the user: to set a password, to add a sign-in, to confirm an
-    /// address.
+    /// Ends the links that were made for the user: to set a password, to add a sign-in, to confirm
+    /// an address.
     func endLinks(of row: UserRow) async throws(PostgresError) {
         try await endResets(of: row.id)
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
     }
 
-    /// Purges the user: deletes row, identities, sessions, search text, invites to the address and
-    /// directory entries, redacts the records of the past, and leaves a tombstone. `isManual`: done
-    /// just now by an operator, so stored responses may still name the user. `evidence`: what the
-    /// audit event says of what was there.
+    /// Purges the user: deletes the row, identities, sessions, search text, invites to the address
+    /// and directory entries, redacts the records of the past, and leaves a tombstone. `isManual`
+    /// means that an operator does it now, so stored responses may still contain the user.
+    /// `evidence` is what the audit event records about what was there.
     @discardableResult
     package func purgeUser(
         _ row: UserRow, isManual: Bool = false, database: Database,
@@ -64,7 +64,7 @@ extension Change {
             """)
         try await redact(row, isAddressOwn: others.isEmpty, database)
         if isManual { try await redactStoredResponses(of: row) }
-        // Who was declined was never a user: nothing of them stays.
+        // A person who was declined was never a user, so nothing of them stays.
         if try await !isDeclined(row) {
             left.count += try await bury(row, withAddress: others.isEmpty, database)
         }
@@ -73,7 +73,8 @@ extension Change {
         try await query(
             "DELETE FROM invites WHERE tenant_id = \(tenant) AND accepted_user_id = \(row.id)")
         try await query("DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(row.id)")
-        // Behind the user's sessions: one that another transaction ends leaves its last use.
+        // Deleted after the user's sessions, since a session that another transaction ends records
+        // its last use.
         try await query(
             """
             DELETE FROM user_uses
@@ -122,13 +123,13 @@ package struct LeftTombstones: Sendable {
     package var until: Timestamp
 }
 
-/// What stays of a purged user: for 30 days HMACs of the address and the identities, by which the
-/// tenant refuses them, as it does a deleted user.
+/// What stays of a purged user for 30 days: HMACs of the address and of the identities, by which
+/// the tenant refuses the person as it does a deleted user.
 extension Change {
-    /// Seconds that a tombstone bars a sign-up.
+    /// Seconds for which a tombstone bars a sign-up.
     static let tombstoneSeconds: Int64 = 30 * 86_400
 
-    /// `withAddress`: whether no other user of this tenant has the address.
+    /// Leaves the HMACs. `withAddress` says that no other user of this tenant has the address.
     /// Returns how many it left.
     func bury(_ row: UserRow, withAddress: Bool, _ database: Database) async throws -> Int {
         var keys = row.identities.map {
@@ -149,7 +150,7 @@ extension Change {
         return keys.count
     }
 
-    /// An operator creates the user anew: the bar ends, for the identities as well.
+    /// Ends the bar, also of the identities, because an operator creates the user again.
     func endTombstone(_ emailKey: String, _ database: Database) async throws(PostgresError) {
         try await query(
             """
@@ -159,8 +160,8 @@ extension Change {
             """)
     }
 
-    /// A purged user as the rules see a deleted one; the id no longer names a row. `keys`: of the
-    /// identity and the address.
+    /// A purged user, as the rules see a deleted one; the id no longer refers to a row. `keys` are
+    /// those of the identity and the address.
     func buried(_ keys: [[UInt8]]) async throws(PostgresError) -> UserFacts? {
         let rows = try await query(
             """
@@ -175,8 +176,8 @@ extension Change {
 
 /// Removes a purged user's address and name from the records of the past. The events stay.
 extension Change {
-    /// The user's row and its invites still exist. `isAddressOwn`: no other row has the address, so
-    /// that everything under it is this user's.
+    /// Must run while the user's row and its invites still exist. `isAddressOwn` says that no other
+    /// row has the address, so that everything under it belongs to this user.
     func redact(_ row: UserRow, isAddressOwn: Bool, _ database: Database) async throws {
         let addresses = try await formerAddresses(of: row, isAddressOwn: isAddressOwn)
         let keys = addresses.map(\.key)
@@ -225,12 +226,13 @@ extension Change {
         try await redactUnplacedDecisions(of: row, database)
     }
 
-    /// What is not sent yet: about the person, about what is theirs, and to their addresses.
+    /// Drops mails that are not sent yet: about the person, about the person's objects, and to
+    /// their addresses.
     private func redactMail(
         of user: UUID, _ things: [UUID], _ addresses: [String], _ database: Database
     ) async throws {
         let recipients = addresses.map(database.recipient)
-        // One condition at a time: each has its index.
+        // One condition at a time, since each has its own index.
         let conditions: [SQL] = [
             "about = ANY (\(things + [user])::uuid[])", "people && \([user])::uuid[]",
             """
@@ -251,7 +253,8 @@ extension Change {
         }
     }
 
-    /// What jobs still have to do about the person, and who made them. A row that waits fails then.
+    /// Redacts what jobs still have to do about the person, and who created them. A waiting row
+    /// then fails.
     private func redactJobs(of row: UserRow, _ keys: [String]) async throws {
         try await query(
             """
@@ -284,7 +287,7 @@ extension Change {
         }
     }
 
-    /// Rows that wait, by address, external id or sign-in; each fails then.
+    /// Redacts waiting rows by address, external id or sign-in; each of them then fails.
     private func redactImports(of row: UserRow, _ keys: [String]) async throws(PostgresError) {
         let staged = row.stagedKeys + keys.map { StagedPerson.key(email: $0) }
         try await query(
@@ -295,8 +298,8 @@ extension Change {
             """)
     }
 
-    /// Stored responses about the user; those that contain a secret are sealed under the caller's
-    /// own key and expire within a day.
+    /// Deletes stored responses about the user. Those that contain a secret are sealed with the
+    /// caller's own key, and expire within a day.
     func redactStoredResponses(of row: UserRow) async throws {
         try await query(
             """
@@ -305,7 +308,7 @@ extension Change {
             """)
     }
 
-    /// The current address, if it is only this user's, and the former ones.
+    /// The user's current address, if only this user has it, and the former ones.
     func formerAddresses(
         of row: UserRow, isAddressOwn: Bool
     ) async throws(PostgresError) -> [(key: String, text: String)] {
@@ -319,7 +322,7 @@ extension Change {
         return found
     }
 
-    /// Identities, current and former, and invites.
+    /// The ids of identities, current and former, and of invites.
     func recordedThings(
         of row: UserRow, _ keys: [String]
     ) async throws(PostgresError) -> [UUID] {
@@ -351,14 +354,14 @@ extension Change {
         return words
     }
 
-    /// With the stored responses of retries.
+    /// Redacts decisions, and deletes the stored responses of their retries.
     private func redactDecisions(of user: UUID, _ keys: [String]) async throws(PostgresError) {
         let rows = try await query("SELECT decisions_redact(\(tenant), \(user), \(keys))")
         let redacted = try rows.map { row throws(PostgresError) in try row.get(0, as: UUID.self) }
         try await query("DELETE FROM provisioning_retries WHERE decision_id = ANY (\(redacted))")
     }
 
-    /// Decisions without a tenant, if no other tenant knows the address.
+    /// Redacts decisions without a tenant, if no other tenant knows the address.
     private func redactUnplacedDecisions(of row: UserRow, _ database: Database) async throws {
         let key = database.personKey(emailKey: row.emailKey)
         let others = try await query(

@@ -4,39 +4,39 @@ import JSON
 import Postgres
 import Text
 
-/// A user as stored, with the identities, oldest first.
+/// A user as stored, with identities from oldest to newest.
 package struct UserRow: ListedRow {
     package var id: UUID
     package var tenant: UUID
     package var email: String
-    /// The normalised address; unique among the tenant's users that are not deleted.
+    /// The normalised address. It is unique among the tenant's users who are not deleted.
     package var emailKey: String
     package var emailVerifiedAt: Timestamp?
     package var name: String?
     package var role: UserRole
     package var status: User.Status
     package var source: User.Source
-    /// Increases with each change; the ETag is made of it.
+    /// Increases with each change; the ETag is made from it.
     package var version: Int
-    /// When the row was created, possibly before the first sign-in.
+    /// When the row was created, which may be before the first sign-in.
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
     package var lastSignInAt: Timestamp?
     package var deletedAt: Timestamp?
     /// The status before a suspension or a deletion.
     package var statusBefore: User.Status?
-    /// The user's id in the customer's own system; unique among the tenant's users that are not
-    /// deleted.
+    /// The user's id in the customer's own system. It is unique among the tenant's users who are
+    /// not deleted.
     package var externalID: String?
     package var attributes: AttributePair
-    /// Whether a reader is shown the public ones alone.
+    /// Whether the reader sees only the public attributes.
     package var hidesPrivate = false
     package var identities: [IdentityRow]
     /// The ids of users who were merged into this one.
     package var mergedIDs: [UUID]
-    /// The join link that let the user in; nil: none did.
+    /// The join link that admitted the user; `nil` if none did.
     package var joinLinkID: UUID?
-    /// Left out of the rule for unused accounts.
+    /// Whether the inactivity rule leaves the user alone.
     package var isKept = false
 
     static let ownColumns: SQL =
@@ -47,7 +47,7 @@ package struct UserRow: ListedRow {
         users.external_id, users.public_attributes, users.private_attributes
         """
 
-    /// With the identities as one JSON document.
+    /// The columns, with the identities as one JSON document.
     static func columns(of tenant: UUID) -> SQL {
         """
         \(ownColumns),
@@ -61,10 +61,10 @@ package struct UserRow: ListedRow {
         """
     }
 
-    /// How many there are: what is selected after `columns` begins here.
+    /// The number of columns; what is selected after `columns` begins at this index.
     static let end = 22
 
-    /// From `columns`.
+    /// Decodes `columns`.
     init(_ row: Row) throws(PostgresError) {
         try self.init(row, identities: IdentityRow.list(row.get(18, as: JSONB.self)))
         mergedIDs = MergedUsers.list(try row.get(19, as: String?.self))
@@ -88,7 +88,7 @@ package struct UserRow: ListedRow {
         sort == .email ? emailKey : "\(createdAt.microseconds)"
     }
 
-    /// The user's name in the audit trail.
+    /// The user as the target of an audit event.
     var target: AuditTarget { AuditTarget("user", id, email) }
 }
 
@@ -97,18 +97,18 @@ package struct IdentityRow: Sendable {
     package var id: UUID
     /// A `ProviderKind` raw value.
     package var provider: String
-    /// Of a pool: its id, with `/upstream` for an unmapped upstream.
+    /// For a pool: its id, with `/upstream` for an unmapped upstream.
     package var issuer: String
     package var subject: String
-    /// As the provider gave it, possibly not the user's address; nil: none.
+    /// The address as the provider gave it, which may not be the user's; `nil` if there is none.
     package var email: String?
-    /// The provider was trusted for the address when it was linked.
+    /// Whether the provider was trusted for the address when it was linked.
     package var isEmailTrusted: Bool
     package var createdAt: Timestamp
     package var lastUsedAt: Timestamp?
-    /// How many `sub`s of a pool are bound to it.
+    /// How many `sub`s of a pool are bound to the identity.
     package var aliasCount: Int
-    /// The operator who linked it manually; nil: a rule or the user did.
+    /// The operator who linked it by hand; `nil` if a rule or the user did.
     package var linkedByType: String?
     package var linkedByID: String?
 
@@ -145,27 +145,27 @@ package struct IdentityRow: Sendable {
     }
 }
 
-/// By what the rows that wait in imports name a person: addresses, external ids and sign-ins, each as
-/// the first 8 bytes of a hash.
+/// How rows that wait in imports refer to a person: by addresses, external ids and sign-ins, each
+/// as the first 8 bytes of a hash.
 enum StagedPerson {
     static func key(email key: String) -> Int64 { hash("email", key) }
 
     static func key(externalID: String) -> Int64 { hash("id", externalID) }
 
-    /// The id that a row has, which may be a user's.
+    /// The id in a row, which may be a user's.
     static func key(id: String) -> Int64 {
         hash("sign-in", "", "", UUID(id)?.description ?? id)
     }
 
-    /// By the bytes of the three parts.
+    /// A key made from the bytes of the three parts.
     static func key(provider: String, issuer: String, subject: String) -> Int64 {
         hash("sign-in", provider, issuer, subject)
     }
 
-    /// A condition: the rows `t` that have one of these keys or its complement, as those with an
-    /// unverified address have. The keys are looked up first, each by one probe of the index in each
-    /// import, and the rows then by their places: nothing is left to the planner, whose figures of a
-    /// new import are old, and who would read each import once for each of its rows.
+    /// A condition on the rows `t` that have one of these keys or its complement, as rows with an
+    /// unverified address do. First each key is looked up with one index probe per import, then the
+    /// rows are read by their physical place. Nothing is left to the planner: its statistics for a
+    /// new import are old, and it would read each import once for each of its rows.
     static func rows(_ keys: [Int64], in tenant: UUID) -> SQL {
         """
         t.ctid = ANY (ARRAY(SELECT f.place FROM imports m
@@ -186,7 +186,7 @@ enum StagedPerson {
 }
 
 extension UserRow {
-    /// The id, the external id and the sign-ins.
+    /// The keys of the id, of the external id and of the sign-ins.
     var stagedKeys: [Int64] {
         [StagedPerson.key(id: id.description)]
             + (externalID.map { [StagedPerson.key(externalID: $0)] } ?? [])
@@ -200,10 +200,10 @@ extension UserRow {
 package struct UserSecrets: Sendable {
     package var passwordHash: String?
     package var pinHash: String?
-    /// An operator chose the password, so the user has to choose another.
+    /// Whether an operator chose the password, so that the user must choose another.
     package var mustChangePassword: Bool
 
-    /// Directly after `UserRow.columns`.
+    /// These columns directly follow `UserRow.columns`.
     static let columns: SQL = "users.password_hash, users.pin_hash, users.must_change_password"
     static let start = UserRow.end
     static let end = start + 3

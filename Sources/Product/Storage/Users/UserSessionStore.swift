@@ -5,24 +5,24 @@ import Text
 
 /// A user's session as stored, without its token's hash.
 package struct UserSessionRow: ListedRow {
-    /// The session's id; its token cannot be derived from it.
+    /// The session's id; it does not reveal the token.
     package var id: UUID
     package var user: UUID
     package var client: String
-    /// The app's own id of the device; nil if it names none.
+    /// The app's own id of the device; `nil` if the app gives none.
     package var device: String?
     package var createdAt: Timestamp
     package var lastSeenAt: Timestamp
     package var ip: String?
-    /// The `User-Agent` field; nil if there was none.
+    /// The `User-Agent` field; `nil` if there was none.
     package var userAgent: String?
     package var deviceType: String?
     package var deviceOS: String?
     /// `password` or `oauth`.
     package var method: String
-    /// Until when the session is elevated by a PIN.
+    /// The time until which a PIN elevates the session.
     package var elevatedUntil: Timestamp?
-    /// Exclusive: from then on the session is unknown.
+    /// The end of the session, exclusive; from then on it is unknown.
     package var expiresAt: Timestamp
 
     /// Columns of `sessions s`.
@@ -49,7 +49,7 @@ package struct UserSessionRow: ListedRow {
         expiresAt = try row.get(start + 12)
     }
 
-    /// The device's display name: the app's own id of it, else what the app reports about it.
+    /// The device's display name: the app's own id of it, otherwise what the app reports about it.
     package var deviceName: String? {
         if let device { return device }
         let told = [deviceOS, deviceType].compactMap(\.self)
@@ -60,7 +60,7 @@ package struct UserSessionRow: ListedRow {
 }
 
 extension TenantScope {
-    /// The active sessions of a user, one row more than the page, and their count.
+    /// One page of a user's active sessions, and their count.
     package func sessions(
         of user: UUID, _ list: ListQuery
     ) async throws(PostgresError) -> ListPage<UserSessionRow> {
@@ -77,7 +77,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Proofs of the user from before this moment no longer count. The row is locked.
+    /// Earlier proofs by the user no longer count. The user's row must be locked.
     func signOut(_ user: UserRow) async throws {
         try await query(
             """
@@ -87,8 +87,9 @@ extension Change {
         try await endEmailChange(of: user)
     }
 
-    /// Ends one session, or all of them if `id` is nil: then older tokens of providers are refused
-    /// as well, and pending links become invalid. 404 if the session is not the user's.
+    /// Ends one session, or all of them if `id` is nil. In that case older tokens of providers are
+    /// refused as well, and pending links become invalid. Throws 404 if the session is not the
+    /// user's.
     package func endSessions(
         of user: UserRow, id: UUID? = nil, reason: String? = nil
     ) async throws {
@@ -103,30 +104,32 @@ extension Change {
     }
 }
 
-/// When a provider's token was issued, to be compared with the end of all the user's sessions.
+/// When a provider's token was issued, for comparison with the time when all of the user's sessions
+/// were ended.
 package enum TokenTime: Sendable, Equatable {
     /// Whole seconds since 1970.
     case at(Int64)
-    /// The token does not say, so it may be older.
+    /// The token has no time, so it may be older.
     case unknown
-    /// A code flow of ours: when it was begun, by our clock, and when the provider last asked the
-    /// person, in whole seconds since 1970; nil: it does not say.
+    /// A code flow of this server: when it began, by this server's clock, and when the provider
+    /// last asked the person, in whole seconds since 1970, or nil if the provider does not report
+    /// it.
     case begun(Timestamp, authenticatedAt: Int64?)
 
     /// Seconds by which a provider's clock may be behind.
     package static let leeway: Int64 = 60
 
-    /// `auth_time`, else `iat` (OpenID Connect Core section 2): a silently renewed token is as old
-    /// as the sign-in behind it, if the provider sends `auth_time`.
+    /// Uses `auth_time`, otherwise `iat` (OpenID Connect Core section 2). If the provider sends
+    /// `auth_time`, a silently renewed token is as old as the sign-in behind it.
     package init(claims: JSONValue) {
         self =
             (Self.seconds(claims["auth_time"]) ?? Self.seconds(claims["iat"])).map(Self.at)
             ?? .unknown
     }
 
-    /// Whether the token is older than the last sign-out everywhere. In whole seconds: one of the
-    /// same second is refused. A code flow counts by when it was begun here, whatever the clock of its
-    /// provider, and by when the provider asked the person.
+    /// Whether the token is older than the last sign-out everywhere. Whole seconds are compared,
+    /// and a token of the same second is refused. A code flow is compared by the time when it began
+    /// here, whatever the provider's clock, and by the time when the provider asked the person.
     package func isRefused(signedOutAt: Timestamp?) -> Bool {
         guard let signedOutAt else { return false }
         return switch self {
@@ -136,13 +139,13 @@ package enum TokenTime: Sendable, Equatable {
         }
     }
 
-    /// Whether it would do if the provider asked the person anew.
+    /// Whether the token would be accepted if the provider asked the person again.
     package func isStale(signedOutAt: Timestamp) -> Bool {
         guard case .begun(let time, let asked?) = self, time >= signedOutAt else { return false }
         return asked + Self.leeway < signedOutAt.microseconds / 1_000_000
     }
 
-    /// A NumericDate (RFC 7519 section 2) without its fraction; nil if it is not one.
+    /// Parses a NumericDate (RFC 7519 section 2) without its fraction; `nil` if it is not one.
     private static func seconds(_ value: JSONValue?) -> Int64? {
         guard case .number(let text) = value else { return nil }
         let whole = text.utf8.prefix { $0 != UInt8(ascii: ".") }
@@ -151,8 +154,8 @@ package enum TokenTime: Sendable, Equatable {
     }
 }
 
-/// The provider's token is older than the last sign-out everywhere: nothing was written.
+/// The provider's token is older than the last sign-out everywhere. Nothing was written.
 package struct TokenOutdated: Error {
-    /// Only the person's own sign-in at the provider is older: it may ask anew.
+    /// Only the person's own sign-in at the provider is too old; the provider may ask again.
     package var isStale = false
 }

@@ -3,10 +3,10 @@ import JSON
 import Postgres
 import Text
 
-/// Users: created by operators, edited, and moved from status to status.
+/// Creates users for operators, edits them, and changes their status.
 extension Change {
-    /// A user who waits for the first sign-in. 409 `email_taken` or, for the external id,
-    /// `conflict`, with the id of the other. Throws `AttributeFaults`.
+    /// Creates a user who waits for the first sign-in. Throws 409 `email_taken` or, for the
+    /// external id, `conflict`, with the id of the other user. Throws `AttributeFaults`.
     package func createUser(
         email: EmailAddress, name: String?, role: UserRole, externalID: String? = nil,
         attributes: AttributePair = AttributePair(), isKept: Bool = false, database: Database
@@ -26,7 +26,7 @@ extension Change {
         return try await lockUser(new.id)
     }
 
-    /// The user's row, locked for this transaction; always the first of a user's locks.
+    /// The user's row, locked for this transaction. It is always the first of a user's locks.
     package func lockUser(_ id: UUID) async throws -> UserRow {
         let rows = try await query(
             """
@@ -37,9 +37,9 @@ extension Change {
         return try UserRow(row)
     }
 
-    /// `new`: the row with another name, role, external id, mark to be kept or attributes; its other
-    /// members are not read.
-    /// 409 `conflict` if another user has the external id. Throws `AttributeFaults`.
+    /// Writes the name, role, external id, `isKept` and attributes of `new`; its other members are
+    /// not read. Throws 409 `conflict` if another user has the external id. Throws
+    /// `AttributeFaults`.
     package func editUser(
         _ row: UserRow, to new: UserRow, reason: String? = nil
     ) async throws -> UserRow {
@@ -55,7 +55,7 @@ extension Change {
         }
         changes.add("reason", nil, reason)
         let schema = try await check(new.attributes, after: row.attributes)
-        // What is not changed is the user's own already.
+        // An unchanged id is already the user's own.
         if new.externalID != row.externalID { try await requireFree(new.externalID, for: row) }
         let rows = try await refusingTakenID {
             try await query(
@@ -85,21 +85,22 @@ extension Change {
         return try await editUser(row, to: new)
     }
 
-    /// Suspends the user and revokes the invites to the address. `reason`: for the audit. Who is
-    /// suspended is so by this act too, unless it is a retry.
+    /// Suspends the user and revokes the invites to the address. `reason` is for the audit trail.
+    /// For a user who is already suspended this counts as a further suspension, unless it is a
+    /// retry.
     package func suspendUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         if row.status == .suspended {
             return try await actAgain(on: row, .userSuspended, reason: reason, orFirst: true)
         }
         try require(row, row.status != .deleted)
         try await revokeInvites(to: row)
-        // What was handed over before must not work when the suspension is lifted.
+        // Links that were handed over earlier must not work after the suspension is lifted.
         try await endLinks(of: row)
         return try await setStatus(
             row, .suspended, before: row.status, action: .userSuspended, reason: reason)
     }
 
-    /// Restores the status before the suspension.
+    /// Restores the status from before the suspension.
     package func resumeUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         try require(row, row.status != .deleted)
         guard row.status == .suspended else {
@@ -170,7 +171,8 @@ extension Change {
             row.id, emailKey: row.emailKey, name: row.name, createdAt: row.createdAt)
     }
 
-    /// A row created by an invite counts only while the invite is active, so it frees its address.
+    /// A row created by an invite counts only while the invite is active; otherwise the row is
+    /// deleted, to free its address.
     @discardableResult
     func removeLapsedInvitee(_ emailKey: String) async throws -> Bool {
         let rows = try await query(
@@ -203,8 +205,8 @@ extension Change {
             id: try rows.first?.get(0))
     }
 
-    /// 409 for a row that an invite created and that had no sign-in: suspending and deleting
-    /// revoked the invite, so that no rule counts the row any more.
+    /// Throws 409 for a row that an invite created and that had no sign-in: suspending or deleting
+    /// it has revoked the invite, so that no rule counts the row any more.
     private func requireReachable(_ row: UserRow) async throws {
         guard row.source == .invite, row.lastSignInAt == nil, row.identities.isEmpty,
             row.statusBefore == .pending
@@ -230,7 +232,7 @@ extension Change {
     }
 }
 
-/// A user to insert, as checked by the caller.
+/// A user to insert, checked by the caller.
 struct NewUser: Sendable {
     var id = UUID.random()
     var email: String
@@ -248,8 +250,8 @@ struct NewUser: Sendable {
 }
 
 extension Change {
-    /// Inserts a user: the row, its search text, its directory entry and the audit event. False if
-    /// another user of the tenant who is not deleted has the address or the external id.
+    /// Inserts a user: the row, its search text, its directory entry and the audit event. Returns
+    /// false if another user of the tenant who is not deleted has the address or the external id.
     func insertUser(_ new: NewUser, _ database: Database) async throws -> Bool {
         let made = try await query(
             """
@@ -285,7 +287,7 @@ extension Change {
         )
     }
 
-    /// The text that the search reads: the address's key and the name, in lower case.
+    /// The text that is searched: the address's key and the name, in lower case.
     static func searchText(_ emailKey: String, _ name: String?) -> String {
         emailKey + " " + (name ?? "").lowercased()
     }
@@ -293,7 +295,7 @@ extension Change {
 
 /// The first user of a tenant, who becomes its admin if a client's settings allow it.
 extension TenantScope {
-    /// False for a tenant whose users are all deleted.
+    /// Returns false for a tenant whose users are all deleted.
     package func hasUsers() async throws(PostgresError) -> Bool {
         let rows = try await read(
             "SELECT 1 FROM users WHERE tenant_id = \(tenant) AND status <> 'deleted' LIMIT 1")
@@ -302,9 +304,9 @@ extension TenantScope {
 }
 
 extension Change {
-    /// nil if the tenant has a user already, or if the client no longer allows it. The client's row
-    /// is locked, so that only one of several is the first; the setting is cleared. `profile`: the
-    /// app's initial data about the user.
+    /// Creates the first admin. Returns nil if the tenant already has a user, or if the client no
+    /// longer allows it. The client's row is locked, so that only one of several requests is the
+    /// first; the setting is then cleared. `profile` is the app's initial data about the user.
     package func makeFirstAdmin(
         email: EmailAddress, name: String, passwordHash: String, client: String,
         profile: [JSONValue.Member] = [], database: Database
@@ -329,7 +331,7 @@ extension Change {
 
 /// The ids of users in the customer's own system.
 extension Change {
-    /// 409 `conflict` with the id of the live user, other than `row`, who has the external id.
+    /// Throws 409 `conflict` with the id of another live user than `row` who has the external id.
     func requireFree(_ externalID: String?, for row: UserRow? = nil) async throws {
         guard let externalID else { return }
         let rows = try await query(
@@ -341,7 +343,8 @@ extension Change {
         throw Self.externalIDTaken(by: other)
     }
 
-    /// The same for an id, or an address, that another transaction took since it was found free.
+    /// Throws the same error for an id, or an address, that another transaction has taken since it
+    /// was found free.
     func refusingTakenID(_ update: () async throws -> Rows) async throws -> Rows {
         do {
             return try await update()

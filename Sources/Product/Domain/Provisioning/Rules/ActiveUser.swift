@@ -25,8 +25,9 @@ extension Evaluation {
         return refuse(.activeUser, .identityLinkRequired, "\(user.id)", user: user.id, about: about)
     }
 
-    /// Allowed by a grant, or by an issuer that owns the address. If the account's address was
-    /// never proved, or was given up, its user may be another person than the address's owner.
+    /// Whether the account may get another sign-in: with a grant, or from an issuer that owns the
+    /// address. If the account's address was never proved, or was given up, its user may be another
+    /// person than the owner of the address.
     func mayTakeAnother(_ user: UserFacts, in tenant: TenantFacts) -> Bool {
         if let grant = facts.linkGrant, grant.opens(user.id, at: now) { return true }
         return tenant.policy.autoLink == .authoritative && addressTrust == .authoritative

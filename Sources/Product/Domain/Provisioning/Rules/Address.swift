@@ -16,7 +16,7 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// The provider's assertion, or the proof by an invite's token.
+    /// The trust from the provider's assertion, or from the proof by an invite's token.
     func computeAddressTrust(_ provider: Provider) -> AddressTrust {
         guard let email = attempt.email else { return .none }
         let own = provider.tenantID.flatMap { facts.tenants[$0]?.domain }
@@ -26,13 +26,13 @@ extension Evaluation {
         else {
             return word
         }
-        // The acceptance page takes the token with a password as proof for this one invite, however
-        // the link was delivered; elsewhere only a mailed token proves the mailbox.
+        // The acceptance page takes the token together with a password as proof for this one
+        // invite, however the link was delivered. Elsewhere only a mailed token proves the mailbox.
         let proves = invite.delivery == .mail || attempt.trigger == .invitePage
         return proves ? max(word, .claim) : word
     }
 
-    /// Rule 5: the address must be proved; a native sign-up is decided as if it were.
+    /// Rule 5: the address must be proved. A native sign-up is decided as if it were.
     mutating func trustInAddress() -> Verdict? {
         if attempt.trigger.isUnprovedNative {
             addressTrust = .proved

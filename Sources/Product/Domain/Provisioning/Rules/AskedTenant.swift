@@ -1,8 +1,8 @@
 import Text
 
 extension Evaluation {
-    /// The tenant that the inputs named. All of them must name the same one: the tenant that is
-    /// asked for is the tenant that is checked.
+    /// Resolves the tenant that the inputs name. All inputs must name the same one, so that the
+    /// tenant that is requested is the tenant that is checked.
     mutating func resolveAskedTenant() -> Verdict? {
         var named = facts.asked
         if let id = facts.provider?.tenantID, !named.contains(where: { $0.source == .provider }) {
@@ -46,9 +46,9 @@ extension Evaluation {
         return nil
     }
 
-    /// Whether there is a token, or an invite that a native sign-up reserved.
+    /// Whether there is an invite's token, or an invite that a native sign-up reserved.
     var carriesInvite: Bool { attempt.hasInviteToken || facts.reservation?.inviteID != nil }
 
-    /// The same of a join link.
+    /// The same for a join link.
     var carriesJoin: Bool { attempt.hasJoinToken || facts.reservation?.joinLinkID != nil }
 }

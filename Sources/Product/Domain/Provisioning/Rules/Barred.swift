@@ -1,6 +1,6 @@
 extension Evaluation {
-    /// An operator unlinked this identity here. It is refused until a later invite, a link grant or
-    /// an operator's link by hand readmits it (the last removes the bar).
+    /// Refuses an identity that an operator unlinked here, until a later invite, a link grant or an
+    /// operator's link by hand readmits it (the last of these removes the bar).
     mutating func barredIdentity(_ tenant: TenantFacts) -> Verdict? {
         guard isBarred(tenant) else { return nil }
         return refuse(
@@ -20,8 +20,9 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// After rule 8 only rules 9 and 10 are left, for people without an invite, an operator's row or
-    /// a user: those are a deliberate act, which a list does not undo.
+    /// Applies the block list. After rule 8 only rules 9 and 10 are left, for people without an
+    /// invite, an operator's row or a user. Those three are deliberate acts, which a list does not
+    /// undo.
     mutating func blockedAddress(_ tenant: TenantFacts) -> Verdict? {
         guard let block = block(in: tenant) else { return nil }
         return refuse(.blockList, .emailBlocked, block.rawValue, about: [.tenant(tenant.id)])

@@ -24,7 +24,7 @@ enum Knowledge: Equatable {
         }
     }
 
-    /// The order in rule 4.
+    /// The order of precedence in rule 4.
     var rank: Int {
         switch self {
         case .suspendedUser: 0
@@ -59,7 +59,7 @@ struct Candidate {
     enum Standing {
         /// Admits the person, or creates a row that waits for approval.
         case admits
-        /// The account exists with another sign-in, which the person may link.
+        /// The account has another sign-in; the person may link this one.
         case linkable
         /// Refuses, whatever the person does.
         case refuses

@@ -1,9 +1,9 @@
 import Text
 
 extension Evaluation {
-    /// Rule 4: the tenants that know this address. With several the person must choose, so that a
-    /// hostile invite cannot capture a person whose domain belongs to another tenant; tenants that
-    /// would only refuse are no choice.
+    /// Rule 4: the tenants that know this address. If there are several, the person must choose, so
+    /// that a hostile invite cannot capture a person whose domain belongs to another tenant.
+    /// Tenants that would only refuse are not offered.
     mutating func candidateTenants() -> Verdict? {
         let found = candidates()
         let isAdmitted = found.contains { $0.standing == .admits }
@@ -24,7 +24,7 @@ extension Evaluation {
         return settle(on: counted[0])
     }
 
-    /// Every tenant that knows the person, by id.
+    /// Every tenant that knows the person, ordered by id.
     private func candidates() -> [Candidate] {
         let pool = asked.map { [$0] } ?? facts.tenants.values.filter { $0.status == .active }
         return pool.compactMap { tenant in
@@ -83,8 +83,8 @@ extension Evaluation {
             case (.pending, .operator), (.pending, .import): return .pendingRow(user)
             case (.active, _): return .activeUser(user)
             case (.pending, .approval): return .awaitsApproval(user)
-            // An invite's row counts only through that invite; a row from an unproved sign-up does
-            // not count.
+            // A row made by an invite counts only through that invite. A row from an unproved
+            // sign-up does not count.
             case (.pending, _), (.suspended, _), (.deleted, _): break
             }
         }
@@ -98,14 +98,14 @@ extension Evaluation {
         attempt.email.map { tenant.domain?.covers($0.domain) == true } ?? false
     }
 
-    /// The domain's tenant is suspended: it admits no one now, and other tenants need an explicit
-    /// choice.
+    /// Whether the domain's tenant is suspended: it admits no one now, and other tenants require an
+    /// explicit choice.
     private var isDomainOfSuspended: Bool {
         asked == nil
             && facts.tenants.values.contains { $0.status == .suspended && ownsDomain($0) }
     }
 
-    /// A user deleted within 30 days, by address or by this identity.
+    /// A user deleted within 30 days, found by address or by this identity.
     private func recentlyDeleted(_ tenant: TenantFacts) -> UserFacts? {
         let byIdentity = facts.known.filter {
             $0.tenantID == tenant.id && $0.user.status == .deleted
@@ -154,8 +154,8 @@ extension Evaluation {
         tenant.user.map { mayTakeAnother($0, in: tenant) } ?? false ? .admits : .linkable
     }
 
-    /// Other tenants with live invites or rows of this person: the choices to offer. A choice that
-    /// was offered once remains one.
+    /// Other tenants with live invites or rows for this person, to be offered as choices. A choice
+    /// that was offered once remains one.
     func openElsewhere(than here: UUID?) -> [UUID] {
         guard addressTrust > .none, asked == nil else { return [] }
         let found = facts.tenants.values.filter { tenant in
@@ -170,13 +170,13 @@ extension Evaluation {
         return found.map(\.id).sorted()
     }
 
-    /// Without declined tenants, unless no other remains.
+    /// The tenants except declined ones, unless all are declined.
     private func offered(_ tenants: [UUID]) -> [UUID] {
         let left = tenants.filter { id in facts.tenants[id].map { !isDeclined($0) } ?? true }
         return left.isEmpty ? tenants : left
     }
 
-    /// The person declined it, and no later invite exists.
+    /// Whether the person declined the tenant and got no later invite.
     func isDeclined(_ tenant: TenantFacts) -> Bool {
         guard let at = facts.declined[tenant.id] else { return false }
         guard let invite = tenant.invite, invite.invite.isLive(at: now) else { return true }

@@ -1,8 +1,8 @@
 import Text
 
 extension Verdict {
-    /// A confirmation with another `sub` than the bound one: it binds and completes nothing.
-    /// `identity`: the identity of the name so far, if any.
+    /// The verdict for a confirmation whose `sub` is not the bound one: it binds and completes
+    /// nothing. `identity` is the name's identity so far, if any.
     package static func anotherSub(in tenant: UUID?, of identity: UUID?) -> Verdict {
         var verdict = Verdict(.refused, reason: .identityConflict)
         verdict.tenantID = tenant
@@ -16,11 +16,11 @@ extension Verdict {
     }
 }
 
-/// Rules for a pool's native user name: it may neither look federated nor inherit the user of a
+/// Rules for a pool's native user name: it must neither look federated nor inherit the user of a
 /// previous holder.
 extension Evaluation {
-    /// A new native user may not take a name that begins like those of the pool's federated users.
-    /// Their keys differ; the rule prevents confusion by people and other systems.
+    /// A new native user must not take a name that begins like those of the pool's federated users.
+    /// Their keys differ anyway; the rule prevents confusion in people and other systems.
     mutating func userName(_ provider: Provider) -> Verdict? {
         guard attempt.trigger == .nativeSignUp else { return nil }
         let upstreams = provider.upstreams.map(\.name) + facts.shownUpstreams
@@ -30,7 +30,7 @@ extension Evaluation {
         return refuse(.userName, .identityConflict, "begins with an upstream's name")
     }
 
-    /// A native name with another `sub` is another person. The name no longer finds the former
+    /// A native name with another `sub` is another person. The name no longer leads to the former
     /// holder, and the newcomer needs an invite.
     mutating func formerHolder() -> Verdict? {
         guard let former = facts.formerHolders.first else { return nil }
@@ -42,7 +42,7 @@ extension Evaluation {
         return isInvited ? nil : refuseNewcomer(.knownIdentity, former)
     }
 
-    /// As `formerHolder`, after rule 4 has found the newcomer's tenants.
+    /// The same as `formerHolder`, after rule 4 has found the newcomer's tenants.
     mutating func formerHolderUninvited() -> Verdict? {
         guard let former = facts.formerHolders.first, knowledge != .liveInvite else { return nil }
         return refuseNewcomer(.candidateTenant, former)
@@ -55,9 +55,9 @@ extension Evaluation {
         return verdict
     }
 
-    /// While the address is only claimed, a stranger gets one public reason for all refusals of
-    /// rules 4 to 10: different ones would reveal who is known where. A person whom the identity
-    /// itself names is no stranger.
+    /// While the address is only claimed, a stranger gets the same public reason for all refusals
+    /// of rules 4 to 10: different ones would reveal who is known where. A person to whom the
+    /// identity itself leads is not a stranger.
     func publicReason(_ verdict: Verdict) -> Reason? {
         guard verdict.outcome == .refused, addressTrust == .none,
             let rule = refusingRule?.number, rule >= 4,

@@ -1,5 +1,5 @@
 extension Evaluation {
-    /// Rule 3: the attempt has a token. A bad one refuses; no other rule runs.
+    /// Rule 3: the attempt has a token. An invalid token refuses, and no other rule runs.
     mutating func inviteToken() -> Verdict? {
         guard carriesInvite else {
             note(.inviteToken, "no token", "")
@@ -18,7 +18,7 @@ extension Evaluation {
         }
         if found.invite.email != attempt.email {
             let policy = facts.tenants[found.invite.tenantID]?.policy ?? TenantPolicy()
-            // Another address needs its own proof: the token proves only the invited one.
+            // Another address needs its own proof, since the token only proves the invited one.
             guard !policy.inviteEmailMustMatch,
                 addressTrust > .none || attempt.trigger.isUnprovedNative
             else {
@@ -60,7 +60,7 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// Rule 3 for a join link's token. A bad one refuses; no other rule runs.
+    /// Rule 3 for a join link's token. An invalid token refuses, and no other rule runs.
     mutating func joinToken() -> Verdict? {
         guard carriesJoin else { return nil }
         guard let found = facts.joinLink else { return refuse(.inviteToken, .joinUnknown, "") }

@@ -1,9 +1,9 @@
 import Text
 
 extension Evaluation {
-    /// Rule 9: the tenant has verified the address's domain, and the domain's mode, else the policy,
-    /// says who comes in. Only an assertion that is authoritative for that domain, or a proved
-    /// mailbox, counts: a once verified account may outlive its mailbox.
+    /// Rule 9: the tenant has verified the address's domain. The domain's mode, or else the policy,
+    /// decides who is admitted. Only an assertion that is authoritative for that domain, or a
+    /// proved mailbox, counts: an account that was verified once may outlive its mailbox.
     mutating func verifiedDomain(_ tenant: TenantFacts) -> Verdict? {
         guard let email = attempt.email, let domain = tenant.domain, domain.covers(email.domain)
         else {
@@ -38,7 +38,7 @@ extension Evaluation {
         return create(.verifiedDomain, tenant, role: role, source: .signUp, status: .active)
     }
 
-    /// A row that waits for approval, as long as there is room for it.
+    /// A row that waits for approval, if the limit of waiting people permits it.
     mutating func waiting(_ rule: Rule, _ tenant: TenantFacts, role: UserRole) -> Verdict {
         guard !tenant.isWaitingRoomFull else {
             return refuse(
@@ -50,8 +50,8 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// Rule 10 for a person who came with a live join link and whom no rule before knows: it admits
-    /// as an open tenant does, always as a member.
+    /// Rule 10 for a person with a live join link whom no earlier rule knows. It admits as an open
+    /// tenant does, always as a member.
     mutating func joined(_ tenant: TenantFacts) -> Verdict? {
         guard let link = joinLink?.link, case .joinLink = knowledge else { return nil }
         if let detail = refusalOfJoining(tenant) {
@@ -62,7 +62,7 @@ extension Evaluation {
             also: [.useJoinLink(link: link.id)])
     }
 
-    /// Why the tenant's policy or the link takes no one of this address; nil: it takes them.
+    /// Why the tenant's policy or the link does not admit this address; `nil` if they do.
     func refusalOfJoining(_ tenant: TenantFacts) -> String? {
         if tenant.policy.signUp == .closed { return "the tenant is closed" }
         guard let email = attempt.email, let link = joinLink?.link else { return "no address" }
@@ -75,7 +75,8 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// Rule 10: the asked tenant admits every proved address, or lets every one wait for approval.
+    /// Rule 10: the requested tenant admits every proved address, or lets everyone wait for
+    /// approval.
     mutating func openTenant(_ tenant: TenantFacts) -> Verdict {
         let policy = tenant.policy
         guard isOpenToAsking(tenant) else {
@@ -95,7 +96,7 @@ extension Evaluation {
         return create(.openTenant, tenant, role: policy.givenRole, source: .signUp, status: .active)
     }
 
-    /// Whether a person who asks for this tenant may come in, or wait for approval.
+    /// Whether a person who requests this tenant may be admitted, or may wait for approval.
     func isOpenToAsking(_ tenant: TenantFacts) -> Bool {
         guard asked != nil else { return false }
         return tenant.policy.signUp == .open || tenant.policy.signUp == .approval

@@ -1,11 +1,11 @@
 import Text
 
 extension Evaluation {
-    /// Rule 1: this identity is known. Needs no email. `only`: the tenant that was asked for or
-    /// that rule 4 found. Without one, identities asserted by a tenant do not count: they would
-    /// lead people of other tenants to any tenant that claims their subjects.
+    /// Rule 1: this identity is known. It requires no email. `only` is the tenant that was
+    /// requested or that rule 4 found. Without one, identities that a tenant asserts do not count:
+    /// they would lead people of other tenants to any tenant that claims their subjects.
     mutating func knownIdentity(in only: TenantFacts?) -> Verdict? {
-        // The acceptance page proves a token and sets a password, but is no sign-in.
+        // The acceptance page proves a token and sets a password, but it is not a sign-in.
         guard attempt.trigger != .invitePage else {
             note(.knownIdentity, "not asked", attempt.trigger.rawValue)
             return nil
@@ -29,7 +29,7 @@ extension Evaluation {
             note(.knownIdentity, "not known", "")
             return nil
         }
-        // Another tenant may still admit this person by the address: rule 4 decides.
+        // Another tenant may still admit this person by the address; rule 4 decides.
         if only == nil, attempt.email != nil {
             note(.knownIdentity, refusal.reason.rawValue, refusal.detail, about: refusal.about)
             heldRefusal = refusal
@@ -65,8 +65,8 @@ extension Evaluation {
         return verdict
     }
 
-    /// A pending row that an operator linked by hand waits for this sign-in, whatever its address.
-    /// A row of an invite counts only through that invite.
+    /// Whether a pending row that an operator linked by hand waits for this sign-in, whatever its
+    /// address. A row made by an invite counts only through that invite.
     func waitsByHand(_ row: KnownIdentity) -> Bool {
         guard row.isLinkedManually, row.user.status == .pending,
             asked != nil || !row.isAssertedByTenant
@@ -91,14 +91,14 @@ extension Evaluation {
         var verdict = succeed(
             .knownIdentity, .linked, tenant: tenant, user: row.user.id, invite: accepted,
             effects: effects)
-        // As for a known user, so that a retry gives the same answer.
+        // The same as for a known user, so that a retry gets the same answer.
         if asked == nil, !attempt.trigger.isUnprovedNative {
             verdict.choices = openElsewhere(than: tenant.id)
         }
         return verdict
     }
 
-    /// Why the known rows admit no one; nil: none of them refuses.
+    /// Why the known rows admit no one; `nil` if none of them refuses.
     private func refusal(of rows: [KnownIdentity]) -> HeldRefusal? {
         func held(_ reason: Reason, _ row: KnownIdentity) -> HeldRefusal {
             let isTenants = reason == .tenantSuspended
@@ -122,14 +122,14 @@ extension Evaluation {
             .map { held(.approvalPending, $0) }
     }
 
-    /// A live invite approves a waiting row; rule 6 does so once the address is proved.
+    /// Whether a live invite approves a waiting row. Rule 6 does so once the address is proved.
     func isApprovedByInvite(_ row: KnownIdentity) -> Bool {
         guard let email = attempt.email, let invite = row.invite?.invite else { return false }
         return invite.isLive(at: now) && invite.email == email
     }
 }
 
-/// A refusal of rule 1 that holds unless another tenant admits the person.
+/// A refusal of rule 1 that stands unless another tenant admits the person.
 struct HeldRefusal {
     var reason: Reason
     var tenant: UUID

@@ -14,7 +14,7 @@ extension Evaluation {
                 .liveInvite, .notInvited, "outside the allowed domains", invite: id,
                 about: [.invite(found.invite)])
         }
-        // An active user gets a second sign-in by rule 8 only, invited or not.
+        // An active user gets a second sign-in only by rule 8, whether invited or not.
         if let user = tenant.user, user.status == .active {
             note(
                 .liveInvite, "the user is active", "\(user.id)",
@@ -59,7 +59,7 @@ extension Evaluation {
 }
 
 extension Evaluation {
-    /// Rule 7: a pending row that an operator or an import made.
+    /// Rule 7: a pending row that an operator or an import created.
     mutating func pendingRow(_ tenant: TenantFacts) -> Verdict? {
         guard case .pendingRow(let row) = knowledge else {
             note(.pendingRow, "no pending row", "")

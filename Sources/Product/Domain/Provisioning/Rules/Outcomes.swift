@@ -10,7 +10,7 @@ extension Evaluation {
         let mine = facts.known.first { $0.tenantID == tenant.id && $0.user.status != .deleted }
         if let mine, mine.user.id != row.id { return conflict(rule, mine) }
         var effects = tombstones(tenant)
-        // An active row has a user: a grant only adds to it.
+        // An active row already has its user; a grant only adds to it.
         let wipes = row.hasUnprovedCredential && row.status != .active
         if wipes { effects.append(.wipeUnverifiedCredentials(user: row.id)) }
         if let change { effects.append(change) }
@@ -23,7 +23,7 @@ extension Evaluation {
             effects: effects + also)
     }
 
-    /// Creates the row of this address; a row that no rule counts is removed or taken over.
+    /// Creates the row for this address. An existing row that no rule counts is removed or adopted.
     mutating func create(
         _ rule: Rule, _ tenant: TenantFacts, role: UserRole, source: User.Source,
         status: User.Status, invite: UUID? = nil, also: [Effect] = []
@@ -60,7 +60,8 @@ extension Evaluation {
             about: [.user(mine.user.id, of: mine.tenantID)])
     }
 
-    /// Ends identities of deleted users, and of the person who had this user name before.
+    /// The effects that end identities of deleted users, and of the person who had this user name
+    /// before.
     private func tombstones(_ tenant: TenantFacts) -> [Effect] {
         let deleted = facts.known.filter { $0.user.status == .deleted }
         return (deleted + facts.formerHolders).filter { $0.tenantID == tenant.id }
