@@ -28,7 +28,6 @@ package final class CountWriting: Sendable {
     /// those that are being written. `write` takes the counts of one tenant, at most as many as one
     /// transaction writes, and returns true if more are left. If it fails, it restores what must
     /// not be lost. Returns the first error that is not an outage.
-    /// outage.
     func write(
         of tenant: UUID?, among pending: @autoclosure () -> Set<UUID>,
         _ write: (UUID) async throws -> Bool

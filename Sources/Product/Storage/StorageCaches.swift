@@ -60,8 +60,8 @@ extension Database {
             query: { missing in try await apiKeys(missing.map { asked[$0] }) })
     }
 
-    /// Cached `tenant(_:)`. Only an active tenant is cached, since the answer depends on its id,
-    /// slug and status.
+    /// Cached `tenant(_:)`, for callers that need the id, slug and status. Only an active tenant is
+    /// cached.
     package func fetchTenant(_ idOrSlug: String) async throws -> TenantRow? {
         try await caches.tenants.value(
             idOrSlug, tags: { $0?.activeTags }, query: { try await tenant(idOrSlug) })

@@ -76,8 +76,8 @@ package struct APIKey: Sendable, Equatable {
     package var revocationReason: String?
     /// When the owning user was deleted. The key counts as revoked until the user is restored.
     package var ownerDeletedAt: Timestamp?
-    /// Whether its scopes were given before giving a scope that leads to an admin required covering
-    /// one, and have not been given again since.
+    /// Whether its scopes date from before the rule that only those who cover an admin may give a
+    /// scope that leads to one. Giving the scopes again clears it.
     package var isGivenBefore = false
     /// The key whose rate limit counter this one shares; `nil` if it has its own.
     package var limitSharedWith: UUID?

@@ -38,7 +38,7 @@ package struct LogoFault: Error {
 /// the picture (texts, times, profiles, animation) are left out.
 enum PNGLogo {
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-    /// The allowed pixels per row and the allowed rows: a few bytes may unpack to very many.
+    /// The allowed width and height in pixels: a few bytes may unpack to very many.
     private static let side = 1...1024
 
     static func content(of upload: [UInt8]) throws(LogoFault) -> [UInt8] {

@@ -87,9 +87,9 @@ enum SVGLogo {
 struct SVGTag {
     var name: String
     var attributes: [(name: String, value: String)] = []
-    /// `</name>`
+    /// Whether it is an end tag: `</name>`.
     var isEnd = false
-    /// `<name/>`
+    /// Whether it is an empty element: `<name/>`.
     var isEmpty = false
 }
 

@@ -46,7 +46,7 @@ package struct UserFacts: Sendable, Equatable {
     /// Whether the row's address is proved. It is not after an operator's link by hand, nor after
     /// an acceptance through a link that was shown.
     package var isAddressProved: Bool
-    /// nil unless the user is deleted.
+    /// `nil` unless the user is deleted.
     package var deletedAt: Timestamp?
     /// Whether the user was found by an earlier address, which may now belong to another person.
     package var isByFormerAddress = false

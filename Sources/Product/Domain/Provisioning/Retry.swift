@@ -10,7 +10,7 @@ package enum Retry {
         /// The outcome as recorded, before any later change of the user.
         package var outcome: Outcome
         package var reason: Reason?
-        /// nil if no tenant was found or the choice is open.
+        /// `nil` if no tenant was found or the choice is open.
         package var tenantID: UUID?
         /// The user, also set for a created user.
         package var userID: UUID?

@@ -82,7 +82,7 @@ package struct Verdict: Sendable, Equatable {
     /// A success is `created`, `linked` or `existing`.
     package var outcome: Outcome
     package var reason: Reason?
-    /// nil if no tenant was found or the choice is open.
+    /// `nil` if no tenant was found or the choice is open.
     package var tenantID: UUID?
     /// The user; also `nil` for a user that the effects will create.
     package var userID: UUID?

@@ -178,9 +178,9 @@ package struct APIKeyFilter: Sendable {
     package var environment: String?
     /// Only keys that work now and expire within this many days.
     package var endsWithin: Int?
-    /// Only keys that work now and got a scope that leads to an admin before the giver had to be
-    /// one: the list has the ids of the operators who may give such a scope. `nil` if all keys
-    /// pass.
+    /// Only keys that work now and got a scope that leads to an admin before the rule that its
+    /// giver must cover an admin. The list has the ids of the operators who may give such a scope.
+    /// `nil` if all keys pass.
     package var givenBeforeBut: [String]?
     /// A part of the name; under three characters, the prefix of a word in it. Searched first.
     package var text: String?

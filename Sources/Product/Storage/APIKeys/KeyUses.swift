@@ -85,7 +85,7 @@ package final class KeyUses: Sendable {
     /// Counts only keys with a limit. No minute sees more keys than `keyLimit`.
     private let minute = MinuteCounters<UUID>(keyLimit: 1_000_000)
     let writing = CountWriting()
-    /// By `Lane`.
+    /// The unwritten uses, by `Lane`.
     private let parts = (0..<Lane.count).map { _ in Part() }
 
     /// Counts one use of the key. If the minute's limit is used up, returns false and counts

@@ -54,9 +54,9 @@ package struct AuditChanges: Sendable {
 }
 
 extension Change {
-    /// Writes the audit row of this transaction: without it no request succeeds. Cached answers
-    /// that the action may have made stale are invalidated on every replica before the change
-    /// returns.
+    /// Writes the audit row of this transaction, without which the change is not committed. Cached
+    /// answers that the action may have made stale are invalidated on every replica before the
+    /// change returns.
     package func audit(
         _ action: AuditAction, _ target: AuditTarget, _ changes: AuditChanges = AuditChanges()
     ) async throws {

@@ -118,8 +118,8 @@ extension Database {
 }
 
 /// How much one credential may store under its Idempotency-Keys. The database is counted once a
-/// minute, and once a second above half of the limit; in between this replica counts. So n replicas
-/// may exceed the limit by what they store within that interval.
+/// minute, and once a second above half of the limit; in between this replica adds what it stores.
+/// So n replicas may exceed the limit by what they store within that interval.
 package final class IdempotencyQuota: Sendable {
     /// The most stored responses of one credential.
     package static let answers = 100_000

@@ -23,7 +23,7 @@ struct ImportFacts: Sendable {
         }
     }
 
-    /// By email key.
+    /// The tenant's users by email key.
     var known: [String: Known] = [:]
     /// Users with the ids that rows have, by the id's canonical form; including deleted users.
     var byID: [String: Known] = [:]

@@ -175,7 +175,6 @@ extension Change {
     /// Warns the user by mail, or records that there is no mail server. Returns whether a mail is
     /// sent. `suspension` is the earliest time at which the account is suspended, or nil if it
     /// never is. `left` is a value from `warningsLeft`. Throws `MailLimitReached`.
-    /// `warningsLeft`. Throws `MailLimitReached`.
     package func warnOfInactivity(
         _ row: UserRow, suspension: Timestamp?, left: Int, in database: Database
     ) async throws -> Bool {

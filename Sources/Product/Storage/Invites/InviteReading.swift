@@ -143,7 +143,7 @@ package struct InviteFilter: Sendable {
 }
 
 extension TenantScope {
-    /// nil if the tenant has no such invite.
+    /// The invite; `nil` if the tenant has no such invite.
     package func invite(_ id: UUID) async throws(PostgresError) -> InviteRow? {
         let rows = try await read(
             "SELECT \(InviteRow.columns) FROM invites WHERE tenant_id = \(tenant) AND id = \(id)")

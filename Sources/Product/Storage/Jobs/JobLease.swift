@@ -11,7 +11,7 @@ package struct DueJob: Sendable {
 
 /// Which runner has a job: the runner holds a lease, which each of its batches renews.
 extension Database {
-    /// Seconds; after a crash another runner takes the job when they are over.
+    /// Seconds of a lease; after a crash another runner takes the job once the lease is over.
     package static let jobLease: Int64 = 30
     static let dueJobs = 64
 

@@ -153,8 +153,8 @@ extension Change {
 }
 
 extension Database {
-    /// Seconds for which a replica leases a mail; after a crash another one takes it when they are
-    /// over.
+    /// Seconds for which a replica leases a mail; after a crash another replica takes the mail once
+    /// the lease is over.
     static let mailLease: Int64 = 300
     package static let mailBatch = 5
     /// How many senders, across all replicas, can find mail for a batch at the same moment.

@@ -15,10 +15,10 @@ extension Change {
     /// How many wrong second factors after the right password cause a mail.
     private static let refusalsToTell = 3
 
-    /// Mails that a factor or the password of the account changed; `what` is a clause such as
-    /// `passkey added`. If the mail cannot be sent, the change is still made, unless it adds a
-    /// factor: only the link in the mail can disown a factor, so beyond the limit that throws 409.
-    /// mail disowns: then 409 beyond the limit.
+    /// Notifies the operator that a factor or the password of the account changed; `what` is a
+    /// clause such as `passkey added`. If the mail cannot be sent, the change is still made, unless
+    /// it adds a factor: only the link in the mail can disown a factor, so beyond the limit that
+    /// throws 409.
     package func tellOfChange(
         _ what: String, added factor: AddedFactor? = nil, to person: OperatorRow,
         publicURL: String, in database: Database
@@ -26,14 +26,14 @@ extension Change {
         try await tell(.operatorChanged, what, person, publicURL, database, about: factor)
     }
 
-    /// Mails that there was a sign-in from an unknown browser.
+    /// Notifies the operator of a sign-in from an unknown browser.
     func tellOfSignIn(
         _ mail: NewDeviceMail, to person: OperatorRow, in database: Database
     ) async throws {
         try await tell(.operatorSignIn, mail.words, person, mail.publicURL, database)
     }
 
-    /// Mails the operator, at most once an hour, that someone with the right password failed the
+    /// Notifies the operator, at most once an hour, that someone with the right password failed the
     /// second factor. `counter` is the key of the counted attempts.
     package func tellOfRefusedFactor(
         _ words: String, counter: [UInt8], to person: OperatorRow, publicURL: String,

@@ -127,7 +127,7 @@ extension Change {
         return try rows.only(MergeRow.init)
     }
 
-    /// Moves the loser's keys. A key's scopes never grow, whoever owns it.
+    /// Moves the loser's keys. A key's scopes never grow, whichever user owns it.
     private func moveKeys(
         from loser: UserRow, to winner: UserRow
     ) async throws -> [MovedKey] {

@@ -143,7 +143,7 @@ extension Change {
         return try rows.only(UserRow.init)
     }
 
-    /// Returns everything that the merge moved or removed.
+    /// Gives back everything that the merge moved or removed.
     private func giveBack(
         _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow, _ database: Database
     ) async throws {
@@ -175,7 +175,7 @@ extension Change {
             by: try await attributeSchema().schema)
     }
 
-    /// Returns the invites that the loser accepted, and those that the merge revoked.
+    /// Gives back the invites that the loser accepted, and those that the merge revoked.
     private func giveBackInvites(
         _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow
     ) async throws {
@@ -196,7 +196,7 @@ extension Change {
             """)
     }
 
-    /// Returns the keys with their earlier scopes, unless a key's scopes were changed since.
+    /// Gives back the keys with their earlier scopes, unless a key's scopes were changed since.
     private func giveBackKeys(_ merge: MergeRow, to loser: UserRow) async throws {
         for key in merge.keys.sorted(by: { $0.id < $1.id }) {
             let rows = try await query(

@@ -169,9 +169,9 @@ extension Change {
 /// The rows that list one origin for one request, and the tenant's other relevant settings.
 package struct CORSRows: Sendable {
     package var rows: [CORSRow] = []
-    /// Nil if the request named no tenant or an unknown one.
+    /// `nil` if the request named no tenant, or an unknown one.
     package var tenant: UUID?
-    /// Nil if the request named no tenant or an unknown one.
+    /// `nil` if the request named no tenant, or an unknown one.
     package var tenantStatus: Tenant.Status?
     package var devOrigins = false
     package var privateNetwork = false

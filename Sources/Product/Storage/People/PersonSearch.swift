@@ -183,7 +183,7 @@ extension TenantScope {
         }
     }
 
-    /// What is stored about a user, and an erasure would remove.
+    /// What is stored about a user and would be removed by an erasure.
     package func evidence(of row: UserRow) async throws -> ErasureEvidence {
         try await seeingMerged { try await ErasureEvidence(of: row, $0) }
     }
@@ -206,7 +206,7 @@ package struct PersonAddresses: Sendable {
 }
 
 extension Database {
-    /// How many decisions about an address that led to no tenant are shown; the newest are.
+    /// The most decisions without a tenant that are shown for an address; the newest ones.
     private static let unplacedDecisionsLimit = 1000
 
     /// Decisions about these addresses that led to no tenant, as JSON objects.

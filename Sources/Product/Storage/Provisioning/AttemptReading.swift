@@ -206,7 +206,7 @@ extension Change {
 }
 
 extension Database {
-    /// The call with the address on which it is decided, if a provider verified several. It is the
+    /// The call with the address that the decision uses, if a provider verified several. It is the
     /// address of the call's invite; otherwise, if a tenant is requested, the only address that is
     /// invited there or has a pending row; otherwise the primary one. It is chosen once, before
     /// anything is locked.

@@ -129,8 +129,8 @@ package struct DecisionFilter: Sendable {
     var condition: SQL {
         var sql: SQL = ""
         if emailKey != nil, outcomes == [Outcome.refused.rawValue] {
-            // Written as a literal, to match the condition of the index by address; a parameter
-            // cannot.
+            // Written as a literal, to match the condition of the index by address, which a
+            // parameter cannot do.
             sql += " AND outcome = 'refused'"
         } else if let outcomes {
             sql +=

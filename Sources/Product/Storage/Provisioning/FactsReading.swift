@@ -38,7 +38,7 @@ struct FactsReading: Sendable {
             subject: attempt.identity.subject)
     }
 
-    /// The keys of the address on which it is decided, and of the account's other addresses.
+    /// The keys of the address that the decision uses, and of the account's other addresses.
     private var addressKeys: [String] { [attempt.email?.key].compactMap(\.self) + call.otherKeys }
 
     /// Locks the person's identity and addresses, which serialises the attempts of one person
@@ -195,7 +195,7 @@ struct FactsReading: Sendable {
     }
 
     /// A suspended or deleted row at any address of the account causes the same refusal as one at
-    /// the address on which it is decided: a person who was removed cannot come back with another
+    /// the address that the decision uses: a person who was removed cannot come back with another
     /// address.
     private func readOtherAddresses(
         _ tenant: inout TenantFacts, _ change: Change

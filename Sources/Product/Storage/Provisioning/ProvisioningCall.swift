@@ -181,7 +181,7 @@ extension ProvisioningCall {
         return [subjectKey] + addresses.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// The key of the address on which it is decided; `nil` without one.
+    /// The key of the address that the decision uses; `nil` without one.
     var addressKey: String? { email.map(Self.addressKey) }
 
     private static func addressKey(_ email: String) -> String {

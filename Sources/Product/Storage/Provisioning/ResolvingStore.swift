@@ -158,7 +158,7 @@ extension Change {
             DELETE FROM former_addresses
             WHERE tenant_id = \(tenant) AND email_key = \(email.key)
             """)
-        // They were sent to a mailbox of another person.
+        // The links were sent to the mailbox of another person.
         try await endResets(of: user.id)
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(user.id)")

@@ -15,7 +15,7 @@ package final class SignIns: Sendable {
         var isTrustedAddress: Bool
     }
 
-    /// By identity.
+    /// Unwritten sign-ins by identity.
     typealias Batch = [UUID: Pending]
 
     /// The most identities that wait to be written; others are recorded at their next sign-in.

@@ -10,7 +10,7 @@ extension Database {
     /// The most batches of one table in one round; the rest waits for the next round.
     static let sweepBatches = 50
     /// The advisory lock of every batch. A replica that does not get it leaves the work to the
-    /// other.
+    /// replica that has it.
     static let sweepLock: Int64 = 0x6761_7465_0001
 
     /// Runs one round over every table and calls `removed` for each batch. Returns false if another

@@ -3,7 +3,7 @@ import Cryptography
 /// A bearer secret of a tenant: the tenant's locator, so that the tenant is found first, and 256
 /// random bits. Invites, password resets, link grants and apps' opaque sessions use it.
 package enum TenantToken {
-    /// 6 + 43 characters.
+    /// Makes a token of 6 + 43 characters.
     package static func make(locator: String) -> String { locator + TokenSecret.make() }
 
     /// SHA-256 of the whole token.
