@@ -4,10 +4,10 @@ import Text
 /// user guide), by computing the signature again.
 package struct AWSSignature: Sendable {
     package static let scheme = "AWS4-HMAC-SHA256"
-    /// Seconds by which the request's date may differ.
+    /// How many seconds the request's date may differ from the server's clock.
     package static let window: Int64 = 300
 
-    /// The signed parts of the request; the path as sent, the fields' names in lower case.
+    /// The signed parts of the request, with the path as sent and the field names in lower case.
     package struct Signed: Sendable {
         package var method: String
         package var path: String
@@ -35,7 +35,7 @@ package struct AWSSignature: Sendable {
     private let signedFields: [String]
     private let signature: [UInt8]
 
-    /// The value of `Authorization`; nil for another scheme or a malformed one.
+    /// Parses the value of `Authorization`; `nil` for another scheme or a malformed value.
     package init?(_ authorization: String) {
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].utf8.elementsEqual(Self.scheme.utf8) else { return nil }
@@ -55,8 +55,8 @@ package struct AWSSignature: Sendable {
         self.signature = signature
     }
 
-    /// `x-amz-date` of the request (`YYYYMMDD'T'HHMMSS'Z'`) if the required fields are signed: the
-    /// host, the date and every other `x-amz-` field, in the order of their names.
+    /// The request's `x-amz-date` (`YYYYMMDD'T'HHMMSS'Z'`). `nil` unless the required fields are
+    /// signed (the host, the date and every other `x-amz-` field) and the signed names are sorted.
     package func date(of request: Signed) -> String? {
         let dates = request.fields.filter { $0.name == "x-amz-date" }
         guard dates.count == 1, dates[0].value.utf8.starts(with: day.utf8) else { return nil }
@@ -68,7 +68,8 @@ package struct AWSSignature: Sendable {
         return dates[0].value
     }
 
-    /// Compares in constant time. If the request has a payload hash, it must be the body's.
+    /// Compares in constant time. If the request carries a payload hash, it must be that of the
+    /// body.
     package func matches(_ request: Signed, secret: [UInt8]) -> Bool {
         guard let date = date(of: request), let canonical = canonical(request) else { return false }
         let scope = [day, region, service, "aws4_request"]
@@ -111,7 +112,7 @@ package struct AWSSignature: Sendable {
         return pairs.sorted { $0 < $1 }.map { $0.0 + "=" + $0.1 }.joined(separator: "&")
     }
 
-    /// Without outer spaces; inner runs become one space.
+    /// Removes outer spaces; inner runs become one space.
     private static func trimmed(_ value: String) -> String {
         value.split(separator: " ").joined(separator: " ")
     }

@@ -5,24 +5,24 @@ import Text
 
 /// Why a password was neither accepted nor refused.
 package enum PasswordFault: Error, Sendable, Equatable {
-    /// The queue is full: answer 429, the caller may retry.
+    /// The queue is full. The caller gets 429 and may retry.
     case busy
-    /// The stored text is no argon2id PHC string within the bounds.
+    /// The stored text is not an argon2id PHC string within the bounds.
     case badHash
     case libraryFailed
 }
 
 /// argon2id (RFC 9106) on its own threads. A password is first hashed by HMAC with the pepper, a
-/// key outside the database; this also makes it 32 bytes without cutting it. The stored string
-/// names the secret key of the pepper.
+/// key outside the database; this also makes it 32 bytes long without cutting it. The stored string
+/// names the secret key that the pepper is derived from.
 package final class PasswordHasher: Sendable {
     /// The result of checking a password against a stored hash.
     package struct Verdict: Sendable, Equatable {
         package var matches: Bool
-        /// The password matches, and its hash has weaker parameters than today's or another pepper.
+        /// The password matches, but its hash has weaker parameters than today's or another pepper.
         package var needsRehash: Bool
-        /// Only the first 72 bytes of the password counted, and must in its new hash: its owner may type
-        /// the rest, or other bytes.
+        /// Only the first 72 bytes of the password were checked, and the new hash must cover only
+        /// these: the owner may have typed other bytes after them, or none.
         package var isCut: Bool
 
         package init(matches: Bool, needsRehash: Bool, isCut: Bool = false) {
@@ -52,7 +52,7 @@ package final class PasswordHasher: Sendable {
         static let most = Cost(kibibytes: 256 * 1024, passes: 16, lanes: 8)
     }
 
-    /// Hashes that wait for a thread; more throw `busy`.
+    /// How many hashes may wait for a thread; one more throws `busy`.
     package static let queueLimit = 64
     private static let saltLength = 16
     private static let hashLength = 32
@@ -63,7 +63,7 @@ package final class PasswordHasher: Sendable {
     private let dummy: String
     let foreign: ForeignHashQueue
 
-    /// `secrets`: the peppers are derived from them.
+    /// The peppers are derived from `secrets`.
     package init(
         secrets: SecretKeys, threads: Int, queueLimit: Int = PasswordHasher.queueLimit,
         cost: Cost = .standard
@@ -75,8 +75,8 @@ package final class PasswordHasher: Sendable {
         foreign = ForeignHashQueue(threads: threads)
     }
 
-    /// A PHC string: `$argon2id$v=19$m=19456,t=2,p=1,keyid=…$salt$hash`. `isCut`: of the first 72 bytes,
-    /// with a note of that, as a verdict asks for.
+    /// Returns a PHC string: `$argon2id$v=19$m=19456,t=2,p=1,keyid=…$salt$hash`. With `isCut`, it
+    /// is the hash of the first 72 bytes and says so, as a verdict may ask.
     package func hash(
         _ password: [UInt8], isCut: Bool = false
     ) async throws(PasswordFault) -> String {
@@ -88,8 +88,8 @@ package final class PasswordHasher: Sendable {
         return PasswordHash.naming(id, in: encoded, isCut: isCut)
     }
 
-    /// Checks a password of ours. A hash under an unknown pepper matches no password; a foreign hash
-    /// throws `badHash`.
+    /// Checks a password against one of our own hashes. A hash under an unknown pepper matches no
+    /// password; a foreign hash throws `badHash`.
     package func verify(
         _ password: [UInt8], against phc: String
     ) async throws(PasswordFault) -> Verdict {
@@ -104,9 +104,10 @@ package final class PasswordHasher: Sendable {
             matches: matches, needsRehash: matches && needsRehash(stored), isCut: stored.isCut)
     }
 
-    /// As `verify`, for a user of a tenant, whose hash may be foreign. A right password then asks for
-    /// our own hash. A wrong one costs our own check besides, so that it takes as long as any other,
-    /// or longer, however cheap the foreign hash is, and about as long as a right one.
+    /// Like `verify`, for a user of a tenant, whose hash may be foreign. If the password is right,
+    /// the verdict asks for a hash of our own. If it is wrong, our own check runs as well, so that
+    /// it takes at least as long as any other wrong password, however cheap the foreign hash is,
+    /// and about as long as a right one.
     package func verify(
         _ password: [UInt8], against text: String, ofUserIn tenant: UUID
     ) async throws(PasswordFault) -> Verdict {
@@ -125,7 +126,7 @@ package final class PasswordHasher: Sendable {
         _ = try await matches(password, peppers.sealing, dummy)
     }
 
-    /// True also for a text that is no hash of this service.
+    /// True also for a text that is not a hash of this service.
     package func needsRehash(_ phc: String) -> Bool {
         PasswordHash(phc).map { needsRehash($0) } ?? true
     }
@@ -172,7 +173,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// A hash without a password: its random bytes match nothing and cost the same to check.
+    /// A hash of no password: its random bytes match nothing, and it costs as much to check.
     private static func dummyHash(cost: Cost) -> String {
         "$argon2id$v=19$m=\(cost.kibibytes),t=\(cost.passes),p=\(cost.lanes)$"
             + PasswordHash.base64(RandomBytes.make(saltLength)) + "$"
@@ -182,8 +183,9 @@ package final class PasswordHasher: Sendable {
 }
 
 /// A stored password: an argon2id PHC string of version 1.3 within the cost bounds, whose parameter
-/// `keyid` names the secret key of its pepper (PHC string format; libargon2 does not read it). Behind
-/// it `cut=72` says that the hash is of a password's first 72 bytes, as bcrypt's was.
+/// `keyid` names the secret key of its pepper (PHC string format; libargon2 does not read it). A
+/// following `cut=72` says that the hash covers only the first 72 bytes of a password, as bcrypt's
+/// did.
 struct PasswordHash {
     /// What libargon2 reads: the string without `keyid`.
     let encoded: String
@@ -193,7 +195,7 @@ struct PasswordHash {
     /// Only the first 72 bytes of a password count.
     let isCut: Bool
 
-    /// nil if the text is no such string.
+    /// `nil` if the text is not such a string.
     init?(_ phc: String) {
         let fields = phc.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
         guard fields.count == 6, fields[0].isEmpty, fields[1].elementsEqual("argon2id".utf8),
@@ -222,12 +224,12 @@ struct PasswordHash {
 
     private static let cut = "cut=72"
 
-    /// What of a password the hash is of.
+    /// The bytes of a password that its hash covers.
     static func counted(_ password: [UInt8], isCut: Bool) -> [UInt8] {
         isCut ? Array(password.prefix(ForeignPasswordHash.longestOfBcrypt)) : password
     }
 
-    /// libargon2's string with the pepper's name added, and the note of a cut.
+    /// Adds the pepper's name, and the mark of a cut, to libargon2's string.
     static func naming(_ pepper: [UInt8], in encoded: String, isCut: Bool = false) -> String {
         var fields = encoded.split(separator: "$", omittingEmptySubsequences: false).map(
             String.init)
@@ -235,7 +237,7 @@ struct PasswordHash {
         return fields.joined(separator: "$")
     }
 
-    /// How a string names the pepper of this secret key.
+    /// The parameter that names the secret key of the pepper.
     static func keyID(_ id: [UInt8]) -> String { ",keyid=" + base64(id) }
 
     /// PHC strings use the standard alphabet without padding.
@@ -264,7 +266,7 @@ struct PasswordHash {
 }
 
 extension SecretKeys.Key {
-    /// The part of a password's hash that names this key as the pepper's.
+    /// The part of a password's hash that names this key as the pepper's secret key.
     package var passwordMark: String { PasswordHash.keyID(id) }
 }
 

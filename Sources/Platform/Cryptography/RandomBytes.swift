@@ -18,7 +18,7 @@ package enum RandomBytes {
     }
 }
 
-/// Equality in a time that depends on the lengths alone.
+/// Compares in a time that depends only on the lengths.
 package func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     var difference: UInt8 = 0
@@ -42,8 +42,9 @@ package enum TokenSecret {
 package enum CryptographyError: Error, Sendable, Equatable {
     /// A key of the wrong length, kind or strength (RSA below 2048 bits, a point off its curve).
     case badKey
-    /// A sealed text that does not open: cut, altered, for other data, or under an unknown key.
+    /// A sealed text that does not open: truncated, altered, sealed for another context, or under
+    /// an unknown key.
     case notAuthentic
-    /// The library failed, as it does without memory.
+    /// The library failed, for example for lack of memory.
     case libraryFailed
 }

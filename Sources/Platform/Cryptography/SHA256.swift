@@ -102,7 +102,7 @@ package final class DigestOfPieces: Sendable {
         }
     }
 
-    /// 32 bytes; called once, at the end.
+    /// Returns 32 bytes. Called once, at the end.
     package func finish() -> [UInt8] {
         context.withLock { context in
             [UInt8](unsafeUninitializedCapacity: SHA256.length) { out, count in

@@ -4,7 +4,7 @@ import Synchronization
 /// The server's secret key and, during a rotation, the previous one. Both open sealed texts; one of
 /// them seals.
 package final class SecretKeys: Sendable {
-    /// A key and its name, which is stored beside everything that the key made.
+    /// A key and its name, which is stored beside everything made with the key.
     package struct Key: Sendable {
         /// 4 bytes, derived from the key, so that equal keys have equal names on every replica.
         package let id: [UInt8]
@@ -22,8 +22,8 @@ package final class SecretKeys: Sendable {
     package let previous: Key?
     private let previousSeals = Atomic<Bool>(false)
 
-    /// Each key has at least 32 bytes. nil if both have the same name: they are equal, or (once in
-    /// 2^32) another key must be chosen.
+    /// Each key has at least 32 bytes. `nil` if both have the same name: either they are equal or,
+    /// once in 2^32, another key must be chosen.
     package init?(_ current: [UInt8], previous: [UInt8]?) {
         self.current = Key(current)
         self.previous = previous.map(Key.init)
@@ -52,7 +52,7 @@ package final class SecretKeys: Sendable {
         return true
     }
 
-    /// 32 bytes for one purpose, from each key.
+    /// Derives 32 bytes for one purpose from each key.
     package func derive(_ purpose: String) -> DerivedKeys {
         DerivedKeys(
             secrets: self,
@@ -75,7 +75,7 @@ package struct DerivedKeys: Sendable {
     let secrets: SecretKeys
     let bytes: [[UInt8]: [UInt8]]
 
-    /// Keys of a narrower purpose, or of one text.
+    /// Derives keys for a narrower purpose, or for one text.
     package func derive(salt: [UInt8], _ purpose: String) -> DerivedKeys {
         DerivedKeys(
             secrets: secrets,
@@ -93,12 +93,13 @@ package struct DerivedKeys: Sendable {
         SHA256.authenticate(message, key: sealing)
     }
 
-    /// For each key, the one that seals first, its name (4 bytes) followed by the HMAC (32 bytes).
+    /// For each key, the sealing one first: its name (4 bytes) followed by the HMAC (32 bytes).
     package func named(_ message: [UInt8]) -> [UInt8] {
         secrets.all.flatMap { $0.id + SHA256.authenticate(message, key: bytes[$0.id] ?? []) }
     }
 
-    /// Whether a key made this code of the message; `length`: the code's length in bytes.
+    /// Whether one of the keys made this code for the message. `length` is the code's length in
+    /// bytes.
     package func made(_ code: [UInt8], of message: [UInt8], length: Int = 32) -> Bool {
         bytes.values.contains {
             constantTimeEqual(code, Array(SHA256.authenticate(message, key: $0).prefix(length)))

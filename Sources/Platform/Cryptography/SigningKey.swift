@@ -76,7 +76,8 @@ package final class SigningKey: @unchecked Sendable {
         try Self.pem { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) == 1 }
     }
 
-    /// The RFC 7638 thumbprint of the public key in base64url: a key id that follows from the key.
+    /// The RFC 7638 thumbprint of the public key in base64url: a key id that is computed from the
+    /// key.
     package var thumbprint: String {
         let text =
             "{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\"\(Base64URL.encode(x))\","
@@ -114,7 +115,7 @@ package struct JWS: Sendable {
     private let signature: [UInt8]
     private let signed: [UInt8]
 
-    /// nil if it is no compact form; success does not verify the signature.
+    /// `nil` if the text is not in compact form. Success does not verify the signature.
     package init?(compact text: [UInt8]) {
         guard text.count <= Self.lengthLimit else { return nil }
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -6,14 +6,14 @@ package struct TOTP: Sendable {
     /// Seconds of one code.
     package static let period: Int64 = 30
     package static let digits = 6
-    /// Codes of so many steps before and after are taken, for a clock that is not exact.
+    /// How many steps before and after the current one are accepted, for a clock that is not exact.
     package static let drift: Int64 = 1
 
     package let seed: [UInt8]
 
     package init(seed: [UInt8]) { self.seed = seed }
 
-    /// As long as the hash (RFC 4226 section 4, R6).
+    /// Makes a seed as long as the hash (RFC 4226 section 4, R6).
     package static func makeSeed() -> [UInt8] { RandomBytes.make(20) }
 
     /// The step of a time in seconds since 1970.
@@ -30,8 +30,8 @@ package struct TOTP: Sendable {
         return String(repeating: "0", count: digits - text.utf8.count) + text
     }
 
-    /// The step whose code this is; nil if it is none of now, or of a step that is not after `last`.
-    /// Takes as long for each code.
+    /// The step whose code this is. `nil` if it is not a current code, or not of a step after
+    /// `last`. Takes the same time for every code.
     package func step(of code: String, at seconds: Int64, after last: Int64) -> Int64? {
         let now = Self.step(at: seconds)
         var found: Int64?

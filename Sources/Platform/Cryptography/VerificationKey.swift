@@ -1,13 +1,13 @@
 import COpenSSL
 
-/// A public key that checks signatures of exactly one algorithm: what is signed never chooses (RFC
-/// 8725 section 3.1).
+/// A public key that checks signatures of exactly one algorithm: the signed data never chooses it
+/// (RFC 8725 section 3.1).
 ///
 /// `@unchecked`: an EVP_PKEY is not written to after construction, and OpenSSL counts its
 /// references atomically.
 package final class VerificationKey: @unchecked Sendable {
-    /// Those of RFC 7518 sections 3.3 to 3.5 and RFC 8037 that prove who signed: never `none`, never
-    /// HMAC.
+    /// The algorithms of RFC 7518 sections 3.3 to 3.5 and RFC 8037 that prove who signed: never
+    /// `none`, never HMAC.
     package enum Algorithm: String, Sendable, CaseIterable {
         case rs256 = "RS256"
         case rs384 = "RS384"
@@ -31,7 +31,7 @@ package final class VerificationKey: @unchecked Sendable {
             }
         }
 
-        /// nil: Ed25519 hashes by itself.
+        /// `nil` for Ed25519, which hashes by itself.
         fileprivate var digest: OpaquePointer? {
             switch self {
             case .rs256, .ps256, .es256: EVP_sha256()
@@ -126,8 +126,8 @@ package final class VerificationKey: @unchecked Sendable {
         self.init(owning: made, .eddsa)
     }
 
-    /// The same key for another algorithm of its type, as an RSA key has six; nil for another
-    /// type's.
+    /// The same key for another algorithm of its type (an RSA key has six); `nil` for an algorithm
+    /// of another type.
     package func checking(_ other: Algorithm) -> VerificationKey? {
         guard other.family == algorithm.family else { return nil }
         guard other != algorithm else { return self }
@@ -135,7 +135,7 @@ package final class VerificationKey: @unchecked Sendable {
         return VerificationKey(owning: key, other)
     }
 
-    /// In the form of JOSE, where an ECDSA signature is `r || s`.
+    /// Checks a signature in the form of JOSE, where an ECDSA signature is `r || s`.
     package func isValid(signature: [UInt8], over message: [UInt8]) -> Bool {
         guard case .elliptic(let curve) = algorithm.family else {
             return isValid(derSignature: signature, over: message)
@@ -144,8 +144,8 @@ package final class VerificationKey: @unchecked Sendable {
             .map { isValid(derSignature: $0, over: message) } ?? false
     }
 
-    /// In the form of X.509 and WebAuthn, where an ECDSA signature is DER: OpenSSL refuses another
-    /// spelling of it and bytes after it.
+    /// Checks a signature in the form of X.509 and WebAuthn, where an ECDSA signature is DER.
+    /// OpenSSL refuses any other spelling of it and bytes after it.
     package func isValid(derSignature form: [UInt8], over message: [UInt8]) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer {
@@ -174,7 +174,7 @@ enum PublicKeyData {
     ) throws(CryptographyError) -> OpaquePointer {
         guard let builder = OSSL_PARAM_BLD_new() else { throw .libraryFailed }
         defer { OSSL_PARAM_BLD_free(builder) }
-        // The builder keeps pointers, and copies only when the list is made.
+        // The builder keeps pointers and copies only when the list is made.
         var held: [OpaquePointer?] = []
         defer { for number in held { BN_free(number) } }
         var built = true
@@ -236,7 +236,7 @@ enum PublicKeyData {
     }
 }
 
-/// An ECDSA signature in the two forms: DER, which OpenSSL speaks, and `r || s`, which JWS does.
+/// An ECDSA signature in its two forms: DER, which OpenSSL uses, and `r || s`, which JWS uses.
 enum ECDSASignature {
     private static let half = 32
 
@@ -257,7 +257,7 @@ enum ECDSASignature {
         return written ? raw : nil
     }
 
-    /// `half`: the bytes of each number, as the curve has them.
+    /// `half` is the length in bytes of each number, which depends on the curve.
     static func der(fromRaw raw: [UInt8], half: Int = half) -> [UInt8]? {
         guard raw.count == 2 * half, let signature = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(signature) }

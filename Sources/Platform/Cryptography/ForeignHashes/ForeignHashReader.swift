@@ -1,16 +1,16 @@
 import Text
 
-/// Reads crypt and PHC strings. What it reads may come from a stranger's file.
+/// Reads crypt and PHC strings. The input may come from an untrusted file.
 enum ForeignHashReader {
     typealias Refusal = ForeignPasswordHash.Refusal
 
-    /// Our name of Firebase's scrypt.
+    /// Our own name for Firebase's scrypt.
     static let firebaseName = "firebase-scrypt"
 
-    /// A larger `ln` is no logarithm.
+    /// A larger `ln` is N itself and not its logarithm.
     private static let mostOfLog = 40
 
-    /// More bytes than any hash within the bounds has.
+    /// No hash within the bounds has more bytes.
     private static let longest = 512
 
     static func read(_ text: String) throws(Refusal) -> ForeignPasswordHash {
@@ -101,7 +101,7 @@ enum ForeignHashReader {
             salt: bytes(fields[1]), hash: hash)
     }
 
-    /// Our own form of Firebase's: `$firebase-scrypt$ln=14,r=8,p=1$salt$hash$digest`.
+    /// Our own form of a Firebase hash: `$firebase-scrypt$ln=14,r=8,p=1$salt$hash$digest`.
     private static func firebase(_ fields: [String]) throws(Refusal) -> ForeignPasswordHash {
         guard fields.count == 4 else { throw .malformed }
         return try ForeignPasswordHash(
@@ -109,7 +109,7 @@ enum ForeignHashReader {
             salt: bytes(fields[1]), hash: bytes(fields[2]))
     }
 
-    /// `name=value` pairs; throws for a name that stands twice.
+    /// Reads `name=value` pairs; throws if a name occurs twice.
     private static func parameters(_ text: String) throws(Refusal) -> [String: String] {
         var values: [String: String] = [:]
         for field in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -129,7 +129,7 @@ enum ForeignHashReader {
         return value
     }
 
-    /// Decimal digits without a leading zero; more than `Int` holds counts as the most of it.
+    /// Decimal digits without a leading zero. A number too large for `Int` is read as `Int.max`.
     static func number(_ text: some StringProtocol) -> Int? {
         guard let first = text.utf8.first, text.utf8.allSatisfy({ $0 &- 0x30 <= 9 }),
             first != 0x30 || text.utf8.count == 1
@@ -137,8 +137,8 @@ enum ForeignHashReader {
         return Int(text) ?? Int.max
     }
 
-    /// Base64 in the standard alphabet, in the one for URLs, or in passlib's with `.` for `+`; with
-    /// or without padding.
+    /// Base64 in the standard alphabet, in the one for URLs, or in passlib's, which has `.` in
+    /// place of `+`; with or without padding.
     static func bytes(_ text: some StringProtocol) throws(Refusal) -> [UInt8] {
         var body = Substring(text).utf8
         while body.last == UInt8(ascii: "="), text.utf8.count - body.count < 2 {
@@ -161,25 +161,25 @@ enum ForeignHashReader {
     }
 }
 
-/// What a foreign hash may cost, so that one sign-in occupies neither a core nor the memory for
-/// long, and how weak it may be. security.md lists them for operators.
+/// The bounds of a foreign hash: how much it may cost, so that one sign-in does not occupy a core
+/// or much memory for long, and how weak it may be. security.md lists them for operators.
 enum ForeignHashBounds {
     static let bcryptCosts = 4...14
     static let sha512cryptRounds = 1000...1_000_000
     static let sha512cryptDefault = 5000
-    /// In KiB; below, a pass is too short to cost anything.
+    /// In KiB. With less memory, a pass is too short to cost anything.
     static let argon2Kibibytes = 512...256 * 1024
-    /// KiB times passes: what a hash costs, whose lanes run one after another.
+    /// KiB times passes: the cost of a hash, because its lanes run one after another.
     static let argon2Work = 512...10 * 256 * 1024
     static let argon2Lanes = 1...64
     /// N · r · 128 bytes.
     static let scryptMemory = 1 << 20...64 << 20
     static let scryptLanes = 1...16
-    /// N · r · p · 128 bytes: what a hash costs.
+    /// N · r · p · 128 bytes: the cost of a hash.
     static let scryptWork = 1 << 20...256 << 20
-    /// Of all blocks of the hash together, because each costs the iterations again.
+    /// The iterations of all blocks of the hash together, because each block costs them again.
     static let pbkdf2Iterations = 1000...2_000_000
-    /// Firebase's have 64 bytes. Its digest must not let anyone find a short one by trying.
+    /// Firebase's signer keys have 64 bytes. A short key could be found from its digest by trying.
     static let leastSignerKey = 32
 
     private static let saltLengths = 8...64
@@ -205,15 +205,15 @@ enum ForeignHashBounds {
     }
 }
 
-/// `Int.max` if it is more.
+/// Returns `Int.max` on overflow.
 private func multiplied(_ one: Int, _ other: Int) -> Int {
     let (product, isOver) = one.multipliedReportingOverflow(by: other)
     return isOver ? Int.max : product
 }
 
 extension ForeignPasswordHash {
-    /// Whether the hash is within the bounds of `GATEHOUSE_IMPORTED_HASHES=tight`. They allow about a tenth of the
-    /// standard cost.
+    /// Whether the hash is within the bounds of `GATEHOUSE_IMPORTED_HASHES=tight`. They allow about
+    /// a tenth of the cost that the standard bounds allow.
     package var isWithinTightBounds: Bool {
         switch function {
         case .bcrypt: return Libcrypt.cost(ofBcrypt: text) <= 12
@@ -263,7 +263,7 @@ struct ScryptParameters: Sendable, Equatable {
 
     var text: String { "ln=\(log),r=\(blocks),p=\(lanes)" }
 
-    /// The bytes that one hash needs; `Int.max` if that is no number.
+    /// The bytes that one hash needs; `Int.max` if the parameters are out of range.
     var memory: Int {
         guard (1...40).contains(log), (1...1 << 16).contains(blocks) else { return Int.max }
         return (blocks * 128) << log
@@ -281,7 +281,7 @@ struct ScryptParameters: Sendable, Equatable {
         guard log < 16 * blocks else { throw .malformed }
     }
 
-    /// nil if N is no power of two.
+    /// `nil` if N is not a power of two.
     init?(cost: Int, blocks: Int, lanes: Int) {
         guard cost > 1, cost & (cost - 1) == 0 else { return nil }
         self.init(log: cost.trailingZeroBitCount, blocks: blocks, lanes: lanes)
@@ -312,7 +312,7 @@ struct PBKDF2Parameters: Sendable, Equatable {
     var digest: Digest
     var iterations: Int
 
-    /// `hash`: its length in bytes.
+    /// `hash` is the length of the hash in bytes.
     func check(hash: Int) throws(ForeignPasswordHash.Refusal) {
         let (total, isOver) = iterations.multipliedReportingOverflow(
             by: (hash + digest.length - 1) / digest.length)

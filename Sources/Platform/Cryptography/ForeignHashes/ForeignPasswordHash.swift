@@ -3,15 +3,15 @@ import COpenSSL
 import Runtime
 import Text
 
-/// A password's hash that another system made, kept in place of our own until its owner signs in:
-/// bcrypt, argon2i, argon2id, scrypt, PBKDF2, Firebase's scrypt, sha512crypt. It has no pepper, so
-/// it does not depend on the secret key.
+/// A password hash that another system made. It is kept in place of our own until its owner signs
+/// in: bcrypt, argon2i, argon2id, scrypt, PBKDF2, Firebase's scrypt, sha512crypt. It has no pepper,
+/// so it does not depend on the secret key.
 package struct ForeignPasswordHash: Sendable, Equatable {
-    /// Why a hash is not kept. Its user comes in without a password.
+    /// Why a hash is not kept. Its user is imported without a password.
     package enum Refusal: String, Error, Sendable, Equatable, CaseIterable {
-        /// No kind of hash that is verified here.
+        /// A kind of hash that this service cannot verify.
         case unknown
-        /// Not in the form of its kind.
+        /// Not well-formed for its kind.
         case malformed
         /// Above the bounds: a sign-in would occupy a core or the memory for too long.
         case tooCostly = "too_costly"
@@ -19,7 +19,7 @@ package struct ForeignPasswordHash: Sendable, Equatable {
         case tooWeak = "too_weak"
     }
 
-    /// How the hash is made of password and salt.
+    /// How the hash is derived from the password and the salt.
     enum Function: Sendable, Equatable {
         /// libcrypt's methods; the text itself is the setting.
         case bcrypt(Prehash)
@@ -28,11 +28,11 @@ package struct ForeignPasswordHash: Sendable, Equatable {
         case scrypt(ScryptParameters)
         case pbkdf2(PBKDF2Parameters)
         /// Firebase's scrypt: the hash is the project's signer key, encrypted with the derived key.
-        /// `digest` is the SHA-256 of the signer key, by which a right derived key is known.
+        /// `digest` is the SHA-256 of the signer key; it shows whether a derived key is right.
         case firebase(ScryptParameters, digest: [UInt8])
     }
 
-    /// What some systems do to a password before bcrypt, which reads 72 bytes alone.
+    /// What some systems do to a password before bcrypt, which reads only 72 bytes.
     enum Prehash: String, Sendable, CaseIterable {
         case none = ""
         /// WordPress 6.8: HMAC-SHA384 under a fixed key, in base64.
@@ -45,7 +45,7 @@ package struct ForeignPasswordHash: Sendable, Equatable {
     /// Both are empty for libcrypt's methods.
     let salt: [UInt8]
     let hash: [UInt8]
-    /// What `users.password_hash` keeps: a crypt or PHC string. Each hash has one spelling.
+    /// The value of `users.password_hash`: a crypt or PHC string. Each hash has one spelling.
     package let text: String
 
     /// Throws if the parameters, the salt or the hash are outside the bounds.
@@ -57,7 +57,7 @@ package struct ForeignPasswordHash: Sendable, Equatable {
         text = try Self.text(function, PasswordHash.base64(salt), PasswordHash.base64(hash), hash)
     }
 
-    /// A text of libcrypt's that was checked.
+    /// Takes a libcrypt text that has been checked.
     init(_ function: Function, checked text: String) {
         self.function = function
         salt = []
@@ -65,13 +65,13 @@ package struct ForeignPasswordHash: Sendable, Equatable {
         self.text = text
     }
 
-    /// nil if the text is no foreign hash within the bounds.
+    /// `nil` if the text is not a foreign hash within the bounds.
     package init?(stored text: String) {
         guard let hash = try? ForeignHashReader.read(text) else { return nil }
         self = hash
     }
 
-    /// Checks the function's bounds too.
+    /// Makes the stored text and checks the bounds of the function.
     private static func text(
         _ function: Function, _ salt: String, _ encoded: String, _ hash: [UInt8]
     ) throws(Refusal) -> String {
@@ -98,11 +98,11 @@ package struct ForeignPasswordHash: Sendable, Equatable {
     }
 }
 
-/// How the exports of other systems spell a hash. Each function throws why a hash is not kept, and
-/// gives what `users.password_hash` keeps as `text`.
+/// How the exports of other systems spell a hash. Each function throws why a hash is not kept, or
+/// returns a hash whose `text` can be stored in `users.password_hash`.
 extension ForeignPasswordHash {
-    /// A crypt or PHC string, as in Supabase's `encrypted_password`, Auth0's `passwordHash`, and in
-    /// a column of CSV:
+    /// A crypt or PHC string, as in Supabase's `encrypted_password`, Auth0's `passwordHash`, or a
+    /// CSV column:
     ///
     /// - `$2a$`, `$2b$`, `$2y$` (bcrypt), `$6$` (sha512crypt)
     /// - `$argon2i$`, `$argon2id$`, `$scrypt$ln=…`
@@ -117,7 +117,7 @@ extension ForeignPasswordHash {
         let text = try unwrapped(given)
         guard text.utf8.first != UInt8(ascii: "$") else {
             let hash = try ForeignHashReader.read(text)
-            // Its digest is ours alone to write.
+            // Only this service may write its digest.
             if case .firebase = hash.function { throw .unknown }
             return hash
         }
@@ -133,8 +133,8 @@ extension ForeignPasswordHash {
 
     private static let schemes: Set<String> = ["bcrypt", "crypt", "argon2", "argon2id", "argon2i"]
 
-    /// The text behind a scheme in braces. What stands there begins with its own name, and is read as
-    /// any text is: libcrypt would take other texts for DES.
+    /// Returns the text behind a scheme in braces. That text must begin with the name of its own
+    /// kind and is read like any other: libcrypt would take other texts for DES.
     private static func unwrapped(_ text: String) throws(Refusal) -> String {
         guard text.utf8.first == UInt8(ascii: "{"), let end = text.firstIndex(of: "}") else {
             return text
@@ -163,7 +163,7 @@ extension ForeignPasswordHash {
             cost, blocks, lanes, Array(fields[1].utf8), ForeignHashReader.bytes(fields[5]))
     }
 
-    /// The text of its kind alone.
+    /// Parses a text only if it begins with one of these prefixes.
     private static func parse(
         _ text: String, _ prefixes: [String]
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -219,7 +219,7 @@ extension ForeignPasswordHash {
         default: throw .unknown
         }
         var fields = split(digest)
-        // The hash of pbkdf2_sha1 may be followed by its length, which the hash has already.
+        // The hash of pbkdf2_sha1 may be followed by its length, which is redundant.
         if hasher == "pbkdf2_sha1", fields.count == 5 { fields.removeLast() }
         guard fields.count == 4, fields[0] == hasher else { throw .malformed }
         return try clerkPBKDF2(hasher, rounds: fields[1], salt: fields[2], hash: fields[3])
@@ -274,14 +274,14 @@ extension ForeignPasswordHash {
 }
 
 extension ForeignPasswordHash {
-    /// bcrypt reads no more of a password.
+    /// bcrypt ignores the bytes of a password after these.
     package static let longestOfBcrypt = 72
     /// libcrypt's limit.
     private static let longestOfSHA512 = 511
 
-    /// False for a password that this hash is not tried with: C's functions stop at a NUL, and HMAC
-    /// takes trailing ones for nothing, so that such a password would match the hash of another. The
-    /// hash of an empty password admits no one.
+    /// False for a password that must not be tried with this hash: C functions stop at a NUL, and
+    /// HMAC ignores trailing ones, so such a password would match the hash of another. The hash of
+    /// an empty password admits no one.
     func mayBe(of password: [UInt8]) -> Bool {
         guard !password.isEmpty, !password.contains(0) else { return false }
         switch function {
@@ -290,14 +290,15 @@ extension ForeignPasswordHash {
         }
     }
 
-    /// Whether the hash knows of this password its first 72 bytes alone: longer ones with the same
-    /// beginning are the same to it.
+    /// Whether the hash covers only the first 72 bytes of this password, so that longer passwords
+    /// with the same beginning match it too.
     func isCut(_ password: [UInt8]) -> Bool {
         if case .bcrypt(.none) = function { return password.count >= Self.longestOfBcrypt }
         return false
     }
 
-    /// Whether it is the password's hash; `mayBe` is true. Occupies a core.
+    /// Whether this is the password's hash. `mayBe(of:)` must be true. Occupies a core while it
+    /// runs.
     func matches(_ password: [UInt8]) -> Result<Bool, PasswordFault> {
         var derived: [UInt8]?
         switch function {
@@ -353,7 +354,8 @@ extension ForeignPasswordHash {
                     context.t_cost = UInt32(parameters.passes)
                     context.m_cost = UInt32(parameters.kibibytes)
                     context.lanes = UInt32(parameters.lanes)
-                    // One after another: a hash occupies one core, however many lanes it has.
+                    // The lanes run one after another, so a hash occupies one core, however many it
+                    // has.
                     context.threads = 1
                     context.version = UInt32(parameters.version)
                     return argon2_ctx(&context, parameters.isHybrid ? Argon2_id : Argon2_i)
@@ -390,7 +392,7 @@ extension ForeignPasswordHash {
         return status == 1 ? out : nil
     }
 
-    /// AES-256-CTR from a counter of zero, as Firebase encrypts.
+    /// AES-256-CTR with a counter that starts at zero, as Firebase encrypts.
     private func decrypt(_ text: [UInt8], _ key: [UInt8]) -> [UInt8]? {
         guard let context = EVP_CIPHER_CTX_new() else { return nil }
         defer { EVP_CIPHER_CTX_free(context) }
@@ -406,10 +408,11 @@ extension ForeignPasswordHash {
 }
 
 /// Runs foreign hashes: one at a time for each tenant, and on threads of their own, so that a
-/// tenant with costly ones delays neither another tenant nor our own hashes.
+/// tenant with costly hashes delays neither other tenants nor our own hashes.
 final class ForeignHashQueue: Sendable {
-    /// Sign-ins of one tenant that wait for their turn: more than one address may try without a wait,
-    /// so that it can neither fill the queue nor tell by a refusal who has a foreign hash.
+    /// How many sign-ins of one tenant may wait for their turn. It is more than one address may
+    /// attempt without a wait, so that one address cannot fill the queue, nor learn from a refusal
+    /// who has a foreign hash.
     static let waitingLimit = 64
 
     private let pool: WorkerPool
@@ -420,18 +423,18 @@ final class ForeignHashQueue: Sendable {
         slots = FairSlots(waitingLimit: waitingLimit)
     }
 
-    /// How many of the tenant's wait for their turn.
+    /// How many sign-ins of the tenant wait for their turn.
     func waiting(_ tenant: UUID) -> Int { slots.waiting(tenant) }
 
-    /// `hash.mayBe(of: password)` is true.
+    /// `hash.mayBe(of: password)` must be true.
     func matches(
         _ password: [UInt8], _ hash: ForeignPasswordHash, in tenant: UUID
     ) async throws(PasswordFault) -> Bool {
         try await alone(tenant, account: hash.text.hashValue) { hash.matches(password) }
     }
 
-    /// Does the work when no other of the tenant's runs. The accounts of a tenant take turns: who tries
-    /// one again and again keeps its other people waiting for one check at most.
+    /// Runs the work when no other work of the tenant runs. The accounts of a tenant take turns:
+    /// repeated attempts at one account make the other people wait for one check at most.
     func alone<Value: Sendable>(
         _ tenant: UUID, account: Int = 0,
         _ work: @escaping @Sendable () -> Result<Value, PasswordFault>

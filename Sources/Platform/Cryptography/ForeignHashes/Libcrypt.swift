@@ -1,7 +1,7 @@
 import CCrypt
 
 /// The methods of libcrypt that are used here: bcrypt and sha512crypt. libcrypt has others, chosen
-/// by the setting's first characters; a setting of theirs never reaches it.
+/// by the first characters of the setting; such a setting never reaches it.
 enum Libcrypt {
     typealias Refusal = ForeignPasswordHash.Refusal
 
@@ -9,7 +9,7 @@ enum Libcrypt {
     private static let sha512Prefix = "$6$"
     private static let roundsName = "rounds="
 
-    /// libcrypt's alphabet, by value; bcrypt orders the same characters otherwise.
+    /// libcrypt's alphabet; bcrypt has the same characters in another order.
     private static let alphabet = Set(
         "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     private static let bcryptAlphabet = Array(
@@ -18,7 +18,8 @@ enum Libcrypt {
     static func isBcrypt(_ text: String) -> Bool { bcryptPrefixes.contains { text.hasPrefix($0) } }
     static func isSHA512(_ text: String) -> Bool { text.hasPrefix(sha512Prefix) }
 
-    /// `$2b$10$` with 22 characters of salt and 31 of hash. The kept text begins with the prehash.
+    /// `$2b$10$` with 22 characters of salt and 31 of hash. The stored text begins with the
+    /// prehash.
     static func readBcrypt(
         _ text: String, _ prehash: ForeignPasswordHash.Prehash = .none
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -37,13 +38,14 @@ enum Libcrypt {
             .bcrypt(prehash), checked: prehash.rawValue + String(decoding: bytes, as: UTF8.self))
     }
 
-    /// The logarithm of the rounds, of a text that was checked.
+    /// The base-2 logarithm of the rounds. The text has been checked.
     static func cost(ofBcrypt text: String) -> Int {
-        // Behind a prehash, salt and hash are the last 53 characters, and a `$` stands before them.
+        // Behind a prehash, the salt and the hash are the last 53 characters, with a `$` before
+        // them.
         Int(String(decoding: Array(text.utf8).dropLast(54).suffix(2), as: UTF8.self)) ?? Int.max
     }
 
-    /// Of a text that was checked.
+    /// The rounds. The text has been checked.
     static func rounds(ofSHA512 text: String) -> Int {
         let field = text.dropFirst(sha512Prefix.count).prefix { $0 != "$" }
         guard field.hasPrefix(roundsName) else { return ForeignHashBounds.sha512cryptDefault }
@@ -76,8 +78,8 @@ enum Libcrypt {
         return ForeignPasswordHash(.sha512crypt, checked: text)
     }
 
-    /// Whether the text is of this password, which has no NUL. `text` was read by one of the
-    /// functions above.
+    /// Whether the text is the hash of this password, which has no NUL. `text` was read by one of
+    /// the functions above.
     static func matches(_ password: [UInt8], _ text: String) -> Result<Bool, PasswordFault> {
         guard isBcrypt(text) || isSHA512(text) else { return .failure(.badHash) }
         let phrase = (password + [0]).map { CChar(bitPattern: $0) }

@@ -1,4 +1,4 @@
-/// Auth0's `custom_password_hash`. Its `passwordHash` and `password_hash` are read by `parse`.
+/// Auth0's `custom_password_hash`. Auth0's `passwordHash` and `password_hash` are read by `parse`.
 package struct Auth0PasswordHash: Sendable {
     /// `hash` or `salt`: its `value` and `encoding` (utf8, base64, hex).
     package struct Text: Sendable {
@@ -25,7 +25,7 @@ package struct Auth0PasswordHash: Sendable {
     package var salt: Text?
     /// `password.encoding`.
     package var passwordEncoding: String?
-    /// Of scrypt alone: `keylen`, `cost`, `blockSize`, `parallelization`.
+    /// For scrypt only: `keylen`, `cost`, `blockSize`, `parallelization`.
     package var keyLength: Int?
     package var cost: Int?
     package var blockSize: Int?
@@ -40,7 +40,8 @@ package struct Auth0PasswordHash: Sendable {
 
 extension ForeignPasswordHash {
     /// argon2 and pbkdf2 as PHC strings, bcrypt as a crypt string, and scrypt with its parameters
-    /// beside it. A salt of the first three would be part of the password, which is not done here.
+    /// beside it. The first three hold their salt; a separate one would be part of the password,
+    /// which is not supported here.
     package static func auth0(
         _ custom: Auth0PasswordHash
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -60,7 +61,7 @@ extension ForeignPasswordHash {
         return try parse(custom.hash.value)
     }
 
-    /// Auth0's defaults are those of Node.
+    /// Auth0's defaults are those of Node.js.
     private static func auth0Scrypt(
         _ custom: Auth0PasswordHash
     ) throws(Refusal) -> ForeignPasswordHash {
@@ -141,13 +142,14 @@ extension ForeignPasswordHash {
 }
 
 /// The password hash parameters of a Firebase project, from its console. The signer key is a secret
-/// of the project: it is used to read an import, and is kept nowhere.
+/// of the project: it is used to read an import, and is stored nowhere.
 package struct FirebaseProject: Sendable {
     let signerKey: [UInt8]
     let saltSeparator: [UInt8]
     let parameters: ScryptParameters
 
-    /// As the console shows them: the signer key and the salt separator in base64.
+    /// Takes the parameters as the console shows them, with the signer key and the salt separator
+    /// in base64.
     package init(
         signerKey: String, saltSeparator: String, rounds: Int, memoryCost: Int
     ) throws(ForeignPasswordHash.Refusal) {
@@ -160,12 +162,12 @@ package struct FirebaseProject: Sendable {
 }
 
 extension ForeignPasswordHash {
-    /// Firebase's `passwordHash` and `salt`, in either alphabet of base64.
+    /// Reads Firebase's `passwordHash` and `salt`, in either alphabet of base64.
     ///
-    /// The hash is the signer key in the cipher of a key that scrypt derives from the password. So
-    /// the signer key need not be kept to check a password: its digest shows that the password
-    /// decrypts it. The digest of 32 random bytes or more reveals nothing of them, depends on no key
-    /// of ours, and survives each rotation of the secret key.
+    /// The hash is the signer key, encrypted with a key that scrypt derives from the password. So
+    /// the signer key need not be kept to check a password: its digest shows whether the password
+    /// decrypts it. The digest of 32 random bytes or more reveals nothing about them, depends on no
+    /// key of ours, and survives each rotation of the secret key.
     package static func firebase(
         hash: String, salt: String, of project: FirebaseProject
     ) throws(Refusal) -> ForeignPasswordHash {

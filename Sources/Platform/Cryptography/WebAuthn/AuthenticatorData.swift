@@ -3,10 +3,10 @@
 struct AuthenticatorData {
     /// A new credential (section 6.5.1).
     struct Credential {
-        /// What model made it; all zero where it does not say.
+        /// The model of the authenticator; all zero if it does not say.
         var model: [UInt8]
         var id: [UInt8]
-        /// As it was sent, which is as it is stored.
+        /// The key as it was sent and as it is stored.
         var encodedKey: [UInt8]
         var key: COSEKey
     }
@@ -40,7 +40,7 @@ struct AuthenticatorData {
         credential =
             flags & Flag.credential == 0 ? nil : try Self.credential(bytes, at: &offset)
         if flags & Flag.extensions != 0 {
-            // None is asked for, so that what they say does not count; their form does.
+            // No extension is asked for, so their content is ignored; their form is still checked.
             guard try Self.value(bytes, at: &offset).entries != nil else {
                 throw .authenticatorDataMalformed
             }
@@ -89,16 +89,16 @@ struct AuthenticatorData {
 }
 
 /// A credential's public key (RFC 9053, RFC 8230), of one of the three kinds that are asked for. It
-/// has its algorithm's members and no other (WebAuthn Level 3, section 6.5.1.1).
+/// has the members of its algorithm and no others (WebAuthn Level 3, section 6.5.1.1).
 package struct COSEKey: Sendable {
-    /// Numbers of the IANA registry of COSE algorithms; a credential keeps its own for ever.
+    /// Numbers of the IANA registry of COSE algorithms; a credential keeps its number for ever.
     package enum Algorithm: Int, Sendable, CaseIterable {
         case es256 = -7
         case eddsa = -8
         case rs256 = -257
     }
 
-    /// Bytes of a key as it is sent and stored; the longest good one has half as many.
+    /// The most bytes of a key as it is sent and stored; the longest good key has half as many.
     package static let lengthLimit = 4096
 
     package let algorithm: Algorithm
@@ -114,7 +114,7 @@ package struct COSEKey: Sendable {
         static let third = -3
     }
 
-    /// The key of bytes as they are stored.
+    /// Reads a key from its stored bytes.
     package init(encoded: [UInt8]) throws(WebAuthnFault) {
         let value: CBORValue
         do { value = try CBORDecoder.whole(encoded) } catch { throw .notCanonical(error) }

@@ -17,7 +17,7 @@ package struct CBORDecoder {
         self.offset = offset
     }
 
-    /// The one value of the bytes; nothing may follow it.
+    /// Decodes the one value of the bytes; nothing may follow it.
     package static func whole(_ bytes: [UInt8]) throws(CBORFault) -> CBORValue {
         var decoder = CBORDecoder(bytes)
         let value = try decoder.value()
@@ -25,7 +25,7 @@ package struct CBORDecoder {
         return value
     }
 
-    /// The value that begins here; others may follow it.
+    /// Decodes the value that begins here; others may follow it.
     package mutating func value() throws(CBORFault) -> CBORValue {
         guard bytes.count <= Self.lengthLimit else { throw .tooLong }
         return try value(depth: 0)
@@ -58,7 +58,7 @@ package struct CBORDecoder {
         }
     }
 
-    /// The number or the length that the first byte announces.
+    /// The number or the length that the first byte introduces.
     private mutating func argument(_ information: UInt8) throws(CBORFault) -> UInt64 {
         switch information {
         case 0...23: return UInt64(information)
@@ -115,7 +115,7 @@ package struct CBORDecoder {
         return entries
     }
 
-    /// Refuses before anything is allocated: each value has a byte at least.
+    /// Refuses a count before anything is allocated: each value takes at least one byte.
     private func requireRoom(for count: UInt64, depth: Int) throws(CBORFault) {
         guard depth <= Self.depthLimit else { throw .tooDeep }
         guard count <= UInt64(bytes.count - offset) else { throw .truncated }
@@ -128,7 +128,7 @@ package struct CBORDecoder {
         }
     }
 
-    /// By type, then the shorter one, then byte by byte.
+    /// Orders keys by type, then by length, then byte by byte.
     private static func precedes(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
         let (one, other) = (left.first ?? 0, right.first ?? 0)
         if one >> 5 != other >> 5 { return one >> 5 < other >> 5 }
@@ -161,7 +161,7 @@ package indirect enum CBORValue: Sendable, Equatable {
 
     var entries: [Entry]? { if case .map(let entries) = self { entries } else { nil } }
 
-    /// nil if it is no number, or one beyond 64 bits with sign.
+    /// `nil` if it is not a number, or does not fit a signed 64-bit integer.
     var number: Int? {
         switch self {
         case .unsigned(let value): Int(exactly: value)

@@ -1,12 +1,12 @@
 import JSON
 import Text
 
-/// What a registration or an assertion must answer. A passkey is a second factor and the first one
-/// in one, so that the user is always to be verified.
+/// What a registration or an assertion must match. A passkey is the first and the second factor in
+/// one, so the user must always be verified.
 package struct Ceremony: Sendable {
-    /// The bytes that were given out once.
+    /// The random bytes that were issued for this one use.
     package var challenge: [UInt8]
-    /// The console's own: scheme, host and port as a browser writes them.
+    /// The console's own origin: scheme, host and port as a browser writes them.
     package var origin: String
     /// The RP id: the domain that all passkeys of this service are bound to.
     package var relyingParty: String
@@ -44,9 +44,9 @@ package struct RegisteredCredential: Sendable {
 }
 
 extension Ceremony {
-    /// The steps of WebAuthn Level 3, section 7.1. Attestation `none` alone: other formats prove
-    /// what makes an authenticator has, which no policy here asks, and browsers replace them by
-    /// `none` where it is asked for.
+    /// The steps of WebAuthn Level 3, section 7.1. Only the attestation `none` is accepted: other
+    /// formats prove the make of an authenticator, which no policy here asks for, and browsers
+    /// replace them by `none` when `none` is requested.
     package func check(_ registration: Registration) throws(WebAuthnFault) -> RegisteredCredential {
         let client = try ClientData(registration.clientData)
         try client.check(type: "webauthn.create", self)
@@ -61,7 +61,7 @@ extension Ceremony {
             isBackupEligible: data.isBackupEligible, isBackedUp: data.isBackedUp)
     }
 
-    /// An attestation has three members, of which `none` leaves one empty.
+    /// An attestation has three members; with `none`, the statement is empty.
     private static func authenticatorData(
         _ attestation: [UInt8]
     ) throws(WebAuthnFault) -> [UInt8] {
@@ -84,8 +84,8 @@ package struct Assertion: Sendable {
     package var clientData: [UInt8]
     package var authenticatorData: [UInt8]
     package var signature: [UInt8]
-    /// Of the account that the credential was made for; an authenticator may leave it out if it was
-    /// asked for one credential.
+    /// The handle of the account that the credential was made for. An authenticator may leave it
+    /// out if it was asked for one credential.
     package var userHandle: [UInt8]?
 
     package init(
@@ -120,15 +120,15 @@ package struct StoredCredential: Sendable {
     }
 }
 
-/// What an assertion changes of its credential.
+/// What an assertion changes in its credential.
 package struct CheckedAssertion: Sendable {
     package var counter: UInt32
     package var isBackedUp: Bool
 }
 
 extension Ceremony {
-    /// The steps of WebAuthn Level 3, section 7.2. `namesUser`: the user handle must be there,
-    /// because nothing else says whose the credential is.
+    /// The steps of WebAuthn Level 3, section 7.2. With `namesUser`, the user handle is required,
+    /// because nothing else says whose credential it is.
     package func check(
         _ assertion: Assertion, by credential: StoredCredential, namesUser: Bool
     ) throws(WebAuthnFault) -> CheckedAssertion {
@@ -149,15 +149,15 @@ extension Ceremony {
         guard data.isBackupEligible == credential.isBackupEligible else {
             throw .backupEligibilityChanged
         }
-        // Both 0: the authenticator keeps no counter.
+        // If both are 0, the authenticator keeps no counter.
         guard data.counter > credential.counter || data.counter == 0 && credential.counter == 0
         else { throw .counterFellBack }
         return CheckedAssertion(counter: data.counter, isBackedUp: data.isBackedUp)
     }
 }
 
-/// What the browser says of a ceremony (WebAuthn Level 3, section 5.8.1), as it sent it: nothing is
-/// checked yet.
+/// What the browser reports of a ceremony (WebAuthn Level 3, section 5.8.1), as it was sent:
+/// nothing is checked yet.
 package struct ClientData: Sendable {
     /// Longer texts are refused unread.
     private static let lengthLimit = 4096
@@ -169,14 +169,14 @@ package struct ClientData: Sendable {
     /// The bytes that the authenticator's signature covers.
     let hash: [UInt8]
 
-    /// Strict JSON: with duplicate members two readers could see two origins.
+    /// Strict JSON: with duplicate members, two readers could see two different origins.
     package init(_ bytes: [UInt8]) throws(WebAuthnFault) {
         guard bytes.count <= Self.lengthLimit,
             let document = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 8)),
             let type = document["type"]?.string, let origin = document["origin"]?.string,
             let challenge = document["challenge"]?.string.flatMap({ Base64URL.decode($0) })
         else { throw .clientDataMalformed }
-        // Old browsers leave the member out, and know no ceremony of a foreign frame.
+        // Old browsers leave the member out; they allow no ceremony in a foreign frame.
         var isCrossOrigin = document["topOrigin"] != nil
         if let member = document["crossOrigin"] {
             guard let value = member.bool else { throw .clientDataMalformed }
@@ -197,7 +197,7 @@ package struct ClientData: Sendable {
     }
 }
 
-/// What did not hold of a registration or an assertion.
+/// What is wrong with a registration or an assertion.
 package enum WebAuthnFault: Error, Sendable, Equatable {
     // What the browser signed.
     case clientDataMalformed
@@ -208,7 +208,7 @@ package enum WebAuthnFault: Error, Sendable, Equatable {
 
     // What the authenticator says.
     case attestationMalformed
-    /// A format other than `none`, which alone is asked for.
+    /// A format other than `none`, the only one that is asked for.
     case attestationFormat
     case attestationStatement
     case authenticatorDataMalformed
@@ -216,15 +216,16 @@ package enum WebAuthnFault: Error, Sendable, Equatable {
     case relyingPartyMismatch
     case userAbsent
     case userNotVerified
-    /// Backed up, but not fit for it.
+    /// Backed up, although not eligible for backup.
     case backupFlags
-    /// Another fitness for backup than the credential had: an authenticator's never changes (WebAuthn
-    /// Level 3, section 6.1.3), but some did when they learned to synchronise. Of a true signature.
+    /// The eligibility for backup differs from the credential's. An authenticator's never changes
+    /// (WebAuthn Level 3, section 6.1.3), but some changed when they learned to synchronise. The
+    /// signature is valid.
     case backupEligibilityChanged
 
     // Its credential.
     case credentialMissing
-    /// An assertion with a new credential in it.
+    /// An assertion that contains a new credential.
     case credentialUnexpected
     case credentialLength
     case credentialMismatch
