@@ -5,7 +5,7 @@ package struct WeightedItem: Sendable, Equatable {
     /// In thousandths; 0 refuses. A malformed weight counts as 1,000, like a missing one.
     package var weight: Int
 
-    /// The items of all the field's lines. A quoted comma ends an item too: no name has one.
+    /// The items of all the field's lines. A quoted comma ends an item too: no name contains one.
     package static func all(in values: [String]) -> [WeightedItem] {
         values.flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }.compactMap { item in
             let parts = item.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
@@ -36,8 +36,8 @@ package struct WeightedItem: Sendable, Equatable {
 
 /// `Accept` (RFC 9110 §12.5.1).
 package enum Accept {
-    /// The preferred offered media type: by weight, then by specificity, then the earlier offer.
-    /// nil if none is acceptable, or the field is absent.
+    /// The index of the preferred offer: by weight, then by specificity, then the earlier offer.
+    /// `nil` if none is acceptable, or the field is absent.
     package static func choice(among offers: [String], by values: [String]) -> Int? {
         let wanted = WeightedItem.all(in: values)
         var best: (offer: Int, weight: Int, plainness: Int)?

@@ -3,8 +3,8 @@ import Synchronization
 /// A body that its handler receives in pieces. The connection reads the next piece when the handler
 /// asks for it, so that a fast sender waits and memory stays flat.
 package struct BodyStream: Sendable {
-    /// Nil after the last piece. Throws `HTTPError` if the body is refused, `BodyLost` if the client
-    /// is gone. One call at a time.
+    /// `nil` after the last piece. Throws `HTTPError` if the body is refused, `BodyLost` if the
+    /// client is gone. One call at a time.
     package let next: @Sendable () async throws -> [UInt8]?
 
     package init(next: @escaping @Sendable () async throws -> [UInt8]?) { self.next = next }
@@ -16,12 +16,12 @@ package struct BodyStream: Sendable {
     }
 }
 
-/// The connection ended, or the server answered in time instead of the handler.
+/// The connection ended, or the time limit passed and the server answered instead of the handler.
 package struct BodyLost: Error, Sendable {
     package init() {}
 }
 
-/// A value for its first taker; callable from any thread.
+/// A value that only its first taker gets; callable from any thread.
 final class Once: Sendable {
     private let value: Mutex<[UInt8]?>
 

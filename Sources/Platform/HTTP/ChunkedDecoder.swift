@@ -3,7 +3,7 @@ import Text
 /// Reads a chunked body (RFC 9112 §7.1) as its pieces arrive. Extensions must be tokens and are
 /// ignored; trailers are checked and dropped.
 package struct ChunkedDecoder: Sendable {
-    /// State of the body after the bytes so far.
+    /// The state of the body after the bytes so far.
     package enum Outcome: Equatable {
         case incomplete
         case complete
@@ -27,11 +27,11 @@ package struct ChunkedDecoder: Sendable {
     private var digits = 0
     private var extra = 0
 
-    /// `limit` is the most bytes of body, without the framing.
+    /// `limit` is the largest body in bytes, without the framing.
     package init(limit: Int) { self.limit = limit }
 
-    /// Appends what `bytes` hold of the body. `consumed` is how many of them belonged to it: less
-    /// than all only when the body is complete or refused.
+    /// Appends the part of the body that `bytes` hold. `consumed` is how many of them belonged to
+    /// it: fewer than all only when the body is complete or refused.
     package mutating func decode(
         _ bytes: UnsafeBufferPointer<UInt8>, into body: inout [UInt8], consumed: inout Int
     ) -> Outcome {
@@ -112,7 +112,7 @@ package struct ChunkedDecoder: Sendable {
         try endSizePart(byte)
     }
 
-    /// After a size or an extension follows another extension or the end of the line.
+    /// A size or an extension is followed by another extension or by the end of the line.
     private mutating func endSizePart(_ byte: UInt8) throws(HTTPError) {
         switch byte {
         case 0x3B: state = .extensionName

@@ -1,8 +1,8 @@
 import CZlib
 import Synchronization
 
-/// Unpacks the gzip coding (RFC 1952) of a body as its pieces arrive, in pieces of bounded size: a
-/// small body that unpacks to a large one fills no memory.
+/// Unpacks the gzip coding (RFC 1952) of a body as its pieces arrive, in pieces of bounded size, so
+/// that a small body that unpacks to a large one does not fill the memory.
 final class Gunzip: Sendable {
     private struct State {
         /// zlib keeps the address of its stream.
@@ -11,19 +11,19 @@ final class Gunzip: Sendable {
         var at = 0
         var packed = 0
         var unpacked = 0
-        /// Between two members, where the body may end.
+        /// Whether the input is between two members, where the body may end.
         var isBetween = true
     }
 
     private static let pieceBytes = 64 << 10
-    /// Unpacked bytes before the ratio counts: a short text may repeat itself.
+    /// The ratio is not checked below this many unpacked bytes: a short text may repeat itself.
     private static let freeBytes = 1 << 20
 
     private let limit: Int
     private let ratio: Int
     private let state: Mutex<State>
 
-    /// Nil if zlib has no memory. `ratio`: the most unpacked bytes for each packed one.
+    /// `nil` if zlib has no memory. `ratio` is the most unpacked bytes for each packed one.
     init?(limit: Int, ratio: Int) {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -45,7 +45,7 @@ final class Gunzip: Sendable {
         }
     }
 
-    /// More of the packed body; the bytes of before are used up.
+    /// Appends more of the packed body. The earlier bytes have been used up.
     func append(_ bytes: [UInt8]) {
         state.withLock { state in
             state.input = bytes
@@ -54,7 +54,7 @@ final class Gunzip: Sendable {
         }
     }
 
-    /// The next unpacked bytes; empty: more input is needed.
+    /// The next unpacked bytes; empty if more input is needed.
     func next() throws(HTTPError) -> [UInt8] {
         try state.withLock { state throws(HTTPError) in
             while true {
@@ -114,8 +114,8 @@ final class Gunzip: Sendable {
 }
 
 extension BodyStream {
-    /// The unpacked content of a gzip body. `limit`: unpacked bytes; `ratio`: the most unpacked bytes
-    /// for each packed one.
+    /// The unpacked content of a gzip body. `limit` is in unpacked bytes; `ratio` is the most
+    /// unpacked bytes for each packed one.
     package func unpacked(limit: Int, ratio: Int) throws(HTTPError) -> BodyStream {
         guard let gunzip = Gunzip(limit: limit, ratio: ratio) else {
             throw HTTPError(503, "The service cannot unpack a body now.")

@@ -6,7 +6,7 @@ package struct FormPart: Sendable, Equatable {
 }
 
 /// Reads `multipart/form-data` (RFC 7578) as its pieces arrive, and refuses what two parsers could
-/// read differently: nothing stands before the first delimiter or behind the last.
+/// read differently: nothing may stand before the first delimiter or after the last.
 package struct MultipartReader: Sendable {
     /// What the bytes so far hold.
     package enum Event: Sendable, Equatable {
@@ -31,7 +31,7 @@ package struct MultipartReader: Sendable {
     private var parts = 0
     private var isComplete = false
 
-    /// Nil if the type has no well-formed boundary (RFC 2046, section 5.1.1).
+    /// `nil` if the type has no well-formed boundary (RFC 2046, section 5.1.1).
     package init?(contentType: String) {
         guard let boundary = HeaderParameters(contentType)["boundary"],
             (1...70).contains(boundary.utf8.count), boundary.utf8.last != 0x20,
@@ -44,7 +44,7 @@ package struct MultipartReader: Sendable {
         isAlphanumeric(byte) || "'()+_,-./:=? ".utf8.contains(byte)
     }
 
-    /// More of the body; an empty piece is the end.
+    /// Appends more of the body; an empty piece marks the end.
     package mutating func append(_ bytes: [UInt8]) {
         if at > 0 {
             buffer.removeFirst(at)
@@ -113,7 +113,7 @@ package struct MultipartReader: Sendable {
             defer { at = found }
             return .content(Array(buffer[at..<found]))
         }
-        // The end may be the beginning of a delimiter.
+        // The last bytes may be the beginning of a delimiter.
         let safe = buffer.count - delimiter.count + 1
         guard safe > at else { return .needsMore }
         defer { at = safe }
@@ -127,7 +127,7 @@ package struct MultipartReader: Sendable {
         return isComplete ? .ended : .needsMore
     }
 
-    /// False: more is needed to see whether these bytes are next.
+    /// False if more bytes are needed to see whether these are next.
     private mutating func take(_ wanted: ArraySlice<UInt8>) throws(HTTPError) -> Bool {
         let have = buffer[at...].prefix(wanted.count)
         guard have.elementsEqual(wanted.prefix(have.count)) else { throw Self.malformed }
@@ -182,7 +182,8 @@ package struct MultipartReader: Sendable {
 package struct HeaderParameters: Sendable {
     /// In lower case.
     package let value: String
-    /// By their names in lower case; a name that is given twice has no value. None if one is malformed.
+    /// By names in lower case. A name that is given twice has no value. Empty if a parameter is
+    /// malformed.
     private var values: [String: String?] = [:]
 
     package init(_ text: String) {
@@ -207,7 +208,7 @@ package struct HeaderParameters: Sendable {
 
     package subscript(name: String) -> String? { values[name] ?? nil }
 
-    /// Without spaces and tabs around it.
+    /// The text without surrounding spaces and tabs.
     static func text(_ bytes: ArraySlice<UInt8>) -> String {
         var bytes = bytes
         while bytes.first == 0x20 || bytes.first == 0x09 { bytes.removeFirst() }

@@ -33,7 +33,7 @@ package struct Request: Sendable {
     package var query: String
     /// In the order of the request; names may repeat.
     package var fields: [Field]
-    /// Decoded from chunks; empty without a body.
+    /// Decoded if it came in chunks; empty if there is no body.
     package var body: [UInt8]
     /// The body, if the handler receives it in pieces; `body` is then empty.
     package var stream: BodyStream?
@@ -50,7 +50,7 @@ package struct Request: Sendable {
     /// The response if the time limit passes; nil if no server waits for the response.
     package var lateForm: LateForm?
 
-    /// The defaults are a request of a test or of the service itself.
+    /// The defaults suit a request made by a test or by the service itself.
     package init(
         _ method: Method, _ path: String, query: String = "", fields: [Field] = [],
         body: [UInt8] = [], remoteAddress: String = "127.0.0.1", isTLS: Bool = false,

@@ -278,7 +278,7 @@ package struct HTTPLimits: Sendable {
     package var fields = 100
     /// Decoded bytes, without chunk framing; more is 413.
     package var body = 1 << 20
-    /// The same of the longest body that a handler receives in pieces; 0 if there is none.
+    /// The same limit for the longest body that a handler receives in pieces; 0 if there is none.
     package var streamedBody = 0
 
     package init() {}
@@ -288,10 +288,10 @@ package struct HTTPLimits: Sendable {
 package struct HTTPError: Error, Sendable, Equatable {
     /// 400, 413, 414, 417, 431, 501 or 505.
     package var status: Int
-    /// One sentence for the client; holds nothing of what was sent.
+    /// One sentence for the client; it repeats nothing that was sent.
     package var detail: String
 
-    /// `detail` must hold nothing of what was sent.
+    /// `detail` must repeat nothing that was sent.
     package init(_ status: Int, _ detail: String) {
         self.status = status
         self.detail = detail

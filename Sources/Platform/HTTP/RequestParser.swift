@@ -24,8 +24,9 @@ package final class RequestParser {
 
     deinit { fields.deallocate() }
 
-    /// Reads one head at the start of `bytes`. `scanned` is 0 for a new head and remembers between
-    /// calls how far the end was searched, so that single bytes take linear time.
+    /// Reads one head at the start of `bytes`. `scanned` is 0 for a new head. Between calls it
+    /// holds how far the end was searched, so that a head that arrives byte by byte takes linear
+    /// time.
     package func parse(_ bytes: UnsafeRawBufferPointer, scanned: inout Int) -> Outcome {
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return .incomplete }
         let base = start.assumingMemoryBound(to: UInt8.self)
@@ -162,7 +163,7 @@ package final class RequestParser {
         guard FramingFacts.isHost(authority) else { throw Self.badTarget }
         head.authoritySpan = Span32(start + scheme, start + end)
         let pathEnd = Int(head.pathSpan.start + head.pathSpan.count)
-        // Without a path it is the root: reuse a slash of the scheme as its one byte.
+        // Without a path it is the root: use the last slash of the scheme as its one byte.
         let isRoot = end == target.count || target[end] == 0x3F
         head.pathSpan =
             isRoot
@@ -229,7 +230,7 @@ package final class RequestParser {
     static let bareLineFeed = HTTPError(400, "A line must end in CR LF.")
     static let badTarget = HTTPError(400, "The request target is malformed.")
     static let longLine = HTTPError(414, "The request line is too long.")
-    /// Also of a body that is too long for its endpoint.
+    /// Also used for a body that is too long for its endpoint.
     package static let bigBody = HTTPError(413, "The request body is too large.")
     static let longHead = HTTPError(431, "The request head is too long.")
 }

@@ -37,10 +37,10 @@ package struct Response: Sendable {
         return nil
     }
 
-    /// Makes the browser use only https for a year (RFC 6797).
+    /// Makes browsers use only https for a year (RFC 6797).
     package static let strictTransportSecurity: StaticString = "max-age=31536000"
 
-    /// Only for responses over TLS.
+    /// Adds `Strict-Transport-Security`. Only for responses over TLS.
     package mutating func keepToTLS() {
         guard first("strict-transport-security") == nil else { return }
         fields.append(
@@ -51,12 +51,12 @@ package struct Response: Sendable {
 /// The format of the response to a request that exceeds its time limit. Each handler that knows
 /// more about the request replaces it.
 package final class LateForm: Sendable {
-    /// `mayHaveWritten`: something may have been committed for the request.
+    /// `mayHaveWritten` is true if something may have been committed for the request.
     package typealias Form = @Sendable (_ mayHaveWritten: Bool) -> Response
 
     private let form = Mutex<Form?>(nil)
 
-    /// Without a form: the server answers a plain 503.
+    /// Without a form, the server answers a plain 503.
     package init() {}
 
     /// Replaces the form; callable from any thread.

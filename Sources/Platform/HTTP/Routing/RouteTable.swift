@@ -2,9 +2,9 @@ import Text
 
 /// All routes, as a trie over path segments; built once at start, then only read.
 ///
-/// A literal precedes a parameter, and a parameter the rest of a path; if the literal leads to no
-/// route the parameter is tried, so `/users/duplicates` and `/users/{id}/sessions` can coexist.
-/// Literals are compared with the path's bytes as sent.
+/// A literal precedes a parameter, and a parameter precedes the rest of a path. If the literal
+/// leads to no route, the parameter is tried, so `/users/duplicates` and `/users/{id}/sessions` can
+/// coexist. Literals are compared with the path's bytes as sent.
 package struct RouteTable<Value: Sendable>: Sendable {
     private struct Leaf: Sendable {
         var pattern: RoutePattern
@@ -66,8 +66,8 @@ package struct RouteTable<Value: Sendable>: Sendable {
         return nodes.count - 1
     }
 
-    /// The route of a path as sent (no query), or nil: no such path, or a parameter with bad
-    /// percent-encoding.
+    /// The route of a path as sent (without the query). `nil` if there is no such path, or a
+    /// parameter has bad percent-encoding.
     package func match(_ path: String) -> RouteMatch<Value>? {
         var path = path
         return path.withUTF8 { bytes in
@@ -83,7 +83,7 @@ package struct RouteTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// The depth is bounded by the longest pattern, so a long path costs no stack.
+    /// The longest pattern bounds the depth of the recursion, so a long path needs no more stack.
     private func find(
         in path: UnsafeBufferPointer<UInt8>, from start: Int, at node: Int,
         _ values: inout [Range<Int>]
@@ -117,7 +117,7 @@ extension RoutePattern.Segment {
         }
     }
 
-    /// The rest of a path keeps its slashes; each of its segments is held to the same strictness.
+    /// The rest of a path keeps its slashes; each of its segments is checked just as strictly.
     fileprivate func value(of bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String? {
         guard case .rest = self else { return decodedSegment(bytes) }
         var parts: [String] = []
@@ -250,7 +250,7 @@ package struct RouteParameters: Sendable, Equatable {
         pairs.append(Pair(name: name, value: value))
     }
 
-    /// The same with another value of one parameter.
+    /// A copy with another value of one parameter.
     package func replacing(_ name: String, with value: String) -> RouteParameters {
         var copy = self
         for index in copy.pairs.indices where copy.pairs[index].name == name {
@@ -266,9 +266,9 @@ package struct RouteParameters: Sendable, Equatable {
     package var all: [(name: String, value: String)] { pairs.map { ($0.name, $0.value) } }
 }
 
-/// Strict percent-decoding of one path segment (RFC 3986 §2.1): nil for a bad escape, text that is
-/// not UTF-8, a control character, an encoded `/`, and dot segments, which try to look like another
-/// path.
+/// Strict percent-decoding of one path segment (RFC 3986 §2.1). `nil` for a bad escape, text that
+/// is not UTF-8, a control character, an encoded `/`, and dot segments, which could be taken for
+/// another path.
 func decodedSegment(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> String? {
     guard let decoded = PercentEncoding.decode(bytes), !decoded.isEmpty,
         decoded.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }),

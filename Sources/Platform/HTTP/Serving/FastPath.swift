@@ -36,17 +36,17 @@ package struct FastRequest {
 package enum FastAnswer: Sendable {
     /// The response is written, by exactly one `begin` … `finish`.
     case given
-    /// Wrote nothing: the request takes the ordinary way.
+    /// Nothing was written: the request takes the ordinary path.
     case declined
     /// The response is deferred by `FastRequest.later`.
     case later
 }
 
-/// Runs on the loops' threads.
+/// A fast path runs on the loops' threads.
 package typealias FastPath =
     @Sendable (_ request: FastRequest, _ writer: ResponseWriter) -> FastAnswer
 
-/// A deferred response; the connection reads nothing until it is completed. Dropped with its
+/// A deferred response. The connection reads nothing until it is completed. It is dropped with its
 /// connection.
 package struct LateAnswer: Sendable {
     package let requestID: String
@@ -70,11 +70,11 @@ package struct LateAnswer: Sendable {
     /// Whether the server has answered instead.
     package var wasAnswered: Bool { deadline.wasAnswered }
 
-    /// `write` makes exactly one `begin` … `finish`. Called on the connection's loop.
+    /// `write` must make exactly one `begin` … `finish`. Called on the connection's loop.
     ///
     /// The response may be completed while another connection is served, for example when a look-up
-    /// for many fails at once. That connection's responses are then in the output buffer, and its
-    /// requests in the receive buffer, so this one waits for the loop's next cycle.
+    /// for many callers fails at once. The output buffer then holds that connection's responses,
+    /// and the receive buffer its requests, so this one waits for the loop's next cycle.
     package func give(_ write: @escaping (ResponseWriter) -> Void) {
         let worker = connection.value.worker
         guard worker.serving else { return connection.value.answer(turn: turn, by: write) }

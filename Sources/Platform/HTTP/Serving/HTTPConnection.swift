@@ -14,7 +14,8 @@ final class HTTPConnection {
         case closed
     }
 
-    /// TLS records, of 16 KB at most, that are processed before other connections have their turn.
+    /// How many TLS records, each of at most 16 KB, are processed before other connections get a
+    /// turn.
     private static let recordsPerTurn = 4
 
     let worker: Worker
@@ -35,7 +36,7 @@ final class HTTPConnection {
     var answersHead = false
     var answersHTTP10 = false
     var readPaused = false
-    /// Whether its next records are received in the loop's next cycle.
+    /// Whether its next records wait for the loop's next cycle.
     private var waitsForTurn = false
     /// Counts the requests of this connection.
     var turn: UInt64 = 0
@@ -62,7 +63,7 @@ final class HTTPConnection {
         switch phase {
         case .handling where reads && outgoing.isEmpty: receive()
         case .handling:
-            // The peer sent more, or closed: a second report with reading off shows which.
+            // The peer sent more, or closed. If reading is already off, it must have closed.
             if readPaused { return close() }
             setReading(false)
         case .lingering: discard()
@@ -118,7 +119,7 @@ final class HTTPConnection {
 
     func takePending() {
         guard !pending.isEmpty else { return }
-        // A separate copy: closing empties `pending` while its bytes are still being read.
+        // A separate copy, because closing empties `pending` while its bytes are still being read.
         let held = pending
         let consumed = held.withUnsafeBytes {
             ingest(UnsafeRawBufferPointer(rebasing: $0[pendingStart...]))
@@ -167,7 +168,7 @@ final class HTTPConnection {
 
     func close() {
         guard phase != .closed else { return }
-        // Over HTTP/1.0 the end of the connection ends a stream, so a cut stream would look
+        // Over HTTP/1.0 the end of the connection ends a stream, so a stream that is cut would look
         // complete.
         let isCut = answersHTTP10 && (phase == .handling || !outgoing.isEmpty)
         phase = .closed
@@ -320,7 +321,7 @@ extension HTTPConnection {
         refuse(request, error)
     }
 
-    /// As `refuse(_:)`, in the format of the request's handler.
+    /// Like `refuse(_:)`, in the format of the request's handler.
     func refuse(_ request: Request, _ error: HTTPError) {
         closesAfterAnswer = true
         let refuse = worker.refuse
@@ -346,12 +347,13 @@ extension HTTPConnection {
             else { return }
             await Self.stream(next, to: bound)
         }
-        // Most requests without a wait are answered by now.
+        // Most requests that wait for nothing are answered by now.
         if !hasAnswered { startClock(deadline, form, id: request.id) }
     }
 }
 
-/// A client that waits for `100 Continue` before it sends its body (RFC 9110 section 10.1.1).
+/// Serves a client that waits for `100 Continue` before it sends its body (RFC 9110 section
+/// 10.1.1).
 extension HTTPConnection {
     func awaitBody() {
         phase = .body
@@ -398,12 +400,13 @@ extension HTTPConnection {
 /// The deadline of each request: when it passes, the server answers instead of the handler, whose
 /// own response is dropped.
 extension HTTPConnection {
-    /// A handler may shorten its time to this: the first look at the clock.
+    /// The time until the first check of the clock: a handler may shorten its time to this.
     private static let firstLook: Int64 = 900_000_000
-    /// The time stands still while a body arrives and counts anew after each of its pieces.
+    /// While a body arrives, the time stands still and starts anew after each piece, so check
+    /// often.
     private static let lookAtUpload: Int64 = 1_000_000_000
 
-    /// A request's handling begins. Its number distinguishes its response from a late one.
+    /// Begins the handling of a request. Its number distinguishes its response from a late one.
     func beginTurn() -> UInt64 {
         phase = .handling
         hasAnswered = false
@@ -436,7 +439,7 @@ extension HTTPConnection {
         }
     }
 
-    /// The rest of the response may take longer.
+    /// Stops the clock: the rest of the response may take longer.
     func stopClock() {
         hasAnswered = true
         if let clock { worker.loop.cancel(clock) }

@@ -1,8 +1,8 @@
 import Runtime
 import Synchronization
 
-/// The most bytes of the body of a POST to this path if its handler receives the body in pieces,
-/// else nil. Runs on the loops' threads for each POST with a body.
+/// The most bytes in the body of a POST to this path if its handler receives the body in pieces;
+/// otherwise `nil`. Runs on the loops' threads for each POST with a body.
 package typealias StreamedBodies = @Sendable (_ path: UnsafeBufferPointer<UInt8>) -> Int?
 
 /// An HTTP/1.1 server over a set of loops. Each loop has its own listener (SO_REUSEPORT), and a
@@ -12,9 +12,9 @@ package final class Server: Sendable {
 
     /// The caller starts `loops`. `respond` runs on the connection's loop for one request at a time
     /// of each connection; `fast` may answer before a request is copied. `refuse` formats the
-    /// refusal of a request with a readable head, after which its connection closes. `judge` runs
-    /// before `100 Continue` is sent; nil permits the body. `streams` names the requests whose
-    /// handlers receive the body in pieces: they refuse it by themselves.
+    /// refusal of a request with a readable head, after which its connection closes. `precheck`
+    /// runs before `100 Continue` is sent; `nil` permits the body. `streams` names the requests
+    /// whose handlers receive the body in pieces; such a handler refuses the body itself.
     package init(
         loops: [EventLoop], configuration: ServerConfiguration = ServerConfiguration(),
         respond: @escaping @Sendable (Request) async -> Response, fast: FastPath? = nil,
@@ -109,8 +109,8 @@ package struct ServerConfiguration: Sendable {
     /// Connections of the whole server; further ones wait in the kernel.
     package var connections = 16_384
 
-    /// Unfinished TLS handshakes of the whole server; with more, the oldest of the network that has
-    /// most are closed.
+    /// The most unfinished TLS handshakes of the whole server. Beyond it, the oldest ones of the
+    /// network that has most are closed.
     package var handshakes = 1024
 
     package var measures = ServerMeasures()

@@ -86,8 +86,9 @@ final class Upload {
         waiting.resume()
     }
 
-    /// Why the rest of the body is not read: it stopped, arrives too slowly, or takes too long in all,
-    /// as a sender that trickles would hold one of few places. Only the client's time counts.
+    /// Why the rest of the body is not read: it stopped, arrives too slowly, or takes too long in
+    /// all, because a sender that trickles would hold one of few places. Only the client's time
+    /// counts.
     func refusal(_ now: Int64, _ configuration: ServerConfiguration) -> HTTPError? {
         guard isWanted else { return nil }
         let waits = now - waitsSince
@@ -165,7 +166,7 @@ extension HTTPConnection {
         }
     }
 
-    /// The head of a request whose body is streamed; `arrived`: the body has begun.
+    /// Handles a request whose body is streamed. `arrived` is true if the body has begun to arrive.
     func beginUpload(_ head: RequestHead, limit: Int, arrived: Bool) -> Int {
         if case .length(let count) = head.framing, count > limit {
             refuse(owned(head, body: []), RequestParser.bigBody)

@@ -78,7 +78,7 @@ final class Worker {
     private func accept(_ index: Int) {
         guard listeners.indices.contains(index) else { return }
         let (listener, tls) = listeners[index]
-        // If the listener stopped, accept all that wait.
+        // If new connections are being refused, accept all that still wait.
         for _ in 0..<(isRefusing ? configuration.connections : Self.acceptsPerTurn) {
             guard slots.take() else { return pauseAccepting() }
             switch listener.accept() {
@@ -243,7 +243,7 @@ struct Handshakes {
         guard entries.count > limit else { return }
         entries.removeAll { $0.connection?.isInHandshake != true }
         let excess = entries.count - limit
-        // Some more make room at once, so that not each new connection counts all of them.
+        // Make room for several at once, so that not each new connection counts all of them.
         if excess > 0 { makeRoom(for: limit / 16 + excess) }
     }
 
@@ -264,8 +264,8 @@ struct Handshakes {
     }
 }
 
-/// Request identifiers of one loop: 32 hexadecimal digits, unique in practice but no secret, so
-/// a small generator seeded by the system's is enough.
+/// Request identifiers of one loop: 32 hexadecimal digits. They are unique in practice but not
+/// secret, so a small generator with a seed from the system is enough.
 struct RequestIDs {
     private var state: (UInt64, UInt64)
 
