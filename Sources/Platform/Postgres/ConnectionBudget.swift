@@ -21,13 +21,13 @@ package final class ConnectionBudget: Sendable {
     /// Whether a pool waits for a connection to be returned; read without the lock.
     private let isWanted = Atomic<Bool>(false)
 
-    /// `spare`: connections that are reserved for no pool.
+    /// `spare` is the number of connections that are reserved for no pool.
     package init(spare: Int) { state = Mutex(State(spare: max(0, spare))) }
 
-    /// What may be borrowed now.
+    /// How many connections may be borrowed now.
     package var spare: Int { state.withLock { $0.spare } }
 
-    /// Takes one, if more than `leaving` are left.
+    /// Borrows a connection if more than `leaving` are left.
     func borrow(leaving rest: Int = 0) -> Bool {
         state.withLock { state in
             guard state.spare > rest else { return false }
@@ -36,7 +36,7 @@ package final class ConnectionBudget: Sendable {
         }
     }
 
-    /// Returns one; notifies the pool that has waited longest.
+    /// Returns a connection and notifies the pool that has waited longest.
     func giveBack() {
         let wish = state.withLock { state -> Wish? in
             state.spare += 1
@@ -47,7 +47,7 @@ package final class ConnectionBudget: Sendable {
         wish?.call()
     }
 
-    /// Asks to be called when one is returned; a pool waits at most once.
+    /// Asks to be called when a connection is returned; a pool waits at most once.
     func wish(for pool: AnyObject, borrowed: Int, _ call: @escaping @Sendable () -> Void) {
         let id = ObjectIdentifier(pool)
         state.withLock { state in
@@ -71,23 +71,23 @@ package final class ConnectionBudget: Sendable {
 
 /// How a process divides its connections among its pools: the reserved ones of each, by loop.
 package struct ConnectionPlan: Sendable, Equatable {
-    /// The fewest connections that a process can work with: one that listens, and on one loop two
-    /// of the app's role, one for look-ups and one of the platform's role; and one to lend.
+    /// The fewest connections that a process can work with: one that listens; on one loop, two of
+    /// the app's role, one for look-ups and one of the platform's role; and one to lend.
     package static let least = 6
 
     /// Connections of the app's role: a reader and a writer for each loop that has any.
     package var app: [Int]
-    /// Connections for hash look-ups, by loop; 0: another loop's serve it.
+    /// Connections for hash look-ups, by loop; a loop with 0 uses another loop's.
     package var lookups: [Int]
-    /// Connections of the platform's role, by loop; 0: another loop's serve it.
+    /// Connections of the platform's role, by loop; a loop with 0 uses another loop's.
     package var platform: [Int]
     package var spare: Int
 
     /// The default limit of a process with this number of loops.
     package static func standard(loops: Int) -> Int { max(least, 4 * loops + 4) }
 
-    /// `limit`: all connections of the process, the listening one included; at least `least`. A
-    /// loop without connections of a role uses another loop's.
+    /// `limit` counts all connections of the process, the listening one included; it is at least
+    /// `least`. A loop without connections of a role uses another loop's.
     package init(limit: Int, loops: Int) {
         let loops = max(1, loops)
         var left = max(Self.least, limit) - 1

@@ -43,7 +43,7 @@ struct ConnectFailure: Error, Sendable {
 /// `@unchecked Sendable`: handed from the thread that opened it to the thread that takes it.
 final class Established: @unchecked Sendable {
     private var handle: OpaquePointer?
-    /// The database spreads tenants over several servers.
+    /// Whether the database spreads tenants over several servers.
     let isDistributed: Bool
 
     init(_ handle: OpaquePointer, isDistributed: Bool) {
@@ -94,8 +94,8 @@ private final class Attempt: Sendable {
         loop.perform { done(result) }
     }
 
-    /// Whether the database has Citus; nil if it did not say. Taken for a plain one, it would not hand
-    /// the tenant on to its servers.
+    /// Whether the database has Citus; `nil` if it did not say. A distributed database that is
+    /// taken for a plain one would not pass the tenant on to its servers.
     private static func isDistributed(_ handle: OpaquePointer) -> Bool? {
         let answer = PQexec(
             handle, "SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus'")
@@ -122,8 +122,8 @@ extension Conninfo {
                     + " -c lock_timeout=\(configuration.lockTimeout)"
                     + " -c idle_in_transaction_session_timeout="
                     + "\(configuration.idleInTransactionTimeout) -c TimeZone=UTC"
-                    // Citus hands SET LOCAL app.tenant on to the tenant's server; elsewhere it is a
-                    // setting that nothing reads.
+                    // Citus passes SET LOCAL app.tenant on to the tenant's server; without Citus,
+                    // nothing reads this setting.
                     + " -c citus.propagate_set_commands=local"
                     + " -c plan_cache_mode=\(configuration.planCacheMode)"
             ),
@@ -146,8 +146,8 @@ package enum Conninfo {
         }
     }
 
-    /// The conninfo with one more keyword, which takes precedence, but `options` of a URL are joined; `value`
-    /// needs no quotes inside quotes.
+    /// The conninfo with one more keyword. It takes precedence, except that the `options` of a URL
+    /// are joined. `value` must need no escaping inside quotes.
     package static func adding(_ conninfo: String, _ keyword: String, _ value: String) -> String {
         guard conninfo.utf8.starts(with: "postgres".utf8) else {
             return conninfo + " \(keyword)='\(value)'"
@@ -168,8 +168,8 @@ package enum Conninfo {
         return conninfo + (conninfo.contains("?") ? "&" : "?") + "\(keyword)=\(escaped)"
     }
 
-    /// libpq's environment variables for a program that connects in the same way: every user of the machine
-    /// can read a program's arguments, and none but its own its environment.
+    /// libpq's environment variables for a program that connects in the same way. Every user of the
+    /// machine can read a program's arguments, but only the program's own user its environment.
     package static func environment(
         _ conninfo: String
     ) throws(PostgresError) -> [String: String] {
@@ -188,7 +188,7 @@ package enum Conninfo {
         return environment
     }
 
-    /// The conninfo's own settings override the defaults, but `options` are joined.
+    /// The conninfo's own settings override the defaults, except that `options` are joined.
     static func connect(
         _ conninfo: String, defaults: [(String, String)]
     ) -> Result<OpaquePointer, ConnectFailure> {

@@ -3,31 +3,31 @@ import Synchronization
 import Text
 
 /// Finds rows by tenant and hash for many callers: the look-ups of one loop cycle become one
-/// statement. With a statement for each, both sides spent most of the time describing the same
-/// columns again.
+/// statement. With one statement for each, both sides would spend most of the time describing the
+/// same columns again.
 package final class HashLookUp: Sendable {
     /// Receives the row, or nil if no row has the tenant and the hash; runs on the caller's loop if
     /// it has one.
     package typealias Finish = (Result<Row?, PostgresError>) -> Void
 
-    /// The most that one statement asks for.
+    /// The most look-ups in one statement.
     package static let limit = 256
 
     let postgres: Postgres
     let text: String
-    /// The same for one tenant, which the coordinator of several servers wants.
+    /// The statement for one tenant, which the coordinator of several servers wants.
     let textOfTenant: String
-    /// The same for the tenants of one shard, at its server.
+    /// The statement for the tenants of one shard, at its server.
     let textAtShard: String
-    /// The same for any tenants, at the coordinator.
+    /// The statement for any tenants, at the coordinator.
     let textOfAny: String
-    /// One for each pool, in their order.
+    /// One for each pool, in the order of the pools.
     private let batches: [Batches]
 
     /// Reads `columns` of the one row of `table` with the tenant and the `hash` (a `bytea` column,
-    /// unique within the tenant). All three are trusted as SQL. `function`: of tenants and hashes,
-    /// gives the columns and a `position` at the coordinator of a distributed database, where no
-    /// statement names the tables of several tenants.
+    /// unique within the tenant). All three are trusted as SQL. `function` takes tenants and hashes
+    /// and returns the columns and a `position`. It is for the coordinator of a distributed
+    /// database, where no statement may name the tables of several tenants.
     package init(
         _ postgres: Postgres, columns: String, of table: String, by hash: String, function: String
     ) {
@@ -47,8 +47,8 @@ package final class HashLookUp: Sendable {
         batches = postgres.pools.map { _ in Batches(postgres) }
     }
 
-    /// Like `Postgres.read` with a callback: nil if there is no such row. Columns are those of
-    /// `init`, counted from 0.
+    /// Like `Postgres.read` with a callback: the result is `nil` if there is no such row. The
+    /// columns are those of `init`, counted from 0.
     package func find(
         _ tenant: UUID, _ hash: UnsafeRawBufferPointer, then finish: @escaping Finish
     ) {
@@ -94,7 +94,7 @@ package final class HashLookUp: Sendable {
     }
 }
 
-/// The look-ups that wait for one server, by whose they are.
+/// The look-ups that wait for one server, by shard or by tenant.
 extension HashLookUp {
     struct Questions {
         var tenants = BoundArray(of: TypeOID.uuid, in: TypeOID.uuidArray)
@@ -117,9 +117,9 @@ extension HashLookUp {
         var ofAll = Questions()
         var ofShards: [Int64: (location: TenantServers.Location, questions: Questions)] = [:]
         var ofTenants: [UUID: Questions] = [:]
-        /// It will be sent at the end of this cycle.
+        /// Whether it will be sent at the end of this cycle.
         var isAwaited = false
-        /// Statements that the server has not answered, for which others gather.
+        /// Statements that the server has not answered. While there are any, new look-ups gather.
         var inFlight = 0
         let server: Postgres
 
@@ -128,18 +128,18 @@ extension HashLookUp {
         var isEmpty: Bool { ofAll.finishes.isEmpty && ofShards.isEmpty && ofTenants.isEmpty }
     }
 
-    /// Those of one pool. `@unchecked Sendable`: touched on its loop only.
+    /// The batches of one pool. `@unchecked Sendable`: touched on its loop only.
     final class Batches: @unchecked Sendable {
-        /// For the server of all, or the coordinator.
+        /// For the only server, or for the coordinator.
         let own: Batch
         private var ofServers: [ObjectIdentifier: Batch] = [:]
 
         init(_ postgres: Postgres) { own = Batch(postgres) }
 
-        /// For a server of shards.
+        /// The batch of a server with shards.
         func batch(of server: Postgres) -> Batch {
             if let known = ofServers[ObjectIdentifier(server)] { return known }
-            // Those of servers that are gone end here.
+            // This drops the batches of servers that are gone.
             ofServers = ofServers.filter { !$0.value.isEmpty || $0.value.inFlight > 0 }
             let batch = Batch(server)
             ofServers[ObjectIdentifier(server)] = batch
@@ -148,11 +148,12 @@ extension HashLookUp {
     }
 }
 
-/// When questions become statements, and what becomes of the answers.
+/// When questions become statements, and what happens to the answers.
 extension HashLookUp {
-    /// While a server works on some, the next ones gather: each loop asks it by one connection, so they would wait
-    /// there, and as one statement they cost it half. The price is a look-up's way to a server that is far away: it
-    /// may begin when another comes back. Nothing gathers for a server that is away.
+    /// While a server works on a statement, the next look-ups gather. Each loop asks a server over
+    /// one connection, so they would have to wait there; as one statement they cost the server half
+    /// as much. The price is that a look-up to a distant server may only begin when another comes
+    /// back. Nothing gathers for a server that is away.
     func schedule(_ batch: Batch, _ pool: Pool) {
         guard !batch.isAwaited, !batch.isEmpty else { return }
         guard batch.inFlight == 0 || !batch.ofTenants.isEmpty || !batch.server.hasOpenReader else {
@@ -169,7 +170,7 @@ extension HashLookUp {
         for tenant in Array(batch.ofTenants.keys) { sendTenant(tenant, of: batch) }
     }
 
-    /// Others gather until the answer.
+    /// Sends a statement. Others gather until it is answered.
     private func ask(
         _ batch: Batch, _ pool: Pool, _ sql: SQL,
         then finish: @escaping (Result<Rows, PostgresError>) -> Void
@@ -211,9 +212,9 @@ extension HashLookUp {
     }
 
     func sendAll(_ batch: Batch, _ pool: Pool) {
-        // Sent already, at the limit.
+        // They were sent already, at the limit.
         guard !batch.ofAll.finishes.isEmpty else { return }
-        // A refusal comes at once, and who is refused may ask again.
+        // A refusal comes at once, and a refused caller may ask again.
         let questions = batch.ofAll
         batch.ofAll = Questions()
         ask(batch, pool, statement(text, questions)) { [self] in
@@ -221,7 +222,7 @@ extension HashLookUp {
         }
     }
 
-    /// By the coordinator; those of the server that refused go on.
+    /// Asks the coordinator; used for the questions that a server refused.
     private func readAnywhere(_ questions: Questions) {
         postgres.read(statement(textOfAny, questions)) { [self] in
             finish(questions.finishes, $0, numbers: Self.position)
@@ -239,7 +240,7 @@ extension HashLookUp {
         _ row: Row, _ last: Int
     ) throws(PostgresError) -> [Int64] { [try row.get(last)] }
 
-    /// `numbers` reads from a row's last column which questions it answers, counted from 1.
+    /// `numbers` reads from a row's last column which questions the row answers, counted from 1.
     private func finish(
         _ finishes: [Finish], _ answer: Result<Rows, PostgresError>,
         numbers: (Row, Int) throws(PostgresError) -> [Int64]

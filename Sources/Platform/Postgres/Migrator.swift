@@ -18,23 +18,25 @@ package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertib
 /// file's SHA-256; stops if an applied file was changed or is missing. Synchronous: not for an
 /// event loop.
 ///
-/// What waits for a lock holds up everyone who comes later. So a file's transaction that waits longer than the limit is
-/// rolled back and begun again after as long, up to 30 times; not if it had worked for long, with locks, before.
+/// Whatever waits for a lock delays everyone who comes later. So a file's transaction that waits
+/// longer than the limit is rolled back and begun again after the same time, up to 30 times, unless
+/// it had already worked for long while it held locks.
 ///
-/// Lines `-- then` separate the statements of a file: a distributed database hands on the whole message in which a
-/// change of a table stands, and refuses more than one statement.
+/// Lines `-- then` separate the statements of a file: a distributed database passes on the whole
+/// message that contains a change of a table, and refuses more than one statement in it.
 ///
-/// A file whose first line is `-- outside a transaction` is applied a statement at a time, each in its own
-/// transaction or, as CREATE INDEX CONCURRENTLY, in none: what takes long on a large table must not keep its
-/// locks. If one fails, the next call begins with the first again, so each must be one that can be repeated.
+/// A file whose first line is `-- outside a transaction` is applied statement by statement, each in
+/// its own transaction or, like CREATE INDEX CONCURRENTLY, in none: what takes long on a large
+/// table must not hold its locks. If one fails, the next call begins with the first again, so each
+/// must be repeatable.
 package enum Migrator {
     /// A session advisory lock: replicas that start together take turns.
     private static let lock = 4_725_921_866_352_441_345
     private static let outside = "-- outside a transaction\n"
     private static let separator = "\n-- then\n"
-    /// How often a file is begun that did not get its locks.
+    /// How often a file is begun if it does not get its locks.
     private static let tries = 30
-    /// What took more than as many of the limits is not done once more.
+    /// A file that took more than this many lock limits is not begun again.
     private static let waitsOfOneTry = 4
     /// `lock_not_available` and `deadlock_detected`.
     private static let sqlstatesOfLocks = ["55P03", "40P01"]
@@ -46,20 +48,22 @@ package enum Migrator {
 
     private struct File {
         var version: String
-        /// Of a file in a folder, with the folder.
+        /// With the folder, if the file is in one.
         var name: String
 
         var number: Substring { version.suffix(4) }
     }
 
-    /// The folder within the folder of migrations, and the first part of the versions, of the files that are
-    /// applied to a distributed database alone.
+    /// The folder, within the folder of migrations, of the files that are applied only to a
+    /// distributed database. It is also the first part of their versions.
     private static let distributed = "distributed/"
 
-    /// Returns the names of the files applied now. Calls `log` before each, and `waits` each time it did not get
-    /// a lock. `distributes`: the database becomes a distributed one; afterwards it is one without it.
-    /// `lockWait`: the limit for each lock, in milliseconds. Above PostgreSQL's `deadlock_timeout`, after which it
-    /// ends an autovacuum that has the lock. There is none if the database becomes distributed: no replica runs then.
+    /// Returns the names of the files applied now. Calls `log` before each file, and `waits` each
+    /// time a file did not get a lock. `distributes` means that the database becomes a distributed
+    /// one; later calls need not say so. `lockWait` is the limit for each lock, in milliseconds. It
+    /// is above PostgreSQL's `deadlock_timeout`, after which PostgreSQL ends an autovacuum that has
+    /// the lock. There is no limit if the database becomes distributed, because no replica runs
+    /// then.
     @discardableResult
     package static func migrate(
         conninfo: String, directory: String, distributes: Bool = false, lockWait: Int = 1500,
@@ -70,9 +74,11 @@ package enum Migrator {
         try session.requireOwn(conninfo: conninfo)
         try session.requireOwner()
         try session.run("SET client_min_messages = warning; SET statement_timeout = 0", "set-up")
-        // SET LOCAL is for the workers of a distributed database, too; without Citus it means nothing.
+        // SET LOCAL must reach the workers of a distributed database too; without Citus this means
+        // nothing.
         try session.run("SET citus.propagate_set_commands = 'local'", "set-up")
-        // A function may follow the change of a table in one transaction; that, too, means nothing without Citus.
+        // A function may follow the change of a table in one transaction; without Citus this means
+        // nothing either.
         try session.run("SET citus.multi_shard_modify_mode = 'sequential'", "set-up")
         try take(lock, session)
         try session.run(
@@ -124,7 +130,7 @@ package enum Migrator {
             let began = ContinuousClock.now
             do throws(MigrationError) {
                 try session.run("BEGIN", file.name)
-                // A message of its own: a coordinator hands on the whole text.
+                // In a message of its own, because a coordinator passes on the whole text.
                 try session.run("SET LOCAL lock_timeout = \(lockWait)", file.name)
                 let rest = try makeExtensions(of: text, file.name, session)
                 for statement in rest.split(separator: separator) {
@@ -145,9 +151,9 @@ package enum Migrator {
 
     private static let extensionLine = "CREATE EXTENSION IF NOT EXISTS "
 
-    /// Makes the extensions that the file asks for and the database lacks, and returns the file's other lines. One that
-    /// is there is not asked for again: where an administrator made it because others may not, an event trigger refuses
-    /// even `IF NOT EXISTS`.
+    /// Creates the extensions that the file asks for and the database lacks, and returns the file's
+    /// other lines. An extension that exists is not asked for again: where an administrator created
+    /// it because others may not, an event trigger refuses even `IF NOT EXISTS`.
     private static func makeExtensions(
         of text: String, _ name: String, _ session: MigrationSession
     ) throws(MigrationError) -> String {
@@ -189,15 +195,15 @@ package enum Migrator {
             """, [file.version, file.name, checksum], file.name)
     }
 
-    /// Asks until it has it. A statement that waits for it would hold up CREATE INDEX CONCURRENTLY of the one
-    /// who has it, which waits for every statement.
+    /// Asks until it has the lock. A statement that waited for the lock would delay a CREATE INDEX
+    /// CONCURRENTLY of the lock's holder, which waits for every running statement.
     private static func take(_ lock: Int, _ session: MigrationSession) throws(MigrationError) {
         let text = "SELECT pg_try_advisory_lock($1::bigint)::text"
         while try session.value(text, ["\(lock)"], "lock") != "true" { usleep(50_000) }
     }
 
-    /// The files of a folder that `migrate` would apply to an empty database, in order; `applied`: with
-    /// those for a distributed database if one of them is among these.
+    /// The files of a folder that `migrate` would apply to an empty database, in order. Those for a
+    /// distributed database are included if one of them is among `applied`.
     package static func names(
         in directory: String, applied: [String] = []
     ) throws(MigrationError) -> [String] {
@@ -205,7 +211,7 @@ package enum Migrator {
             .map(\.name)
     }
 
-    /// Those for a distributed database are each behind the file with its number.
+    /// Each file for a distributed database comes after the file with its number.
     private static func files(
         _ directory: String, isDistributed: Bool
     ) throws(MigrationError) -> [File] {
@@ -270,7 +276,7 @@ package enum Migrator {
     }
 }
 
-/// One blocking connection, for the calling thread alone.
+/// One blocking connection, used only by the calling thread.
 struct MigrationSession {
     let handle: OpaquePointer
 
@@ -288,8 +294,8 @@ struct MigrationSession {
 
     func close() { PQfinish(handle) }
 
-    /// A pooler that lends out a connection for each transaction would keep the lock of this session, and
-    /// its settings, for the next user.
+    /// Refuses a pooler that lends out a connection for each transaction: it would keep this
+    /// session's lock and settings for the next user.
     func requireOwn(conninfo: String) throws(MigrationError) {
         let own = "SELECT pg_backend_pid()::text"
         let other = try MigrationSession(conninfo: conninfo)

@@ -6,8 +6,8 @@ extension Postgres {
     /// Listens on a channel (trusted as SQL) with its own connection, which reconnects by itself.
     /// All callbacks run on the first loop: `onReady` each time listening begins, when missed
     /// changes must be read again; `onLost` when it ends; `onNotify` with the payload. A
-    /// notification that the server sent before an answer is delivered before that answer.
-    /// `echoes`: a channel of this listener's own, for `hearItself`.
+    /// notification that the server sent before an answer is delivered before that answer. `echoes`
+    /// is a channel of this listener's own, for `hearItself`.
     @discardableResult
     package func listen(
         channel: String, echoes: String? = nil,
@@ -28,14 +28,14 @@ extension Postgres {
 
 /// A connection that listens. `@unchecked Sendable`: touched on its pool's loop only.
 package final class NotificationListener: @unchecked Sendable {
-    /// Why a connection that listens was given up that did not hear what was sent to it.
+    /// Why a listening connection was closed that did not hear what was sent to it.
     package static let isDeaf =
         "notifications do not arrive on this connection; is there a pooler in transaction mode?"
 
-    /// A notification from outside that this connection is to hear.
+    /// A notification from another connection that this one is to hear.
     private struct Echo {
         var finish: @Sendable (Result<Void, PostgresError>) -> Void
-        /// It is to send it as soon as no statement is open here; until it is heard none is begun.
+        /// Sends it as soon as no statement is open here. Until it is heard, no statement is begun.
         var sender: PostgresConnection?
         var isSent = false
 
@@ -55,7 +55,7 @@ package final class NotificationListener: @unchecked Sendable {
     private var isClosed = false
     private var echo: Echo?
     private var lastEcho = 0
-    /// What its one user sent while it is silent.
+    /// What was sent over this connection while it is kept silent.
     private var held: [Statement] = []
 
     init(
@@ -72,8 +72,8 @@ package final class NotificationListener: @unchecked Sendable {
         self.onReady = onReady
     }
 
-    /// A statement on the listening connection, on its loop; fails at once without a connection.
-    /// The server answers only after it has sent every earlier notification.
+    /// Sends a statement on the listening connection, on its loop; fails at once without a
+    /// connection. The server answers only after it has sent every earlier notification.
     package func send(
         _ sql: SQL, _ finish: @escaping @Sendable (Result<Rows, PostgresError>) -> Void
     ) {
@@ -85,9 +85,10 @@ package final class NotificationListener: @unchecked Sendable {
         connection.submitAlone(statement)
     }
 
-    /// Hears a notification that a connection of the pool sends to it from now on. No statement is open
-    /// here meanwhile: a pooler that lends out its connections for each statement passes on what comes
-    /// during one, and drops the rest. Who is deaf gets no answer before `reconnect`. On the first loop.
+    /// Checks that a notification which a connection of the pool sends now is heard here. No
+    /// statement is open here meanwhile: a pooler that lends out its connections for each statement
+    /// passes on what comes during one, and drops the rest. A deaf connection gets no answer before
+    /// `reconnect`. Called on the first loop.
     package func hearItself(_ finish: @escaping @Sendable (Result<Void, PostgresError>) -> Void) {
         guard connection != nil, isReady, echo == nil else {
             return finish(.failure(PostgresError(.unavailable, "not listening")))
@@ -103,7 +104,7 @@ package final class NotificationListener: @unchecked Sendable {
         }
     }
 
-    /// Sends the echo that waits for the last statement's end.
+    /// Sends the waiting echo once the last statement has ended.
     private func sendEcho() {
         guard let sender = echo?.sender, let echoes, let connection, connection.isIdle else {
             return
@@ -141,7 +142,7 @@ package final class NotificationListener: @unchecked Sendable {
         ended.finish(answer)
     }
 
-    /// Closes a connection whose server is silent, or that is deaf; another is opened.
+    /// Closes a connection whose server is silent, or that is deaf; another one is opened.
     package func reconnect() {
         connection?.close(echo?.isSent == true ? Self.isDeaf : "no answer")
     }

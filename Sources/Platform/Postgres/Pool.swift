@@ -6,9 +6,11 @@ import Synchronization
 /// `@unchecked Sendable`: touched on its loop's thread only, except for the atomics; other threads
 /// use `perform`.
 final class Pool: @unchecked Sendable {
-    /// How many unanswered reads a connection may have more than another and still get those of its shards.
+    /// A connection gets the reads of its shards while it has at most this many more unanswered
+    /// reads than another.
     private static let mostAhead = 4
-    /// Nanoseconds without an answer after which others get them: it works on a slow one.
+    /// After this many nanoseconds without an answer, others get them: the connection works on a
+    /// slow one.
     private static let longestStall: Int64 = 5_000_000
 
     let loop: EventLoop
@@ -37,7 +39,8 @@ final class Pool: @unchecked Sendable {
     /// Read by other loops to find a pool that can serve them.
     let openReaders = Atomic<Int>(0)
     let openWriters = Atomic<Int>(0)
-    /// The last connection was to a database that is not distributed; false before the first.
+    /// Whether the last connection was to a database that is not distributed; false before the
+    /// first.
     let isPlain = Atomic<Bool>(false)
     /// Whether the last attempt to connect failed.
     let isRefused = Atomic<Bool>(false)
@@ -68,7 +71,7 @@ final class Pool: @unchecked Sendable {
 
     private var acquireNanoseconds: Int64 { Int64(configuration.acquireTimeout) * 1_000_000 }
 
-    /// Whether it has no connection of that kind, and cannot get one now.
+    /// Whether the pool has no connection of that kind and cannot get one now.
     func isStarved(ofReaders: Bool) -> Bool {
         guard isRefused.load(ordering: .relaxed) else { return false }
         return ofReaders
@@ -96,8 +99,9 @@ final class Pool: @unchecked Sendable {
         }
     }
 
-    /// `least`, the least loaded, but for a shard rather always the same: a connection keeps plans for each shard,
-    /// and those of a few stay in the processor's cache.
+    /// Returns `least`, the least loaded connection, but for a shard preferably always the same
+    /// one: a connection keeps plans for each shard, and those of a few shards stay in the
+    /// processor's cache.
     private func reader(
         for statement: Statement, unlessBehind least: PostgresConnection
     ) -> PostgresConnection {
@@ -133,7 +137,7 @@ final class Pool: @unchecked Sendable {
         if sent > 0 { waitingReads.removeFirst(sent) }
     }
 
-    /// Calls once at the end of this cycle, before its reads are sent.
+    /// Calls back once at the end of this cycle, before its reads are sent.
     func beforeSending(_ call: @escaping () -> Void) { gathering.append(call) }
 
     private func endCycle() {
@@ -146,7 +150,7 @@ final class Pool: @unchecked Sendable {
         }
     }
 
-    /// A read to be sent once more, on another connection.
+    /// Sends a read once more, on another connection.
     func again(_ statement: Statement) {
         guard !closed, waitingReads.count < configuration.queueLimit, loop.now < statement.latest
         else { return statement.complete(.failure(unavailable)) }
@@ -224,7 +228,7 @@ extension Pool {
     /// Nanoseconds between two attempts to open a further reader.
     private static let growthPause: Int64 = 100_000_000
 
-    /// Beyond its first reader and its first writer a pool borrows.
+    /// A pool borrows every connection beyond its first reader and its first writer.
     private var borrowed: Int {
         max(0, readers.count + readersOpening - 1) + max(0, writers.count + writersOpening - 1)
     }
@@ -391,7 +395,7 @@ extension Pool {
         }
     }
 
-    /// Fails what waited too long, and closes connections whose server is silent.
+    /// Fails what has waited too long, and closes connections whose server is silent.
     private func sweep() {
         let now = loop.now
         let late = waitingReads.filter { $0.deadline <= now }

@@ -2,11 +2,11 @@ import Text
 
 /// Reads of one tenant, wherever its rows are.
 extension Postgres {
-    /// Where the rows of this tenant are; nil: at this server, or unknown.
+    /// Where the rows of this tenant are; `nil` if they are at this server, or if it is unknown.
     func location(of tenant: UUID) -> TenantServers.Location? { servers?.location(of: tenant) }
 
-    /// `read` without a task, of one tenant's rows, which the statement names: without `app.tenant`, for a role that
-    /// reads across tenants.
+    /// Like `read` without a task, for the rows of one tenant, which the statement names.
+    /// `app.tenant` is not set: this is for a role that reads across tenants.
     package func read(
         of tenant: UUID, _ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void
     ) {

@@ -2,9 +2,9 @@ import Runtime
 import Synchronization
 import Text
 
-/// The database as one login role sees it: for each event loop a few pipelined connections for
-/// reads and some for transactions. A call on a loop of `loops` runs on that loop, or on another's
-/// if that one has no connections; other callers use the first.
+/// The database as one login role sees it: for each event loop, a few pipelined connections for
+/// reads and some for transactions. A call from a loop of `loops` runs on that loop, or on another
+/// one if that loop has no connections; other callers use the first.
 package final class Postgres: Sendable {
     /// As given to `init`; the pools of all loops share it.
     package let configuration: PostgresConfiguration
@@ -16,8 +16,8 @@ package final class Postgres: Sendable {
     private let homes: [Int]
 
     /// Connects at once, and again whenever the database comes back; `loops` must not be empty.
-    /// `reserved`: each loop's connections of the budget; a loop with none uses another's. Without
-    /// a budget each loop has its own. `servers`: answer the reads of one tenant.
+    /// `reserved` gives each loop's connections of the budget; a loop with none uses another's.
+    /// Without a budget, each loop has its own. `servers` answer the reads of one tenant.
     package init(
         configuration: PostgresConfiguration, loops: [EventLoop], reserved: [Int]? = nil,
         servers: TenantServers? = nil
@@ -54,8 +54,8 @@ package final class Postgres: Sendable {
 
     func pool(forReads: Bool) -> Pool { pools[index(forReads: forReads)] }
 
-    /// A read, pipelined with others: one sync for each cycle of the loop. It may be sent twice
-    /// (its batch failed, its connection was lost), so it must have no effect.
+    /// A read, pipelined with others: one sync for each cycle of the loop. It may be sent twice (if
+    /// its batch failed, or its connection was lost), so it must have no effect.
     package func read(_ sql: SQL) async throws(PostgresError) -> Rows {
         try await send(sql, .read)
     }
@@ -165,7 +165,7 @@ package final class Postgres: Sendable {
 }
 
 extension PostgresError {
-    /// No statement begins after the request was answered.
+    /// No statement begins after its request has been answered.
     static let requestIsOver = PostgresError(.timeout, "the request's time is over")
 }
 

@@ -1,29 +1,30 @@
 import Runtime
 import Synchronization
 
-/// How one login role reaches the database, and the limits it keeps to. Times in milliseconds.
+/// How one login role reaches the database, and its limits. Times are in milliseconds.
 package struct PostgresConfiguration: Sendable {
     /// A libpq conninfo string or `postgresql://` URL.
     package var conninfo: String
     /// The `application_name` that `pg_stat_activity` shows.
     package var applicationName = "gatehouse"
-    /// Pipelined connections for reads, at most, for each event loop.
+    /// The most pipelined connections for reads, for each event loop.
     package var readsPerLoop = 2
-    /// Of those, the ones that are opened at once and kept open while idle.
+    /// How many of those are opened immediately and kept open while idle.
     package var readsAtRest = 1
-    /// The `growsAt` of those who open connections only under load: fewer connections answer larger batches.
+    /// The `growsAt` for a role that opens connections only under load: fewer connections answer
+    /// larger batches.
     package static let loadedAt = 8
-    /// With so many unanswered reads on each connection another one is opened.
+    /// Another connection is opened when each has this many unanswered reads.
     package var growsAt = 1
     /// Connections for writes and transactions, opened when needed, for each event loop.
     package var transactionsPerLoop = 8
-    /// The budget that all pools of the process share; nil: only the two limits above.
+    /// The budget that all pools of the process share; `nil` if only the two limits above apply.
     package var budget: ConnectionBudget?
-    /// A connection that is idle for so long is closed.
+    /// A connection that is idle for this long is closed.
     package var idleTimeout = 30_000
     /// The server's `statement_timeout`, set when a connection opens.
     package var statementTimeout = 2500
-    /// A server that is silent for so much longer than that is gone.
+    /// A server that is silent for this much longer than `statementTimeout` is gone.
     package var silence = 1000
     /// The server's `lock_timeout`, set when a connection opens.
     package var lockTimeout = 2000
@@ -33,21 +34,23 @@ package struct PostgresConfiguration: Sendable {
     package var acquireTimeout = 1500
     /// How many statements may wait for a connection, for each loop; more are `.unavailable`.
     package var queueLimit = 1024
-    /// Unanswered reads on one connection; more wait in the queue.
+    /// The most unanswered reads on one connection; more wait in the queue.
     package var pipelineLimit = 256
-    /// Prepared statements kept on one connection.
+    /// The most prepared statements kept on one connection.
     package var statementLimit = 256
-    /// Whether the database spreads tenants over several servers; nil: asked as a connection opens.
+    /// Whether the database spreads tenants over several servers; `nil` to ask when a connection
+    /// opens.
     package var isDistributed: Bool?
     /// PostgreSQL's `plan_cache_mode`, unless the conninfo's own options set it.
     package var planCacheMode: StaticString = "auto"
-    /// Whether a read by the names of distributed tables is planned at each run: a worker of Citus 13.2.2 makes a
-    /// plan that PostgreSQL keeps again each time, and never frees it (its pull request 8824).
+    /// Whether a read that names distributed tables is planned at each run. If PostgreSQL keeps the
+    /// plan of such a read, a worker of Citus 13.2.2 makes its own plan again each time and never
+    /// frees it (Citus pull request 8824).
     package var forgetsPlans = false
-    /// Called when connections are refused or lost, when the server reports a fault, and when that is
-    /// over, with an event's name and its cause.
+    /// Called with an event's name and its cause when connections are refused or lost, when the
+    /// server reports a fault, and when that is over.
     package var log: @Sendable (_ event: StaticString, _ detail: String) -> Void = { _, _ in }
-    /// Copies of a configuration share one.
+    /// All copies of a configuration share this one.
     package let outages = DatabaseOutages()
 
     /// What the pools of this role count.
@@ -60,7 +63,7 @@ package struct PostgresConfiguration: Sendable {
 package struct PostgresMeasures: Sendable {
     /// Open connections.
     package var connections = Gauge()
-    /// How long a statement or a transaction waited that found no connection free.
+    /// How long a statement or a transaction waited when no connection was free.
     package var waits = Histogram()
     /// Statements that got no connection in time, or found the queue full.
     package var refusals = Counter()
@@ -68,21 +71,22 @@ package struct PostgresMeasures: Sendable {
     package init() {}
 }
 
-/// What the pools of a server have logged of its failures: each once, not once for each connection.
+/// The failures that the pools of a server have logged: each once, not once for each connection.
 package final class DatabaseOutages: Sendable {
-    /// The event at its end.
+    /// The event that ends an outage.
     package static let isBack: StaticString = "postgres.back"
 
     /// Of connections.
     private let connections = RepeatedFailure()
     private let faults = Mutex<[String: RepeatedFailure]>([:])
     private let hasFaults = Atomic(false)
-    /// A fault comes with a statement, so that there is no telling how soon the next would come.
+    /// A fault shows only when a statement runs, so there is no telling how soon the next would
+    /// come.
     private static let calmOfFaults: Int64 = 60
     /// Faults with which a server ends its connections.
     private static let endings = ["postgres.shutting_down", "postgres.cannot_connect_now"]
 
-    /// Connections are refused, or were lost a moment ago.
+    /// Whether connections are refused, or were lost a moment ago.
     package var isAway: Bool { connections.isOn }
 
     func lost(_ event: StaticString, _ cause: String, _ pool: Pool) {
@@ -104,7 +108,7 @@ package final class DatabaseOutages: Sendable {
         pool.configuration.log(name, error.detail + news.suffix)
     }
 
-    /// The pool has connections.
+    /// Called when the pool has connections.
     func worked(_ pool: Pool) {
         if let news = connections.worked(at: pool.loop.now) {
             tell("connected again after \(news.seconds) s", news, pool)

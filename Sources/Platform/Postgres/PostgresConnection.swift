@@ -17,12 +17,12 @@ final class PostgresConnection: @unchecked Sendable {
     }
 
     let loop: EventLoop
-    /// The database spreads tenants over several servers: by the tables' names, only SET LOCAL in an explicit
-    /// transaction reaches the tenant's.
+    /// Whether the database spreads tenants over several servers. For a statement with the tables'
+    /// own names, only SET LOCAL in an explicit transaction reaches the tenant's server.
     let isDistributed: Bool
-    /// A read by the names of distributed tables is planned at each run.
+    /// Whether a read that names distributed tables is planned at each run.
     let forgetsPlans: Bool
-    /// How many warnings the server sent.
+    /// How many warnings the server has sent.
     let warnings = UnsafeMutablePointer<Int>.zero
     var handle: OpaquePointer?
     let descriptor: Int32
@@ -34,11 +34,11 @@ final class PostgresConnection: @unchecked Sendable {
     var inFlight = 0
     var needsSync = false
     var needsFlush = false
-    /// Numbers the batches between two syncs.
+    /// The number of the current batch; a batch ends with a sync.
     var batch = 0
-    /// What the statements of this batch see.
+    /// The scope of this batch's statements.
     var scope = StatementScope()
-    /// The statements that set the scope and are prepared.
+    /// The prepared statements that set the scope.
     var prepared: Set<String> = []
     /// When the server last sent something, or had nothing to answer; loop time.
     var lastProgress: Int64
@@ -48,9 +48,9 @@ final class PostgresConnection: @unchecked Sendable {
     /// Receives a read that failed with its batch, to be sent again.
     var onCollateral: (Statement) -> Void = { $0.complete(.failure(PostgresError(.unavailable))) }
     /// Receives a write that must be sent again: this connection may be in another holder's
-    /// transaction, so a pool uses a free one. nil: this connection has no other user.
+    /// transaction, so a pool uses a free one. `nil` if this connection has no other user.
     var onRepeat: ((Statement) -> Void)?
-    /// The server reported that it cannot do its work.
+    /// Called when the server reports that it cannot do its work.
     var onFault: (PostgresError) -> Void = { _ in }
     /// Called when the pipeline has room again.
     var onProgress: () -> Void = {}
@@ -66,7 +66,7 @@ final class PostgresConnection: @unchecked Sendable {
             PQfinish(handle)
             return nil
         }
-        // Notices (a ROLLBACK with nothing open) would go to standard error.
+        // Notices (such as a ROLLBACK with nothing open) would go to standard error.
         PQsetNoticeReceiver(
             handle,
             { context, result in
@@ -111,7 +111,7 @@ final class PostgresConnection: @unchecked Sendable {
         needsSync = true
     }
 
-    /// Ends the batch: an error affects statements up to here only.
+    /// Ends the batch, so that an error affects only statements up to here.
     func seal(_ statement: Statement? = nil) {
         guard let handle, needsSync else { return }
         needsSync = false
@@ -121,7 +121,7 @@ final class PostgresConnection: @unchecked Sendable {
         guard PQpipelineSync(handle) == 1 else { return close("sync refused") }
         expected.append(.sync(statement))
         needsFlush = true
-        // Behind the sync, so that it ends a failed transaction too.
+        // It comes after the sync, so that it ends a failed transaction too.
         if isExplicit {
             control("COMMIT", nil)
             needsSync = true
@@ -129,7 +129,7 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends a statement in its own batch. `flushing` false: with what follows.
+    /// Sends a statement in its own batch. If `flushing` is false, it is sent with what follows.
     func submitAlone(
         _ statement: Statement, before prelude: [String] = [], flushing: Bool = true
     ) {
@@ -155,8 +155,8 @@ final class PostgresConnection: @unchecked Sendable {
         loop.rewatch(descriptor, readable: true, writable: on)
     }
 
-    /// Closes the connection and fails everything that waits on it. Reads that were not yet sent
-    /// twice move to another connection; a write's outcome is unknown.
+    /// Closes the connection and fails everything that waits on it. Reads that were not sent twice
+    /// yet move to another connection; the outcome of a write is unknown.
     func close(_ cause: String) {
         guard let open = handle else { return }
         handle = nil
@@ -188,7 +188,7 @@ final class PostgresConnection: @unchecked Sendable {
     }
 }
 
-/// Statements into libpq's buffer, each with what is expected as its answer.
+/// Puts statements into libpq's buffer, each with the answer that is expected.
 extension PostgresConnection {
     /// Sets `app.tenant` for the rest of this batch. The statements between two syncs are one
     /// implicit transaction, at whose end the server resets a local setting.
@@ -203,7 +203,7 @@ extension PostgresConnection {
         }
     }
 
-    /// `$1` of the text is the tenant, `$2` the shard.
+    /// `$1` of the text is the tenant, and `$2` the shard.
     private func set(
         _ statement: Statement, _ shard: String?, by name: String, _ text: String
     ) {
@@ -226,7 +226,8 @@ extension PostgresConnection {
     }
 
     /// The same where only an explicit transaction reaches the tenant's server: each tenant's reads
-    /// are a batch of their own. SET LOCAL is a message of its own: the whole text is handed on.
+    /// are a batch of their own. SET LOCAL is a message of its own, because the whole text is
+    /// passed on.
     private func enterTransaction(_ statement: Statement) {
         // A tenant that was set for statements before this one ends with their batch.
         if scope.tenant != nil || statement.scope.tenant != nil { seal() }
@@ -239,7 +240,7 @@ extension PostgresConnection {
         }
     }
 
-    /// Sends a read in its own batch, so that no other statement's failure affects it.
+    /// Prepares a statement in a batch of its own, so that no other statement's failure affects it.
     private func prepare(_ text: String, as name: String) {
         seal()
         guard let handle else { return }
@@ -265,7 +266,7 @@ extension PostgresConnection {
         let name: String
         switch statements.find(statement.sql.text, batch: batch) {
         case .name(let known): name = known
-        // The unnamed statement: used at once, replaced by the next Parse.
+        // Use the unnamed statement: it is used at once and replaced by the next Parse.
         case .unconfirmed:
             name = ""
             guard prepare(statement, name) else { return refuse(statement) }
@@ -309,7 +310,7 @@ extension PostgresConnection {
         return true
     }
 
-    /// libpq refused it: out of memory, over 65,535 values, or a broken connection.
+    /// libpq refused the statement: out of memory, over 65,535 values, or a broken connection.
     private func refuse(_ statement: Statement) {
         let cause = handle.map { String(cString: PQerrorMessage($0)) } ?? ""
         inFlight -= 1
@@ -347,7 +348,7 @@ extension PostgresConnection {
             silent = 0
             lastProgress = loop.now
             let answer = ResultHandle(result)
-            // In the order of the stream: a notification before an answer is delivered before it.
+            // Keep the order of the stream: a notification before an answer is delivered before it.
             takeNotifications()
             // The callback may have written here and found the connection closed.
             guard isOpen else { return }
@@ -411,8 +412,8 @@ extension PostgresConnection {
         }
     }
 
-    /// With several servers the coordinator commits, and warns if one of them did not follow yet. libpq
-    /// reads ahead for warnings, so that those of neighbours in the pipeline count too.
+    /// With several servers, the coordinator commits, and warns if one of them has not followed
+    /// yet. libpq reads ahead for warnings, so those of neighbours in the pipeline count too.
     private func isUnconfirmed(_ statement: Statement) -> Bool {
         isDistributed && warnings.pointee > statement.warningsBefore
     }

@@ -6,7 +6,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     package enum Kind: Sendable, Equatable {
         /// The server refused the statement.
         case server(sqlstate: String, message: String, constraint: String?)
-        /// No connection in time, or it was lost before the statement could take effect.
+        /// There was no connection in time, or it was lost before the statement could take effect.
         case unavailable
         /// The statement or lock timeout passed; it had no effect.
         case timeout
@@ -18,7 +18,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         case commitUnknown
     }
 
-    /// What callers decide by; `detail` is for the log only.
+    /// Callers decide by this; `detail` is only for the log.
     package let kind: Kind
     /// For the log: what happened, without data.
     package let detail: String
@@ -48,9 +48,9 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     }
 
     static let divisionByZero = "22012"
-    /// A worker of a distributed database may not have what the statement names: it has given the shard away
-    /// (`TenantShards`), or never had the table, the function or the right. If it is the statement's own fault, the
-    /// coordinator repeats it.
+    /// A worker of a distributed database may not have what the statement names: it has given the
+    /// shard away (`TenantShards`), or never had the table, the function or the right. If the
+    /// statement itself is at fault, the coordinator reports the same error.
     var isElsewhere: Bool {
         guard let sqlstate else { return false }
         return sqlstate == Self.divisionByZero || sqlstate == "0A000" || sqlstate.hasPrefix("42")
@@ -60,9 +60,10 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
     package var isInsufficientPrivilege: Bool { sqlstate == "42501" }
     /// A serialization failure or a deadlock: the whole transaction may be run again.
     package var isRetryable: Bool { sqlstate == "40001" || sqlstate == "40P01" }
-    /// No connection in time, or lost before the statement took effect: it may be sent again.
+    /// No connection in time, or it was lost before the statement took effect: it may be sent
+    /// again.
     package var isUnavailable: Bool { kind == .unavailable }
-    /// There was no connection, none in time, or it was lost.
+    /// There was no connection, none was free in time, or it was lost.
     package var isOfConnection: Bool {
         [.unavailable, .timeout, .commitUnknown].contains(kind)
     }
@@ -71,7 +72,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         fault.map { ServerFault.namesOfRefusedWrites.contains($0.description) } ?? false
     }
 
-    /// For who runs a command: as the log has it, but with PostgreSQL's own message in any case.
+    /// For the person who runs a command: as in the log, but always with PostgreSQL's own message.
     package var inFull: String {
         guard case .server(let sqlstate, let message, let constraint) = kind else {
             return description
@@ -79,14 +80,14 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         return "\(sqlstate) \(message)" + (constraint.map { " (\($0))" } ?? "")
     }
 
-    /// Codes whose messages hold names of the schema and roles alone, no value of a row.
+    /// Codes whose messages contain only names of the schema and roles, and no value of a row.
     private static let shown: Set<String> = [
         "0A000", "25006", "25P02", "26000", "28000", "28P01", "3D000", "3F000", "40001", "40P01",
         "42501", "42601", "42703", "42883", "42P01", "42P05", "42P10", "42P18", "55000", "55006",
     ]
 
-    /// Our text for a code; nil if PostgreSQL's message may be logged. Values, and what a function
-    /// raises, stand in the others.
+    /// Our text for a code; `nil` if PostgreSQL's message may be logged. The other messages contain
+    /// values, or what a function raises.
     private static func words(_ sqlstate: String) -> String? {
         if shown.contains(sqlstate) { return nil }
         switch sqlstate.prefix(2) {
@@ -111,10 +112,11 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// Another statement of its batch failed.
+    /// Another statement of the same batch failed.
     static let batchAborted = PostgresError(.unavailable, "batch aborted")
 
-    /// A failed result. Without an SQLSTATE it is libpq's own: the connection is lost.
+    /// Reads a failed result. Without an SQLSTATE the failure is libpq's own: the connection is
+    /// lost.
     init(result: OpaquePointer) {
         func field(_ code: Int32) -> String? {
             PQresultErrorField(result, code).map { String(cString: $0) }
@@ -138,11 +140,11 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         }
     }
 
-    /// A server of several did not confirm a commit: it may show it later.
+    /// One of several servers did not confirm a commit; it may show it later.
     static let unconfirmed = PostgresError(.commitUnknown, "a server did not confirm")
 
-    /// On a database of several servers each shard's constraint has the shard's number behind its name,
-    /// at least six digits; no constraint of a schema ends so.
+    /// On a database of several servers, the name of each shard's constraint ends with the shard's
+    /// number, of at least six digits. No constraint of the schema ends so.
     private static func withoutShard(_ name: String) -> String {
         guard let mark = name.lastIndex(of: "_") else { return name }
         let digits = name[name.index(after: mark)...]
@@ -158,8 +160,8 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         return state == "26000" || (state == "0A000" && message.hasPrefix("cached plan"))
     }
 
-    /// Another's prepared statement is on the server's connection, or the own one is not: something lends
-    /// the same connection to several.
+    /// The server's connection has another client's prepared statement, or lacks our own: something
+    /// lends the same connection to several clients.
     package var losesPreparedStatements: Bool { sqlstate == "42P05" || sqlstate == "26000" }
 
     /// Refused because of another statement or the plan cache: not the statement's own fault.
@@ -168,7 +170,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
 
 /// Faults that a server reports about itself, by the log's names.
 enum ServerFault {
-    /// By SQLSTATE (PostgreSQL's appendix A); nil if the code is no fault of the server.
+    /// By SQLSTATE (PostgreSQL's appendix A); `nil` if the code is not a fault of the server.
     static func name(of state: String) -> StaticString? {
         switch state {
         case "25006": "postgres.read_only"

@@ -2,10 +2,10 @@ import Runtime
 import Synchronization
 import Text
 
-/// What stands between the service and PostgreSQL, asked before anything relies on it.
+/// Asks what stands between the service and PostgreSQL, before anything relies on it.
 extension Postgres {
-    /// Whether what other connections of this pool notify arrives at one that listens, asked within
-    /// the time (nanoseconds). Throws if it cannot be asked.
+    /// Whether a notification from other connections of this pool reaches one that listens, within
+    /// the time limit (nanoseconds). Throws if that cannot be found out.
     package func hearsNotifications(within limit: Int64) async throws(PostgresError) -> Bool {
         let loop = firstLoop
         let isListening = Atomic(false)
@@ -41,9 +41,9 @@ extension Postgres {
         return try answer.get()
     }
 
-    /// Whether two connections of this pool are lent the same one of the server, by something that lends
-    /// one for each transaction. For a pool of one connection for reads and one for transactions, at a
-    /// standby, where LISTEN is refused.
+    /// Whether two connections of this pool share one connection of the server, because something
+    /// between lends one for each transaction. For a pool with one connection for reads and one for
+    /// transactions, at a standby, where LISTEN is refused.
     package func sharesServerConnections() async throws -> Bool {
         let own: SQL = "SELECT pg_backend_pid()"
         var changes = 0
@@ -63,7 +63,7 @@ extension Postgres {
             }
             await open.rollback()
         }
-        // A connection that was lost is another's afterwards, too.
+        // A connection that was lost and opened again has another process id too.
         return changes > 2
     }
 }

@@ -12,7 +12,7 @@ final class ResultHandle: @unchecked Sendable {
 
     deinit { PQclear(pointer) }
 
-    /// Whether it is an error after which the server hangs up.
+    /// Whether it is an error after which the server closes the connection.
     var isFatal: Bool {
         guard let severity = PQresultErrorField(pointer, Int32(UInt8(ascii: "V"))) else {
             return false
@@ -77,7 +77,7 @@ package struct Row: Sendable {
         return value
     }
 
-    /// Consecutive columns in their order, by the types that the caller assigns them to.
+    /// Consecutive columns in order, decoded as the types that the caller assigns them to.
     package func columns<each Value: PostgresDecodable>(
         from first: Int = 0
     ) throws(PostgresError) -> (repeat each Value) {
@@ -103,8 +103,8 @@ package struct Row: Sendable {
         throw PostgresError(.decoding, column)
     }
 
-    /// The bytes of an existing column, in the result's own memory; nil for NULL. Valid as long as
-    /// the row.
+    /// The bytes of an existing column, in the result's own memory; `nil` for NULL. They are valid
+    /// as long as the row.
     package func bytes(_ column: Int) -> UnsafeRawBufferPointer? {
         let column = Int32(truncatingIfNeeded: column)
         let count = Int(PQgetlength(result.pointer, index, column))
@@ -113,18 +113,18 @@ package struct Row: Sendable {
             start: PQgetvalue(result.pointer, index, column), count: count)
     }
 
-    /// A column known to be of this type; nil for NULL.
+    /// A column that is known to be of this type; `nil` for NULL.
     package func uuid(_ column: Int) -> UUID? {
         bytes(column).flatMap { UUID.decode($0, type: UUID.postgresType) }
     }
 
-    /// A column known to be of this type; nil for NULL.
+    /// A column that is known to be of this type; `nil` for NULL.
     package func timestamp(_ column: Int) -> Timestamp? {
         bytes(column).flatMap { Timestamp.decode($0, type: Timestamp.postgresType) }
     }
 
     struct Cell {
-        /// Nil: NULL.
+        /// `nil` for NULL.
         let bytes: UnsafeRawBufferPointer?
         /// The type's OID.
         let type: UInt32
@@ -157,8 +157,8 @@ package struct Row: Sendable {
     }
 }
 
-/// The types that rows are made of, once more without generics: looking types up at each call was a
-/// fifth of the processor's time for a list.
+/// The types that most rows are made of, once more without generics: looking types up at each call
+/// took a fifth of the processor's time for a list.
 extension Row {
     /// Throws `.decoding` if the column is NULL or missing; other types' bytes are read as UTF-8.
     package func get(
@@ -200,12 +200,12 @@ extension Row {
         try valueIfAny(column)
     }
 
-    /// Throws `.decoding` if the column is NULL, missing or no integer.
+    /// Throws `.decoding` if the column is NULL, missing or not an integer.
     package func get(_ column: Int, as type: Int.Type = Int.self) throws(PostgresError) -> Int {
         try value(column)
     }
 
-    /// nil if the column is NULL; throws `.decoding` if it is missing or no integer.
+    /// `nil` if the column is NULL; throws `.decoding` if it is missing or not an integer.
     package func get(_ column: Int, as type: Int?.Type = Int?.self) throws(PostgresError) -> Int? {
         try valueIfAny(column)
     }
@@ -229,7 +229,8 @@ extension Row {
         try value(column)
     }
 
-    /// nil if the column is NULL; throws `.decoding` if it is no array of text or holds a NULL.
+    /// `nil` if the column is NULL; throws `.decoding` if it is not an array of text or holds a
+    /// NULL.
     package func get(
         _ column: Int, as type: [String]?.Type = [String]?.self
     ) throws(PostgresError) -> [String]? {

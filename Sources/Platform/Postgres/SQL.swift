@@ -1,7 +1,7 @@
 import Text
 
-/// One SQL statement and its bound values. Interpolated values never become text: each is sent as
-/// a parameter (`$1`, `$2` …) in the binary format. The text names the prepared statement, so a
+/// One SQL statement and its bound values. Interpolated values never become text: each is sent as a
+/// parameter (`$1`, `$2` …) in the binary format. The text identifies the prepared statement, so a
 /// statement should have few texts: bind what varies.
 package struct SQL: ExpressibleByStringInterpolation, Sendable {
     struct Slot: Sendable {
@@ -14,7 +14,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
     }
 
     package private(set) var text: String
-    /// The text that stands in the program, if `text` is made of it.
+    /// The text as written in the program, if `text` was made from it.
     private(set) var written: String?
     private(set) var slots: [Slot] = []
     private(set) var values: [UInt8] = []
@@ -47,7 +47,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             sql.bind(value)
         }
 
-        // What is bound most, without generics.
+        // The types that are bound most, without generics.
         /// Binds a `uuid`.
         package mutating func appendInterpolation(_ value: UUID) { sql.bind(value) }
         package mutating func appendInterpolation(_ value: String) { sql.bind(value) }
@@ -95,7 +95,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         text.append(String(other.text[at...]))
     }
 
-    /// The same values with another text that has the same `$n`; nothing is spliced into it later.
+    /// The same values with another text that has the same `$n`. Nothing may be spliced in later.
     func with(text: String) -> SQL {
         var other = self
         other.text = text
@@ -130,7 +130,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             Slot(type: array.arrayType, offset: offset, length: values.count - offset, mark: 0))
     }
 
-    /// The same for a value that is no array.
+    /// The same for a value that is not an array.
     mutating func bindUnmarked<T: PostgresEncodable>(_ value: T) {
         let offset = values.count
         let present = value.encode(into: &values)

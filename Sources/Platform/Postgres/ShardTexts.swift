@@ -1,30 +1,31 @@
 import Synchronization
 
-/// Where the texts of reads name the tables of tenants: the shards' names stand there in the end.
+/// Finds the tables of tenants in the texts of reads, so that the shards' names can stand in their
+/// place.
 final class ShardTexts: Sendable {
     enum Piece: Equatable, Sendable {
         case text(String)
         case table(String)
     }
 
-    /// Texts that are kept.
+    /// How many texts are kept.
     private static let limit = 1024
 
     private let tables: Set<String>
     private let elsewhere: Set<String>
     private let known = Mutex<[String: [Piece]?]>([:])
 
-    /// `tables`: those with shards. `elsewhere`: tables of the coordinator, and functions that read tables by their
-    /// names; Citus finds both.
+    /// `tables` are those with shards. `elsewhere` are tables of the coordinator, and functions
+    /// that read tables by their names; Citus finds both.
     init(tables: Set<String>, elsewhere: Set<String>) {
         self.tables = tables
         self.elsewhere = elsewhere
     }
 
-    /// From now on the text has no pieces.
+    /// From now on the text counts as having no pieces.
     func decline(_ text: String) { known.withLock { _ = $0.updateValue(nil, forKey: text) } }
 
-    /// The text in its pieces; nil if it names something elsewhere, or no table of tenants.
+    /// The text in pieces; `nil` if it names something elsewhere, or no table of tenants.
     func pieces(of text: String) -> [Piece]? {
         known.withLock { known in
             if let pieces = known[text] { return pieces }
@@ -37,19 +38,20 @@ final class ShardTexts: Sendable {
     }
 }
 
-/// Reads the words of a text of SQL as this program writes it: keywords in capitals, names in small letters, no
-/// comments. Only a table behind FROM or JOIN can be replaced; one in another place is left to Citus.
+/// Reads the words of SQL as this program writes it: keywords in capitals, names in lower case, no
+/// comments. Only a table after FROM or JOIN can be replaced; a text with one in another place is
+/// left to Citus.
 private struct SQLReader {
     private let bytes: [UInt8]
     private var pieces: [ShardTexts.Piece] = []
-    /// Where the piece begins that is being read.
+    /// Where the current piece begins.
     private var start = 0
 
     init(_ text: String) { bytes = Array(text.utf8) }
 
     mutating func pieces(_ tables: Set<String>, _ elsewhere: Set<String>) -> [ShardTexts.Piece]? {
         var at = 0
-        // Whether the last word was one before a table, or a comma came last, and only blanks follow it.
+        // Whether the last thing before the blanks was a word that precedes a table, or a comma.
         var (isBeforeTable, isAfterComma) = (false, false)
         while at < bytes.count {
             let byte = bytes[at]
@@ -86,7 +88,7 @@ private struct SQLReader {
         start = end
     }
 
-    /// Columns may be named with their table's name, so it stays as another name of the shard.
+    /// Columns may be qualified with the table's name, so it is kept as an alias of the shard.
     private mutating func add(_ table: String, _ isNamed: Bool, from first: Int, to end: Int) {
         addText(to: first)
         pieces.append(.table(table))

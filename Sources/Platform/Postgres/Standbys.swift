@@ -2,22 +2,23 @@ import Runtime
 import Synchronization
 import Text
 
-/// Standbys of the database, behind one address, as the app's role and the platform's read them.
+/// Standbys of the database behind one address, as the app's role and the platform's role read
+/// them.
 ///
-/// They serve reads that may lag, from a position on. Where they cannot, the primary does: a standby
-/// never makes a read fail.
+/// They serve reads that may lag, from a given position on. Where they cannot, the primary does: a
+/// standby never makes a read fail.
 package final class Standbys: Sendable {
     private let app: Postgres
     private let platform: Postgres
     private let measures: StandbyMeasures
-    /// A read was lost there. Until `look` has an answer none is sent, or each could wait for a server
-    /// that is silent.
+    /// Whether a read was lost there. Until `look` gets an answer, none is sent, because each could
+    /// wait for a silent server.
     private let isAway = Atomic<Bool>(false)
     /// Sampled by `follow`; before the first sample no standby is read.
     package let positions: PrimaryPositions
 
-    /// Both configurations get limits of their own: few connections at the standby, and statements that
-    /// leave the primary time to answer instead.
+    /// Both configurations get limits of their own: few connections to the standby, and timeouts
+    /// that leave the primary time to answer instead.
     package init(
         app: PostgresConfiguration, platform: PostgresConfiguration, loops: [EventLoop],
         positions: PrimaryPositions, measures: StandbyMeasures = StandbyMeasures()
@@ -28,7 +29,7 @@ package final class Standbys: Sendable {
         self.measures = measures
     }
 
-    /// Connections to a standby, of each role for each loop, at most; one stays open.
+    /// The most connections to a standby, for each role and each loop; one stays open.
     package static let connectionsPerLoop = 2
 
     private static func limited(_ given: PostgresConfiguration) -> PostgresConfiguration {
@@ -45,8 +46,9 @@ package final class Standbys: Sendable {
 
     package enum Role: Sendable { case app, platform }
 
-    /// The rows as of `position` or later; nil if the primary has to be read instead. `tenant`: what
-    /// `app.tenant` is while the statement runs. `position` nil: the caller did not say.
+    /// The rows as of `position` or later; `nil` if the primary must be read instead. `tenant` is
+    /// the value of `app.tenant` while the statement runs. `position` is `nil` if the caller did
+    /// not say.
     package func read(
         _ sql: SQL, by role: Role, in tenant: UUID? = nil, from position: WALPosition?
     ) async -> Rows? {
@@ -82,7 +84,8 @@ package final class Standbys: Sendable {
         return nil
     }
 
-    /// What the standby has replayed, by one of its connections; nil if it does not answer.
+    /// What the standby has replayed, asked over one of its connections; `nil` if it does not
+    /// answer.
     @discardableResult
     package func look() async -> WALPosition? {
         let replayed = try? await app.replayed()
@@ -114,7 +117,7 @@ package enum StandbyFallback: String, CaseIterable, Sendable {
     /// Replay had to change what the statement was reading.
     case conflict
     case timeout
-    /// The standby refused the statement, or another of its batch: the primary may do so too.
+    /// The standby refused the statement, or another one of its batch. The primary may do so too.
     case refused
 
     init(_ error: PostgresError) {
@@ -131,7 +134,7 @@ package enum StandbyFallback: String, CaseIterable, Sendable {
     }
 }
 
-/// What is counted about reads that may lag.
+/// The metrics of reads that may lag.
 package struct StandbyMeasures: Sendable {
     package var standby = Counter()
     package var primary = Counter()
@@ -146,21 +149,22 @@ package struct StandbyMeasures: Sendable {
 /// that restarts closes its connections. Other connections say nothing about it, since an address
 /// may stand for several standbys.
 struct Replay {
-    /// Asked of a standby. The other branch is for a server that was promoted: what it has not
-    /// written it does not have.
+    /// Asked of a standby. The ELSE branch is for a server that was promoted: it has exactly what
+    /// it has written.
     static let question: SQL = """
         SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
             ELSE pg_current_wal_insert_lsn() END
         """
 
-    /// At least so far.
+    /// The server has replayed at least this much.
     var known = WALPosition.start
-    /// Reads that need more than is known, until the answer to the question that is under way.
+    /// Reads that need more than is known, until the pending question is answered.
     var waiting: [(needed: WALPosition, statement: Statement)] = []
 }
 
 extension Postgres {
-    /// What this server has replayed, or as the primary written; nil before a standby's first record.
+    /// What this server has replayed or, as the primary, written; `nil` before a standby's first
+    /// record.
     package func replayed() async throws(PostgresError) -> WALPosition? {
         try await read(Replay.question).first?.get(0)
     }
@@ -175,9 +179,10 @@ extension PostgresError {
 }
 
 extension PostgresConnection {
-    /// A read that needs a position. If it is not known to be replayed, the server is asked first: a
-    /// guard in the read's own batch would save that round trip, but it could stop the read only by an
-    /// error, which fills the standby's log and fails the batch's other reads.
+    /// Submits a read that needs a position. If the position is not known to be replayed, the
+    /// server is asked first. A guard in the read's own batch would save that round trip, but it
+    /// could stop the read only by an error, which fills the standby's log and fails the batch's
+    /// other reads.
     func submit(_ statement: Statement, replayed needed: WALPosition) {
         if replay.known >= needed { return submit(statement) }
         replay.waiting.append((needed, statement))
@@ -211,7 +216,7 @@ extension PostgresConnection {
 }
 
 extension Pool {
-    /// A read at a standby: on a connection that is open, or not at all, and never sent twice.
+    /// A read at a standby: sent on an open connection or not at all, and never sent twice.
     func readReplayed(_ statement: Statement, _ needed: WALPosition) {
         statement.retried = true
         guard !closed, let reader = leastLoaded() else {

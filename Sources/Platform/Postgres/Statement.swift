@@ -3,11 +3,11 @@ import Text
 
 typealias Answer = Result<Rows, PostgresError>
 
-/// What a statement sees.
+/// What a statement can see.
 struct StatementScope: Equatable, Sendable {
-    /// The `app.tenant` while the statement runs.
+    /// The value of `app.tenant` while the statement runs.
     var tenant: UUID?
-    /// It names the shards of this id's range, which the server must have.
+    /// The statement names the shards of this id's range, which the server must have.
     var shard: Int64?
 }
 
@@ -31,23 +31,23 @@ final class Statement: @unchecked Sendable {
     var began: Int64 = 0
     /// Loop time after which it is not sent any more.
     var deadline: Int64 = .max
-    /// The end of the request's waits; `deadline` is never later.
+    /// When the request's waits end; `deadline` is never later.
     var latest: Int64 = .max
     var retried = false
     /// The first failure of a message sent for this statement, such as its Parse.
     var failure: PostgresError?
     var rows: Rows?
-    /// How many warnings the connection had when it was sent.
+    /// How many warnings the connection had counted when this was sent.
     var warningsBefore = 0
-    /// The server warned since then, before it answered.
+    /// Whether the server warned after that and before it answered.
     var isUnconfirmed = false
-    /// Where the position after its commit is noted; nil: it is not asked for.
+    /// Where the position after its commit is noted; `nil` if it is not asked for.
     var position: CommitPosition?
     /// Numbers the questions for that position, one for each attempt.
     var lastQuestion = 0
     var awaitsPosition = false
     private var trace: Trace?
-    /// Nanoseconds since 1970, if it is traced.
+    /// Nanoseconds since 1970, if the statement is traced.
     private var start: Int64 = 0
     private var held: Answer?
     private var finish: ((Answer) -> Void)?
@@ -62,7 +62,7 @@ final class Statement: @unchecked Sendable {
         self.finish = finish
     }
 
-    /// Records its span from now until it completes; nil: records none.
+    /// Records a span from now until it completes; none if `trace` is `nil`.
     func follow(_ trace: Trace?) {
         guard let trace else { return }
         self.trace = trace
@@ -90,7 +90,7 @@ final class Statement: @unchecked Sendable {
         complete(held)
     }
 
-    /// Fails with the fault that was found, else as unavailable.
+    /// Fails with the failure that was found, or else as unavailable.
     func abandon(_ cause: String) {
         complete(.failure(failure ?? PostgresError(.unavailable, cause)))
     }
@@ -163,7 +163,7 @@ extension Statement {
     private static let beforeTables = ["FROM", "INTO", "UPDATE"]
 
     func addSpan(to trace: Trace, since start: Int64, _ answer: Answer) {
-        // Not with the names of shards: a name of few values.
+        // Without the names of shards: a span's name must have few values.
         let text = sql.written ?? sql.text
         let (operation, summary) = Self.summary(of: text)
         var attributes: [(name: StaticString, value: LogValue)] = [
@@ -182,8 +182,8 @@ extension Statement {
         trace.add(summary, since: start, isFailed: true, attributes)
     }
 
-    /// The first word, and the same with the first table that is named outside of parentheses: inside,
-    /// `FROM` is also a word of functions. Reads bytes, and only as far as that.
+    /// The first word; and that word with the first table that is named outside of parentheses
+    /// (inside, functions use `FROM` too). Reads bytes, and no further than needed.
     static func summary(of text: String) -> (operation: String, summary: String) {
         var rest = text.utf8[...]
         let first = nextWord(of: &rest)
@@ -200,7 +200,7 @@ extension Statement {
                 if byte == UInt8(ascii: "(") { depth += 1 }
                 if byte == UInt8(ascii: ")") { depth -= 1 }
             }
-            // IS DISTINCT FROM compares.
+            // IS DISTINCT FROM is a comparison.
             before = before.elementsEqual("DISTINCT".utf8) ? word.prefix(0) : word
             word = nextWord(of: &rest)
         }
@@ -215,7 +215,8 @@ extension Statement {
         return word
     }
 
-    /// The name that the word begins with; nil for a function, a query in parentheses, another keyword.
+    /// The name at the start of the word; `nil` for a function, a query in parentheses, another
+    /// keyword.
     private static func table(_ word: Substring.UTF8View) -> String? {
         let name = word.prefix {
             (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F

@@ -2,9 +2,10 @@ import Runtime
 import Synchronization
 import Text
 
-/// The workers of a distributed database: a read of one tenant goes to the server with its rows, and to the shards
-/// themselves, which costs what it does on one server. The coordinator is asked what a server refuses, such as a read of
-/// a tenant that it has no longer; a server that is away is not replaced.
+/// The workers of a distributed database. A read of one tenant goes to the server with its rows,
+/// and to the shards themselves, so it costs what it does on one server. The coordinator is asked
+/// for what a server refuses, such as a read of a tenant that it no longer has; a server that is
+/// away is not replaced.
 package final class TenantServers: Sendable {
     /// A server as the coordinator knows it.
     package struct Server: Sendable, Hashable, CustomStringConvertible {
@@ -18,7 +19,7 @@ package final class TenantServers: Sendable {
 
         package var description: String { "\(host):\(port)" }
 
-        /// `template`: a URL with `{host}` and `{port}` in their places.
+        /// `template` is a URL with the placeholders `{host}` and `{port}`.
         package func conninfo(_ template: String) -> String {
             func filled(_ text: String, _ mark: String, _ value: String) -> String {
                 text.split(separator: mark, omittingEmptySubsequences: false).joined(
@@ -29,7 +30,7 @@ package final class TenantServers: Sendable {
         }
     }
 
-    /// The part of the hashes whose tenants lie in one shard.
+    /// A range of hashes whose tenants lie in one shard.
     private struct Share {
         var last: Int32
         var server: Server
@@ -41,8 +42,8 @@ package final class TenantServers: Sendable {
         let server: Postgres
         let shards: TenantShards
 
-        /// Logs why the server did not answer a text, and asks it no more by the shards' names; a shard that has
-        /// moved is no reason.
+        /// Logs why the server did not answer a text, and stops asking it by the shards' names. A
+        /// shard that has moved is not a reason for that.
         func note(_ error: PostgresError, of text: String) {
             guard error.sqlstate != PostgresError.divisionByZero else { return }
             shards.decline(text)
@@ -51,9 +52,9 @@ package final class TenantServers: Sendable {
     }
 
     private struct State {
-        /// In the order of the hashes, without gaps; empty: ask the coordinator.
+        /// In the order of the hashes, without gaps. If empty, ask the coordinator.
         var shares: [Share] = []
-        /// By their ids; they stay while a server of theirs is unknown.
+        /// By shard id; they stay while one of their servers is unknown.
         var known: [Int64: TenantShards] = [:]
         /// The highest id of a shard when `known` was learned.
         var newest: Int64 = 0
@@ -63,10 +64,10 @@ package final class TenantServers: Sendable {
     private let state = Mutex(State())
     private let open: @Sendable (Server) -> Postgres
 
-    /// `open` makes the connections to a server when a tenant lies there first.
+    /// `open` opens the connections to a server, when a tenant lies there for the first time.
     package init(open: @escaping @Sendable (Server) -> Postgres) { self.open = open }
 
-    /// Where the rows of a tenant are; nil while that is unknown.
+    /// Where the rows of a tenant are; `nil` while that is unknown.
     func location(of tenant: UUID) -> Location? {
         let hash = tenant.placementHash
         return state.withLock { state in
@@ -77,8 +78,9 @@ package final class TenantServers: Sendable {
         }
     }
 
-    /// Asks the coordinator where tenants lie. On a database of one server nothing is learned. Call it again from
-    /// time to time: tenants move, and what a server no longer has the coordinator must be asked.
+    /// Asks the coordinator where tenants lie. On a database of one server, nothing is learned.
+    /// Call it from time to time: tenants move, and the coordinator must be asked for what a server
+    /// no longer has.
     package func refresh(from coordinator: Postgres) async throws {
         let spread = try await coordinator.read(
             "SELECT to_regclass('pg_dist_shard') IS NOT NULL")
@@ -92,7 +94,8 @@ package final class TenantServers: Sendable {
             WHERE s.logicalrelid = to_regclass('public.tenants') ORDER BY s.shardminvalue::bigint
             """)
         var known = state.withLock { (shards: $0.known, newest: $0.newest) }
-        // A shard keeps its id where it is moved. One that was divided, and one of a new table, have new ones.
+        // A shard keeps its id when it is moved. The parts of a shard that was split, and the
+        // shards of a new table, have new ids.
         let newest = try rows.first?.get(5, as: Int64.self) ?? 0
         if newest != known.newest {
             known = (try await TenantShards.all(coordinator), newest)
@@ -139,7 +142,8 @@ package final class TenantServers: Sendable {
 }
 
 extension UUID {
-    /// By which Citus places a row: PostgreSQL's hash of a `uuid` (`hash_any` in src/common/hashfn.c).
+    /// The hash by which Citus places a row: PostgreSQL's hash of a `uuid` (`hash_any` in
+    /// src/common/hashfn.c).
     package var placementHash: Int32 {
         func word(_ half: UInt64, _ shift: UInt64) -> UInt32 {
             UInt32(truncatingIfNeeded: half >> shift).byteSwapped

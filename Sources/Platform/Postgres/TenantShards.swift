@@ -1,12 +1,14 @@
 import Text
 
-/// The shards of all tables with one range of tenants, which lie on one server of a distributed database. PostgreSQL
-/// plans a statement that names them as on one server, and keeps the plan; by the tables' names Citus takes part in
-/// each run, at several times the cost.
+/// The shards of all tables with one range of tenants, which lie on one server of a distributed
+/// database. PostgreSQL plans a statement that names them as on one server, and keeps the plan. If
+/// a statement names the tables, Citus takes part in each run, at several times the cost.
 ///
-/// The server must still have them when it answers: each such statement comes with `guardText` or
-/// `guardCondition`, which fail with `division_by_zero` where the server's own catalog says that it has not. A
-/// move commits there before writers at the new server go on, unless the coordinator loses the old server in that
+/// The server must still have the shards when it answers. So each such statement comes with
+/// `guardText` or `guardCondition`, which fail with `division_by_zero` if the server's own catalog
+/// says that it has not. A move commits there before writers at the new server go on, unless the
+/// coordinator loses the old server at that moment: then it commits a second later, by Citus'
+/// recovery.
 /// moment: then a second later, by Citus' recovery.
 final class TenantShards: Sendable {
     /// Sets `app.tenant` to `$1` until the transaction ends, if this server has the shard `$2`.
@@ -19,7 +21,8 @@ final class TenantShards: Sendable {
         "(SELECT 1 / (count(*) = 1)::int FROM \(placement(parameter))) = 1"
     }
 
-    // Citus changes these rows where a shard was and where it goes, in the transaction that moves it.
+    // Citus changes these rows where a shard was and where it goes, in the transaction that moves
+    // it.
     private static func placement(_ parameter: String) -> String {
         """
         pg_dist_placement WHERE shardid = \(parameter)::bigint
@@ -27,9 +30,9 @@ final class TenantShards: Sendable {
         """
     }
 
-    /// Of the table of tenants; the other tables' shards of the range are moved with it.
+    /// The shard of the table of tenants; the other tables' shards of the range move with it.
     let id: Int64
-    /// By their tables' names.
+    /// By the names of their tables.
     private let names: [String: String]
     private let texts: ShardTexts
 
@@ -39,10 +42,10 @@ final class TenantShards: Sendable {
         self.texts = texts
     }
 
-    /// A read with the shards for the tables; nil if Citus must plan it.
+    /// A read that names the shards instead of the tables; `nil` if Citus must plan it.
     func statement(_ sql: SQL) -> SQL? { text(sql.text).map { sql.with(text: $0) } }
 
-    /// The text of a read with the shards for the tables; nil if Citus must plan it.
+    /// The text of a read with the shards in place of the tables; `nil` if Citus must plan it.
     func text(_ text: String) -> String? {
         guard let pieces = texts.pieces(of: text) else { return nil }
         var result = ""
@@ -58,10 +61,11 @@ final class TenantShards: Sendable {
         return result
     }
 
-    /// From now on Citus plans this text: the server could not answer it by the shards' names.
+    /// From now on Citus plans this text, because the server could not answer it by the shards'
+    /// names.
     func decline(_ text: String) { texts.decline(text) }
 
-    /// Those of all ranges by their ids, as the coordinator knows them.
+    /// The shards of all ranges by id, as the coordinator knows them.
     static func all(_ coordinator: Postgres) async throws -> [Int64: TenantShards] {
         let rows = try await coordinator.read(
             """

@@ -14,17 +14,18 @@ package struct Transaction: Sendable {
         return try await session.send(sql).get()
     }
 
-    /// One statement whose answer is not needed: it travels with the next one or with COMMIT, in order, and
-    /// its failure is theirs.
+    /// One statement whose answer is not needed. It is sent with the next one or with COMMIT, in
+    /// order, and if it fails, that one fails.
     package func queryLater(_ sql: SQL) { session.sendLater(sql) }
 
-    /// A setting until the end of the transaction, from the next statement on. As a command, not a call of
-    /// `set_config`: only so a database of several servers hands it on.
+    /// A setting until the end of the transaction, from the next statement on. It is sent as a
+    /// command and not as a call of `set_config`, because a database of several servers passes on
+    /// only the command.
     package func setLater(_ name: StaticString, _ value: String) {
         session.sendLater(command: Postgres.setLocal(name, value))
     }
 
-    /// One statement whose answer is awaited later: it travels with the next one, in order, so that
+    /// One statement whose answer is awaited later. It is sent with the next one, in order, so that
     /// statements which do not depend on each other share a round trip.
     package func ask(_ sql: SQL) -> AskedRows { AskedRows(session: session, sql) }
 }
@@ -39,8 +40,7 @@ package struct AskedRows: Sendable {
         session.sendLater(sql, answer)
     }
 
-    /// Sends what still waits. A statement that failed ahead of this one is its failure too. For one
-    /// reader, once.
+    /// Sends what still waits. If an earlier statement failed, this one fails too. Call it once.
     package func rows() async throws(PostgresError) -> Rows {
         if Task.isCancelled { throw PostgresError(.cancelled) }
         if Deadline.current?.isOver == true { throw PostgresError.requestIsOver }
@@ -63,7 +63,8 @@ package struct OpenTransaction: Sendable {
 }
 
 extension Postgres {
-    /// Runs `body` in a transaction; a throw rolls back and is passed on. Otherwise as `begin`.
+    /// Runs `body` in a transaction. If it throws, the transaction is rolled back and the error is
+    /// rethrown. Otherwise like `begin`.
     package func transaction<T: Sendable>(
         settings: [(StaticString, String)] = [],
         _ body: (Transaction) async throws -> T
@@ -80,8 +81,8 @@ extension Postgres {
         return value
     }
 
-    /// Takes a connection for a transaction: BEGIN and the settings (SET LOCAL, as literals)
-    /// travel with its first statement. A caller that hangs up breaks no connection.
+    /// Takes a connection for a transaction: BEGIN and the settings (SET LOCAL, as literals) are
+    /// sent with its first statement. A caller that gives up breaks no connection.
     package func begin(
         settings: [(StaticString, String)] = []
     ) async throws(PostgresError) -> OpenTransaction {
@@ -121,12 +122,12 @@ extension Postgres {
         try await transaction(settings: [("app.tenant", tenant.description)], body)
     }
 
-    /// `value` holds no NUL.
+    /// `value` must not contain NUL.
     static func setLocal(_ name: StaticString, _ value: String) -> String {
         "SET LOCAL \(name) = '\(escaped(value))'"
     }
 
-    /// `standard_conforming_strings` is on, so that only the quote is special.
+    /// `standard_conforming_strings` is on, so only the quote is special.
     private static func escaped(_ value: String) -> String {
         var bytes: [UInt8] = []
         for byte in value.utf8 {
@@ -159,7 +160,7 @@ final class AwaitedAnswer: @unchecked Sendable {
 /// What a transaction sends with its next statement.
 private enum Waiting {
     case statement(SQL, AwaitedAnswer?)
-    /// Its failure is the next statement's.
+    /// If it fails, the next statement fails.
     case command(String)
 }
 
@@ -167,7 +168,7 @@ private enum Waiting {
 final class TransactionSession: @unchecked Sendable {
     private let pool: Pool
     private let connection: PostgresConnection
-    /// Of the request that began it.
+    /// The trace of the request that began it.
     private let trace: Trace?
     /// Sent ahead of the first statement, in the same round trip.
     private var prelude: [String]
@@ -175,11 +176,12 @@ final class TransactionSession: @unchecked Sendable {
     /// as soon as they are many bytes, so that the server works on them meanwhile.
     private let waiting = Mutex<(statements: [Waiting], bytes: Int)>(([], 0))
     private static let bytesThatWait = 32 * 1024
-    /// The first of those that failed since the last awaited one, whose answer it becomes.
+    /// The first failure of a statement that was not awaited; it becomes the answer to the next
+    /// awaited one.
     private var failure: PostgresError?
     private static let over = PostgresError(.unavailable, "the transaction has ended")
     private var begun = false
-    /// COMMIT or ROLLBACK, until it is answered.
+    /// The COMMIT or ROLLBACK, until it is answered.
     private var ending: Statement?
     private var ended = false
 
@@ -190,7 +192,7 @@ final class TransactionSession: @unchecked Sendable {
         self.trace = trace
     }
 
-    /// `answer`: where its answer goes; nil if only its failure counts.
+    /// `answer` receives the answer; `nil` if only a failure counts.
     func sendLater(_ sql: SQL, _ answer: AwaitedAnswer? = nil) {
         let bytes = waiting.withLock { waiting in
             waiting.statements.append(.statement(sql, answer))
@@ -206,7 +208,7 @@ final class TransactionSession: @unchecked Sendable {
         waiting.withLock { $0.statements.append(.command(command)) }
     }
 
-    /// The failure of a statement that went ahead is the answer.
+    /// If a statement that was sent earlier failed, its failure is the answer.
     func send(_ sql: SQL) async -> Answer {
         await withUnsafeContinuation { continuation in
             let statement = Statement(sql, .inTransaction) { [self] answer in

@@ -10,7 +10,8 @@ package protocol PostgresEncodable: Sendable {
 
 /// A value that can be read from a result column, from PostgreSQL's binary format.
 package protocol PostgresDecodable {
-    /// The value for these bytes (nil: NULL) of a column with this type OID; nil if it is not one.
+    /// Decodes these bytes (`nil` for NULL) of a column with this type OID; `nil` if they do not
+    /// fit.
     static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Self?
 }
 
@@ -122,7 +123,7 @@ extension PostgresEncodable where Self: RawRepresentable, RawValue == String {
 }
 
 extension PostgresDecodable where Self: RawRepresentable, RawValue == String {
-    /// nil for a text that is no case of the enumeration.
+    /// `nil` for a text that is not a case of the enumeration.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Self? {
         String.decode(bytes, type: type).flatMap(Self.init(rawValue:))
     }

@@ -12,7 +12,8 @@ package struct WALPosition: Sendable, Comparable, CustomStringConvertible {
     /// After every change that there will ever be.
     package static let end = WALPosition(offset: .max)
 
-    /// Two hexadecimal numbers of at most 32 bits each, with a slash between; nil for other text.
+    /// Two hexadecimal numbers of at most 32 bits each with a slash between; `nil` for any other
+    /// text.
     package init?(_ text: String) {
         let halves = text.split(separator: "/", omittingEmptySubsequences: false)
         guard halves.count == 2, let high = Self.number(halves[0]), let low = Self.number(halves[1])
@@ -51,12 +52,13 @@ extension WALPosition: PostgresDecodable {
 /// Where the primary's log stood after the commits of one request: a standby that has replayed up to
 /// there has all of them. Collected only while `current` is set.
 package final class CommitPosition: Sendable {
-    /// Of the running request; nil: its commits ask for no position.
+    /// The one of the running request; `nil` if its commits ask for no position.
     @TaskLocal package static var current: CommitPosition?
 
-    /// A commit is flushed before it is acknowledged, and so far standbys can get at once. Only with
-    /// `synchronous_commit` off it may be behind that; then the inserted position covers it, but also what
-    /// others have begun, which may stay unflushed for a while.
+    /// A commit is flushed before it is acknowledged, and standbys can get the log up to there at
+    /// once. Only with `synchronous_commit` off may the flushed position be behind the commit. Then
+    /// the inserted position covers it, but also what others have begun, which may stay unflushed
+    /// for a while.
     static let question: SQL = """
         SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
             THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END
@@ -69,7 +71,7 @@ package final class CommitPosition: Sendable {
     /// The newest position; nil if nothing was committed.
     package var newest: WALPosition? { state.withLock { $0.newest } }
 
-    /// Whether something was committed, and its position was lost with the connection.
+    /// Whether something was committed whose position was lost with the connection.
     package var isUnknown: Bool { state.withLock { $0.isUnknown } }
 
     func note(_ answer: Answer) {
@@ -85,8 +87,8 @@ package final class CommitPosition: Sendable {
 }
 
 extension PostgresConnection {
-    /// Sends a statement that commits, and behind it the question where the log stands then: one
-    /// round trip for both. The statement completes after the answer to the second.
+    /// Sends a statement that commits, and after it the question where the log then stands: one
+    /// round trip for both. The statement completes after the answer to the question.
     func submitCommitting(_ statement: Statement, before prelude: [String] = []) {
         guard let position = statement.position else {
             return submitAlone(statement, before: prelude)
@@ -113,7 +115,7 @@ extension Postgres {
         try await position(CommitPosition.question)
     }
 
-    /// How far the log of the primary is flushed: an idle primary's standbys have all of it.
+    /// How far the log of the primary is flushed. The standbys of an idle primary have all of it.
     package func flushedPosition() async throws(PostgresError) -> WALPosition {
         try await position("SELECT pg_current_wal_flush_lsn()")
     }
@@ -124,8 +126,8 @@ extension Postgres {
     }
 }
 
-/// Where the primary's log stood in the last seconds, so that a standby's age needs no clock of its
-/// own: an idle primary writes nothing, and the time of the last replayed transaction would grow.
+/// Where the primary's log stood in the last seconds. With it, a standby's age needs no clock: an
+/// idle primary writes nothing, so the age of the last replayed transaction would grow.
 package final class PrimaryPositions: Sendable {
     private struct Sample {
         var at: Int64
@@ -136,7 +138,7 @@ package final class PrimaryPositions: Sendable {
     private let limit: Int64
     private let now: @Sendable () -> Int64
 
-    /// A standby may lag by `limit` seconds. `now`: monotonic nanoseconds.
+    /// A standby may lag by `limit` seconds. `now` gives monotonic nanoseconds.
     package init(limit: Int, now: @escaping @Sendable () -> Int64 = { Deadline.now }) {
         self.limit = Int64(limit) * 1_000_000_000
         self.now = now
@@ -147,14 +149,14 @@ package final class PrimaryPositions: Sendable {
         let sample = Sample(at: now(), position: position)
         samples.withLock { samples in
             samples.append(sample)
-            // The newest that is old enough stays.
+            // Keep the newest one that is old enough.
             let old = samples.lastIndex { $0.at <= sample.at - limit } ?? 0
             samples.removeFirst(old)
         }
     }
 
-    /// What a standby must have replayed to be no older than the limit: where the primary was then, or
-    /// at the first sample. Nil before that one.
+    /// What a standby must have replayed to be no older than the limit: the primary's position
+    /// then, or at the first sample; `nil` before the first sample.
     var least: WALPosition? {
         let end = now() - limit
         return samples.withLock { samples in
@@ -162,8 +164,8 @@ package final class PrimaryPositions: Sendable {
         }
     }
 
-    /// How far a standby is behind that has replayed `position`: in bytes, and in seconds as exact as
-    /// the samples are dense.
+    /// How far a standby that has replayed `position` is behind: in bytes, and in seconds, which
+    /// are as exact as the samples are dense.
     package func lag(of position: WALPosition) -> (bytes: Int, seconds: Int) {
         let time = now()
         return samples.withLock { samples in

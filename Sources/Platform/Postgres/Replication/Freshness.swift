@@ -7,9 +7,9 @@ import Text
 /// Every cached answer has a `Token`, taken *before* its query was sent, and the `Tags` of the
 /// objects it depends on. An invalidation stamps its tags with the next number; an answer whose
 /// token is older than the stamp of one of its tags is stale. So a fill that raced with a change is
-/// never taken for fresh, without a list of fills. In addition a lease must be active: it counts
-/// from the moment before its renewal was sent, for nine tenths of its length, which allows for
-/// clocks of different speeds.
+/// never taken for fresh, and no list of fills is needed. In addition a lease must be active: it
+/// counts from the moment before its renewal was sent, for nine tenths of its length, which allows
+/// for clocks of different speeds.
 package final class Freshness: Sendable {
     /// The number of the latest invalidation when a query was sent.
     package struct Token: Sendable, Equatable {
@@ -30,7 +30,7 @@ package final class Freshness: Sendable {
     /// Serialises stamping: stamps must not overtake one another.
     private let stamping = Mutex(())
 
-    /// `lease` in nanoseconds; `cells`: how many stamps, a power of two up to 1,024.
+    /// `lease` is in nanoseconds. `cells` is the number of stamps, a power of two up to 1,024.
     package init(lease: Int64, cells count: Int = 1024) {
         self.lease = lease
         cells = (0..<count).map { _ in Cell() }
@@ -79,7 +79,7 @@ package final class Freshness: Sendable {
         return true
     }
 
-    /// A copy of the state: the exploration of all interleavings continues from it.
+    /// A copy of the state, from which the exploration of all interleavings continues.
     package init(copying other: Freshness, tags: [CacheTag]) {
         lease = other.lease
         cells = other.cells.map { _ in Cell() }
@@ -95,7 +95,7 @@ package final class Freshness: Sendable {
 }
 
 /// The object that an answer depends on or an invalidation names. Several objects share a stamp, so
-/// that sometimes too much becomes stale, never too little.
+/// sometimes too much becomes stale, but never too little.
 package struct CacheTag: Sendable, Hashable {
     package let id: UUID
 

@@ -6,10 +6,10 @@ import Text
 /// invalidations of the others, and makes its own changes wait for their acknowledgements.
 ///
 /// The lease is renewed on the listening connection. The server sends a change's invalidations
-/// before it answers a later renewal there, so a lease that was renewed after a change implies that
-/// the change is known, if notifications arrive at all: between the service and PostgreSQL may be
-/// something that drops them. So it also has to hear an echo, a notification that another connection
-/// sends to it. A connection that hangs or is deaf renews nothing.
+/// before it answers a later renewal there. So a lease that was renewed after a change implies that
+/// the change is known, provided that notifications arrive at all: something between the service
+/// and PostgreSQL may drop them. So the connection also has to hear an echo, a notification that
+/// another connection sends to it. A connection that hangs or is deaf does not renew the lease.
 package final class Replica: Sendable {
     package let id = UUID.random()
     private let postgres: Postgres
@@ -25,15 +25,16 @@ package final class Replica: Sendable {
     private struct State {
         var listener: NotificationListener?
         var isStopped = false
-        /// When it began to catch up, to ask for the first echo or to renew, until that is over.
+        /// When it began to catch up, to ask for the first echo or to renew; `nil` once that is
+        /// over.
         var renewing: Int64?
-        /// The connection that listens has heard its last echo.
+        /// Whether the listening connection has heard its last echo.
         var hasHeard = false
         var renewals = 0
         var waiting: [Int64: Wait] = [:]
-        /// Changes that are applied here and not acknowledged yet.
+        /// Changes that are applied here but not acknowledged yet.
         var untold: [Int64] = []
-        /// An acknowledgement is under way.
+        /// Whether an acknowledgement is under way.
         var isTelling = false
         /// The database server that answered last, and the time of its first answer.
         var server: (startedAt: Int64, since: Int64)?
@@ -47,8 +48,8 @@ package final class Replica: Sendable {
     static let channel = "gatehouse"
     private static let tidiesEvery = 60
 
-    /// `clock`: nanoseconds that no adjustment and no sleep of the machine sets back. `report` receives
-    /// PostgreSQL's time at each renewal, and how long that took in nanoseconds.
+    /// `clock` gives nanoseconds; no adjustment and no sleep of the machine sets it back. `report`
+    /// receives PostgreSQL's time at each renewal, and how long the renewal took in nanoseconds.
     package init(
         postgres: Postgres, lease: Duration, waits: Histogram = Histogram(),
         clock: @escaping @Sendable () -> Int64 = { BootClock.now },
@@ -66,12 +67,12 @@ package final class Replica: Sendable {
     package var isTrusted: Bool { freshness.isTrusted(at: clock()) }
     package var token: Freshness.Token { freshness.token }
 
-    /// Check last, when the response is complete: true if it may be sent.
+    /// Check this last, when the response is complete: true if it may be sent.
     package func isFresh(_ token: Freshness.Token, _ tags: CacheTags) -> Bool {
         freshness.isCurrent(token, tags) && freshness.isTrusted(at: clock())
     }
 
-    /// Before the start, a process caches nothing, and its changes wait for the end of all other
+    /// Before `start`, a process caches nothing, and its changes wait for the end of all other
     /// leases.
     package func start() {
         let listener = postgres.listen(
@@ -89,7 +90,7 @@ package final class Replica: Sendable {
         postgres.firstLoop.perform { [self] in beat() }
     }
 
-    /// Returns the lease, so that no replica waits for this process any more.
+    /// Gives up the lease, so that replicas no longer wait for this process.
     package func stop() async {
         let listener = state.withLock { state in
             state.isStopped = true
@@ -114,8 +115,9 @@ package final class Replica: Sendable {
         postgres.firstLoop.after(lease / 3) { [self] in beat() }
     }
 
-    /// Trusts once it has heard an echo that was sent after the row was renewed, so of every change that
-    /// may not have seen this row. The lease counts from before the renewal was sent.
+    /// The cache is trusted once an echo is heard that was sent after the row was renewed: then
+    /// every change that may not have seen this row is known as well. The lease counts from before
+    /// the renewal was sent.
     private func renew(_ listener: NotificationListener) {
         let sent = clock()
         let turn = state.withLock { state in
@@ -144,7 +146,7 @@ package final class Replica: Sendable {
         }
     }
 
-    /// `next` if the listening connection hears an echo.
+    /// Calls `next` if the listening connection hears an echo.
     private func hear(_ listener: NotificationListener, _ next: @escaping @Sendable () -> Void) {
         listener.hearItself { [self] echo in
             let isHeard = if case .success = echo { true } else { false }
@@ -167,10 +169,10 @@ package final class Replica: Sendable {
         ) { _ in }
     }
 
-    /// Listening began: drops the whole cache, since earlier changes may have been missed, and
-    /// acknowledges to those that wait.
+    /// Called when listening begins: drops the whole cache, since earlier changes may have been
+    /// missed, and acknowledges to the replicas that wait.
     private func catchUp() {
-        // By another server's clock the row of a running replica may look old: do not clean up
+        // By another server's clock, the row of a running replica may look old, so do not clean up
         // soon.
         let began = clock()
         let listener = state.withLock { state in
@@ -189,7 +191,8 @@ package final class Replica: Sendable {
         }
     }
 
-    /// A connection that is deaf does not renew even once: no change waits for who may not answer.
+    /// A deaf connection does not renew even once: no change waits for a replica that may not
+    /// answer.
     private func hearFirst(_ listener: NotificationListener) {
         let began = clock()
         state.withLock { $0.renewing = began }
@@ -208,8 +211,8 @@ package final class Replica: Sendable {
         }
     }
 
-    /// One transaction acknowledges all that came while the one before it was under way: each NOTIFY
-    /// takes a lock of the whole database at its commit, and wakes every replica.
+    /// One transaction acknowledges everything that came while the one before it was under way:
+    /// each NOTIFY takes a lock on the whole database at its commit, and wakes every replica.
     private func tell(_ numbers: [Int64], _ listener: NotificationListener) {
         let isTelling = state.withLock { state in
             state.untold += numbers
@@ -243,7 +246,7 @@ package final class Replica: Sendable {
         resume?.resume()
     }
 
-    /// A change that other replicas must acknowledge, announced and not yet committed.
+    /// A published change that other replicas must acknowledge and that is not committed yet.
     package struct PublishedInvalidation: Sendable {
         let number: Int64
         let tags: Set<CacheTag>
@@ -267,12 +270,12 @@ package final class Replica: Sendable {
         return PublishedInvalidation(number: number, tags: tags)
     }
 
-    /// Whether the announcement in a change's own transaction is not enough: with several servers it may
-    /// be out before all of them show the change, or lost while one of them does.
+    /// Whether an invalidation in a change's own transaction is not enough: with several servers it
+    /// may be sent before all of them show the change, or lost although one of them shows it.
     package var announcesAgain: Bool { postgres.isDistributed }
 
-    /// Announces by itself what a commit changed. Throws `.commitUnknown`: the change is there, and replicas
-    /// may not know.
+    /// Publishes separately what a commit changed. Throws `.commitUnknown` if that fails: the
+    /// change is committed, but replicas may not know it.
     package func announceAgain(
         _ published: PublishedInvalidation
     ) async throws(PostgresError) -> PublishedInvalidation {
@@ -294,13 +297,13 @@ package final class Replica: Sendable {
         return again ?? published
     }
 
-    /// The change was not committed, or its outcome is unknown.
+    /// Call this if the change was not committed, or if its outcome is unknown.
     package func cancel(_ published: PublishedInvalidation) {
         freshness.invalidate(Array(published.tags))
         state.withLock { _ = $0.waiting.removeValue(forKey: published.number) }
     }
 
-    /// The change is committed: returns when no replica answers from before it any more.
+    /// Call this after the commit. Returns when no replica answers from before the change any more.
     package func awaitAcknowledgements(_ published: PublishedInvalidation) async {
         freshness.invalidate(Array(published.tags))
         let committed = clock()
@@ -357,7 +360,7 @@ package final class Replica: Sendable {
                 let isOfThisServer = try? row.get(2, as: Bool.self),
                 let startedAt = try? row.get(3, as: Int64.self)
             else { return unknown }
-            // A millisecond more, for what the division cut off.
+            // Add a millisecond for what the division cut off.
             var remaining = (microseconds + 1000) * 1000
             if !isOfThisServer {
                 // An older version's replica renews here without a server mark.
@@ -382,8 +385,8 @@ package final class Replica: Sendable {
     }
 }
 
-/// This machine's clock, corrected by its difference to PostgreSQL's: replicas compare stored times,
-/// such as a key's end, by one clock, however far theirs differ.
+/// This machine's clock, corrected by its difference from PostgreSQL's. Replicas then compare
+/// stored times, such as a key's expiry, by one clock, however far their own differ.
 package final class DatabaseClock: Sendable {
     /// Microseconds; a smaller difference may be the network's.
     private static let least: Int64 = 250_000
@@ -405,7 +408,8 @@ package final class DatabaseClock: Sendable {
         Timestamp(microseconds: machine().microseconds + difference.load(ordering: .relaxed))
     }
 
-    /// `time`: PostgreSQL's clock in a statement that was answered just now and took `nanoseconds`.
+    /// `time` is PostgreSQL's clock in a statement that was answered just now and took
+    /// `nanoseconds`.
     package func learn(_ time: Timestamp, within nanoseconds: Int64) {
         let half = nanoseconds / 2000
         let measured = time.microseconds + half - machine().microseconds
@@ -436,7 +440,7 @@ package struct PendingAcknowledgements: Sendable, Hashable {
 
 /// Messages between replicas, as text of at most 8,000 bytes.
 enum InvalidationMessage: Equatable {
-    /// `change 17 <replica> <id> <id> …`: these objects were changed. Without an id: any may have.
+    /// `change 17 <replica> <id> <id> …`: these objects were changed. Without ids, any may have.
     case change(number: Int64, by: UUID, tags: [CacheTag])
     /// `acknowledged 17 <replica>`: the replica answers nothing from before the change.
     case acknowledged(number: Int64, by: UUID)
