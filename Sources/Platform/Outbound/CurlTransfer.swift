@@ -35,15 +35,16 @@ final class CurlTransfer {
         return OutboundResponse(status: status, fields: AnswerHead.fields(of: head), body: body)
     }
 
-    /// Where a URL leads, as far as the URL says. Parsed by libcurl, so that the checked host is the one that is
-    /// connected to.
+    /// Where a URL leads, as far as the URL itself says. libcurl parses it, so that the host that
+    /// is checked is the host that is connected to.
     struct Target {
         var isPlain: Bool
-        /// nil: the host is a name.
+        /// `nil` if the host is a name.
         var address: IPAddress?
         var port: UInt16
 
-        /// Throws `invalidRequest` if it is no URL, has a user, or is plain http where the policy forbids it.
+        /// Throws `invalidRequest` if the text is not a URL, has a user, or is plain http where the
+        /// policy forbids it.
         init(_ text: String, _ policy: OutboundPolicy) throws(OutboundFailure) {
             guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = curl_url() else {
                 throw .invalidRequest
@@ -186,7 +187,7 @@ final class CurlHandle {
     /// libcurl requires this once, before any handle.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// nil if libcurl has no memory.
+    /// `nil` if libcurl is out of memory.
     init?() {
         guard Self.isReady, let made = curl_easy_init() else { return nil }
         raw = made

@@ -9,9 +9,9 @@ import Text
 package struct MailFailure: Error, Sendable {
     /// A retry will not help: the server refused this mail (a code of 500 and above).
     package var isFinal: Bool
-    /// The server's last reply, or the obstacle; one line, without control characters.
+    /// The server's last reply, or the obstacle, in one line without control characters.
     package var words: String
-    /// The server's last reply alone; nil if it gave none. One line, without control characters.
+    /// Only the server's last reply, in one line without control characters; `nil` if it gave none.
     package var reply: String?
 
     package init(isFinal: Bool, words: String, reply: String? = nil) {
@@ -34,11 +34,11 @@ package final class MailServer: Sendable {
     private let workers = WorkerPool(
         threads: MailServer.connections, queueLimit: MailServer.queueLimit)
 
-    /// Open connections for the next mails.
+    /// Open connections, kept for the next mails.
     private let idle = Mutex<[IdleHandle]>([])
 
-    /// `url` may contain a user and a password, which are sent under TLS only, unless the server is
-    /// on this machine. `authorities`: PEM to trust instead of the system's.
+    /// `url` may contain a user and a password, which are sent only under TLS, unless the server is
+    /// on this machine. `authorities` is PEM to trust instead of the system's.
     package init(url: String, authorities: String? = nil) {
         self.url = url
         self.authorities = authorities
@@ -71,16 +71,17 @@ extension MailServer {
     private struct IdleHandle: @unchecked Sendable { let handle: CurlHandle }
 }
 
-/// One mail on the thread that calls `run`; libcurl calls back into it during that call alone.
+/// One mail on the thread that calls `run`; libcurl calls back into it only during that call.
 private final class MailTransfer {
     private let from: String
     private let to: String
     private var rest: ArraySlice<UInt8>
-    /// The last refusing reply of the server, its lines joined; what follows is goodbye.
+    /// The server's last refusing reply, its lines joined; what the server sends after it is
+    /// goodbye.
     private var refusal: [UInt8] = []
     /// Whether that reply has another line (`550-…`).
     private var goesOn = false
-    /// Bytes of a reply that are kept.
+    /// How many bytes of a reply are kept.
     private static let replyLimit = 2000
 
     init(_ message: MailMessage) {
@@ -93,7 +94,8 @@ private final class MailTransfer {
         prepare(url, authorities: authorities, handle)
         let code = curl_easy_perform(handle.raw)
         guard code != CURLE_OK else { return }
-        // Wrong credentials are a fault of the settings and may be corrected meanwhile, so retry.
+        // Wrong credentials are a fault of the settings, which may be corrected meanwhile, so
+        // retry.
         let isFinal = refusal.first == UInt8(ascii: "5") && !refusal.starts(with: "535".utf8)
         let reply = refusal.isEmpty ? nil : DisplayText.escaped(refusal, to: 300)
         throw MailFailure(isFinal: isFinal, words: words(code), reply: reply)
@@ -153,7 +155,7 @@ private final class MailTransfer {
         else { return }
         var text = line[...]
         while let last = text.last, last == 0x0D || last == 0x0A { text = text.dropLast() }
-        // The code and its sign stand on each line.
+        // The code and its sign are repeated on each line.
         refusal = goesOn ? refusal + [0x20] + text.dropFirst(4) : Array(text)
         refusal = Array(refusal.prefix(Self.replyLimit))
         goesOn = text.count > 3 && text[text.startIndex + 3] == UInt8(ascii: "-")
@@ -178,7 +180,7 @@ package struct MailMessage: Sendable {
     /// The Message-ID: identifies a repeated delivery.
     package var id: UUID
     package var date: Timestamp
-    /// Where a mail that cannot be delivered comes back to (the envelope's sender); nil: `from`.
+    /// Where an undeliverable mail is returned (the envelope's sender); `nil` means `from`.
     package var returnPath: String?
 
     package init(
@@ -223,7 +225,8 @@ package struct MailMessage: Sendable {
         return Array(lines.joined(separator: "\r\n").utf8)
     }
 
-    /// Local part as it was typed, domain as A-labels: ASCII throughout, no quoting needed.
+    /// The local part as typed and the domain as A-labels: ASCII throughout, so no quoting is
+    /// needed.
     package static func address(_ email: EmailAddress) -> String {
         let local = email.original.utf8.prefix { $0 != UInt8(ascii: "@") }
         return String(decoding: local, as: UTF8.self) + "@" + email.domain.ascii

@@ -6,8 +6,8 @@ import Text
 /// An HTTP client for servers that tenants or operators configure: identity providers, collectors. Follows no
 /// redirects, uses no proxy from the environment, keeps no cookies and no connections.
 ///
-/// Each owner has few transfers at once and fewer to one host, and a host that times out is skipped
-/// for a while: a host that stalls delays only the owner that configured it.
+/// Each owner has few transfers at once, and fewer to one host. A host that times out is skipped
+/// for a while. So a host that stalls delays only the owner that configured it.
 package final class OutboundHTTP: Sendable {
     /// The owner that configured the host, and the host: owners do not affect each other.
     private struct Target: Hashable {
@@ -22,8 +22,8 @@ package final class OutboundHTTP: Sendable {
     private let targets = FairSlots<Target>(waitingLimit: OutboundPolicy.waitingLimit)
     private let breaker = CircuitBreaker<Target>()
 
-    /// `threads`: how many transfers there can be at once. `tenant`: the tenant with this slug, for the policy's
-    /// allowances; nil if there is none, or if it cannot be known now.
+    /// `threads` is how many transfers there can be at once. `tenant` returns the tenant with this
+    /// slug, for the policy's allowances; `nil` if there is none, or if it cannot be known now.
     package init(
         policy: OutboundPolicy = OutboundPolicy(), threads: Int = OutboundPolicy.threads,
         tenant: @escaping @Sendable (_ slug: String) async -> UUID? = { _ in nil }
@@ -33,9 +33,9 @@ package final class OutboundHTTP: Sendable {
         workers = WorkerPool(threads: threads, queueLimit: OutboundPolicy.queueLimit)
     }
 
-    /// `owner`: the tenant that configured the host; nil: the platform. `end`: an earlier end than
-    /// the policy's, if several calls share one time limit; the waiting request's own limit applies
-    /// too.
+    /// `owner` is the tenant that configured the host; `nil` is the platform. `end` is an earlier
+    /// end than the policy's, for several calls that share one time limit. The limit of the waiting
+    /// request applies too.
     package func send(
         _ request: OutboundRequest, for owner: UUID?, until end: ContinuousClock.Instant? = nil
     ) async throws(OutboundFailure) -> OutboundResponse {
@@ -46,7 +46,8 @@ package final class OutboundHTTP: Sendable {
         guard !breaker.isOpen(target, at: .now) else { throw .suspended }
         let limits =
             owner == nil ? OutboundPolicy.platformTransfers : OutboundPolicy.tenantTransfers
-        // The host's slot first: waiting for a slow host takes no slot of the owner's others.
+        // Take the host's slot first: waiting for a slow host then takes no slot from the owner's
+        // others.
         guard await targets.enter(target, limit: limits.toHost) else { throw .busy }
         defer { targets.leave(target) }
         guard await owners.enter(owner, limit: limits.all) else { throw .busy }
@@ -77,9 +78,9 @@ package final class OutboundHTTP: Sendable {
         return try result.get()
     }
 
-    /// Whether a request of `owner` to this URL can be allowed: false if the URL is none, if it is plain http to another
-    /// machine, or if its host is an inner address that the operator did not open. A host's name is resolved, and its
-    /// addresses are judged, at each connection.
+    /// Whether a request of `owner` to this URL can be allowed: false if it is not a URL, if it is
+    /// plain http to another machine, or if its host is an inner address that the operator has not
+    /// opened. A host's name is resolved, and its addresses are checked, at each connection.
     package func permits(_ url: String, for owner: UUID?) async -> Bool {
         let policy = await policy(for: owner)
         guard let target = try? CurlTransfer.Target(url, policy) else { return false }
@@ -87,7 +88,7 @@ package final class OutboundHTTP: Sendable {
         return policy.permits(address, port: target.port, isPlain: target.isPlain)
     }
 
-    /// The policy with the allowances of this owner alone.
+    /// The policy with only the allowances of this owner.
     private func policy(for owner: UUID?) async -> OutboundPolicy {
         var own = policy
         own.allowances = []
@@ -102,7 +103,8 @@ package final class OutboundHTTP: Sendable {
         return own
     }
 
-    /// Host with port, in lower case; the whole text if it is no URL, which is refused later.
+    /// The host with its port, in lower case; the whole text if it is not a URL, which is refused
+    /// later.
     private static func host(of url: String) -> String {
         var bytes = url.utf8[...]
         while let slash = bytes.firstIndex(of: UInt8(ascii: "/")) {
@@ -123,8 +125,8 @@ package final class OutboundHTTP: Sendable {
 /// A request to an external server.
 package struct OutboundRequest: Sendable {
     package var method: Method
-    /// Absolute, `https`, or `http` where the policy permits it; a user, a password and any other scheme are
-    /// refused.
+    /// An absolute URL with `https`, or with `http` where the policy permits it. A user, a password
+    /// and any other scheme are refused.
     package var url: String
     package var fields: [Field]
     package var body: [UInt8]
@@ -152,26 +154,27 @@ package struct OutboundResponse: Sendable {
 
 /// Why there is no response.
 package enum OutboundFailure: String, Error, Sendable {
-    /// No absolute https URL, or a header field with a line break.
+    /// Not an absolute URL of a permitted scheme, or a header field with a line break.
     case invalidRequest
     /// The name leads only to addresses that are not public.
     case refusedAddress
     case unresolved
-    /// No connection, or it broke before the response was complete.
+    /// There was no connection, or it broke before the response was complete.
     case unreachable
-    /// The certificate does not prove the name, or there was no handshake.
+    /// The certificate does not prove the name, or the handshake failed.
     case untrusted
     case timedOut
-    /// Head or body beyond the limit.
+    /// The head or the body exceeds the limit.
     case tooLarge
-    /// The response is no HTTP.
+    /// The response is not HTTP.
     case malformed
     /// Too many calls are waiting already.
     case busy
     /// The host timed out several times in a row; it is tried again later.
     case suspended
 
-    /// For the owner that configured the host: whether an internal name exists is not disclosed.
+    /// What the owner that configured the host learns: whether an internal name exists is not
+    /// disclosed.
     package var told: String {
         switch self {
         case .unresolved, .refusedAddress, .unreachable: "unreachable"
@@ -180,8 +183,8 @@ package enum OutboundFailure: String, Error, Sendable {
     }
 }
 
-/// Stops calls to a key that times out: after `threshold` timeouts in a row calls fail at once;
-/// after `pause` one call tries again.
+/// Stops calls to a key that times out: after `threshold` timeouts in a row, calls fail at once;
+/// after `pause`, one call tries again.
 final class CircuitBreaker<Key: Hashable & Sendable>: Sendable {
     static var threshold: Int { 3 }
     static var pause: Duration { .seconds(10) }

@@ -1,15 +1,16 @@
 import Text
 
-/// An inner address that the operator of the server opened for requests: an address or block, with one port or with all.
+/// An inner address that the operator of the server opened for requests: an address or a block,
+/// with one port or with all.
 package struct OutboundAllowance: Sendable, Equatable {
-    /// The tenant whose own hosts may stand there; nil: the platform's hosts alone.
+    /// The tenant whose own hosts may have such an address; `nil` is for the platform's hosts only.
     package var slug: String?
     package var range: IPRange
-    /// nil: every port.
+    /// `nil` is for every port.
     package var port: UInt16?
 
-    /// `10.0.0.5:443`, `10.1.0.0/24`, `[fd00::5]:443` or `fd00::/8`, each with `slug=` in front for one tenant. nil if it
-    /// is none of these.
+    /// `10.0.0.5:443`, `10.1.0.0/24`, `[fd00::5]:443` or `fd00::/8`, each with `slug=` in front for
+    /// one tenant; `nil` if the text is none of these.
     package init?(_ text: some StringProtocol) {
         var rest = Substring(text)
         if let sign = rest.firstIndex(of: "=") {
@@ -17,7 +18,7 @@ package struct OutboundAllowance: Sendable, Equatable {
             slug = String(rest[..<sign])
             rest = rest[rest.index(after: sign)...]
         }
-        // One colon is before a port; several without brackets are of an address.
+        // One colon precedes a port; several colons without brackets belong to an address.
         let colons = rest.utf8.count { $0 == UInt8(ascii: ":") }
         if let end = rest.firstIndex(of: "]"), rest.first == "[" {
             let tail = rest[rest.index(after: end)...]
@@ -51,22 +52,22 @@ package struct OutboundPolicy: Sendable {
     package static let bodyLimit = 256 * 1024
     /// Bytes of a response head; more fails.
     package static let headLimit = 32 * 1024
-    /// More than a few stalling owners can occupy.
+    /// More threads than a few stalling owners can occupy.
     package static let threads = 24
-    /// Calls of all owners that wait for a thread.
+    /// How many calls of all owners may wait for a thread.
     package static let queueLimit = 64
     package static let tenantTransfers = (all: 2, toHost: 2)
     /// The limit for the platform, whose providers all tenants use.
     package static let platformTransfers = (all: 8, toHost: 4)
-    /// Calls of one owner, and of one owner to one host, that wait for a slot.
+    /// How many calls of one owner, and of one owner to one host, may wait for a slot.
     package static let waitingLimit = 32
 
     /// From the call to the complete response, waiting for a thread included.
     package var total: Duration = .seconds(5)
     /// Limit for name look-up, connection and TLS handshake.
     package var connecting: Duration = .seconds(3)
-    /// A host that does not respond within this time has timed out; with less, the caller had no
-    /// time left.
+    /// A host that does not respond within this time has timed out. If less was left, the caller
+    /// had no time.
     var fairTime: Duration { min(.seconds(1), total / 2) }
     /// Bytes.
     package var bodyLimit = OutboundPolicy.bodyLimit
@@ -76,9 +77,9 @@ package struct OutboundPolicy: Sendable {
     /// Allows any address, also over plain http: for a host that the operator configured, who reaches
     /// the inner network anyway.
     package var allowsAnyAddress = false
-    /// Inner addresses that requests may reach over https nevertheless.
+    /// Inner addresses that requests may reach over https all the same.
     package var allowances: [OutboundAllowance] = []
-    /// PEM of the authorities to trust; nil: the system's.
+    /// PEM of the authorities to trust; `nil` for the system's.
     package var authorities: String?
 
     package init(allowsLoopback: Bool = false, authorities: String? = nil) {

@@ -24,14 +24,14 @@ package final class TXTResolver: Sendable {
         case busy
     }
 
-    /// Each waits for one look-up at a time.
+    /// Each thread waits for one look-up at a time.
     package static let threads = 8
-    /// Look-ups of all owners that wait for a thread.
+    /// How many look-ups of all owners may wait for a thread.
     package static let queueLimit = 32
     /// Concurrent look-ups of one owner, and how many more may wait.
     package static let questionsOfOwner = 2
     package static let waitingLimit = 4
-    /// Seconds for each of two tries.
+    /// Seconds for each of two attempts.
     private static let patience: Int32 = 2
     private static let answerLimit = 65_535
 
@@ -40,11 +40,12 @@ package final class TXTResolver: Sendable {
     private let owners = FairSlots<UUID?>(waitingLimit: TXTResolver.waitingLimit)
     private let server: Server?
 
-    /// `server` nil: those of `/etc/resolv.conf`.
+    /// If `server` is `nil`, those of `/etc/resolv.conf` are asked.
     package init(server: Server? = nil) { self.server = server }
 
     /// Each record as one text; empty if the name has none or does not exist. `name` is an A-label
-    /// name without a trailing dot. `owner`: the tenant that configured it; nil: the platform.
+    /// name without a trailing dot. `owner` is the tenant that configured it; `nil` is the
+    /// platform.
     package func records(of name: String, for owner: UUID?) async throws(Failure) -> [String] {
         let server = server
         guard await owners.enter(owner, limit: Self.questionsOfOwner) else { throw .busy }
@@ -76,8 +77,8 @@ package final class TXTResolver: Sendable {
 enum TXTAnswer {
     static let recordLimit = 64
 
-    /// nil if the message is malformed. Strings of one record are joined; those that are not UTF-8
-    /// are left out.
+    /// `nil` if the message is malformed. The strings of one record are joined; records that are
+    /// not UTF-8 are left out.
     static func records(in message: ArraySlice<UInt8>) -> [String]? {
         var reader = Reader(bytes: Array(message))
         guard reader.skip(4), let questions = reader.number(), let answers = reader.number(),
