@@ -217,8 +217,8 @@ struct JSONParser {
     private func fault(_ reason: String) -> JSONError { JSONError(offset: at, reason: reason) }
 }
 
-/// Finds a repeated name by its bytes: a scan while an object is small, then a set, so that a
-/// hostile object takes no quadratic time.
+/// Finds a repeated name by its bytes: by a scan while an object is small, then with a set, so that
+/// a hostile object does not take quadratic time.
 private struct MemberNames {
     private static let scanned = 16
     private var seen: Set<[UInt8]> = []

@@ -39,7 +39,7 @@ extension JSONValue {
         return writer.bytes
     }
 
-    /// The value of a member, its name compared on bytes; nil if absent or not an object.
+    /// The value of a member, its name compared by bytes; `nil` if absent or not an object.
     package subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
@@ -59,13 +59,13 @@ extension JSONValue {
         if case .array(let elements) = self { elements } else { nil }
     }
 
-    /// In the order of the text; nil if this is no object.
+    /// In the order of the text; `nil` if this is not an object.
     package var members: [Member]? { if case .object(let members) = self { members } else { nil } }
 
-    /// True for `null` alone, not for an absent member.
+    /// True only for `null`, not for an absent member.
     package var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// Equality of bytes: Swift's String equality merges composed and decomposed letters, the
+    /// Compares bytes: Swift's String equality treats composed and decomposed letters as equal, the
     /// database does not.
     package static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {

@@ -81,7 +81,7 @@ package struct JSONWriter: ~Copyable {
 
     /// Text known to be valid UTF-8, such as the database's.
     package mutating func string(_ text: UnsafeBufferPointer<UInt8>) {
-        // No byte becomes more than six.
+        // No byte becomes more than six bytes.
         reserve(text.count * 6 + 3)
         if needsComma { put(UInt8(ascii: ",")) }
         needsComma = true
@@ -141,7 +141,7 @@ package struct JSONWriter: ~Copyable {
     /// One encoded value, without white space around it.
     package mutating func raw(_ value: [UInt8]) { value.withUnsafeBufferPointer { encoded($0) } }
 
-    /// The same, from bytes that stay where they are.
+    /// Like the other `raw`, from bytes that stay where they are.
     package mutating func raw(_ value: UnsafeBufferPointer<UInt8>) { encoded(value) }
 
     /// Writes a whole tree; numbers keep their text.

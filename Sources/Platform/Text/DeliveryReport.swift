@@ -1,28 +1,28 @@
-/// What a mail system reports about one mail (RFC 3464), from the part that machines write for
-/// machines. Text for people, and what is quoted of the mail, are not read.
+/// What a mail system reports about one mail (RFC 3464), from the machine-readable part. Text for
+/// people and quotations of the mail are not read.
 package struct DeliveryReport: Sendable, Equatable {
     package enum Action: Sendable, Equatable {
-        /// The mail came back for good.
+        /// The mail was returned for good.
         case failed
-        /// It is tried again.
+        /// The mail system will try again.
         case delayed
-        /// It arrived, or nothing is known for certain.
+        /// It arrived, or nothing certain is known.
         case other
     }
 
     package var action: Action
-    /// The words of the mail server that refused, else the status code; one line of
+    /// The words of the mail server that refused, or else the status code; one line of at most
     /// `wordLimit` characters, without control characters.
     package var words: String
 
-    /// Characters of `words`.
+    /// The most characters of `words`.
     package static let wordLimit = 300
     /// More parts than a report has.
     static let partLimit = 20
-    /// Recipients that are read: our mails have one, which may be an alias of several.
+    /// How many recipients are read: our mails have one, which may be an alias of several.
     static let recipientLimit = 50
 
-    /// nil for a message that is no report.
+    /// `nil` for a message that is not a report.
     package init?(_ message: MessagePart) {
         let type = message.contentType
         guard type.name == "multipart/report", let boundary = type["boundary"],
@@ -41,7 +41,7 @@ package struct DeliveryReport: Sendable, Equatable {
         words = Self.words(shown)
     }
 
-    /// The first part of the type that has the fields.
+    /// The first part of the right type that has the fields.
     private static func statusPart(
         of body: ArraySlice<UInt8>, _ boundary: [UInt8]
     ) -> MessagePart? {
@@ -71,7 +71,7 @@ package struct DeliveryReport: Sendable, Equatable {
         return after.allSatisfy(MessagePart.isBlank)
     }
 
-    /// Plain ones alone: RFC 3464 wants no encoding of them.
+    /// Accepts only unencoded parts: RFC 3464 wants no encoding of them.
     private static func isStatus(_ part: MessagePart) -> Bool {
         guard
             ["message/delivery-status", "message/global-delivery-status"]
@@ -83,14 +83,14 @@ package struct DeliveryReport: Sendable, Equatable {
 
     private typealias Fields = [(name: [UInt8], value: [UInt8])]
 
-    /// Groups of fields between empty lines. The first is about the message as a whole.
+    /// The groups of fields between empty lines. The first group is about the message as a whole.
     private static func recipients(_ body: ArraySlice<UInt8>) -> [Fields] {
         var lines = MessageLines(body)
         var groups: [Fields] = []
         while !lines.rest.isEmpty, groups.count < recipientLimit {
             let before = lines.rest.startIndex
             let group = MessagePart.fields(&lines)
-            // A line that is no field.
+            // Skip a line that is not a field.
             if lines.rest.startIndex == before { _ = lines.next() }
             if value("action", group) != nil { groups.append(group) }
         }
@@ -101,7 +101,7 @@ package struct DeliveryReport: Sendable, Equatable {
         fields.first { $0.name.elementsEqual(name.utf8) }?.value
     }
 
-    /// `failed` is final with a passing status (4.x.x) too: the mail system has given up.
+    /// `failed` is final even with a transient status (4.x.x): the mail system has given up.
     private static func action(_ fields: Fields) -> Action {
         guard let status = status(fields) else { return .other }
         switch String(decoding: ASCII.lower(value("action", fields) ?? []), as: UTF8.self) {
@@ -111,7 +111,7 @@ package struct DeliveryReport: Sendable, Equatable {
         }
     }
 
-    /// `5.1.1`; a comment may follow it. nil for anything else.
+    /// `5.1.1`; a comment may follow it. `nil` for anything else.
     private static func status(_ fields: Fields) -> String? {
         let code = (value("status", fields) ?? []).prefix { $0 != 0x20 && $0 != UInt8(ascii: "(") }
         let parts = code.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -133,14 +133,14 @@ package struct DeliveryReport: Sendable, Equatable {
 /// A message or a part of one (RFC 5322, 2045): header fields, and the bytes after them. Reads any
 /// bytes, in time linear in their number.
 package struct MessagePart: Sendable {
-    /// Names in lower case; values unfolded, without the spaces around them.
+    /// Names are in lower case; values are unfolded, without the spaces around them.
     package let fields: [(name: [UInt8], value: [UInt8])]
     package let body: ArraySlice<UInt8>
 
     /// More fields than a header has; later ones are not read.
     static let fieldLimit = 500
 
-    /// A line of mailboxes (`From …`) may precede the header.
+    /// A `From …` line of a mailbox file may precede the header.
     package init(_ bytes: ArraySlice<UInt8>) {
         var lines = MessageLines(bytes)
         var rest = lines
@@ -149,7 +149,7 @@ package struct MessagePart: Sendable {
         body = lines.rest
     }
 
-    /// The fields up to an empty line, which is read too, or up to a line that is no field.
+    /// The fields up to an empty line, which is consumed, or up to a line that is not a field.
     static func fields(_ lines: inout MessageLines) -> [(name: [UInt8], value: [UInt8])] {
         var found: [(name: [UInt8], value: [UInt8])] = []
         while true {
@@ -170,7 +170,7 @@ package struct MessagePart: Sendable {
         }
     }
 
-    /// The first field of the name, which is in lower case.
+    /// The first field with this name, which is given in lower case.
     package func first(_ name: String) -> [UInt8]? {
         fields.first { $0.name.elementsEqual(name.utf8) }?.value
     }
@@ -191,7 +191,7 @@ extension MessagePart {
         var name: String
         private var parameters: [(name: String, value: [UInt8])] = []
 
-        /// Names without case; of two with one name the first counts.
+        /// Names are compared without case; of two with one name, the first counts.
         subscript(_ name: String) -> [UInt8]? { parameters.first { $0.name == name }?.value }
 
         init(_ bytes: [UInt8]) {
@@ -208,7 +208,7 @@ extension MessagePart {
             String(decoding: ASCII.lower(MessagePart.trimmed(bytes[...])), as: UTF8.self)
         }
 
-        /// At semicolons outside of quotes.
+        /// Splits at semicolons outside of quotes.
         private static func split(_ bytes: [UInt8]) -> [[UInt8]] {
             var pieces: [[UInt8]] = [[]]
             var (isQuoted, isEscaped) = (false, false)
@@ -240,7 +240,7 @@ extension MessagePart {
     var contentType: ContentType { ContentType(first("content-type") ?? []) }
 }
 
-/// Lines of bytes, ended by CRLF or LF, which are not theirs.
+/// Lines of bytes that end with CRLF or LF; the line end is not part of the line.
 struct MessageLines: Sequence, IteratorProtocol {
     private(set) var rest: ArraySlice<UInt8>
 

@@ -1,4 +1,4 @@
-/// Names that are shown among others' texts: in a mail's sender, in lists.
+/// Names that are shown among other people's texts: in a mail's sender, in lists.
 package enum DisplayText {
     /// Whether a scalar makes text misleading: control characters, line and paragraph separators,
     /// changes of text direction (UAX #9), and invisible tags.
@@ -11,8 +11,9 @@ package enum DisplayText {
         }
     }
 
-    /// The first scalar of a text that is invisible where it is shown: white space but for the space, format
-    /// characters, and what Unicode lets programs leave out (Default_Ignorable_Code_Point).
+    /// The first scalar of a text that is invisible where it is shown: white space other than the
+    /// space, format characters, and what Unicode lets programs leave out
+    /// (Default_Ignorable_Code_Point).
     package static func hidden(in text: some StringProtocol) -> Unicode.Scalar? {
         if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return nil }
         return text.unicodeScalars.first { scalar in
@@ -33,8 +34,8 @@ package enum DisplayText {
                 || scalar.properties.generalCategory == .format)
     }
 
-    /// The form in which names, labels and notes are kept: without what is invisible at the ends, and
-    /// without soft hyphens, which say only where a line may break.
+    /// The form in which names, labels and notes are stored: without invisible characters at the
+    /// ends, and without soft hyphens, which only say where a line may break.
     package static func named(_ text: String) -> String {
         guard text.utf8.contains(0xC2), text.unicodeScalars.contains("\u{AD}") else {
             return stripped(text)
@@ -43,8 +44,8 @@ package enum DisplayText {
             String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\u{AD}" })))
     }
 
-    /// Whether a name, a label or a note shows all that it has: nothing deceptive, nothing invisible but
-    /// what shapes the letters or the emoji beside it.
+    /// Whether a name, a label or a note shows all that it contains: nothing deceptive, and nothing
+    /// invisible except what shapes the letters or the emoji beside it.
     package static func isName(_ text: String) -> Bool {
         if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return true }
         let scalars = Array(text.unicodeScalars)
@@ -59,7 +60,8 @@ package enum DisplayText {
             || scalars.contains { !isInvisible($0) && !$0.properties.isWhitespace }
     }
 
-    /// A name of another system as it can be shown: what a name may not have is left out or a space.
+    /// Makes another system's name fit to show: what a name may not have is left out or made a
+    /// space.
     package static func shown(_ text: String) -> String {
         let name = named(text)
         if isName(name) { return name }
@@ -74,7 +76,8 @@ package enum DisplayText {
         return String(String.UnicodeScalarView(scalars))
     }
 
-    /// U+200C and U+200D between letters, U+200D in an emoji, and selectors behind what has variants.
+    /// U+200C and U+200D between letters, U+200D in an emoji, and selectors after what has
+    /// variants.
     private static func isShaping(
         _ scalar: Unicode.Scalar, _ before: Unicode.Scalar, _ after: Unicode.Scalar?
     ) -> Bool {
@@ -105,8 +108,9 @@ package enum DisplayText {
         !text.unicodeScalars.contains(where: isDeceptive)
     }
 
-    /// Without the white space and format characters (Unicode's White_Space and Cf) at its ends, where
-    /// they are not seen. On scalars: a Character may hold a sign and what is invisible behind it.
+    /// Without the white space and format characters (Unicode's White_Space and Cf) at its ends,
+    /// where they are not seen. Works on scalars: a Character may hold a sign and an invisible
+    /// scalar after it.
     package static func stripped(_ text: String) -> String {
         if let first = text.utf8.first, let last = text.utf8.last, isVisible(first), isVisible(last)
         {
@@ -124,7 +128,7 @@ package enum DisplayText {
         scalar.properties.isWhitespace || scalar.properties.generalCategory == .format
     }
 
-    /// Cleaned, and cut to this number of scalars with an ellipsis at its end if it is longer.
+    /// Cleaned; if it is longer than this number of scalars, it is cut and ends with an ellipsis.
     package static func shortened(_ text: String, to limit: Int) -> String {
         let clean = cleaned(text)
         guard clean.unicodeScalars.count > limit else { return clean }
@@ -139,8 +143,9 @@ package enum DisplayText {
         return String(clean)
     }
 
-    /// Words of another system as one line: a deceptive scalar becomes its number, `\u{1B}`, bytes
-    /// that are no UTF-8 the replacement character. Cut to this number of scalars with an ellipsis.
+    /// Another system's words as one line: a deceptive scalar becomes its number, `\u{1B}`, and
+    /// bytes that are not UTF-8 become the replacement character. Cut to this number of scalars
+    /// with an ellipsis.
     package static func escaped(_ bytes: some Collection<UInt8>, to limit: Int) -> String {
         var shown = ""
         var count = 0

@@ -2,13 +2,13 @@ import CIdn2
 import CPsl
 
 package enum DomainFault: Error, Sendable, Equatable {
-    /// No valid name by UTS #46 and STD3, or too long.
+    /// Not a valid name by UTS #46 and STD3, or too long.
     case malformed
     /// One label only, such as `localhost`.
     case singleLabel
     /// An address was given instead of a name.
     case address
-    /// A character that is invisible stands in it: UTS #46 would map some of them away.
+    /// It contains an invisible character: UTS #46 would map some of them away.
     case hidden(Unicode.Scalar)
 }
 
@@ -45,7 +45,7 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
         PublicSuffixList.shared.map { psl_is_public_suffix($0, ascii) == 1 } ?? false
     }
 
-    /// A public mail domain, where anyone gets a mailbox: proves no common organisation.
+    /// A public mail domain, where anyone can get a mailbox, so it proves no common organisation.
     package var isPublicMail: Bool { PublicMailDomains.all.contains(ascii) }
 
     private static func isNumeric(_ label: some Collection<UInt8>) -> Bool {
@@ -53,7 +53,7 @@ package struct DomainName: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The newest list on this machine, or the library's own. Read it only once loaded.
+/// The newest list on this machine, or the library's own. It is only read once loaded.
 private enum PublicSuffixList {
     nonisolated(unsafe) static let shared: OpaquePointer? = psl_latest(nil)
 }
@@ -61,7 +61,8 @@ private enum PublicSuffixList {
 /// UTS #46, non-transitional. The caller checks the labels for STD3: under its flag the library
 /// drops `/`, `_` or a space instead of refusing them, so that `a/b.com` would become `ab.com`.
 enum IDNA {
-    /// The lower-case A-label form of a host name; nil if it has none. Its labels are unchecked.
+    /// The lower-case A-label form of a host name; `nil` if it has none. Its labels are not
+    /// checked.
     static func ascii(_ name: String) -> [UInt8]? {
         // A zero byte would end the C string early and hide what follows it.
         guard !name.utf8.contains(0), name.utf8.count <= 1024 else { return nil }

@@ -8,7 +8,7 @@ package enum EmailFault: Error, Sendable, Equatable {
     /// The domain is invalid: an address literal, empty labels, forbidden characters.
     case badDomain
     case singleLabelDomain
-    /// A character that is invisible stands in it: UTS #46 would map some of them away.
+    /// It contains an invisible character: UTS #46 would map some of them away.
     case hidden(Unicode.Scalar)
 
     /// How to correct it; follows the field's name.
@@ -28,7 +28,7 @@ package enum EmailFault: Error, Sendable, Equatable {
 /// A mailbox with the one key under which it is looked up. Tags and dots are kept: only the
 /// provider knows their meaning.
 package struct EmailAddress: Hashable, Sendable, CustomStringConvertible {
-    /// As given, without what is invisible at its ends.
+    /// As given, without invisible characters at its ends.
     package let original: String
     /// Lower-case local part, `@`, A-label domain. ASCII only, so that string equality is equality
     /// of bytes here and in the database.

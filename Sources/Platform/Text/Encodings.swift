@@ -38,7 +38,7 @@ package func hexDigit(_ byte: UInt8) -> UInt8? {
     }
 }
 
-/// Base32 (RFC 4648 section 6) without padding, as authenticator apps take a seed.
+/// Base32 (RFC 4648 section 6) without padding, the form in which authenticator apps take a seed.
 package enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
@@ -60,7 +60,7 @@ package enum Base32 {
     }
 }
 
-/// Base64 with padding (RFC 4648 section 4), as mail has it.
+/// Base64 with padding (RFC 4648 section 4), as used in mail.
 package enum Base64 {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)

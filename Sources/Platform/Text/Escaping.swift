@@ -1,6 +1,6 @@
 /// Percent-encoding (RFC 3986 section 2.1).
 package enum PercentEncoding {
-    /// `isForm`: `+` stands for the space (application/x-www-form-urlencoded). nil for a bad escape.
+    /// With `isForm`, `+` is a space (application/x-www-form-urlencoded). `nil` for a bad escape.
     package static func decode(_ text: some Sequence<UInt8>, isForm: Bool = false) -> [UInt8]? {
         var decoded: [UInt8] = []
         var bytes = text.makeIterator()

@@ -1,13 +1,13 @@
 import Glibc
 
-/// An IPv4 or IPv6 address as bytes. An IPv4-mapped IPv6 address is the IPv4 address, so that a
-/// dual-stack listener and a rule agree.
+/// An IPv4 or IPv6 address as bytes. An IPv4-mapped IPv6 address is stored as the IPv4 address, so
+/// that a dual-stack listener and a rule agree.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// Four or sixteen.
     package let bytes: [UInt8]
 
     package init?(_ text: some StringProtocol) {
-        // inet_pton stops at a zero byte, and accepts no zone.
+        // inet_pton stops at a zero byte and accepts no zone.
         let text = String(text)
         guard text.utf8.count <= 45, !text.utf8.contains(0) else { return nil }
         var four = [UInt8](repeating: 0, count: 4)
@@ -35,13 +35,15 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Whom a limit of requests means: an IPv4 address, or the /64 that an IPv6 host has to itself.
+    /// What a limit of requests counts by: an IPv4 address, or the /64 that an IPv6 host has to
+    /// itself.
     package var network: IPAddress {
         guard bytes.count == 16 else { return self }
         return IPAddress(bytes: bytes[..<8] + [UInt8](repeating: 0, count: 8)) ?? self
     }
 
-    /// The name of an address's network in counters; another text is its own.
+    /// The name of an address's network in counters; text that is not an address is returned as it
+    /// is.
     package static func network(of text: String) -> String {
         guard let address = IPAddress(text) else { return text }
         return address.bytes.count == 4 ? address.description : "\(address.network)/64"
@@ -79,7 +81,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 /// are cleared, so that a block has one spelling.
 package struct IPRange: Hashable, Sendable, CustomStringConvertible {
     package let base: IPAddress
-    /// Bits that count: 0–32 or 0–128.
+    /// The number of significant bits: 0–32 or 0–128.
     package let prefix: Int
 
     package init?(_ text: some StringProtocol) {
@@ -91,7 +93,7 @@ package struct IPRange: Hashable, Sendable, CustomStringConvertible {
         var prefix = width
         if parts.count == 2 {
             guard let number = ASCII.number(parts[1], digits: 3) else { return nil }
-            // A prefix of the mapped form includes 96 bits that were dropped.
+            // A prefix length of the mapped form includes 96 bits that were dropped.
             let mapped = width == 32 && first.contains(UInt8(ascii: ":"))
             prefix = mapped ? number - 96 : number
             guard (0...width).contains(prefix) else { return nil }

@@ -1,12 +1,12 @@
 /// A regular expression that is matched in time linear in the text: all its ways through the text
-/// are followed at once, and it never goes back. Literals, `.`, `[…]`, `\d \w \s` and their
+/// are followed at once, without backtracking. Literals, `.`, `[…]`, `\d \w \s` and their
 /// opposites, `( )`, `|`, `* + ?`, `{m}`, `{m,}`, `{m,n}`, `^` and `$`; on Unicode scalars.
 package struct LinearPattern: Sendable {
-    /// Unicode scalars of a pattern.
+    /// The most Unicode scalars in a pattern.
     package static let lengthLimit = 255
-    /// Steps of a pattern, its repetitions written out.
+    /// The most steps of a pattern, with its repetitions written out.
     package static let stepLimit = 512
-    /// Groups in each other.
+    /// The deepest nesting of groups.
     static let depthLimit = 16
 
     enum Step: Sendable {
@@ -18,7 +18,7 @@ package struct LinearPattern: Sendable {
 
     private let steps: [Step]
 
-    /// Nil for a pattern that uses anything else, or is too long.
+    /// `nil` for a pattern that uses anything else, or is too long.
     package init?(_ text: String) {
         let scalars = Array(text.unicodeScalars)
         guard scalars.count <= Self.lengthLimit else { return nil }
@@ -134,7 +134,7 @@ package struct LinearPattern: Sendable {
     }
 }
 
-/// Scalars by ranges, or all others.
+/// The scalars in these ranges, or all others.
 struct ScalarSet: Sendable {
     var ranges: [ClosedRange<UInt32>] = []
     var isOpposite = false
@@ -144,17 +144,17 @@ struct ScalarSet: Sendable {
     }
 }
 
-/// What a `LinearPattern` was written as.
+/// The parsed form of a `LinearPattern`.
 indirect enum PatternNode {
     case one(ScalarSet)
     case begin, end
     case sequence([PatternNode])
     case either(PatternNode, PatternNode)
-    /// At least, and at most if not nil.
+    /// The least number of repetitions, and the most unless `nil`.
     case repeated(PatternNode, Int, Int?)
 }
 
-/// Parses a pattern; every function gives nil for what is not understood.
+/// Parses a pattern; every function returns `nil` for what it does not understand.
 struct PatternParser {
     private let scalars: [Unicode.Scalar]
     private var at = 0
@@ -297,7 +297,7 @@ struct PatternParser {
         case "s": return ScalarSet(ranges: space)
         case "S": return ScalarSet(ranges: space, isOpposite: true)
         default:
-            // Of signs alone: a letter's escape would mean more than the letter elsewhere.
+            // Only for signs: an escaped letter would have its own meaning in other dialects.
             let isSign = scalar.isASCII && scalar.value > 0x20 && scalar.value < 0x7F
             guard isSign, !word.contains(where: { $0.contains(scalar.value) }) else { return nil }
             return ScalarSet(ranges: [scalar.value...scalar.value])

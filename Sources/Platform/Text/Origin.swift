@@ -1,5 +1,6 @@
-/// A web origin (RFC 6454) as stored: an operator's text is normalised to the form that browsers
-/// send, and requests are compared byte by byte. ASCII only: string equality is safe.
+/// A web origin (RFC 6454) as stored. An operator's text is normalised to the form that browsers
+/// send, and requests are compared with it byte by byte. It is ASCII only, so string equality is
+/// safe.
 package struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// Whether the origin matches one text or every label below a domain.
     package enum Kind: String, Sendable {
@@ -30,7 +31,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     package let scheme: String
     /// The A-label name, the address (IPv6 in brackets), or the domain below a wildcard.
     package let host: String
-    /// nil if it is the scheme's default.
+    /// `nil` if it is the scheme's default.
     package let port: Int?
     /// For the operator to see; empty if the text was canonical.
     package let changes: [Change]
@@ -45,13 +46,13 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
             || scheme == "http" && ["localhost", "127.0.0.1", "[::1]"].contains(host)
     }
 
-    /// The domain of a wildcard, which the tenant must own; nil for others.
+    /// The domain of a wildcard, which the tenant must own; `nil` for other origins.
     package var wildcardBase: DomainName? {
-        // The parser has checked that a wildcard's host is a domain name, so nil never occurs.
+        // The parser has checked that a wildcard's host is a domain name, so `nil` never occurs.
         kind == .wildcard ? try? DomainName(host) : nil
     }
 
-    /// Throws `OriginFault` for a path, a user, a query or a host that is no A-label.
+    /// Throws `OriginFault` for a path, a user, a query or a host that is not an A-label.
     package init(configuring text: String) throws(OriginFault) {
         var parser = try OriginParser(Array(text.utf8))
         try parser.parse()
@@ -71,8 +72,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(canonical) }
 
-    /// True if a request's `Origin` is this one, or one label below its domain. No case folding, no
-    /// trailing slash: browsers send one form.
+    /// Whether a request's `Origin` is this one, or one label below its domain. There is no case
+    /// folding and no trailing slash, because browsers send one form.
     package func matches(_ request: [UInt8]) -> Bool {
         switch kind {
         case .exact: return request.elementsEqual(canonical.utf8)
@@ -151,7 +152,7 @@ struct OriginParser {
         return bytes[(colon + separator.count)...]
     }
 
-    /// The authority, and the rest from the first `/ \ ? #` on.
+    /// Splits off the authority; the rest begins with the first `/ \ ? #`.
     private static func split(_ rest: ArraySlice<UInt8>) -> (ArraySlice<UInt8>, ArraySlice<UInt8>) {
         let ends = Set("/\\?#".utf8)
         let end = rest.firstIndex { ends.contains($0) } ?? rest.endIndex
@@ -200,7 +201,7 @@ struct OriginParser {
         do throws(DomainFault) {
             domain = try DomainName(text, allowSingleLabel: !isWildcard)
         } catch {
-            // No domain name has it, but browsers resolve such hosts and send them.
+            // A domain name has no underscore, but browsers resolve such hosts and send them.
             if text.utf8.contains(UInt8(ascii: "_")), text.utf8.allSatisfy({ $0 < 0x80 }) {
                 return try underscored(text)
             }
@@ -213,7 +214,7 @@ struct OriginParser {
         return domain.ascii
     }
 
-    /// A name that is one but for its underscores, in lower case.
+    /// A name that would be valid but for its underscores, in lower case.
     private func underscored(_ text: String) throws(OriginFault) -> String {
         let lower = ASCII.lower(Array(text.utf8)[...])
         let plain = lower.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "x") : $0 }
@@ -276,7 +277,7 @@ struct OriginParser {
     }
 }
 
-/// Why an operator's text is no origin that may be listed.
+/// Why an operator's text is not an origin that may be listed.
 package enum OriginFault: String, Error, Sendable, Equatable {
     case empty
     case whitespaceOrControl

@@ -10,7 +10,7 @@ package func sameBytes(_ left: String, _ right: String) -> Bool {
     }
 }
 
-/// Equality of bytes, ASCII letters without case.
+/// Compares bytes, with ASCII letters in either case.
 package func sameBytesIgnoringASCIICase(_ left: String, _ right: String) -> Bool {
     left.utf8.elementsEqual(right.utf8) { asciiLower($0) == asciiLower($1) }
 }
@@ -47,7 +47,7 @@ package enum ASCII {
             && bytes.allSatisfy { isLowerOrDigit($0) || $0 == UInt8(ascii: "-") }
     }
 
-    /// The decimal number of 1 to `digits` digits without a leading zero; nil for anything else.
+    /// The decimal number of 1 to `digits` digits without a leading zero; `nil` for anything else.
     package static func number(_ bytes: some Collection<UInt8>, digits: Int) -> Int? {
         guard !bytes.isEmpty, bytes.count <= digits, bytes.allSatisfy(isDigit),
             bytes.count == 1 || bytes.first != 0x30

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A moment in UTC, in microseconds since 1970; on the wire RFC 3339 with milliseconds.
+/// A moment in UTC, in microseconds since 1970; on the wire, RFC 3339 with milliseconds.
 package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Since 1970-01-01 UTC; negative before.
     package var microseconds: Int64
@@ -84,8 +84,8 @@ package struct Timestamp: Hashable, Sendable, Comparable, CustomStringConvertibl
         )
     }
 
-    /// Reads RFC 3339 with any offset and any number of fractional digits, of which six count; nil for
-    /// anything else.
+    /// Reads RFC 3339 with any offset and any number of fractional digits, of which six count;
+    /// `nil` for anything else.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20 else { return nil }

@@ -1,4 +1,4 @@
-/// A 128-bit identifier (RFC 9562), compared on its bytes and written in lower case.
+/// A 128-bit identifier (RFC 9562), compared by its bytes and written in lower case.
 package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package var high: UInt64
     package var low: UInt64
@@ -8,7 +8,7 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
         self.low = low
     }
 
-    /// Version 4: random. For objects; a mobile client checks the version.
+    /// Version 4: random. Used for objects; a mobile client checks the version.
     package static func random() -> UUID {
         var generator = SystemRandomNumberGenerator()
         return UUID(
@@ -19,7 +19,7 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Whether the id has the form of version 4, as `random` makes it.
     package var isRandom: Bool { high & 0xF000 == 0x4000 && low >> 62 == 0b10 }
 
-    /// Version 7: ordered by time. For append-only records (audit events, decisions).
+    /// Version 7: ordered by time. Used for append-only records (audit events, decisions).
     package static func ordered(at time: Timestamp) -> UUID {
         var generator = SystemRandomNumberGenerator()
         let milliseconds = UInt64(max(0, time.microseconds / 1000))

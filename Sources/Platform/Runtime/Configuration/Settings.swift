@@ -34,20 +34,22 @@ package struct Settings: Sendable {
     package var migrationDatabaseURL: Secret?
     /// `GATEHOUSE_BACKUP_DATABASE_URL`: the role that reads every row, for dumps.
     package var backupDatabaseURL: Secret?
-    /// `GATEHOUSE_DRILL_DATABASE_URL`: a superuser, at the server where a drill restores.
+    /// `GATEHOUSE_DRILL_DATABASE_URL`: a superuser at the server where a drill restores.
     package var drillDatabaseURL: Secret?
-    /// `GATEHOUSE_DRILL_API_KEY`: must verify in what a drill restored.
+    /// `GATEHOUSE_DRILL_API_KEY`: a key that must verify in the restored database.
     package var drillAPIKey: Secret?
     /// `GATEHOUSE_PLATFORM_DATABASE_URL`: the role that reads across tenants.
     package var platformDatabaseURL: Secret?
-    /// `GATEHOUSE_READ_DATABASE_URL`: the app's role at a standby; nil: the primary answers everything.
+    /// `GATEHOUSE_READ_DATABASE_URL`: the app's role at a standby; if `nil`, the primary answers
+    /// everything.
     package var readDatabaseURL: Secret?
-    /// `GATEHOUSE_READ_PLATFORM_DATABASE_URL`: the platform's role there.
+    /// `GATEHOUSE_READ_PLATFORM_DATABASE_URL`: the platform's role at a standby.
     package var readPlatformDatabaseURL: Secret?
-    /// Seconds that a standby may lag and still answer.
+    /// How many seconds a standby may lag and still answer.
     package var readLag: Int
-    /// `GATEHOUSE_WORKER_DATABASE_URL`: the app's role at each worker of a distributed database, with
-    /// `{host}` and `{port}` in their places; nil: the coordinator is asked for every read.
+    /// `GATEHOUSE_WORKER_DATABASE_URL`: the app's role at each worker of a distributed database,
+    /// with the placeholders `{host}` and `{port}`; if `nil`, the coordinator is asked for every
+    /// read.
     package var workerDatabaseURL: Secret?
     /// At least 32 bytes; sealing keys and the pepper are derived from it.
     package var secretKey: Secret?
@@ -57,26 +59,28 @@ package struct Settings: Sendable {
     package var signingKey: Secret?
     /// `GATEHOUSE_LEASE`: how long caches answer without contact to PostgreSQL; 3 s by default.
     package var lease: Duration
-    /// How long the server continues after the signal to stop, so that balancers notice; nil: the
-    /// command's default.
+    /// How long the server continues after the signal to stop, so that load balancers notice; `nil`
+    /// for the command's default.
     package var drain: Duration?
     /// Allows providers at 127.0.0.1 and over plain HTTP; for development only.
     package var allowLoopbackProviders: Bool
-    /// Whether jobs leave nearly all of the time to requests while these come; yes by default.
+    /// Whether jobs leave nearly all of the time to requests while there are any; true by default.
     package var jobsGiveWay: Bool
-    /// `GATEHOUSE_OUTBOUND_ALLOW`: inner addresses that requests may reach, with commas; checked at its use.
+    /// `GATEHOUSE_OUTBOUND_ALLOW`: inner addresses that requests may reach, separated by commas;
+    /// checked when it is used.
     package var outboundAllow: String?
-    /// Whether imports keep hashes within the tighter bounds alone.
+    /// Whether imports keep only hashes within the tighter bounds.
     package var holdsImportedHashesTightly: Bool
     package var listen: Address
     /// Scheme, host and port, without a trailing slash.
     package var publicURL: String?
-    /// Paths; both or neither.
+    /// Paths; both are set or neither.
     package var tlsCertificate: String?
     package var tlsKey: String?
     /// Event loops, 1–256; by default one for each core.
     package var threads: Int
-    /// Limit of PostgreSQL connections of the process, all roles together; nil: by its threads.
+    /// The limit of the process's PostgreSQL connections, all roles together; if `nil`, it follows
+    /// from the threads.
     package var databaseConnections: Int?
     package var dataDirectory: String
     /// The first operator's address; requires the password.
@@ -84,16 +88,18 @@ package struct Settings: Sendable {
     package var setupOwnerPassword: Secret?
     /// The platform's first API key, in the form of `APIKeySecret`.
     package var setupAPIKey: Secret?
-    /// `smtp:` or `smtps:` URL; nil: no mail is sent.
+    /// An `smtp:` or `smtps:` URL; if `nil`, no mail is sent.
     package var smtpURL: Secret?
     package var mailFrom: String?
     package var metricsListen: Address?
     package var log: Log
-    /// `GATEHOUSE_TRACES_URL`: where a collector takes OTLP with JSON; nil: no traces.
+    /// `GATEHOUSE_TRACES_URL`: where a collector takes OTLP with JSON; if `nil`, there are no
+    /// traces.
     package var tracesURL: String?
-    /// `GATEHOUSE_TRACES_RATIO`: of requests without a caller's trace, how many are recorded, from 0 to 1.
+    /// `GATEHOUSE_TRACES_RATIO`: the share, from 0 to 1, of requests without a caller's trace that
+    /// is recorded.
     package var tracesRatio: Double
-    /// Days in which owners and admins have to set up a second factor; nil: they need none.
+    /// Days within which owners and admins have to set up a second factor; `nil` if they need none.
     package var secondFactorDays: Int?
     /// How long decisions are kept.
     package var decisionDays: Int

@@ -16,7 +16,7 @@ struct SettingsReader {
         self.readFile = readFile
     }
 
-    /// The value; nil if it is absent or empty, or could not be read (then a fault is noted).
+    /// The value; `nil` if it is absent or empty, or could not be read (a fault is noted then).
     mutating func bytes(_ name: String) -> [UInt8]? {
         let file = name + Self.fileSuffix
         known.insert(name)
@@ -105,7 +105,7 @@ extension SettingsReader {
         }
     }
 
-    /// The same with a place for the server.
+    /// The same with placeholders for the server.
     mutating func workerURL(_ name: String) -> Secret? {
         let words = "must be a URL such as postgresql://user:password@{host}:{port}/name"
         return checked(name, words) { text in
@@ -200,7 +200,7 @@ extension SettingsReader {
         }
     }
 
-    /// A whole URL without a user; libcurl parses it in full at its use.
+    /// A whole URL without a user; libcurl parses it in full when it is used.
     mutating func httpURL(_ name: String) -> String? {
         checked(name, "must be a URL such as http://collector:4318/v1/traces, without a user") {
             text in
@@ -220,7 +220,7 @@ extension SettingsReader {
         }
     }
 
-    /// Rejects only certain mistakes: the address is parsed in full at its use.
+    /// Rejects only certain mistakes: the address is parsed in full when it is used.
     mutating func email(_ name: String) -> String? {
         checked(name, "must be one address alone, without a name, such as owner@example.com") {
             text in

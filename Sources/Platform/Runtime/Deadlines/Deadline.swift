@@ -6,7 +6,7 @@ import Synchronization
 /// limit. When it passes, the server answers instead of the handler, and the handler can no longer
 /// commit.
 package final class Deadline: Sendable {
-    /// The current request's deadline; nil for work that no request waits for.
+    /// The current request's deadline; `nil` for work that no request waits for.
     @TaskLocal package static var current: Deadline?
 
     /// Reserved for composing and sending the response.
@@ -31,7 +31,7 @@ package final class Deadline: Sendable {
 
     private let state: Mutex<State>
 
-    /// `start`: when the request's last byte came, monotonic nanoseconds.
+    /// `start` is when the request's last byte came, in monotonic nanoseconds.
     package init(since start: Int64, lasting time: Duration) {
         let end = start + Self.nanoseconds(time) - Self.reserve
         state = Mutex(State(start: start, end: end))
@@ -66,10 +66,10 @@ package final class Deadline: Sendable {
         state.withLock { $0.end = $0.start + time }
     }
 
-    /// The handler waits for a piece of the body: that is the client's time.
+    /// The handler waits for a piece of the body: this time is the client's.
     package func pause() { state.withLock { $0.end += Self.pause } }
 
-    /// The piece has come, at `now` in monotonic nanoseconds: the time counts from here.
+    /// The piece came at `now` (monotonic nanoseconds); the handler's time starts anew from here.
     package func resume(at now: Int64) {
         state.withLock { state in
             state.end -= Self.pause + state.start - now
@@ -77,7 +77,7 @@ package final class Deadline: Sendable {
         }
     }
 
-    /// Called before a COMMIT is sent: false if the request was already answered as one that wrote
+    /// Called before a COMMIT is sent. False if the request was already answered as one that wrote
     /// nothing.
     package func mayCommit() -> Bool {
         state.withLock { state in
@@ -91,8 +91,7 @@ package final class Deadline: Sendable {
     package func beginWriting() { state.withLock { $0.writing += 1 } }
     package func endWriting() { state.withLock { $0.writing -= 1 } }
 
-    /// The time is over: no commit is allowed from now on. True if something may have been
-    /// committed.
+    /// Ends the time: no commit is allowed from now on. True if something may have been committed.
     package func expire() -> Bool {
         state.withLock { state in
             state.isOver = true

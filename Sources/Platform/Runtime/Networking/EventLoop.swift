@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// One thread with its own epoll. It is a task executor: what is spawned on it starts, suspends
-/// and resumes on its thread only, so that state confined to a loop needs no lock.
+/// One thread with its own epoll. It is a task executor: what is spawned on it starts, suspends and
+/// resumes only on its thread, so state confined to a loop needs no lock.
 ///
 /// `@unchecked Sendable`: every stored property but `remote` is touched on the loop's own thread
 /// only (checked by `assertOnLoop` in the entry points); `remote` is behind a mutex.
@@ -86,8 +86,8 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         return key
     }()
 
-    /// Starts an async function on this loop. Called on the loop it runs at once, up to its first
-    /// suspension; from elsewhere it is queued.
+    /// Starts an async function on this loop. If called on the loop, it runs at once up to its
+    /// first suspension; if called from elsewhere, it is queued.
     package func spawn(_ operation: @escaping @Sendable () async -> Void) {
         if isCurrent {
             Task.immediateDetached(executorPreference: self) { await operation() }
@@ -96,7 +96,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         }
     }
 
-    /// Runs a function on the loop's thread, soon; may be called from any thread.
+    /// Runs a function on the loop's thread soon; may be called from any thread.
     package func perform(_ call: @escaping @Sendable () -> Void) {
         remote.withLock { $0.calls.append(call) }
         wake()
@@ -119,7 +119,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
 
     package func checkIsolated() { precondition(isCurrent, "not on the event loop") }
 
-    /// Never nil: the loop always knows its thread.
+    /// Never `nil`: the loop always knows its thread.
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
     /// Runs at the end of every cycle, to flush batched work, until it returns false. Call on the loop.
@@ -156,7 +156,7 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
         _ = gh_epoll_remove(epoll, descriptor)
     }
 
-    /// Calls once after `nanoseconds`, on the loop. Call on the loop.
+    /// Calls back once after `nanoseconds`, on the loop. Call on the loop.
     @discardableResult
     package func after(_ nanoseconds: Int64, _ call: @escaping () -> Void) -> TimerID {
         assertOnLoop()
@@ -172,9 +172,9 @@ package final class EventLoop: TaskExecutor, SerialExecutor, @unchecked Sendable
     private func run() {
         thread = pthread_self()
         pthread_setspecific(Self.currentKey, Unmanaged.passUnretained(self).toOpaque())
-        // A process on the same core, mainly PostgreSQL, is not interrupted in the middle of a
-        // response by its first 8 KB: the loop runs when that process waits, and finds more to do at
-        // once.
+        // A process on the same core, mainly PostgreSQL, is then not interrupted in the middle of a
+        // response by its first 8 KB: the loop runs when that process waits, and finds more to do
+        // at once.
         gh_prefer_throughput()
         let capacity = 512
         let events = UnsafeMutablePointer<gh_event>.allocate(capacity: capacity)

@@ -21,7 +21,7 @@ package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// A listening TCP socket. Several of one process may share an address (SO_REUSEPORT): one a loop.
+/// A listening TCP socket. A process may have several at one address (SO_REUSEPORT), one a loop.
 package struct Listener: Sendable {
     /// Non-blocking; register it with a loop.
     package let descriptor: Int32
@@ -35,7 +35,7 @@ package struct Listener: Sendable {
         try self.init(host, port, backlog: Self.backlog, isShared: true)
     }
 
-    /// `backlog` 0: bound only, no client can connect.
+    /// With a `backlog` of 0 the socket is only bound, and no client can connect.
     private init(_ host: String, _ port: Int, backlog: Int32, isShared: Bool) throws(ListenError) {
         let made = gh_listen(host, UInt16(truncatingIfNeeded: port), backlog, isShared ? 1 : 0)
         guard made >= 0 else { throw .refused("\(host):\(port)", code: errno) }
@@ -43,7 +43,7 @@ package struct Listener: Sendable {
         self.port = Int(gh_local_port(made))
     }
 
-    /// `address`: `host:port`, where host is numeric, `localhost`, or `*` for every address.
+    /// `address` is `host:port`, where host is numeric, `localhost`, or `*` for every address.
     package static func parse(_ address: String) throws(ListenError) -> (host: String, port: Int) {
         let bytes = Array(address.utf8)
         guard let colon = bytes.lastIndex(of: 0x3A) else { throw .badAddress(address) }
@@ -66,8 +66,8 @@ package struct Listener: Sendable {
     }
 
     /// One listener for each loop at one address: the first binds, the others share its port.
-    /// Throws if another process listens there: with a shared port each process would get some of
-    /// the connections unnoticed.
+    /// Throws if another process listens there: with a shared port, each process would silently get
+    /// some of the connections.
     package static func group(_ address: String, count: Int) throws(ListenError) -> [Listener] {
         let (host, port) = try parse(address)
         try probe(address)
@@ -93,7 +93,7 @@ package struct Listener: Sendable {
     /// connection is lost in the queue when the listener closes.
     package func refuseNew() { _ = gh_refuse_new(descriptor) }
 
-    /// Connections that were not accepted are reset: call `refuseNew` before.
+    /// Connections that were not accepted are reset, so call `refuseNew` first.
     package func close() { _ = Glibc.close(descriptor) }
 }
 
@@ -158,7 +158,7 @@ package struct Socket {
         }
     }
 
-    /// Closes our sending side (with TLS after its alert), so that the peer can read what is in
+    /// Closes our sending side (with TLS, after its alert), so that the peer can read what is in
     /// flight.
     package func shutdownWrite() {
         tls?.shutdown()

@@ -22,7 +22,7 @@ package enum TLSError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Why the file cannot be opened; nil if it can.
+    /// Why the file cannot be opened; `nil` if it can.
     private static func unread(_ path: String) -> String? {
         guard access(path, R_OK) != 0 else { return nil }
         return errno == ENOENT
@@ -36,7 +36,7 @@ package enum TLSError: Error, Sendable, Equatable, CustomStringConvertible {
 package final class TLSContext: @unchecked Sendable {
     fileprivate let context: OpaquePointer
 
-    /// The end of the server's own certificate, in seconds since 1970; 0 if it has none that can be read.
+    /// When the server's own certificate expires, in seconds since 1970; 0 if none can be read.
     package var expiresAt: Int {
         var end = tm()
         guard let certificate = SSL_CTX_get0_certificate(context),
@@ -56,7 +56,8 @@ package final class TLSContext: @unchecked Sendable {
             made,
             Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ENABLE_PARTIAL_WRITE)
                 | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
-        // Else one call reads on for as long as a client sends records without application data.
+        // Otherwise one call reads on for as long as a client sends records without application
+        // data.
         _ = gh_ssl_ctx_clear_mode(made, Int(SSL_MODE_AUTO_RETRY))
         SSL_CTX_set_msg_callback(made, countRecord)
         _ = SSL_CTX_set_options(made, gh_ssl_server_options())
@@ -93,7 +94,7 @@ private func selectHTTP11(
     return SSL_TLSEXT_ERR_ALERT_FATAL
 }
 
-/// OpenSSL calls it for the header of each record, and for the true type of each TLS 1.3 record.
+/// OpenSSL calls this for the header of each record, and for the true type of each TLS 1.3 record.
 private func countRecord(
     _ isWritten: Int32, _ version: Int32, _ kind: Int32, _ bytes: UnsafeRawPointer?, _ count: Int,
     _ session: OpaquePointer?, _ counted: UnsafeMutableRawPointer?
@@ -107,11 +108,11 @@ private func countRecord(
 
 /// One connection's TLS. The handshake happens inside the first reads. Confined to its loop.
 package final class TLSSession {
-    /// Records of a client's handshake: honest ones send fewer than 10, those that cut their hello
-    /// into pieces some dozens.
+    /// The most records of a client's handshake: honest clients send fewer than 10, and those that
+    /// split their hello send some dozens.
     private static let handshakeRecords = 256
-    /// Records without application data after the handshake, between two requests: a renewal of
-    /// the keys, the end of the connection.
+    /// The most records without application data after the handshake, between two requests: a
+    /// renewal of the keys, the end of the connection.
     private static let controlRecords = 8
 
     private let session: OpaquePointer
@@ -129,10 +130,10 @@ package final class TLSSession {
 
     deinit { SSL_free(session) }
 
-    /// A request has begun: its connection may send as many other records again.
+    /// A request has begun, so its connection may again send as many other records.
     package func beginRequest() { controls = 0 }
 
-    /// OpenSSL reads nothing more of a connection that it takes for ended by its peer.
+    /// Then OpenSSL reads nothing more: it takes the connection for ended by its peer.
     fileprivate func countControlRecord() {
         controls += 1
         guard controls > (isEstablished ? Self.controlRecords : Self.handshakeRecords) else {
@@ -150,7 +151,7 @@ package final class TLSSession {
         let wasEstablished = isEstablished
         let read = result(SSL_read(session, buffer.baseAddress, limit))
         if hasExceeded { return .failed }
-        // The handshake's own records do not count as those after it.
+        // The handshake's own records do not count as records after it.
         if !wasEstablished, isEstablished { controls = 0 }
         return read
     }
@@ -179,7 +180,7 @@ package final class TLSSession {
 
 /// One exchange with a TLS server on this machine, whose name and certificate are not checked.
 package enum TLSProbe {
-    /// The beginning of the answer; empty if there is none. `descriptor`: connected and blocking.
+    /// The beginning of the answer; empty if there is none. `descriptor` is connected and blocking.
     package static func exchange(_ request: String, on descriptor: Int32) -> [UInt8] {
         guard let context = SSL_CTX_new(TLS_client_method()) else { return [] }
         defer { SSL_CTX_free(context) }

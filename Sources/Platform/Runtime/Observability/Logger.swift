@@ -30,14 +30,14 @@ package enum LogValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntege
     package init(integerLiteral value: Int) { self = .int(value) }
 }
 
-/// Receives the lines instead of the descriptor.
+/// Receives the lines in place of the descriptor.
 package protocol LogSink: Sendable {
     /// A whole line, its end included.
     func write(_ line: [UInt8])
 }
 
-/// Writes one line for each event, as JSON or as text, by one write(2), so that lines of several
-/// threads and processes do not mix. Messages are literals; variable parts are fields, whose
+/// Writes one line for each event, as JSON or as text, with one write(2), so that lines of several
+/// threads and processes do not mix. Messages are literals. Variable parts are fields, whose
 /// control characters are escaped, so that input cannot forge a line.
 package struct Logger: Sendable {
     package enum Format: Sendable { case json, text }
@@ -136,8 +136,8 @@ struct LogLine {
         }
     }
 
-    /// The fast path for texts without escapes: appends in one piece. Otherwise appends nothing and
-    /// returns false.
+    /// The fast path for texts that need no escapes: appends the text in one piece. Otherwise
+    /// appends nothing and returns false.
     private mutating func appendPlain(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { run in
@@ -190,16 +190,16 @@ struct LogLine {
     }
 }
 
-/// What fails again and again is logged at its beginning, once a minute, and at its end, with the count.
+/// Logs a repeated failure at its beginning, once a minute, and at its end, with the count.
 package final class RepeatedFailure: Sendable {
-    /// What is to be logged of it now.
+    /// What should be logged now.
     package struct News: Sendable, Equatable {
-        /// Of this outage, with the one that is logged.
+        /// The failures of this outage, including the one that is logged.
         package var failures: Int
-        /// Since its first failure.
+        /// Seconds since its first failure.
         package var seconds: Int
 
-        /// Behind what the line says of the failure; empty for the first one.
+        /// Appended to the line about the failure; empty for the first one.
         package var suffix: String {
             failures == 1 ? "" : "; \(failures) times in \(seconds) s"
         }
@@ -215,17 +215,19 @@ package final class RepeatedFailure: Sendable {
     private static let second: Int64 = 1_000_000_000
     private static let pause: Int64 = 60 * second
 
-    /// Nanoseconds without a failure after which it is over.
+    /// Nanoseconds without a failure after which the outage is over.
     private let calm: Int64
     private let state = Mutex(State())
     private let isOut = Atomic(false)
 
-    /// `calm`: in seconds. What fails and works in turn is one outage if it never works for so long.
+    /// `calm` is in seconds. What fails and works in turn is one outage unless it works for this
+    /// long.
     package init(calm: Int64 = 5) { self.calm = calm * Self.second }
 
     package var isOn: Bool { isOut.load(ordering: .relaxed) }
 
-    /// It failed. `now`: nanoseconds of a clock that only goes forward. nil: that is known.
+    /// Call on a failure. `now` is nanoseconds of a monotonic clock. `nil` if nothing is to be
+    /// logged.
     package func failed(at now: Int64) -> News? {
         state.withLock { state in
             if state.failures == 0 { (state.began, state.logged) = (now, now) }
@@ -240,7 +242,7 @@ package final class RepeatedFailure: Sendable {
         }
     }
 
-    /// It works. nil: it did before, or it is too early to say so.
+    /// Call on a success. `nil` if it worked before, or if it is too early to say so.
     package func worked(at now: Int64) -> News? {
         guard isOut.load(ordering: .relaxed) else { return nil }
         return state.withLock { state in

@@ -37,8 +37,8 @@ package final class Metrics: Sendable {
 
     package init() {}
 
-    /// Names are of `[a-z0-9_]`, by convention with `gatehouse_` before and `_total` after. A
-    /// sparse one is not shown before its first count: for many label values of which few occur.
+    /// Names consist of `[a-z0-9_]`, by convention with `gatehouse_` before and `_total` after. A
+    /// sparse metric is not shown before its first count: for many label values of which few occur.
     package func counter(
         _ name: StaticString, _ help: StaticString, labels: [(StaticString, String)] = [],
         sparse: Bool = false

@@ -4,11 +4,11 @@ import Text
 
 /// A request whose spans are recorded. Without one, nothing is measured and nothing allocated.
 package final class Trace: Sendable {
-    /// That of the request in whose task the caller runs; nil: it is not recorded.
+    /// The trace of the request in whose task the caller runs; `nil` if it is not recorded.
     @TaskLocal package static var current: Trace?
 
-    /// Parts of one request; more are counted as dropped, so that a request with a thousand statements
-    /// does not take the queue from all others.
+    /// The most parts of one request. More are counted as dropped, so that a request with a
+    /// thousand statements does not take the queue from all others.
     package static let partLimit = 256
 
     /// 32 hexadecimal digits.
@@ -28,7 +28,7 @@ package final class Trace: Sendable {
 
     /// Begins a trace.
     package init(into queue: SpanQueue) {
-        // As the convention of ids wants it: never zero.
+        // As the convention for ids demands, it is never zero.
         id = Hex.encode(
             [UInt64.random(in: 1...UInt64.max), .random(in: 0...UInt64.max)].flatMap {
                 withUnsafeBytes(of: $0.bigEndian) { Array($0) }
@@ -75,10 +75,10 @@ package struct Span: Sendable {
     /// 32 hexadecimal digits.
     package let trace: String
     package let id: UInt64
-    /// nil: the first of its trace.
+    /// `nil` for the first span of its trace.
     package let parent: UInt64?
     package let kind: Kind
-    /// Of few values, without data.
+    /// One of few values, without data.
     package let name: String
     /// Nanoseconds since 1970.
     package let start: Int64
@@ -95,8 +95,7 @@ package struct Span: Sendable {
     }
 }
 
-/// Spans that wait to be sent. It never waits for anything itself: what does not fit is dropped and
-/// counted.
+/// Spans that wait to be sent. Adding one never blocks: what does not fit is dropped and counted.
 package final class SpanQueue: Sendable {
     /// About 4 MB.
     package static let limit = 4096
@@ -127,7 +126,7 @@ package final class SpanQueue: Sendable {
         }
     }
 
-    /// For another attempt; of those, the newest are dropped that do not fit any more.
+    /// Keeps spans for another attempt. The newest of them are dropped if they no longer fit.
     package func putBack(_ taken: [Span]) {
         let kept = spans.withLock { spans in
             let kept = taken.prefix(max(0, Self.limit - spans.count))

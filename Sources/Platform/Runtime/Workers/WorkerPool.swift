@@ -70,7 +70,7 @@ package final class WorkerPool: @unchecked Sendable {
     private let threadLimit: Int
     private let queueLimit: Int
 
-    /// `threads`: the most that run at the same time; `queueLimit`: the most jobs that wait for one.
+    /// At most `threads` jobs run at the same time, and at most `queueLimit` wait.
     package init(threads: Int, queueLimit: Int) {
         threadLimit = max(1, threads)
         self.queueLimit = queueLimit
@@ -96,7 +96,8 @@ package final class WorkerPool: @unchecked Sendable {
         return true
     }
 
-    /// Waits without blocking a thread; nil if the queue is full, and `work` then never runs.
+    /// Waits without blocking a thread; `nil` if the queue is full, in which case `work` never
+    /// runs.
     package func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value? {
         await withCheckedContinuation { continuation in
             if !submit({ continuation.resume(returning: work()) }) {
@@ -106,12 +107,12 @@ package final class WorkerPool: @unchecked Sendable {
     }
 }
 
-/// Limits how many tasks run at once for each key, so that a slow key delays its own work only. The
-/// rest waits in order, up to a limit for each key; the groups of a key take turns.
+/// Limits how many tasks run at once for each key, so that a slow key delays only its own work. The
+/// rest wait in order, up to a limit for each key; the groups of a key take turns.
 package final class FairSlots<Key: Hashable & Sendable>: Sendable {
     private struct Waiter {
         var group: Int
-        /// How many of the group stood before it when it came.
+        /// How many of the group were waiting when this one came.
         var round: Int
         var continuation: CheckedContinuation<Void, Never>
     }
@@ -120,7 +121,7 @@ package final class FairSlots<Key: Hashable & Sendable>: Sendable {
         var running = 0
         var waiting: [Waiter] = []
 
-        /// Behind all who have fewer of their own group before them.
+        /// Inserts a waiter after all that have as few or fewer of their own group before them.
         mutating func add(_ continuation: CheckedContinuation<Void, Never>, of group: Int) {
             let round = waiting.count { $0.group == group }
             let place = waiting.firstIndex { $0.round > round } ?? waiting.endIndex
@@ -140,11 +141,12 @@ package final class FairSlots<Key: Hashable & Sendable>: Sendable {
     private let waitingLimit: Int
     private let lines = Mutex<[Key: Line]>([:])
 
-    /// `waitingLimit`: for each key.
+    /// `waitingLimit` applies to each key.
     package init(waitingLimit: Int) { self.waitingLimit = waitingLimit }
 
-    /// Waits for a slot of the key, of which there are `limit`; false if too many wait already.
-    /// After true call `leave`. `group`: who waits; many of one group keep no other waiting long.
+    /// Waits for a slot of the key, of which there are `limit`; false if too many wait already. If
+    /// true, call `leave` afterwards. `group` says who waits; many of one group keep no other group
+    /// waiting for long.
     package func enter(_ key: Key, limit: Int, group: Int = 0) async -> Bool {
         var isIn = false
         await withCheckedContinuation { continuation in
@@ -154,7 +156,7 @@ package final class FairSlots<Key: Hashable & Sendable>: Sendable {
                     line.running += 1
                     isIn = true
                 } else if line.waiting.count < waitingLimit {
-                    // A leaving holder hands its slot over.
+                    // A holder that leaves hands over its slot.
                     line.add(continuation, of: group)
                     isIn = true
                     lines[key] = line

@@ -8,7 +8,7 @@ package struct QRCode: Sendable, Equatable {
     private(set) var isFunction: [Bool]
     let version: QRVersion
 
-    /// nil for more bytes than the largest version has room for.
+    /// `nil` if there are more bytes than the largest version has room for.
     package init?(_ bytes: [UInt8]) {
         guard let version = QRVersion(holding: bytes.count) else { return nil }
         self.version = version
@@ -20,7 +20,7 @@ package struct QRCode: Sendable, Equatable {
         mask()
     }
 
-    /// Whether the module is dark. `x`, `y`: from the upper left.
+    /// Whether the module is dark. `x` and `y` count from the upper left.
     package subscript(x: Int, y: Int) -> Bool { dark[y * size + x] }
 
     mutating func set(_ x: Int, _ y: Int, _ isDark: Bool) {
@@ -30,8 +30,8 @@ package struct QRCode: Sendable, Equatable {
 
     mutating func flip(_ index: Int) { dark[index].toggle() }
 
-    /// Section 7.7.3: in pairs of columns from the right, up and down in turn, without the column
-    /// of the timing pattern.
+    /// Section 7.7.3: in pairs of columns from the right, alternately up and down, skipping the
+    /// column of the timing pattern.
     private mutating func drawData(_ codewords: [UInt8]) {
         var bit = 0
         var isUpward = true
@@ -40,7 +40,7 @@ package struct QRCode: Sendable, Equatable {
             for step in 0..<size {
                 let y = isUpward ? size - 1 - step : step
                 for x in [right, right - 1] where !isFunction[y * size + x] {
-                    // What is left over at the end stays light.
+                    // Modules that are left over at the end stay light.
                     guard bit < codewords.count * 8 else { continue }
                     dark[y * size + x] = codewords[bit >> 3] >> (7 - bit & 7) & 1 == 1
                     bit += 1
@@ -50,7 +50,7 @@ package struct QRCode: Sendable, Equatable {
         }
     }
 
-    /// A picture of 4 light modules around; each dark run of a row is one rectangle.
+    /// A picture with a border of 4 light modules; each dark run of a row is one rectangle.
     package var svg: String {
         let side = size + 8
         var path = ""
@@ -73,7 +73,7 @@ package struct QRCode: Sendable, Equatable {
 struct QRVersion: Equatable {
     let number: Int
 
-    /// Codewords of error correction in each block, and how many blocks, by version.
+    /// By version: codewords of error correction in each block, and the number of blocks.
     private static let corrections = [
         10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24, 28, 28, 26, 26, 26, 26, 28, 28,
         28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28,
@@ -83,7 +83,7 @@ struct QRVersion: Equatable {
         25, 26, 28, 29, 31, 33, 35, 37, 38, 40, 43, 45, 47, 49,
     ]
 
-    /// The smallest with room; nil if none has.
+    /// The smallest version with room for the bytes; `nil` if none has.
     init?(holding bytes: Int) {
         guard
             let number = (1...40).first(where: {
@@ -99,14 +99,14 @@ struct QRVersion: Equatable {
 
     private var corrections: Int { Self.corrections[number - 1] }
     private var blocks: Int { Self.blockCounts[number - 1] }
-    /// Of the count of bytes.
+    /// The bits of the byte count.
     private var countBits: Int { number < 10 ? 8 : 16 }
     /// Codewords of data.
     private var room: Int { codewords - corrections * blocks }
 
     private func bitsNeeded(for bytes: Int) -> Int { 4 + countBits + bytes * 8 }
 
-    /// All codewords: what no function pattern takes, in whole bytes.
+    /// All codewords: what the function patterns leave free, in whole bytes.
     private var codewords: Int {
         var modules = (16 * number + 128) * number + 64
         if number > 1 {
@@ -134,7 +134,7 @@ struct QRVersion: Equatable {
             : [
                 UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF),
             ]
-        // The mode's four bits shift all that follows by half a byte.
+        // The mode's four bits shift everything after them by half a byte.
         var data: [UInt8] = []
         var held: UInt8 = 0x4
         for byte in count + bytes {
@@ -151,7 +151,7 @@ struct QRVersion: Equatable {
         return interleaved(data)
     }
 
-    /// The later blocks are longer by one.
+    /// The later blocks are one codeword longer.
     private func interleaved(_ data: [UInt8]) -> [UInt8] {
         let short = room / blocks
         let shortCount = blocks - room % blocks
@@ -223,7 +223,7 @@ extension QRCode {
         let centres = version.alignments
         for x in centres {
             for y in centres {
-                // The finders are there.
+                // The finders stand there.
                 let last = size - 7
                 if x == 6 && y == 6 || x == 6 && y == last || x == last && y == 6 { continue }
                 drawAlignment(x, y)
@@ -233,7 +233,7 @@ extension QRCode {
         drawVersion()
     }
 
-    /// With its light border.
+    /// Draws a finder with its light border.
     private mutating func drawFinder(_ x: Int, _ y: Int) {
         for dy in -4...4 {
             for dx in -4...4 {
@@ -251,7 +251,7 @@ extension QRCode {
         }
     }
 
-    /// Level M is 00. Both copies, and the module that is always dark.
+    /// Level M is 00. Draws both copies, and the module that is always dark.
     mutating func drawFormat(mask: Int) {
         var rest = mask
         for _ in 0..<10 { rest = rest << 1 ^ (rest >> 9) * 0x537 }
@@ -267,7 +267,7 @@ extension QRCode {
         set(8, size - 8, true)
     }
 
-    /// From version 7 on, twice.
+    /// Drawn twice, from version 7 on.
     private mutating func drawVersion() {
         guard version.number >= 7 else { return }
         var rest = version.number
@@ -360,7 +360,7 @@ extension QRCode {
         return sum
     }
 
-    /// Each step of 5 percent away from half dark.
+    /// Counts each step of 5 percent away from half dark.
     private var balancePenalty: Int {
         let share = dark.count { $0 } * 20
         let away = abs(share - dark.count * 10)
