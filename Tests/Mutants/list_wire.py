@@ -60,8 +60,8 @@ MUTANTS = [
         "F4", "nobody answers for a handler that does not",
         "RequestTimeTests/`a handler that does not answer is answered for, and the connection goes on`",
         ("Sources/Platform/HTTP/Serving/HTTPConnection.swift",
-         "// Most requests without a wait are answered by now.\n        if !hasAnswered { startClock(",
-         "// Most requests without a wait are answered by now.\n        if !MUTATED, !hasAnswered { startClock("),
+         "// Most requests that wait for nothing are answered by now.\n        if !hasAnswered { startClock(",
+         "// Most requests that wait for nothing are answered by now.\n        if !MUTATED, !hasAnswered { startClock("),
     ),
     mutant(
         "F4", "an endpoint cannot have more time",
