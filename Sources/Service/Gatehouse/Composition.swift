@@ -8,7 +8,7 @@ import Runtime
 import Storage
 import Text
 
-/// The service without its sockets: what tests drive in process and `Service` puts behind them.
+/// The service without its sockets. Tests drive it in process; `Service` puts it behind sockets.
 package struct Composition: Sendable {
     package let database: Database
     /// Runs every API request through its checks.
@@ -19,25 +19,25 @@ package struct Composition: Sendable {
     let mounts: Mounts
     package let metrics: ServiceMetrics
     let authenticator: Authenticator
-    /// One log line and the metrics of a finished request.
+    /// Writes one log line and the metrics of a finished request.
     let record: @Sendable (RequestRecord) -> Void
-    /// A warning with one field; a client may have chosen the value, so it is cut.
+    /// Logs a warning with one field. A client may have chosen the value, so it is cut.
     let tell: @Sendable (StaticString, StaticString, String) -> Void
-    /// nil if no mail server is set.
+    /// `nil` if no mail server is set.
     package let mailSender: MailSender?
     /// Started only if a mail server is set.
     package let resetAnswers: ResetAnswers
     /// Works on jobs.
     package let jobs: JobRunner
-    /// The periodic check of verified domains' DNS records.
+    /// Checks the DNS records of verified domains from time to time.
     package let domainChecks: DomainChecks
-    /// Begins the work of tenants' rules for inactivity.
+    /// Starts the work of tenants' rules for inactivity.
     package let inactivity: InactivityRounds
 
-    /// With a `principal` every request has that caller, whatever credential it carries: for the
-    /// command line. `secrets`: every key of the service is derived from them by purpose.
-    /// `databaseClock` learns PostgreSQL's time at each renewal of the lease.
-    /// `signingKey`: PEM of a P-256 key that signs access tokens instead of the database's key.
+    /// With a `principal`, every request has that caller, whatever credential it carries: for the
+    /// command line. Every key of the service is derived from `secrets` by purpose. `databaseClock`
+    /// learns PostgreSQL's time at each renewal of the lease. `signingKey` is PEM of a P-256 key
+    /// that signs access tokens instead of the database's key.
     package init(
         app: Postgres, platform: Postgres, lookups: Postgres? = nil, standbys: Standbys? = nil,
         secrets: SecretKeys, publicURL: String, signingKey: String? = nil,
@@ -180,7 +180,7 @@ package struct Composition: Sendable {
         }
     }
 
-    /// While a tenant is suspended its own credentials are refused; the platform's can still read
+    /// While a tenant is suspended, its own credentials are refused; the platform's can still read
     /// and manage it.
     private static func resolve(
         _ idOrSlug: String, _ principal: CallerPrincipal, _ database: Database
@@ -195,7 +195,7 @@ package struct Composition: Sendable {
         return ResolvedTenant(id: row.id, slug: row.slug)
     }
 
-    /// A mail server that is away fails all mails alike: that is logged as one.
+    /// A mail server that is away fails all mails alike, so this is logged as one failure.
     private static func log(
         _ report: MailSender.Report, _ outage: RepeatedFailure, _ logger: Logger?
     ) {
@@ -238,15 +238,15 @@ package struct Composition: Sendable {
             fields.append(("trace_id", .text(trace)))
         }
         if let fault = record.fault { fields.append(("fault", .text(fault))) }
-        // Log the reason for a refusal if the response does not say it (it may be a redirect): `dev`
-        // shows it too.
+        // Log the reason for a refusal if the response does not give it (it may be a redirect):
+        // `dev` shows it too.
         let isUnsaid = record.fault != nil
         logger.log(record.isFailed ? .error : isUnsaid ? .notice : .info, "request", fields)
     }
 }
 
 extension Composition {
-    /// As the running service has it.
+    /// As the running service uses it.
     init(
         _ pools: DatabasePools, _ configuration: ServiceConfiguration, _ metrics: ServiceMetrics,
         _ logger: Logger, _ tracer: Tracer?

@@ -2,15 +2,15 @@ import Postgres
 import Runtime
 import Text
 
-/// The process's connections to PostgreSQL: the app's role, the platform's, and the look-ups of keys,
-/// which slow list queries must not delay.
+/// The process's connections to PostgreSQL: those of the app's role, those of the platform's role,
+/// and those for look-ups of keys, which slow list queries must not delay.
 struct DatabasePools: Sendable {
     let app: Postgres
     let platform: Postgres
     let lookups: Postgres
-    /// nil: none are set.
+    /// `nil` if no standby is set.
     let standbys: Standbys?
-    /// The workers of a distributed database, by role; empty without their address.
+    /// The workers of a distributed database, by role; empty if their address is not set.
     private let servers: [TenantServers]
 
     init(
@@ -46,16 +46,16 @@ struct DatabasePools: Sendable {
         let workers = configuration.workerConninfo.map { url in
             let lists = TenantServers { server in
                 var worker = Self.worker(server, url, metrics, logger)
-                // Half of what the process may open.
+                // Half of the connections that the process may open.
                 worker.readsPerLoop = max(1, configuration.databaseConnections / 2 / loops.count)
                 return Postgres(configuration: worker, loops: loops)
             }
             let lookups = TenantServers { server in
                 var worker = Self.worker(server, ServeCommand.switchingRole(url), metrics, logger)
-                // On one connection the look-ups of a moment are answered together.
+                // Over one connection, the look-ups of one moment are answered together.
                 worker.readsPerLoop = 1
-                // Each finds rows by a key. One row is planned at a lower cost than any number of
-                // rows, so that PostgreSQL would plan each look-up of one anew.
+                // Each statement finds rows by a key. PostgreSQL estimates a lower cost for one row
+                // than for any number of rows, so it would plan each look-up of one key anew.
                 worker.planCacheMode = "force_generic_plan"
                 return Postgres(configuration: worker, loops: loops)
             }
@@ -69,7 +69,7 @@ struct DatabasePools: Sendable {
         self.platform = Postgres(configuration: platform, loops: loops, reserved: plan.platform)
     }
 
-    /// `server`: empty for the one that everything is written to.
+    /// `server` is empty for the server that everything is written to.
     private static func log(
         _ event: StaticString, _ detail: String, _ server: String, _ logger: Logger
     ) {
@@ -79,7 +79,7 @@ struct DatabasePools: Sendable {
         logger.log(isOver ? .notice : .warning, event, fields)
     }
 
-    /// Reads alone.
+    /// A worker is only read.
     private static func worker(
         _ server: TenantServers.Server, _ url: String, _ metrics: ServiceMetrics, _ logger: Logger
     ) -> PostgresConfiguration {
@@ -89,12 +89,12 @@ struct DatabasePools: Sendable {
         worker.readsAtRest = 0
         worker.growsAt = PostgresConfiguration.loadedAt
         worker.transactionsPerLoop = 0
-        // Each text once for each shard.
+        // Each text is prepared once for each shard.
         worker.statementLimit = 2048
         return worker
     }
 
-    /// Learns which worker has which tenants; nil: none are set.
+    /// Learns which worker has which tenants; `nil` if no workers are set.
     var followingWorkers: (@Sendable () async throws -> Void)? {
         if servers.isEmpty { return nil }
         return { for each in servers { try await each.refresh(from: app) } }
@@ -110,7 +110,7 @@ struct DatabasePools: Sendable {
 }
 
 extension PostgresConfiguration {
-    /// `url`: with places for the server.
+    /// `url` has placeholders for the server.
     init(worker server: TenantServers.Server, url: String) {
         self.init(conninfo: server.conninfo(url))
         isDistributed = true

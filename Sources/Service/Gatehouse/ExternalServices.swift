@@ -2,7 +2,7 @@ import Outbound
 import Runtime
 import Text
 
-/// External services beyond the database.
+/// External services besides the database.
 package struct ExternalServices: Sendable {
     package struct Mail: Sendable {
         /// `smtp://` or `smtps://`, with optional user and password.
@@ -20,7 +20,7 @@ package struct ExternalServices: Sendable {
 
     /// Limits for requests to identity providers.
     package var providers: OutboundPolicy
-    /// nil: links are shown instead of mailed.
+    /// If `nil`, links are shown instead of mailed.
     package var mail: Mail?
     package var nameServer: TXTResolver.Server?
     /// Waits between two polls of a provider.
@@ -31,7 +31,7 @@ package struct ExternalServices: Sendable {
         self.mail = mail
     }
 
-    /// `dev` may reach providers on this machine without a setting. Throws if the sender is no
+    /// `dev` may reach providers on this machine without a setting. Throws if the sender is not an
     /// address.
     init(_ settings: Settings, isDevelopment: Bool = false) throws {
         self.init(

@@ -9,10 +9,10 @@ import Text
 struct Authenticator: Sendable {
     let database: Database
     let tokens: AccessTokens
-    /// Whether a key's use is counted, and held against its limit.
+    /// Whether a key's use is counted and checked against its limit.
     private(set) var isCounting = true
 
-    /// Checks the credential again for a call that continues, without counting a use.
+    /// Checks the credential again for a call that continues, without counting another use.
     var uncounted: Authenticator {
         var other = self
         other.isCounting = false
@@ -54,7 +54,7 @@ struct Authenticator: Sendable {
         case .userSuspended: throw Problem(.userSuspended, "The account is suspended.")
         case .ended: throw Problem.unauthorized("The session is over; sign in again.")
         }
-        // What an app was given is no credential while the tenant does not have that app.
+        // A token of an app is not a credential while the tenant does not have that app.
         let client = try await database.scope(claims.tenant).client(found.session.client)
         guard client?.enabled ?? false else {
             throw Problem.unauthorized("The app of this session is switched off.")
@@ -66,7 +66,7 @@ struct Authenticator: Sendable {
         return principal
     }
 
-    /// The principal of an API key, wherever it stood in the request.
+    /// The principal of an API key, wherever in the request it was sent.
     func key(_ text: String, _ request: Request) async throws -> CallerPrincipal {
         guard let secret = APIKeySecret(text) else {
             throw Problem.unauthorized("The key is not well formed.")
@@ -103,8 +103,8 @@ struct Authenticator: Sendable {
         return principal
     }
 
-    /// nil: the verdict admits. A call without an origin is a machine's; a key for browsers is no
-    /// use to it.
+    /// `nil` if the verdict admits. A call without an origin comes from a machine, for which a key
+    /// for browsers is of no use.
     private static func refusal(_ verdict: APIKeyVerdict, _ key: PresentedKey) -> Problem? {
         switch verdict {
         case .valid, .scopeMissing, .rateLimited: nil
@@ -113,7 +113,8 @@ struct Authenticator: Sendable {
         case .unknown where key.isPrevious: .unauthorized("The key has been rotated.")
         case .unknown: .unauthorized("The key is not known.")
         case .userSuspended: Problem(.userSuspended, "The key's user is suspended.")
-        // The row of a pending user ends with the invite that created it; the keys it owned do not.
+        // The row of a pending user ends with the invite that created it; the keys that it owned do
+        // not.
         case .userPending, .userDeleted: .unauthorized("The key's user is not active.")
         case .tenantSuspended: Problem(.tenantSuspended, "The key's tenant is suspended.")
         case .ipNotAllowed: .forbidden("The key is not allowed from this address.")
@@ -157,8 +158,8 @@ struct Authenticator: Sendable {
         return principal
     }
 
-    /// Who is overdue, and who came through the provider past the own second factor, reaches only
-    /// what sets one up or proves it, and the way out.
+    /// An operator whose second factor is overdue, or who came through the provider and has not
+    /// proved their own, reaches only what sets one up or proves it, and sign-out.
     private func requireSecondFactor(_ session: OperatorSession, _ request: Request) throws {
         let due = session.operator.secondFactorDue.map { database.clock() >= $0 } ?? false
         let isOverdue = database.secondFactorDays != nil && due && !session.hasProvidersFactor
@@ -184,8 +185,8 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// Who came through the provider alone may be another than the operator: proves the factor,
-    /// or goes.
+    /// A person who only came through the provider may not be the operator: they may prove the
+    /// factor or sign out.
     private static func isWayToFactor(_ request: Request) -> Bool {
         switch request.path {
         case "/v1/session", "/v1/session/step-up", "/v1/session/step-up/provider",
@@ -196,8 +197,8 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// An owner of a tenant that the tenant's own operators suspended may read the tenant and
-    /// resume it.
+    /// Whether this is one of the requests that an owner of a tenant which its own operators
+    /// suspended may make: reading the tenant, and resuming it.
     private func isResuming(
         _ person: OperatorRow, of tenant: UUID, _ request: Request
     ) async throws -> Bool {
@@ -219,8 +220,7 @@ struct Authenticator: Sendable {
     /// to read.
     ///
     /// A write must prove that it comes from our own pages: by that field or, if the browser does
-    /// not send it, by an `Origin`, which the CORS policy accepts beside the cookie for our own
-    /// origin only.
+    /// not send it, by an `Origin`. With the cookie, the CORS policy accepts only our own origin.
     private func refuseForeignPage(_ request: Request) throws {
         let reads = [.get, .head].contains(request.method)
         let isOurs =
@@ -238,7 +238,7 @@ struct Authenticator: Sendable {
 
 /// Checks every endpoint's access against the table of rights.
 enum Authorizer {
-    /// nil: allowed.
+    /// `nil` if the access is allowed.
     static func refusal(_ who: CallerPrincipal, _ access: Access, _ call: Call) -> Problem? {
         let tenant = call.resolvedTenant?.id ?? who.tenant
         switch access {
@@ -259,8 +259,7 @@ enum Authorizer {
 
     private static let noRight = Problem.forbidden("No credential may do this.")
 
-    /// `name`: a right, or a management scope, which covers all its rights. `own`: the user who
-    /// owns the object. Refuses if neither names a right.
+    /// `nil` if the principal has the right in this tenant. `own` is the user who owns the object.
     private static func refusal(
         _ who: CallerPrincipal, _ right: Right, in tenant: UUID?, own: UUID? = nil
     ) -> Problem? {
@@ -276,7 +275,7 @@ enum Authorizer {
 
 extension Authenticator {
     /// Throws 400 if the query contains one of our keys. The key is in access logs by then, so if
-    /// it still works the leak is audited for its owner.
+    /// it still works, the leak is audited for its owner.
     func refuseKeyInAddress(_ request: Request) async throws {
         for pair in request.query.split(separator: "&") {
             guard let mark = pair.utf8.firstIndex(of: UInt8(ascii: "=")),

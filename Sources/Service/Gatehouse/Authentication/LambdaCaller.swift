@@ -8,16 +8,16 @@ import Text
 
 /// Authenticates callers of the Lambda Invoke API: an AWS client with a hook credential, or an
 /// emulator on this machine if the operators opened the pool to it. Other callers need an API key,
-/// as elsewhere.
+/// as everywhere else.
 struct LambdaCaller: Sendable {
     private static let prefix = LambdaEndpoint.prefix
-    /// Addresses of this machine. They count only for the peer itself: a forwarding header can
-    /// deny, never grant.
+    /// Addresses of this machine. Only the peer's own address counts: a forwarding header can deny
+    /// access but never grant it.
     private static let loopback: Set<String> = ["127.0.0.1", "::1"]
 
     let database: Database
 
-    /// nil: neither of the two, look at the credential as usual.
+    /// `nil` if the caller is neither; the credential is then checked as usual.
     func principal(of request: Request) async throws -> CallerPrincipal? {
         guard request.method == .post, request.path.hasPrefix(Self.prefix) else { return nil }
         if let open = try await opened(request) { return open }
@@ -59,7 +59,7 @@ struct LambdaCaller: Sendable {
         return principal(of: found.provider, id: id)
     }
 
-    /// A hook credential that an API key created has that key's bounds.
+    /// A hook credential that an API key created has the bounds of that key.
     private func admit(_ row: HookCredentialRow, _ request: Request) throws {
         let now = database.clock()
         if let end = row.bounds.expiresAt, end <= now {

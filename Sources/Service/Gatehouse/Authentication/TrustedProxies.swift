@@ -9,9 +9,9 @@ struct TrustedProxies: Sendable {
     /// The address of a caller whose forwarded address cannot be read; no rule contains it.
     private static let unreadable = "unknown"
 
-    /// `blocks`: addresses and CIDR blocks. `isSecure`: clients reach this server by https only,
-    /// even if the proxy that ends TLS is not listed, so cookies and links use https. `unreadable`
-    /// receives what a proxy wrote in the place of an address.
+    /// `blocks` are addresses and CIDR blocks. `isSecure` means that clients reach this server only
+    /// by https, even if the proxy that ends TLS is not listed, so cookies and links use https.
+    /// `unreadable` receives what a proxy wrote in place of an address.
     init(
         _ blocks: [String], isSecure: Bool = false,
         unreadable: @escaping @Sendable (String) -> Void = { _ in }
@@ -21,14 +21,14 @@ struct TrustedProxies: Sendable {
         self.isSecure = isSecure
     }
 
-    /// The request as the first proxy received it: with the last address that is not a trusted
-    /// proxy's, and over TLS if that proxy says so.
+    /// The request as the first proxy received it: with the last address that does not belong to a
+    /// trusted proxy, and over TLS if that proxy says so.
     func unwrapped(_ request: Request) -> Request {
         var request = request
         guard isTrusted(request.remoteAddress) else { return secured(request) }
         let stated = request.all("x-forwarded-for").flatMap { Self.entries($0.utf8) }
         if let address = caller(stated) { request.remoteAddress = address }
-        // Our own proxy's word is the last: a client may have sent one before it.
+        // The last value is from our own proxy: a client may have sent one before it.
         if let scheme = request.all("x-forwarded-proto").flatMap({ Self.entries($0.utf8) }).last {
             request.isTLS = sameBytesIgnoringASCIICase(scheme, "https")
         }
@@ -41,7 +41,7 @@ struct TrustedProxies: Sendable {
         return request
     }
 
-    /// The same for a fast path; nil if the fields need the full check.
+    /// The same for a fast path; `nil` if the fields need the full check.
     func unwrapped(_ request: FastRequest) -> FastRequest? {
         guard isTrusted(request.remoteAddress) else { return secured(request) }
         let head = request.head
@@ -68,8 +68,9 @@ struct TrustedProxies: Sendable {
         return request
     }
 
-    /// Each proxy appends the address that called it, so the last entries are our proxies'. What
-    /// cannot be read is no one's address: else a rule for the proxy would admit everyone behind it.
+    /// Each proxy appends the address that called it, so the last entries are those of our proxies.
+    /// An entry that cannot be read counts as no one's address: otherwise a rule for the proxy
+    /// would admit everyone behind it.
     private func caller(_ stated: [String]) -> String? {
         var caller: String?
         for entry in stated.reversed() {
@@ -83,7 +84,7 @@ struct TrustedProxies: Sendable {
         return caller
     }
 
-    /// An address, also in brackets and with a port, as some gateways write it.
+    /// An address, also one in brackets and with a port, as some gateways write it.
     private static func address(_ entry: String) -> String? {
         if IPAddress(entry) != nil { return entry }
         var bytes = Array(entry.utf8)[...]

@@ -8,8 +8,8 @@ import Runtime
 import Storage
 import Text
 
-/// Administration with the database's credentials and without a server: the first owner, a key.
-/// Applies the service's own rules and writes the same audit rows.
+/// Administration with the database's credentials and without a server: the first owner, a key. It
+/// applies the service's own rules and writes the same audit rows.
 struct AdministrationCommand {
     struct Refused: Error, CustomStringConvertible {
         var description: String
@@ -47,7 +47,7 @@ struct AdministrationCommand {
         return 0
     }
 
-    /// Resets an operator's password if the server sends no mail.
+    /// Resets an operator's password; for a server that sends no mail.
     func resetOperator(_ call: Invocation) throws -> Int32 {
         let base = settings.publicURL ?? "http://\(settings.listen.text)"
         let address = try Self.address(call.values["email"] ?? "")
@@ -134,11 +134,11 @@ struct OfflineService {
     }
 
     var settings: Settings
-    /// Whose every request is.
+    /// The caller of every request.
     var principal: CallerPrincipal
-    /// Milliseconds; 0: none.
+    /// In milliseconds; 0 for no limit.
     var statementTimeout = 2500
-    /// Whether the secret key must fit the database. False only for the command that repairs it.
+    /// Whether the secret key must fit the database. False only for the command that repairs this.
     var needsSecrets = true
 
     /// Throws an error with a text for the person at the command line if the service cannot be

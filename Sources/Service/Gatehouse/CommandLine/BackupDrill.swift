@@ -5,28 +5,29 @@ import JSON
 import Postgres
 import Runtime
 
-/// `gatehouse backup drill`: shows that a dump restores, in a database of its own beside the real one, which is
-/// only read.
+/// `gatehouse backup drill`: shows that a dump can be restored, in a separate database. The real
+/// one is only read.
 struct BackupDrill {
     struct Refused: Error, CustomStringConvertible {
         var description: String
     }
 
-    /// One moment for all statements, and the same text for the same row.
+    /// Settings for one snapshot for all statements, and the same text for the same row.
     static let steady: [(StaticString, String)] = [
         ("transaction_isolation", "repeatable read"), ("transaction_read_only", "on"),
         ("DateStyle", "ISO"), ("IntervalStyle", "postgres"), ("bytea_output", "hex"),
     ]
 
     var settings: Settings
-    /// The path of a dump in pg_restore's format; nil: one is made, and every row of it compared.
+    /// The path of a dump in pg_restore's format; if `nil`, a dump is made and every row of it is
+    /// compared.
     var dump: String?
-    /// Whether the restored database stays.
+    /// Whether the restored database is kept.
     var keeps = false
-    /// Called as soon as there is a finding.
+    /// Called for each finding as soon as it is known.
     var report: (Finding) -> Void
 
-    /// Reports what it does and finds. Throws only what prevents the drill from its start.
+    /// Reports what it does and finds. Throws only if something prevents the drill from starting.
     func run() throws {
         guard let server = settings.drillDatabaseURL else {
             throw Command.Missing(name: "GATEHOUSE_DRILL_DATABASE_URL")
@@ -65,14 +66,15 @@ struct BackupDrill {
         configuration.transactionsPerLoop = 1
         configuration.acquireTimeout = 5000
         configuration.statementTimeout = 0
-        // pg_dump works while the transaction of its snapshot waits.
+        // pg_dump works while the transaction of its snapshot is idle.
         configuration.idleInTransactionTimeout = 0
         return Postgres(configuration: configuration, loops: [loop])
     }
 
     // MARK: the dump and its restore
 
-    /// Calls `body` while the restored database is there, with what was dumped if that is known.
+    /// Calls `body` while the restored database exists, with the contents of the dump if they are
+    /// known.
     private func restored(
         into scratch: ScratchDatabase, on loop: EventLoop,
         _ body: ([String: TableContents]?) throws -> Void
@@ -94,7 +96,7 @@ struct BackupDrill {
             try restore(path, scratch)
             try body(contents)
         } catch {
-            // What went wrong first is what counts; the next drill names a database that is left.
+            // Keep the first error; the next drill names a database that was left behind.
             if !keeps { try? scratch.drop() }
             throw error
         }
@@ -113,7 +115,7 @@ struct BackupDrill {
         }
     }
 
-    /// Dumps the database to a file; returns what was dumped.
+    /// Dumps the database to a file; returns the contents that were dumped.
     private func take(to path: String, on loop: EventLoop) throws -> [String: TableContents] {
         guard let url = settings.backupDatabaseURL?.text else {
             throw Command.Missing(name: "GATEHOUSE_BACKUP_DATABASE_URL")
@@ -185,7 +187,7 @@ struct BackupDrill {
                 name: name, result: .failed, detail: differences.joined(separator: "; "))
     }
 
-    /// Asks about the key as the service does, in the restored database.
+    /// Asks about the key in the restored database as the service would.
     private func verified(_ key: Secret, _ scratch: ScratchDatabase) -> Finding {
         var restored = settings
         restored.databaseURL = Secret(Array(scratch.conninfo(as: "gatehouse_app").utf8))
@@ -218,7 +220,7 @@ struct BackupDrill {
         if let fault = Conninfo.fault(conninfo) { throw Refused(description: "\(name): \(fault)") }
     }
 
-    /// Runs a step, and reports what it says with its time. SIGINT and SIGTERM wait for its end.
+    /// Runs a step, and reports its result with its time. SIGINT and SIGTERM wait for its end.
     private func step(_ name: String, _ body: () throws -> String) throws {
         let start = ContinuousClock.now
         let detail = try body()
@@ -226,7 +228,7 @@ struct BackupDrill {
         report(Finding(name: name, result: .ok, detail: "\(detail), \(Self.since(start))"))
     }
 
-    /// Enterable by this user alone: the dump has everybody's data.
+    /// A folder that only this user may enter, because the dump holds everyone's data.
     private static func makeFolder() throws -> String {
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var path = Array("\(parent)/gatehouse-drill.XXXXXX".utf8CString)
@@ -246,7 +248,7 @@ struct BackupDrill {
     }
 }
 
-/// The database that is dumped, as it is at one moment: the dump and the count of its rows see the same.
+/// The database that is dumped, at one moment: the dump and the count of its rows see the same.
 struct DumpSource: Sendable {
     let conninfo: String
     /// For `pg_dump --snapshot`; valid until `close`.
@@ -300,13 +302,13 @@ struct DumpSource: Sendable {
 struct ScratchDatabase: Sendable {
     static let name = "gatehouse_drill"
 
-    /// The superuser's, to any database of the server.
+    /// The superuser's connection string, for any database of the server.
     let server: String
 
-    /// The superuser's, to the scratch database.
+    /// The superuser's connection string, for the scratch database.
     private var conninfo: String { Conninfo.adding(server, "dbname", Self.name) }
 
-    /// The same login in the place of one of Gatehouse's roles, whose password is not needed.
+    /// The same login acting as one of Gatehouse's roles, whose password is not needed.
     func conninfo(as role: String) -> String {
         Conninfo.adding(conninfo, "options", "-c role=\(role)")
     }
@@ -350,7 +352,7 @@ struct ScratchDatabase: Sendable {
 
     func create() throws { try run("CREATE DATABASE \(Self.name) OWNER gatehouse_owner", server) }
 
-    /// Also ends what is still connected to it.
+    /// Also ends the connections to it.
     func drop() throws { try run("DROP DATABASE \(Self.name) WITH (FORCE)", server) }
 
     /// Stops at the first fault.
@@ -362,7 +364,7 @@ struct ScratchDatabase: Sendable {
         _ = try restore.run()
     }
 
-    /// A restored database has no figures for the planner.
+    /// A restored database has no statistics for the planner.
     func analyze() throws { try run("ANALYZE", conninfo) }
 
     func contents(on loop: EventLoop) async throws -> [String: TableContents] {
@@ -385,13 +387,13 @@ struct ScratchDatabase: Sendable {
     }
 }
 
-/// What a table has: enough to see that two databases hold the same.
+/// What a table contains: enough to see that two databases hold the same.
 struct TableContents: Equatable, Sendable {
     var rows: Int
-    /// Of all rows in any order; the same text for the same rows on any server.
+    /// Covers all rows in any order; it is the same for the same rows on any server.
     var digest: String
 
-    /// Of every table in the schema `public`, by its name.
+    /// For every table in the schema `public`, by name.
     static func all(_ transaction: Transaction) async throws -> [String: TableContents] {
         let tables = try await transaction.query(
             """
@@ -414,7 +416,7 @@ struct TableContents: Equatable, Sendable {
         return contents
     }
 
-    /// What the second has otherwise than the first, a sentence for each table; empty if nothing.
+    /// How the second differs from the first, a sentence for each table; empty if it does not.
     static func differences(
         _ dumped: [String: TableContents], _ restored: [String: TableContents]
     ) -> [String] {

@@ -33,7 +33,7 @@ struct Checks: Sendable {
         return findings
     }
 
-    /// Whether a key is set; the database check compares it with the database's.
+    /// Whether a key is set. The database check compares it with the database's key.
     private func secret() -> Finding? {
         do {
             _ = try settings.secrets()
@@ -115,7 +115,7 @@ struct Checks: Sendable {
         return reach("mail server", url.text, ports: ["smtp": 25, "smtps": 465])
     }
 
-    /// Beside the running server that these settings are of, its own ports are in use.
+    /// If the server with these settings is running, its own ports are in use.
     private func ports() -> [Finding] {
         do {
             try ListenFault.check(settings)
@@ -165,7 +165,7 @@ struct Checks: Sendable {
         }
     }
 
-    /// Only a warning: a proxy that this machine cannot see may serve the name.
+    /// Only a warning, because a proxy that this machine cannot see may serve the name.
     private func publicName(_ url: String) -> Finding {
         guard let host = Endpoint(url, ports: ["http": 80, "https": 443])?.host else {
             return Finding(name: "public name", result: .failed, detail: "not understood")
@@ -188,7 +188,7 @@ struct Checks: Sendable {
             : Finding(name: name, result: .failed, detail: "nothing answers at \(address)")
     }
 
-    /// Host and port of a URL, without user and password.
+    /// The host and port of a URL, without user and password.
     private struct Endpoint {
         var host: String
         var port: UInt16
@@ -228,8 +228,8 @@ enum Reach {
         connection(host, port).map { close($0) } != nil
     }
 
-    /// The socket of a connection to the first of the host's addresses that accepts one; who calls closes it. Neither
-    /// connecting nor waiting for an answer takes more than five seconds.
+    /// The socket of a connection to the first of the host's addresses that accepts one; the caller
+    /// closes it. Neither connecting nor waiting for an answer takes more than five seconds.
     static func connection(_ host: String, _ port: UInt16) -> Int32? {
         withAddresses(host, port) { first in
             var entry = first
@@ -245,7 +245,7 @@ enum Reach {
         let descriptor = socket(address.ai_family, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
-        // Linux limits connect(2) by the send timeout.
+        // Linux uses the send timeout as the limit of connect(2).
         for option in [SO_SNDTIMEO, SO_RCVTIMEO] {
             setsockopt(
                 descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))

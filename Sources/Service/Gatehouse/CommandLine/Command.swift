@@ -5,7 +5,7 @@ import Synchronization
 
 /// The command line. Exit codes: 0 done, 1 failed, 2 wrong usage.
 package enum Command {
-    /// `arguments` with the program's name first.
+    /// `arguments` begins with the program's name.
     package static func run(_ arguments: [String]) -> Int32 {
         let terminal = Terminal(environment: environment())
         let help = CommandHelp(commands: all)
@@ -58,7 +58,7 @@ package enum Command {
     }
 }
 
-/// What went wrong, for who runs the command and sees the database's data anyway.
+/// What went wrong, for a person who runs the command and may see the database's data anyway.
 func inFull(_ error: any Error) -> String { (error as? PostgresError)?.inFull ?? "\(error)" }
 
 func say(_ text: String) { emit(text, to: 1) }
@@ -77,7 +77,7 @@ private func emit(_ text: String, to descriptor: Int32) {
     }
 }
 
-/// Runs async work on a loop and blocks the calling thread until it ends; not for a loop's thread.
+/// Runs async work on a loop and blocks the calling thread until it ends. Not for a loop's thread.
 func waitFor<Value: Sendable>(
     on loop: EventLoop, _ work: @escaping @Sendable () async throws -> Value
 ) throws -> Value {
@@ -119,7 +119,7 @@ struct Terminal: Sendable {
 
     var isColoured: Bool
 
-    /// NO_COLOR (any value but the empty one) and TERM=dumb ask for plain text.
+    /// NO_COLOR (any non-empty value) and TERM=dumb ask for plain text.
     init(environment: [String: String], isTerminal: Bool = isatty(1) == 1) {
         let refused = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
         isColoured = isTerminal && !refused

@@ -1,7 +1,7 @@
 import Runtime
 
 /// One command of the program. Help, manual page, completions and parser read the same
-/// declarations, so all know every option.
+/// declarations, so all of them know every option.
 struct CommandDeclaration: Sendable {
     /// One word, or two as in `key issue`.
     var name: String
@@ -11,7 +11,7 @@ struct CommandDeclaration: Sendable {
     var options: [OptionDeclaration] = []
     var run: @Sendable (Invocation) throws -> Int32
 
-    /// The options with those that every command takes.
+    /// The options, including those that every command takes.
     var allOptions: [OptionDeclaration] { options + [.help] }
 }
 
@@ -19,9 +19,9 @@ struct OptionDeclaration: Sendable {
     /// Without the dashes.
     var name: String
     var short: Character?
-    /// The value's placeholder in help; nil: a flag.
+    /// The value's placeholder in help; `nil` for a flag.
     var value: String?
-    /// The allowed values; empty: any.
+    /// The allowed values; empty if any value is allowed.
     var choices: [String] = []
     var isRequired = false
     var summary: String
@@ -31,7 +31,7 @@ struct OptionDeclaration: Sendable {
         name: "output", short: "o", value: "FORMAT", choices: ["text", "json"],
         summary: "Write text (the default) or json.")
 
-    /// As help writes it: `-o, --output FORMAT`.
+    /// The option as help writes it: `-o, --output FORMAT`.
     var spelling: String {
         (short.map { "-\($0), " } ?? "") + "--\(name)" + (value.map { " \($0)" } ?? "")
     }
@@ -51,7 +51,7 @@ struct UsageFault: Error, Equatable {
     var message: String
 }
 
-/// From words to a command and its options.
+/// Parses words into a command and its options.
 struct CommandParser {
     enum Parsed {
         case run(CommandDeclaration, [String: String])
@@ -60,7 +60,7 @@ struct CommandParser {
 
     var commands: [CommandDeclaration]
 
-    /// `words` without the program's name.
+    /// `words` excludes the program's name.
     func parse(_ words: [String]) throws(UsageFault) -> Parsed {
         guard let first = words.first else { throw UsageFault(message: "a command is missing") }
         if ["--help", "-h"].contains(first) { return .help(nil) }
@@ -99,7 +99,8 @@ struct CommandParser {
         return nil
     }
 
-    /// `operator --help` and `help operator reset` mean a page; `key` alone lacks its second word.
+    /// `operator --help` and `help operator reset` ask for a page; `key` alone lacks its second
+    /// word.
     private func helpOfGroup(_ words: [String]) throws(UsageFault) -> Parsed? {
         let members = commands.filter { $0.name.hasPrefix(words[0] + " ") }
         guard !members.isEmpty, words.count == 1 || words[1].hasPrefix("-") else { return nil }
@@ -118,7 +119,7 @@ struct CommandParser {
             message: "there is no command \(name)" + (near.map { "; was \($0) meant?" } ?? ""))
     }
 
-    /// The option of a word, and the value that `=` gave with it.
+    /// The option that a word names, and the value after its `=`.
     private func option(
         _ word: String, of command: CommandDeclaration
     ) throws(UsageFault) -> (OptionDeclaration, String?) {
@@ -155,7 +156,7 @@ struct CommandParser {
         return value
     }
 
-    /// The name nearest to what was typed, if one is near.
+    /// The name nearest to what was typed, if one is near enough.
     static func nearest(_ word: String, _ names: [String]) -> String? {
         let ranked = names.map { (distance: EditDistance.between(word, $0), name: $0) }
         let best = ranked.min { ($0.distance, $0.name) < ($1.distance, $1.name) }
@@ -198,7 +199,7 @@ struct CommandHelp {
         return text
     }
 
-    /// Section 1, in the man macros.
+    /// The manual page of section 1, in the man macros.
     func manual(version: String) -> String {
         var text = """
             .TH GATEHOUSE 1 "" "Gatehouse \(version)" "Gatehouse"
@@ -234,7 +235,7 @@ struct CommandHelp {
         }
     }
 
-    /// The first words, each with the words that may follow it.
+    /// The first words of commands, each with the words that may follow it.
     private var words: [(first: String, seconds: [String])] {
         var words: [(first: String, seconds: [String])] = []
         for command in commands {
@@ -339,7 +340,7 @@ struct CommandHelp {
         text + String(repeating: " ", count: max(0, width - text.utf8.count))
     }
 
-    /// Inside single quotes of a shell; zsh takes a colon for a separator.
+    /// For use inside single quotes of a shell; zsh takes a colon for a separator.
     private static func quoted(_ text: String) -> String {
         String(text.compactMap { $0 == "'" || $0 == ":" ? nil : $0 })
     }

@@ -2,7 +2,7 @@ import JSON
 import Postgres
 import Runtime
 
-/// The commands; a new one is a declaration here.
+/// The commands; to add one, declare it here.
 extension Command {
     static let all: [CommandDeclaration] = [
         CommandDeclaration(
@@ -220,7 +220,7 @@ extension Command {
         return code
     }
 
-    /// The exit code by the findings, all of which are written as JSON if that was asked for.
+    /// The exit code for the findings, which are written as JSON if that was asked for.
     private static func conclude(_ findings: [Finding], _ call: Invocation) -> Int32 {
         let failed = findings.contains { $0.result == .failed }
         if call.isJSON {

@@ -8,22 +8,23 @@ import Text
 struct DatabaseChecks: Sendable {
     var app: String
     var platform: String
-    /// The setting that leads to the platform's role.
+    /// The name of the setting for the platform's role.
     var platformSetting = "GATEHOUSE_PLATFORM_DATABASE_URL"
     /// The folder of this program's migrations.
     var migrations: String
     var secrets: SecretKeys?
-    /// nil: not checked, as before a start.
+    /// `nil` if this is not checked, as before a start.
     var connections: ConnectionCheck?
-    /// nil: no standby is set.
+    /// `nil` if no standby is set.
     var standby: StandbyCheck?
-    /// nil: no workers are set.
+    /// `nil` if no workers are set.
     var workers: WorkerCheck?
     var secondFactorDays: Int?
-    /// nil: whom the passkeys are good for is not checked.
+    /// If `nil`, the domains of the passkeys are not checked.
     var publicURL: String?
 
-    /// The role that cannot connect, and why. Both try at the same time, each on a thread of its own.
+    /// The role that cannot connect, and why. Both are tried at the same time, each on its own
+    /// thread.
     func unreachable() async -> Finding? {
         let threads = WorkerPool(threads: 2, queueLimit: 2)
         async let first = threads.run { Conninfo.fault(app) }
@@ -37,11 +38,11 @@ struct DatabaseChecks: Sendable {
     }
 
     private static let appSetting = "GATEHOUSE_DATABASE_URL"
-    /// Nanoseconds until a notification that has not arrived does not arrive.
+    /// After this many nanoseconds, a notification that has not arrived counts as lost.
     private static let patience: Int64 = 3_000_000_000
 
-    /// What prevents `serve` from starting: an old schema, a role that is not the one meant, or a way to
-    /// the database on which no replica hears of a revocation.
+    /// What prevents `serve` from starting: an old schema, the wrong role, or a way to the database
+    /// on which replicas do not hear of revocations.
     func blockers(on loop: EventLoop) async -> [Finding] {
         let app = client(app, loop)
         let platform = client(platform, loop)
@@ -54,7 +55,7 @@ struct DatabaseChecks: Sendable {
                 await finding("platform role", platformSetting) {
                     try await Self.platformRole(platform, platformSetting)
                 })
-            // One that is away costs no answer: the primary gives it.
+            // A standby that is away does not matter: the primary answers.
             if let standby, let finding = await standby.blocker(on: loop) {
                 findings.append(finding)
             }
@@ -72,7 +73,8 @@ struct DatabaseChecks: Sendable {
         return await [first, second]
     }
 
-    /// Names what lends a connection of the server to several as the cause.
+    /// Names a pooler that lends one connection of the server to several clients as the likely
+    /// cause.
     static func lentOut(_ fault: String, _ setting: String) -> String {
         "\(fault); is there a pooler in transaction mode? Use a direct URL for \(setting)"
     }
@@ -167,7 +169,7 @@ struct DatabaseChecks: Sendable {
         return findings
     }
 
-    /// A running server corrects its clock by PostgreSQL's; other programs here do not.
+    /// A running server corrects its clock by PostgreSQL's; other programs on this machine do not.
     private static func clock(_ app: Postgres) async throws -> (Finding.Result, String) {
         let before = Timestamp.systemClock()
         guard
@@ -189,7 +191,8 @@ struct DatabaseChecks: Sendable {
         )
     }
 
-    /// A passkey is good at its domain and below it alone: a new public name can cost all of them.
+    /// A passkey is valid only at its domain and below: a new public name can make all of them
+    /// useless.
     private func passkeys(_ database: Database) async throws -> (Finding.Result, String) {
         let lost = try await database.passkeysLost()
         if lost.isEmpty { return (.ok, "each one is good at this server's public name") }
@@ -203,7 +206,7 @@ struct DatabaseChecks: Sendable {
         return (.warning, "not good at this server's public name: \(counts)\(people)")
     }
 
-    /// `setting`: by which it is asked.
+    /// `setting` names the connection that is checked.
     private func finding(
         _ name: String, _ setting: String = appSetting,
         _ body: () async throws -> (Finding.Result, String)
@@ -263,7 +266,7 @@ struct DatabaseChecks: Sendable {
     }
 
     /// Every table with a tenant column and a grant must have a forced policy that works: without a
-    /// tenant no row is visible.
+    /// tenant, no row is visible.
     private func policies(_ app: Postgres) async throws -> (Finding.Result, String) {
         let rows = try await app.read(
             """
@@ -281,7 +284,7 @@ struct DatabaseChecks: Sendable {
         return (.ok, "forced on \(rows.count) tables; no rows without a tenant")
     }
 
-    /// It must see every tenant and write nothing.
+    /// The role must see every tenant and be able to write nothing.
     static func platformRole(
         _ platform: Postgres, _ setting: String
     ) async throws -> (Finding.Result, String) {
@@ -303,7 +306,7 @@ struct DatabaseChecks: Sendable {
         return (.ok, "\(name) reads across tenants and writes nothing")
     }
 
-    /// A dump taken under row-level security contains empty tables.
+    /// A dump that was taken under row-level security contains empty tables.
     private func rows(_ platform: Postgres) async throws -> (Finding.Result, String) {
         let rows = try await platform.read(
             """
@@ -322,7 +325,7 @@ struct DatabaseChecks: Sendable {
         return (.ok, "\(tenants) tenants, each with its history")
     }
 
-    /// Who holds the most and guards it by a password alone.
+    /// Finds owners and admins, who hold the most rights, protected only by a password.
     private func secondFactors(_ app: Postgres) async throws -> (Finding.Result, String) {
         let lacking = try await Database.operatorsWithoutSecondFactor(app)
         if lacking.isEmpty {
@@ -348,9 +351,9 @@ struct DatabaseChecks: Sendable {
     }
 }
 
-/// Whether PostgreSQL has room for what this process may open.
+/// Whether PostgreSQL has room for the connections that this process may open.
 struct ConnectionCheck: Sendable {
-    /// What the process opens at most.
+    /// The most connections that the process opens.
     var limit: Int
 
     init(_ settings: Settings) {
@@ -373,8 +376,8 @@ struct ConnectionCheck: Sendable {
             replicas: try row.get(3, as: Int.self))
     }
 
-    /// `room`: connections that PostgreSQL allows roles without superuser rights; `replicas`:
-    /// running ones.
+    /// `room` is the number of connections that PostgreSQL allows to roles without superuser
+    /// rights; `replicas` is the number of running ones.
     func verdict(room: Int, used: Int, replicas: Int) -> (Finding.Result, String) {
         let sentence =
             "this process opens \(limit) at most, PostgreSQL takes \(room), of which \(used) are in use"
@@ -384,7 +387,7 @@ struct ConnectionCheck: Sendable {
                 "\(sentence); lower GATEHOUSE_DATABASE_CONNECTIONS or raise max_connections"
             )
         }
-        // One more process of this size beside the running ones.
+        // One more process of this size besides the running ones.
         let all = limit * (replicas + 1)
         if all > room {
             return (
@@ -425,7 +428,7 @@ enum SchemaState: Equatable {
         }
     }
 
-    /// Why this program cannot work with the schema; nil also for a newer schema, which supports
+    /// Why this program cannot work with the schema; `nil` also for a newer schema, which supports
     /// older programs.
     var fault: String? {
         switch self {

@@ -4,7 +4,7 @@ import Runtime
 import Storage
 import Text
 
-/// `gatehouse dev`: starts a private cluster and creates schema, owner and demo tenant.
+/// `gatehouse dev`: starts a private cluster and creates the schema, an owner and a demo tenant.
 struct DevelopmentCommand {
     var settings: Settings
     var terminal: Terminal
@@ -29,7 +29,7 @@ struct DevelopmentCommand {
         let configuration = try configuration(cluster, SecretKeys(Array(secret.utf8)))
         let controlLoop = EventLoop(index: -1)
         controlLoop.start()
-        // A key and an owner of the settings take precedence over the demonstration's own.
+        // A key and an owner in the settings take precedence over those of the demonstration.
         let isNamed = settings.setupAPIKey != nil || settings.setupOwnerEmail != nil
         let first = FirstStart(
             settings: settings, publicURL: configuration.address, logger: configuration.logger)
@@ -65,7 +65,7 @@ struct DevelopmentCommand {
         return configuration
     }
 
-    /// By name where only this machine is listened to: browsers offer passkeys to `localhost`, and
+    /// By name if only this machine is listened to: browsers offer passkeys to `localhost`, but
     /// never to an address.
     private func address(_ port: UInt16) -> String {
         if let named = settings.publicURL { return named }
@@ -91,8 +91,8 @@ struct DevelopmentCommand {
 }
 
 extension Settings {
-    /// With the database, key and address of a `gatehouse dev` that runs with its data in
-    /// GATEHOUSE_DATA_DIR, if no database is set.
+    /// If no database is set, the database, key and address of a running `gatehouse dev` whose data
+    /// is in GATEHOUSE_DATA_DIR.
     func orOfDevelopment() -> Settings {
         guard databaseURL == nil, let running = DataDirectory.running(in: dataDirectory) else {
             return self

@@ -13,10 +13,10 @@ struct SecretsCommand: Sendable {
 
     var settings: Settings
     var terminal: Terminal
-    /// Seconds after which no request uses the previous key: twice the longest deadline of an
-    /// ordinary request.
+    /// After this many seconds, no request uses the previous key any more: twice the longest
+    /// deadline of an ordinary request.
     static let grace: UInt32 = 10
-    /// How often replicas are asked whether they have switched, a second apart.
+    /// How often replicas are asked whether they have switched, once a second.
     static let questions = 30
 
     /// Re-encrypts everything from the previous key to the current one. May be repeated after any
@@ -51,7 +51,7 @@ struct SecretsCommand: Sendable {
         return 0
     }
 
-    /// Continues without a lost key: what it sealed is dropped.
+    /// Continues without a lost key: whatever it sealed is dropped.
     func forget(_ call: Invocation) throws -> Int32 {
         var offline = offline
         offline.needsSecrets = false
@@ -103,7 +103,7 @@ struct SecretsCommand: Sendable {
     }
 }
 
-/// A count that several tasks add to.
+/// A count that several tasks increase.
 private final class Counted: Sendable {
     private let count = Mutex(0)
 
@@ -134,7 +134,7 @@ struct SecretChecks: Sendable {
         }
     }
 
-    /// The database has no mark of a secret key: no server has run, or only an older one.
+    /// The database has no mark of a secret key: no server has run yet, or only an older version.
     private func unused() async throws -> Finding {
         let foreign = try await database.foreignPlaces()
         guard foreign.isEmpty else {

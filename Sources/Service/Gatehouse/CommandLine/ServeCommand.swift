@@ -58,7 +58,7 @@ struct ServeCommand {
     }
 
     /// Throws before anything is served if the database is unreachable, lacks migrations of this
-    /// program or lets the app role bypass row-level security.
+    /// program, or lets the app role bypass row-level security.
     private func requireReady(_ configuration: ServiceConfiguration, on loop: EventLoop) throws {
         let checks = DatabaseChecks(
             app: configuration.appConninfo, platform: configuration.platformConninfo,
@@ -74,14 +74,14 @@ struct ServeCommand {
         }
     }
 
-    /// The same login, which switches to the platform's role when the connection opens.
+    /// The same login, which switches to the platform's role when it connects.
     static func switchingRole(_ url: String) -> String {
         Conninfo.adding(url, "options", "-c role=gatehouse_platform")
     }
 }
 
 extension Settings {
-    /// The setting by which the platform's role is reached.
+    /// The setting through which the platform's role is reached.
     var platformSetting: String {
         platformDatabaseURL == nil ? "GATEHOUSE_DATABASE_URL" : "GATEHOUSE_PLATFORM_DATABASE_URL"
     }
@@ -98,12 +98,12 @@ extension Settings {
 }
 
 extension Settings.Address {
-    /// `host:port`, an IPv6 address in brackets.
+    /// `host:port`, with an IPv6 address in brackets.
     var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
-/// The settings in the first log line: no secrets, and no database addresses, which may contain a
-/// password.
+/// The settings in the first log line. They include no secrets, and no database addresses, which
+/// may contain a password.
 enum StartLine {
     static func fields(
         _ settings: Settings, _ configuration: ServiceConfiguration
@@ -134,7 +134,7 @@ enum StartLine {
 struct ListenFault: Error, CustomStringConvertible {
     var description: String
 
-    /// Returns nothing if all addresses are free; runs before anything else starts.
+    /// Returns if all addresses are free; runs before anything else starts.
     static func check(_ settings: Settings) throws {
         try check("GATEHOUSE_LISTEN", settings.listen)
         if let metrics = settings.metricsListen { try check("GATEHOUSE_METRICS_LISTEN", metrics) }
@@ -167,7 +167,7 @@ struct ListenFault: Error, CustomStringConvertible {
 
 /// Handles the process's signals in one thread that waits for them.
 enum Signals {
-    /// Blocks them in every thread started from now on.
+    /// Blocks the signals in every thread that is started from now on.
     static func block() {
         var signals = all
         pthread_sigmask(SIG_BLOCK, &signals, nil)
@@ -175,7 +175,7 @@ enum Signals {
     }
 
     /// Returns the name of SIGINT or SIGTERM when one arrives. SIGHUP calls `reload`, or also
-    /// returns if `reload` is nil.
+    /// returns if `reload` is `nil`.
     static func waitForStop(reload: (() -> Void)?) -> String {
         var signals = all
         while true {
@@ -189,14 +189,14 @@ enum Signals {
         }
     }
 
-    /// Whether SIGINT or SIGTERM has arrived and waits, since `block` was called.
+    /// Whether SIGINT or SIGTERM has arrived since `block` was called, and is pending.
     static var isStopAsked: Bool {
         var signals = sigset_t()
         sigpending(&signals)
         return [SIGINT, SIGTERM].contains { sigismember(&signals, $0) == 1 }
     }
 
-    /// Waits for `time`; another signal to stop ends the wait.
+    /// Waits for `time`; another signal to stop ends the wait early.
     static func pause(_ time: Duration) {
         var signals = all
         sigdelset(&signals, SIGHUP)
@@ -225,24 +225,24 @@ enum Signals {
     }
 }
 
-/// The process that supervises `serve`, such as systemd; it reads the states of sd_notify(3).
+/// The process that supervises `serve`, such as systemd; it understands the states of sd_notify(3).
 struct Supervisor {
     enum State {
         case ready, reloading, stopping
     }
 
-    /// The path of a datagram socket; `@` at its beginning stands for the abstract namespace.
+    /// The path of a datagram socket; a leading `@` stands for the abstract namespace.
     private let socketPath: String?
 
-    /// With nil nothing is sent: `serve` runs without a supervisor.
+    /// With `nil`, nothing is sent: `serve` runs without a supervisor.
     init(socketPath: String?) { self.socketPath = socketPath }
 
-    /// The one that the environment names.
+    /// The supervisor that the environment names.
     static var current: Supervisor {
         Supervisor(socketPath: getenv("NOTIFY_SOCKET").map { String(cString: $0) })
     }
 
-    /// A failure to send is ignored: the supervisor then acts by its own time-outs.
+    /// A failure to send is ignored: the supervisor then acts on its own time-outs.
     func notify(_ state: State) {
         guard let socketPath, let found = Self.address(of: socketPath) else { return }
         var address = found.address
@@ -264,7 +264,7 @@ struct Supervisor {
         case .ready: return "READY=1"
         case .stopping: return "STOPPING=1"
         case .reloading:
-            // By the time systemd matches the READY=1 after it with this reload.
+            // By this time, systemd matches the READY=1 that follows with this reload.
             var now = timespec()
             clock_gettime(CLOCK_MONOTONIC, &now)
             return "RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)"
@@ -280,7 +280,7 @@ struct Supervisor {
         else { return nil }
         if first == UInt8(ascii: "@") { bytes[0] = 0 }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        // An abstract name is all bytes of its length, so nothing may follow it.
+        // An abstract name consists of all bytes up to its length, so nothing may follow it.
         let length = MemoryLayout<sockaddr_un>.offset(of: \.sun_path).map { $0 + bytes.count }
         return length.map { (address, socklen_t($0)) }
     }

@@ -2,12 +2,12 @@ import Postgres
 import Runtime
 import Text
 
-/// Whether the workers of a distributed database answer as a replica will ask them.
+/// Whether the workers of a distributed database answer in the way that replicas ask them.
 struct WorkerCheck: Sendable {
-    /// `GATEHOUSE_WORKER_DATABASE_URL`, with places for the server.
+    /// `GATEHOUSE_WORKER_DATABASE_URL`, with placeholders for the server.
     var url: String
 
-    /// `app`: the coordinator's.
+    /// `app` connects to the coordinator.
     func look(_ app: Postgres, on loop: EventLoop) async throws -> (Finding.Result, String) {
         guard app.isDistributed else {
             return (
@@ -49,7 +49,7 @@ struct WorkerCheck: Sendable {
         )
     }
 
-    /// Whether the coordinator would look for a tenant in the shard of our hash.
+    /// Whether the coordinator would look for a tenant in the shard that our hash selects.
     private static func isKnown(_ tenant: UUID, _ app: Postgres) async throws -> Bool {
         let rows = try await app.read(
             """
@@ -70,7 +70,7 @@ struct WorkerCheck: Sendable {
             guard seen.isEmpty else {
                 return .failure(Fault(text: "rows are seen without a tenant"))
             }
-            // Citus hides the shards of its tables from who does not ask for them.
+            // Citus hides the shards of its tables unless a session asks for them.
             let rows = try await worker.transaction(
                 settings: [("citus.override_table_visibility", "off")]
             ) { transaction in
@@ -98,8 +98,8 @@ struct WorkerCheck: Sendable {
     }
 }
 
-/// Whether the standby of `GATEHOUSE_READ_DATABASE_URL` can answer lists. Without it the primary does,
-/// so that only a database of another system is a failure.
+/// Whether the standby of `GATEHOUSE_READ_DATABASE_URL` can answer lists. Without it the primary
+/// does, so only a database of another system is a failure.
 struct StandbyCheck: Sendable {
     var reads: ReadConfiguration
 
@@ -122,8 +122,8 @@ struct StandbyCheck: Sendable {
         }
     }
 
-    /// Why `serve` must not ask it: its answers could be those of another role, or of any of several
-    /// servers. nil also if it cannot be asked.
+    /// Why `serve` must not ask the standby: its answers could come from another role, or from any
+    /// of several servers. `nil` also if it cannot be asked.
     func blocker(on loop: EventLoop) async -> Finding? {
         let clients = clients(on: loop)
         let fault = try? await Self.fault(app: clients[0], platform: clients[1])
@@ -150,7 +150,7 @@ struct StandbyCheck: Sendable {
         return nil
     }
 
-    /// `app`: the primary's.
+    /// `app` connects to the primary.
     func look(_ app: Postgres, on loop: EventLoop) async throws -> (Finding.Result, String) {
         let clients = clients(on: loop)
         let found: (Finding.Result, String)

@@ -3,7 +3,7 @@ import CZlib
 import HTTP
 import Synchronization
 
-/// One file in memory, compressed once by each coding that makes it smaller.
+/// One file in memory, compressed once with each coding that makes it smaller.
 struct Asset: Sendable {
     let type: String
     let bytes: [UInt8]
@@ -60,7 +60,7 @@ struct Asset: Sendable {
         return SecurityHeaders.added(to: response)
     }
 
-    /// Compresses by every coding, ahead of the first request.
+    /// Compresses with every coding before the first request.
     func compress() {
         for coding in ContentCoding.allCases { _ = compressed.bytes(by: coding) }
     }
@@ -87,11 +87,11 @@ struct Asset: Sendable {
     }
 }
 
-/// A file in its codings, each made when it is first asked for: all files together take longer than the rest of a
-/// start.
+/// A file in its codings. Each is made when it is first asked for: all files together take longer
+/// than the rest of a start.
 private final class CompressedBytes: Sendable {
     private let plain: [UInt8]
-    /// nil: the coding makes it no smaller.
+    /// `nil` for a coding that does not make it smaller.
     private let known = Mutex<[ContentCoding: [UInt8]?]>([:])
 
     init(of plain: [UInt8]) { self.plain = plain }
@@ -106,8 +106,8 @@ private final class CompressedBytes: Sendable {
     }
 }
 
-/// Operations on bytes: text must not be compared by canonical equivalence, and to divide it into characters
-/// takes longer than the rest of a start.
+/// Operations on bytes: text must not be compared by canonical equivalence, and dividing it into
+/// characters takes longer than the rest of a start.
 enum AssetBytes {
     static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
@@ -123,7 +123,7 @@ enum AssetBytes {
         body(rest, true)
     }
 
-    /// The first place of `wanted`.
+    /// The first occurrence of `wanted`.
     static func range(of wanted: String, in bytes: ArraySlice<UInt8>) -> Range<Int>? {
         var rest = bytes
         while let first = wanted.utf8.first, let at = rest.firstIndex(of: first) {
@@ -163,7 +163,7 @@ enum AssetBytes {
     }
 }
 
-/// 64-bit FNV-1a: identifies a version of our own files, so collisions are not attacked.
+/// 64-bit FNV-1a: identifies a version of our own files, so deliberate collisions do not matter.
 struct ContentHash {
     private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -181,7 +181,7 @@ struct ContentHash {
     }
 }
 
-/// Content types by the end of the name.
+/// Content types by file extension.
 enum ContentType {
     static let html = "text/html; charset=utf-8"
 
@@ -201,13 +201,14 @@ enum ContentType {
     }
 }
 
-/// A coding of content (RFC 9110 §8.4.1), as far as this server has it; the smaller first.
+/// The content codings (RFC 9110 §8.4.1) that this server has; the one that makes files smaller is
+/// first.
 enum ContentCoding: String, Sendable, CaseIterable {
     /// RFC 7932.
     case brotli = "br"
     case gzip
 
-    /// As small as it gets; nil if the library fails. For files that are compressed once.
+    /// As small as possible; `nil` if the library fails. For files that are compressed once.
     func compress(_ bytes: [UInt8]) -> [UInt8]? {
         switch self {
         case .brotli: Brotli.compress(bytes)
@@ -218,7 +219,7 @@ enum ContentCoding: String, Sendable, CaseIterable {
 
 /// `Accept-Encoding` (RFC 9110 §12.5.3), as far as our codings are concerned.
 enum AcceptEncoding {
-    /// In thousandths: of the coding, or else of `*`; 0 if it is not accepted.
+    /// In thousandths: the weight of the coding, or else that of `*`; 0 if it is not accepted.
     static func weight(of coding: ContentCoding, _ values: [String]) -> Int {
         let items = WeightedItem.all(in: values)
         let item =
@@ -227,7 +228,8 @@ enum AcceptEncoding {
         return item?.weight ?? 0
     }
 
-    /// The one of them that is accepted with the highest weight, else the first; nil: none is.
+    /// The accepted coding with the highest weight, or the first of several; `nil` if none is
+    /// accepted.
     static func best(of codings: [ContentCoding], _ values: [String]) -> ContentCoding? {
         var best: (coding: ContentCoding, weight: Int)?
         for coding in codings {
@@ -238,9 +240,9 @@ enum AcceptEncoding {
     }
 }
 
-/// The brotli coding (RFC 7932): a sixth smaller than gzip, of files of ours.
+/// The brotli coding (RFC 7932): for our files a sixth smaller than gzip.
 enum Brotli {
-    /// As small as it gets, with the library's default window; nil if the library fails.
+    /// As small as possible, with the library's default window; `nil` if the library fails.
     static func compress(_ bytes: [UInt8]) -> [UInt8]? {
         var size = BrotliEncoderMaxCompressedSize(bytes.count)
         guard size > 0 else { return nil }
@@ -256,11 +258,11 @@ enum Brotli {
 enum Gzip {
     enum Level: Int32 {
         case quick = 3
-        /// And slowest: for files that are compressed once.
+        /// Also the slowest: for files that are compressed once.
         case best = 9
     }
 
-    /// nil if zlib fails: the file is then served uncompressed.
+    /// `nil` if zlib fails; the file is then served uncompressed.
     static func compress(_ bytes: [UInt8], level: Level = .best) -> [UInt8]? {
         var stream = z_stream()
         // 15 window bits plus 16 select the gzip format instead of zlib's.
@@ -284,11 +286,12 @@ enum Gzip {
     }
 }
 
-/// Leaves comments and indentation out of what a browser is sent: they are an eighth of it. Only lines
-/// that are nothing but comment go, and each leaves an empty line, so that an error's line is that of
-/// the source.
+/// Removes comments and indentation from what a browser is sent: they make up an eighth of it. Only
+/// lines that are nothing but comment go, and each leaves an empty line, so that line numbers in
+/// errors are those of the source.
 ///
-/// The lines of a text in backquotes would be changed too; a test refuses texts of several lines.
+/// The lines of a text in backquotes would be changed too; a test refuses such texts of several
+/// lines.
 enum CommentLines {
     /// A script or a style as it is served; any other file as it is.
     static func removed(from file: FileTree.File) -> FileTree.File {

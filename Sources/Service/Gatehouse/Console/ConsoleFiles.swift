@@ -6,7 +6,8 @@ import Runtime
 /// no path can leave the folder.
 ///
 /// Assets are below `/console/assets/<hash>/`, where the hash covers the whole tree, and may be
-/// cached for ever; relative imports of ES modules stay in one version. Pages are revalidated.
+/// cached for ever, so the relative imports of ES modules stay in one version. Pages are
+/// revalidated.
 package struct ConsoleFiles: Sendable {
     /// The placeholder for the hash in pages.
     static let placeholder = "/console/assets/-/"
@@ -19,7 +20,7 @@ package struct ConsoleFiles: Sendable {
     /// Compresses the files while the first requests are answered.
     private let worker = WorkerPool(threads: 1, queueLimit: 1)
 
-    /// Reads every file below `directory`, which must hold `index.html` and `favicon.svg`.
+    /// Reads every file below `directory`, which must contain `index.html` and `favicon.svg`.
     /// Throws `ConsoleFilesError` with the path that is missing or not understood.
     package init(directory: String) throws(ConsoleFilesError) {
         let files = try FileTree.read(directory).map(CommentLines.removed)
@@ -50,14 +51,15 @@ package struct ConsoleFiles: Sendable {
         self.assets = assets
         self.shell = shell
         self.icon = icon
-        // A file that is asked for before its turn is compressed by the one who asks.
+        // A file that is requested before its turn is compressed by that request.
         let all = [shell, icon] + assets.values
         _ = worker.submit { for asset in all { asset.compress() } }
     }
 
-    /// The response for `/`, `/console`, `/console/…` (404 with the shell where it has no such page), `/invite`, `/join`, `/reset`, `/email` and
-    /// `/favicon.svg`; nil for any other path. For HEAD it has the body of GET: the encoder omits
-    /// it after counting its length (RFC 9110 §9.3.2).
+    /// The response for `/`, `/console`, `/console/…` (404 with the shell if it has no such page),
+    /// `/invite`, `/join`, `/reset`, `/email`, `/not-me` and `/favicon.svg`; `nil` for any other
+    /// path. For HEAD it has the body of GET: the encoder omits it after counting its length (RFC
+    /// 9110 §9.3.2).
     package func response(for request: Request) -> Response? {
         guard let file = file(of: request.path) else { return nil }
         guard request.method == .get || request.method == .head else {
@@ -68,7 +70,7 @@ package struct ConsoleFiles: Sendable {
             return SecurityHeaders.added(
                 to: Response(302, fields: [Field("location", "/console/")]))
         case .unknown:
-            // The shell says so in words.
+            // The shell shows that there is no such page.
             return shell.response(
                 for: request, cacheControl: "no-store", status: 404)
         case .moved(let address):
@@ -98,7 +100,7 @@ package struct ConsoleFiles: Sendable {
     private func file(of path: String) -> Resource? {
         switch path {
         case "/": return .root
-        // Pages for people outside have short addresses and the same shell.
+        // Pages for people outside the console have short addresses and the same shell.
         case "/console", "/invite", "/join", "/reset", "/email", "/not-me": return .page(shell)
         case "/favicon.svg": return .page(icon)
         default: break
@@ -106,15 +108,15 @@ package struct ConsoleFiles: Sendable {
         if let address = Self.mended(path) { return .moved(address) }
         let bytes = path.utf8
         guard bytes.starts(with: "/console/".utf8) else { return nil }
-        // An asset of an earlier version is 404, never the shell under a script's name.
+        // An asset of an earlier version is 404; the shell is never served under a script's name.
         guard bytes.starts(with: "/console/assets/".utf8) else {
             return ConsolePaths.has(path) ? .page(shell) : .unknown
         }
         return assets[path].map(Resource.asset) ?? .nothing
     }
 
-    /// The address of a one-time link whose `#` was percent-encoded on its way: the code belongs behind
-    /// the `#`, where no server sees it. nil for any other path.
+    /// The address of a one-time link whose `#` was percent-encoded on its way: the code belongs
+    /// after the `#`, where no server sees it. `nil` for any other path.
     private static func mended(_ path: String) -> String? {
         let pages = [
             "/invite", "/join", "/reset", "/email", "/not-me", "/console/sign-in", "/sign-in",
@@ -146,24 +148,24 @@ package struct ConsoleFilesError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The addresses below `/console/` that have a page, as `Public/app.js` and `Public/lib/core.js` know
-/// them; a test compares the two.
+/// The addresses below `/console/` that have a page, as `Public/app.js` and `Public/lib/core.js`
+/// know them; a test compares the two lists.
 enum ConsolePaths {
     private static let pages: Set<String> = [
         "setup", "sign-in", "tenants", "people", "simulator", "audit", "operators", "providers",
         "me", "keys", "origins", "decisions",
     ]
-    /// Of the platform's own: those with a page for each thing.
+    /// Pages of the platform itself that have a page for each item.
     private static let things: Set<String> = ["keys", "origins", "decisions"]
-    /// Below a tenant.
+    /// The pages below a tenant.
     static let sections: Set<String> = [
         "users", "requests", "invites", "policy", "domains", "keys", "origins", "clients",
         "decisions", "jobs", "audit", "settings",
     ]
-    /// Of them, those with a page for each thing.
+    /// Those of them that have a page for each item.
     private static let sectionsOfThings: Set<String> = ["users", "keys", "jobs"]
 
-    /// `path`: begins with `/console/`; one slash at its end changes nothing.
+    /// `path` begins with `/console/`; a slash at its end makes no difference.
     static func has(_ path: String) -> Bool {
         var parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
         if parts.last?.isEmpty == true { parts.removeLast() }

@@ -6,7 +6,8 @@ package struct StaticPage: Sendable {
     private let asset: Asset
     private let styleDigest: String
 
-    /// `styleDigest`: SHA-256 of the page's one `<style>`, as base64; other inline code is blocked.
+    /// `styleDigest` is the SHA-256 of the page's one `<style>` in base64; other inline code is
+    /// blocked.
     package init(html: [UInt8], styleDigest: String) {
         asset = Asset(html, type: ContentType.html)
         self.styleDigest = styleDigest

@@ -2,15 +2,15 @@ import Cryptography
 import Glibc
 import Text
 
-/// A private PostgreSQL cluster: the installed programs, a unix socket in a directory that only
-/// this user may enter, no port. If root starts it, it belongs to the user `postgres`.
+/// A private PostgreSQL cluster: the installed programs, no port, and a unix socket in a directory
+/// that only this user may enter. If root starts it, it belongs to the user `postgres`.
 struct PrivateCluster {
     let directory: String
     let socket: String
     private let programs: String
     private let user: String?
 
-    /// Chooses the cluster's directory for this data directory; see `moved` for when it is
+    /// Chooses the cluster's directory for this data directory; `moved` says whether it is
     /// elsewhere.
     init(in data: DataDirectory) throws {
         programs = try Self.findPrograms()
@@ -38,7 +38,7 @@ struct PrivateCluster {
         Self.conninfo(socket, role: role, database: database)
     }
 
-    /// `socket`: the folder of a running cluster's socket.
+    /// `socket` is the folder of a running cluster's socket.
     static func conninfo(
         _ socket: String, role: String, database: String = "gatehouse"
     ) -> String {
@@ -54,7 +54,7 @@ struct PrivateCluster {
             ]).run(as: user)
         }
         try makeSocketDirectory()
-        // Stop what a killed run left; the data directory's lock proves that it is ours.
+        // Stop what a killed run left behind; the data directory's lock proves that it is ours.
         _ = try? pgCtl(["stop", "-m", "fast", "-w"])
         let options =
             "-k \(socket) -c listen_addresses='' -c max_connections=100 -c unix_socket_permissions=0700"
@@ -69,7 +69,8 @@ struct PrivateCluster {
     }
 
     private func pgCtl(_ arguments: [String]) throws -> String {
-        // pg_ctl passes its output to the server that it starts, so it must not inherit our pipe.
+        // pg_ctl passes its output on to the server that it starts, so it must not inherit our
+        // pipe.
         let command = ([programs + "/pg_ctl", "-D", directory] + arguments).map(Self.quote)
         return try Subprocess(["sh", "-c", command.joined(separator: " ") + " >/dev/null 2>&1"])
             .run(as: user)
@@ -166,7 +167,7 @@ struct DataDirectory {
 
     private static let announcement = "running"
 
-    /// Where a `gatehouse dev` that runs has its database, and at which address it is reached.
+    /// Where a running `gatehouse dev` has its database, and at which address it is reached.
     struct Running: Equatable {
         /// The folder of PostgreSQL's socket.
         var socket: String
@@ -175,12 +176,12 @@ struct DataDirectory {
         var secret: String
     }
 
-    /// Lets other commands find this one until it ends.
+    /// Lets other commands find this process until it ends.
     func announce(socket: String, address: String) throws {
         try store(Self.announcement, Array("\(socket)\n\(address)\n".utf8))
     }
 
-    /// nil: none runs with its data there, or this user may not read it.
+    /// `nil` if none runs with its data there, or this user may not read it.
     static func running(in path: String) -> Running? {
         let lock = open(path + "/lock", O_RDONLY | O_CLOEXEC)
         guard lock >= 0 else { return nil }
@@ -198,7 +199,7 @@ struct DataDirectory {
         }
     }
 
-    /// The bytes of a file, or nil if it is missing.
+    /// The bytes of a file; `nil` if it is missing.
     func contents(_ name: String) -> [UInt8]? { Self.read(path + "/" + name) }
 
     static func read(_ path: String) -> [UInt8]? {
@@ -254,7 +255,7 @@ struct Subprocess {
 
     /// The program and its arguments; the program is searched in PATH unless it contains a slash.
     var arguments: [String]
-    /// Set for the program beside this one's own variables, in whose place they come.
+    /// Set for the program in addition to this process's own variables; they take precedence.
     var environment: [String: String] = [:]
 
     init(_ arguments: [String]) { self.arguments = arguments }
@@ -266,7 +267,7 @@ struct Subprocess {
         return try Subprocess(prefix + arguments).run()
     }
 
-    /// The program's output of both streams, at most 64 KiB.
+    /// The program's output on both streams, at most 64 KiB.
     func run() throws -> String {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw failure(-1, "no pipe") }
@@ -278,8 +279,8 @@ struct Subprocess {
         posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
         posix_spawn_file_actions_addclose(&actions, ends[0])
         posix_spawn_file_actions_addclose(&actions, ends[1])
-        // The service blocks its signals before it starts threads; a child must not inherit the
-        // mask.
+        // The service blocks its signals before it starts threads; a child process must not inherit
+        // the mask.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

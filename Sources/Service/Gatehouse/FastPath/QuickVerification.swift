@@ -7,8 +7,8 @@ import Storage
 import Text
 
 /// `POST /v1/api-keys/verify` in its plainest form, which a customer's product sends on each of its
-/// own requests: answered without a task and without the dispatcher, from the cache or when the
-/// database has sent the row. It declines every unusual request.
+/// own requests. It is answered without a task and without the dispatcher, from the cache or as
+/// soon as the database has sent the row. Every unusual request is declined.
 ///
 /// A profile of the ordinary path showed 76 µs of processor time for one answer: tasks, copies of
 /// the request, the tree of its body, the lists of its fields.
@@ -31,7 +31,8 @@ final class QuickVerification: Sendable {
     }
 
     func answer(_ request: FastRequest, _ writer: ResponseWriter) -> FastAnswer {
-        // Taken before anything is read: a change after this invalidates what is cached below.
+        // Take the token before anything is read: a later change then invalidates what is cached
+        // below.
         let token = database.replica.token
         guard let asked = PlainVerification(request), mounts.isOwn(host: asked.host),
             let caller = database.cachedKey(asked.caller), let callerKey = caller.value,
@@ -131,7 +132,7 @@ final class QuickVerification: Sendable {
         }
     }
 
-    /// Writes the fields as the dispatcher does.
+    /// Writes the same fields as the dispatcher.
     private static func begin(_ writer: ResponseWriter, isTLS: Bool) {
         writer.begin(200)
         writer.field("content-type", "application/json")
@@ -146,7 +147,7 @@ final class QuickVerification: Sendable {
     }
 }
 
-/// A verification that depends on its two keys only: no scopes, no address, no origin.
+/// A verification that depends only on its two keys: no scopes, no address, no origin.
 struct PlainVerification {
     static let path: StaticString = "/v1/api-keys/verify"
     private static let prefix = Array(#"{"key":"#.utf8)
@@ -171,7 +172,7 @@ struct PlainVerification {
         key = KeyHash(of: UnsafeRawBufferPointer(text))
     }
 
-    /// nil if the text has not the form of a key.
+    /// `nil` if the text does not have the form of a key.
     var secret: APIKeySecret? { APIKeySecret(bytes: text) }
 
     private static func isPlain(_ head: RequestHead) -> Bool {
@@ -185,7 +186,7 @@ struct PlainVerification {
         return head.first("content-type").map { $0.elementsEqual("application/json".utf8) } ?? false
     }
 
-    /// The text in `{"key":"…"}`, with at most one space after the colon; nil for any other body.
+    /// The text in `{"key":"…"}`, with at most one space after the colon; `nil` for any other body.
     private static func key(in body: UnsafeRawBufferPointer) -> UnsafeBufferPointer<UInt8>? {
         var rest = body.bindMemory(to: UInt8.self)[...]
         guard rest.starts(with: prefix) else { return nil }

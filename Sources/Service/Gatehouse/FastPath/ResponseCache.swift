@@ -4,10 +4,10 @@ import Postgres
 import Storage
 import Text
 
-/// Caches whole responses of the most frequent requests (our own small pages, accepted preflights).
-/// Responses that depend on rows are cached under the lease, which is checked last, when the
-/// response is complete; a process that was frozen before that moment does not answer from it.
-/// These requests are counted as all others are.
+/// Caches whole responses to the most frequent requests (our own small pages, accepted preflights).
+/// Responses that depend on rows are cached under the lease. It is checked last, when the response
+/// is complete, so a process that was frozen before that moment does not answer from the cache.
+/// These requests are counted like all others.
 final class ResponseCache: Sendable {
     private struct Answer: Sendable {
         var status: Int
@@ -15,9 +15,9 @@ final class ResponseCache: Sendable {
         var head: [UInt8]
         var body: [UInt8]
         var hasRequestID: Bool
-        /// The operation that the metrics count it under.
+        /// The operation under which the metrics count it.
         var operation: String
-        /// Microseconds of the clock, exclusive.
+        /// In microseconds of the clock, exclusive.
         var until: Int64 = .max
     }
 
@@ -71,7 +71,7 @@ final class ResponseCache: Sendable {
     var token: Freshness.Token { database.replica.token }
 
     /// Answers by the ordinary path, and caches the response if that is allowed: a page only if all
-    /// callers get the same. `token`: taken before anything was read for the response.
+    /// callers get the same one. `token` was taken before anything was read for the response.
     func respond(
         to request: Request, since token: Freshness.Token,
         by ordinary: (Request) async -> (answer: Response, isForAll: Bool)
@@ -146,7 +146,7 @@ struct ResponseCacheKey: Hashable, Sendable {
     let kind: Kind
     private let bytes: [UInt8]
 
-    /// nil if the request must take the ordinary path.
+    /// `nil` if the request must take the ordinary path.
     init?(_ request: some AskedFields, body: UnsafeRawBufferPointer, isTLS: Bool) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256)
@@ -181,7 +181,7 @@ struct ResponseCacheKey: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Faster than the array's own, which calls the hasher for each byte.
+    /// Faster than the array's own hash, which calls the hasher for each byte.
     func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
@@ -196,8 +196,8 @@ protocol AskedFields {
     func count(_ name: StaticString) -> Int
     /// Appends path and query, then a NUL.
     func addPath(to bytes: inout [UInt8])
-    /// Appends the value of a field that appears at most once, then a NUL; if the field is absent,
-    /// the NUL alone, and a mark if it is present and empty.
+    /// Appends a mark and the value of a field that appears at most once; nothing if it is absent.
+    /// So an absent field differs from an empty one.
     func addField(_ name: StaticString, to bytes: inout [UInt8])
 }
 
