@@ -5,14 +5,16 @@ import Runtime
 import Storage
 import Text
 
-/// Sets up an empty database for `serve`: installs the key and the owner of the settings, or logs the
-/// link to the set-up page. Another start logs the same one, so that it kills no link in a hand.
+/// Sets up an empty database for `serve`: installs the key and the owner of the settings, or logs
+/// the link to the set-up page. Another start logs the same link, so a link that someone already
+/// has stays valid.
 struct FirstStart: Sendable {
     var settings: Settings
     var publicURL: String
     var logger: Logger
 
-    /// `opensSetup`: false where another owner is made right after, so that no second page is named.
+    /// `opensSetup` is false if another owner is created right after, so that no set-up page is
+    /// logged.
     func run(_ composition: Composition, opensSetup: Bool = true) async throws {
         let database = composition.database
         if let key = settings.setupAPIKey, try await database.installSetupKey(key.text) {
@@ -48,7 +50,8 @@ struct FirstStart: Sendable {
 }
 
 extension Settings {
-    /// Why the first owner cannot have the password of the settings: the rule of the set-up page.
+    /// Why the first owner cannot have the password of the settings, by the rule of the set-up
+    /// page.
     var setupOwnerPasswordFault: String? {
         setupOwnerPassword.flatMap {
             NewPassword(text: $0.text, about: [setupOwnerEmail ?? ""]).fault(at: "")?.detail

@@ -6,7 +6,7 @@ import Runtime
 import Storage
 import Text
 
-/// Answers on our own host: health, the documents, the console, then `/v1`.
+/// Answers on our own host: health checks, the documents, the console, then `/v1`.
 struct HTTPSite: Sendable {
     private let console: ConsoleFiles
     private let dispatcher: Dispatcher
@@ -20,9 +20,9 @@ struct HTTPSite: Sendable {
     /// nil if `/metrics` has a listener of its own.
     private let metricsEndpoint: MetricsEndpoint?
     private static let documents = ["/livez", "/readyz", "/healthz", "/docs", "/openapi.json"]
-    /// Balancers ask often and do not wait long.
+    /// Load balancers ask often and do not wait long.
     private static let readinessTime: Duration = .seconds(1)
-    /// Built on first use, so that the start does not wait for them.
+    /// Built on first use, so that the start does not have to wait.
     private static let document = OpenAPIDocument(endpoints: Routes.all, version: Version.current)
     private static let documentation = StaticPage(
         html: document.page, styleDigest: DocumentPage.styleDigest)
@@ -46,9 +46,10 @@ struct HTTPSite: Sendable {
             ? MetricsEndpoint(metrics: metrics) { try await authenticator.principal(of: $0) } : nil
     }
 
-    /// A host that is bound to a client answers for that client only.
+    /// A host that is bound to a client answers only for that client.
     func respond(to request: Request) async -> Response {
-        // Taken before anything is read: a change after this invalidates what is cached below.
+        // Take the token before anything is read: a later change then invalidates what is cached
+        // below.
         let token = responseCache.token
         return switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request): await dispatcher.respond(to: request)
@@ -58,7 +59,7 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// The response to a request that the server refuses before routing.
+    /// The response to a request that the server refused before routing.
     func refuse(_ request: Request, as error: HTTPError) async -> Response {
         switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request), .own(let request):
@@ -67,7 +68,7 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// A request for a host that is not served is counted and logged as every other.
+    /// A request for a host that is not served is counted and logged like every other.
     private func refused(_ request: Request, _ answer: Response, _ fault: String) -> Response {
         record(
             RequestRecord(
@@ -77,7 +78,7 @@ struct HTTPSite: Sendable {
         return answer
     }
 
-    /// `isForAll`: no endpoint answered, so the response is the same for every caller.
+    /// `isForAll` means that no endpoint answered, so the response is the same for every caller.
     private func ownResponse(to request: Request) async -> (answer: Response, isForAll: Bool) {
         guard request.method == .get || request.method == .head else {
             if let answer = answerToOtherMethods(request) { return (answer, isForAll: false) }
@@ -93,7 +94,7 @@ struct HTTPSite: Sendable {
         return (answer, isForAll: true)
     }
 
-    /// Our own pages allow GET and HEAD only (RFC 9110 sections 9.3.7 and 15.5.6); `OPTIONS *` asks
+    /// Our own pages allow only GET and HEAD (RFC 9110 sections 9.3.7 and 15.5.6); `OPTIONS *` asks
     /// for the server's capabilities.
     private func answerToOtherMethods(_ request: Request) -> Response? {
         let isServer = sameBytes(request.path, "*")
@@ -115,7 +116,7 @@ struct HTTPSite: Sendable {
         return answer
     }
 
-    /// The refusal of a request before its body is received; nil permits the body.
+    /// The refusal of a request before its body is received; `nil` permits the body.
     func precheck(_ request: Request) async -> Response? {
         switch await mounts.target(proxies.unwrapped(request)) {
         case .client(let request): return await dispatcher.precheck(request)
@@ -126,7 +127,8 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// The response if the path is no endpoint's, and the name that the metrics count it under.
+    /// The response if the path belongs to no endpoint, and the name under which the metrics count
+    /// it.
     private func ownResource(_ request: Request) async -> (String, Response)? {
         switch request.path {
         case "/livez": return ("/livez", Self.plain(200, "ok\n"))
@@ -144,8 +146,8 @@ struct HTTPSite: Sendable {
         }
     }
 
-    /// 503 while the database is unreachable or refuses writes, so that balancers send no requests
-    /// here.
+    /// 503 while the database is unreachable or refuses writes, so that load balancers send no
+    /// requests here.
     private func ready(_ request: Request) async -> Response {
         if drainState.hasBegun { return Self.notReady("the server is stopping") }
         Deadline.current?.last(Self.readinessTime)

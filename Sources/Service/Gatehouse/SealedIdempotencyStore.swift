@@ -4,7 +4,7 @@ import HTTP
 import Storage
 import Text
 
-/// Stored responses for `Idempotency-Key` in the database. A response with a one-time secret is
+/// Stores responses for `Idempotency-Key` in the database. A response with a one-time secret is
 /// sealed under a key derived from the server's secret and the header's value, of which only a hash
 /// is stored.
 struct SealedIdempotencyStore: IdempotencyStore {
@@ -22,8 +22,8 @@ struct SealedIdempotencyStore: IdempotencyStore {
     func begin(_ claim: IdempotencyClaim) async throws -> IdempotencyClaim.State {
         switch try await database.claimIdempotency(Self.row(claim)) {
         case .fresh:
-            // Checked after the claim is stored, so that a retry is answered even if the caller is
-            // over its quota.
+            // Check this after the claim is stored, so that a retry is answered even if the caller
+            // is over its quota.
             if try await database.isOverStoredResponses(Self.principal(claim)) {
                 try await abandon(claim)
                 return .overQuota(retryAfter: IdempotencyQuota.retryAfter)
@@ -32,8 +32,8 @@ struct SealedIdempotencyStore: IdempotencyStore {
         case .inProgress: return .inProgress
         case .mismatch: return .mismatch
         case .kept(let bytes):
-            // The first response may not have been sent yet, although its change is committed: wait
-            // for the acknowledgements here as well.
+            // The first response may not have been sent yet, although its change is committed, so
+            // wait for the acknowledgements here as well.
             try await database.awaitEarlierInvalidations(of: Self.row(claim).tenant)
             let answer = Array(bytes.dropFirst())
             guard bytes.first == Self.sealed else { return .replay(answer) }

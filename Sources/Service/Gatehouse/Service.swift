@@ -8,7 +8,7 @@ import Storage
 import Synchronization
 import Text
 
-/// The running service: loops, connections to the database, one HTTP server.
+/// The running service: loops, connections to the database, and an HTTP server.
 package final class Service: Sendable {
     private let loops: [EventLoop]
     private let pools: DatabasePools
@@ -17,7 +17,7 @@ package final class Service: Sendable {
     private let log: LoopLog
     private let logger: Logger
     private let periodicTasks: [PeriodicTask]
-    /// nil: no traces are recorded.
+    /// `nil` if no traces are recorded.
     private let traces: TraceExport?
     private let drainState = DrainState()
     private let drain: Duration
@@ -30,7 +30,8 @@ package final class Service: Sendable {
     /// The port of `/metrics` if it has a listener of its own.
     package let metricsPort: Int?
 
-    /// Starts everything and returns once the port is open; `prepare` runs before that.
+    /// Starts everything and returns once the port is open; `prepare` runs before the port is
+    /// opened.
     package static func start(
         _ configuration: ServiceConfiguration,
         prepare: @Sendable (Composition) async throws -> Void = { _ in }
@@ -57,9 +58,9 @@ package final class Service: Sendable {
         composition.database.replica.start()
         try await composition.database.admitSecrets(replica: composition.database.replica.id)
         try await composition.database.markUsablePasskeys()
-        // Without it the primary answers until the next round.
+        // If this fails, the primary answers until the next round.
         try? await pools.standbys?.follow(pools.app)
-        // Without it the coordinator answers until the next round.
+        // If this fails, the coordinator answers until the next round.
         try? await pools.followingWorkers?()
         try await prepare(composition)
         server = try Self.server(configuration, loops, composition, drainState)
@@ -148,7 +149,7 @@ package final class Service: Sendable {
                 name, every: seconds, first: first, on: loop ?? loops[0], logger: logger,
                 isTold: isTold, work)
         }
-        // A failed item is still there, so the next round finds it.
+        // An item that failed is still there, so the next round finds it.
         var tasks = [
             task("removal of expired rows failed", every: 600, first: 30) {
                 try await housekeeping.sweep()
@@ -168,7 +169,7 @@ package final class Service: Sendable {
                     try await standbys.follow(database.app)
                 })
         }
-        // Not where mails are sent, which jobs ask for.
+        // Not on the loop where mails are sent, because jobs ask for mails.
         for _ in 0..<JobRunner.lanes {
             tasks.append(
                 task("a job failed", every: 1, on: loops[loops.count - 1]) {
@@ -193,7 +194,7 @@ package final class Service: Sendable {
     }
 
     /// Reports not ready and closes each connection after its response, but continues to serve
-    /// until balancers notice. Call `stop` after `drain`.
+    /// until load balancers notice. Call `stop` after `drain`.
     package func prepareToStop() {
         drainState.begin()
         server.prepareToLeave()
@@ -209,7 +210,7 @@ package final class Service: Sendable {
         return true
     }
 
-    /// Answers requests in flight, then closes; acknowledged changes are not lost.
+    /// Answers requests in flight, then closes. Acknowledged changes are not lost.
     package func stop() async {
         prepareToStop()
         for one in periodicTasks { one.stop() }
@@ -230,7 +231,7 @@ package final class Service: Sendable {
     }
 }
 
-/// Records that the service stops and only waits until balancers notice.
+/// Records that the service is stopping and only waits until load balancers notice.
 final class DrainState: Sendable {
     private let begun = Atomic<Bool>(false)
 

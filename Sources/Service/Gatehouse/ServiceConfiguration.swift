@@ -7,17 +7,17 @@ import Storage
 package struct ServiceConfiguration: Sendable {
     package var appConninfo: String
     package var platformConninfo: String
-    /// Where what may lag is read; nil: from the primary.
+    /// Where reads that may lag go; `nil` for the primary.
     package var reads: ReadConfiguration?
-    /// Of the workers of a distributed database, with `{host}` and `{port}` in their places; nil: the
-    /// coordinator is asked for every read.
+    /// The connection string for the workers of a distributed database, with the placeholders
+    /// `{host}` and `{port}`; if `nil`, the coordinator is asked for every read.
     package var workerConninfo: String?
     /// Directory keys, pepper and sealing keys are derived from them.
     package var secrets: SecretKeys
     package var listen: String
     package var publicURL: String?
     package var threads: Int
-    /// Connections to PostgreSQL that the process opens at most, all roles together.
+    /// The most connections to PostgreSQL that the process opens, all roles together.
     package var databaseConnections: Int
     /// How long the server continues after the signal to stop.
     package var drain: Duration
@@ -30,18 +30,18 @@ package struct ServiceConfiguration: Sendable {
     package var signingKey: String?
     package var externalServices: ExternalServices
     package var logger: Logger
-    /// `host:port` of a listener for `/metrics` alone; nil: on the service's own port.
+    /// `host:port` of a listener only for `/metrics`; `nil` to serve it on the service's own port.
     package var metricsListen: String?
     package var retention = Retention()
     /// Addresses and blocks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count.
     package var trustedProxies: [String] = []
-    /// Whether jobs leave nearly all of the time to requests while these come.
+    /// Whether jobs leave nearly all of the time to requests while there are any.
     package var jobsGiveWay = true
-    /// Whether imports keep hashes within the tighter bounds alone.
+    /// Whether imports keep only hashes within the tighter bounds.
     package var holdsImportedHashesTightly = false
-    /// Where traces are sent; nil: none are recorded.
+    /// Where traces are sent; `nil` if none are recorded.
     package var traces: TraceConfiguration?
-    /// Days in which owners and admins need a second factor; nil: they need none.
+    /// Days within which owners and admins have to set up a second factor; `nil` if they need none.
     package var secondFactorDays: Int?
 
     package init(
@@ -78,7 +78,7 @@ package struct ServiceConfiguration: Sendable {
 package struct ReadConfiguration: Sendable {
     package var appConninfo: String
     package var platformConninfo: String
-    /// Seconds that a standby may lag.
+    /// How many seconds a standby may lag.
     package var lag: Int
 
     package init(appConninfo: String, platformConninfo: String, lag: Int = 10) {
@@ -87,7 +87,7 @@ package struct ReadConfiguration: Sendable {
         self.lag = lag
     }
 
-    /// Nil if no standby is set.
+    /// `nil` if no standby is set.
     init?(_ settings: Settings) {
         guard let url = settings.readDatabaseURL else { return nil }
         self.init(
@@ -108,7 +108,7 @@ extension Settings {
 }
 
 extension ServiceConfiguration {
-    /// The settings' values, with what differs between the commands.
+    /// The values of the settings, with what differs between the commands.
     init(
         _ settings: Settings, appConninfo: String, platformConninfo: String, secrets: SecretKeys,
         externalServices: ExternalServices, logger: Logger, drain: Duration
@@ -132,6 +132,6 @@ extension ServiceConfiguration {
         secondFactorDays = settings.secondFactorDays
     }
 
-    /// The address in links: the public one, else the one that is listened on.
+    /// The address in links: the public one, or else the one that the service listens at.
     var address: String { publicURL ?? "http://\(listen)" }
 }

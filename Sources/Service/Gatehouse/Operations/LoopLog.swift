@@ -1,7 +1,7 @@
 import Runtime
 
-/// Collects each loop's log lines of one turn and writes them at its end: a write(2) for every
-/// response took a twentieth of the processor time of a verification.
+/// Collects the log lines of one turn of each loop and writes them at its end: one write(2) for
+/// every response took a twentieth of the processor time of a verification.
 final class LoopLog: LogSink {
     private final class Part {
         var bytes: [UInt8] = []

@@ -5,7 +5,7 @@ import Synchronization
 /// Runs a task periodically on one loop: the interval starts when the previous run ends.
 final class PeriodicTask: Sendable {
     private let loop: EventLoop
-    /// Seconds between the end of one round and the next, and before the first.
+    /// Seconds between the end of one run and the next, and before the first.
     private let interval: Int64
     private let first: Int64
     private let name: StaticString
@@ -16,8 +16,8 @@ final class PeriodicTask: Sendable {
     /// Whether a failure is logged elsewhere.
     private let isTold: @Sendable (any Error) -> Bool
 
-    /// `name`: the log line of a failed run; the next round tries again. `isTold`: whether a failure is
-    /// another's, which logs it.
+    /// `name` is the log line of a failed run; the next run tries again. `isTold` says whether a
+    /// failure is logged elsewhere.
     init(
         _ name: StaticString, every seconds: Int64, first: Int64? = nil, on loop: EventLoop,
         logger: Logger, isTold: @escaping @Sendable (any Error) -> Bool = { _ in false },
@@ -68,19 +68,19 @@ final class PeriodicTask: Sendable {
     }
 }
 
-/// What one process does from time to time for all: removes expired rows (an advisory lock lets one
-/// replica do it) and writes the key uses and sign-in times that this process has counted. For itself it
-/// returns memory to the system.
+/// What one process does from time to time for all: it removes expired rows (an advisory lock lets
+/// one replica do so), and writes the key uses and sign-in times that this process has counted. For
+/// itself it returns memory to the system.
 struct Housekeeping: Sendable {
-    /// Seconds between two writes; a killed process loses at most the uses of these.
+    /// Seconds between two writes; a killed process loses at most the uses of this time.
     static let writeInterval: Int64 = 10
 
     let database: Database
     let metrics: ServiceMetrics
 
     func sweep() async throws {
-        // What the start and each burst of requests have freed: between what they leave in the caches it would
-        // stay with the process.
+        // Return what the start and each burst of requests have freed: it lies between what they
+        // leave in the caches, so it would stay with the process.
         Memory.trim()
         do {
             if try await database.sweep(removed: { metrics.swept($0, $1) }) {
@@ -92,11 +92,11 @@ struct Housekeeping: Sendable {
         }
     }
 
-    /// Users of before an attribute was indexed.
+    /// Indexes users that existed before an attribute was indexed.
     func index() async throws { try await database.indexAttributes() }
 
-    /// Writes what was counted, and measures what waits. Throws the first fault that is no outage, after
-    /// all else was written.
+    /// Writes what was counted, and measures what waits. Throws the first fault that is not an
+    /// outage, after everything else was written.
     func write() async throws {
         let fault = await database.writeCounted()
         // If the count fails, the metric keeps its last value.

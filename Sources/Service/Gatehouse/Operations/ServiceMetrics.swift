@@ -9,16 +9,16 @@ import Synchronization
 import Text
 
 /// The service's metrics for `/metrics`. Every label has a closed set of values: routes are
-/// templates, never paths.
+/// templates and never paths.
 package final class ServiceMetrics: Sendable {
     private struct Route: Sendable {
-        /// By the status's first digit; the last one counts statuses outside 1xx–5xx.
+        /// By the first digit of the status; the last one also counts statuses outside 1xx–5xx.
         var classes: [Counter]
         var time: Histogram
     }
 
     private let registry = Metrics()
-    /// By operation id, and the few resources that are no endpoint.
+    /// By operation id, and for the few resources that are not endpoints.
     private let routes: [String: Route]
     private let decisions: [Outcome: Counter]
     private let verifications: [APIKeyVerdict: Counter]
@@ -29,9 +29,9 @@ package final class ServiceMetrics: Sendable {
     private let mail: Gauge
     /// How long revocations waited for the acknowledgements of other replicas.
     let revocationWaits: Histogram
-    /// PostgreSQL's clock less this machine's, in whole seconds.
+    /// PostgreSQL's clock minus this machine's, in whole seconds.
     let clockDifference: Gauge
-    /// In seconds since 1970.
+    /// When the TLS certificate expires, in seconds since 1970.
     let certificateExpires: Gauge
     private let rounds: Counter
     private let memory: ProcessMeasures
@@ -91,7 +91,7 @@ package final class ServiceMetrics: Sendable {
         memory = ProcessMeasures(registry)
     }
 
-    /// One finished request of the API.
+    /// Records one finished request of the API.
     func record(_ request: RequestRecord) {
         let name = request.operation ?? (request.method == .options ? Self.preflight : Self.noRoute)
         if request.status == 503 { outages[request.outage ?? .other]?.increment() }
@@ -100,8 +100,8 @@ package final class ServiceMetrics: Sendable {
         route.time.record(nanoseconds: request.microseconds * 1000)
     }
 
-    /// Counts a response of a resource that is no endpoint (a file of the console is `/console`),
-    /// or a cached response by its operation id: too fast for a histogram.
+    /// Counts a response of a resource that is not an endpoint (a file of the console is
+    /// `/console`), or a cached response by its operation id: too fast for a histogram.
     func record(operation: String, status: Int) {
         guard let route = routes[operation] else { return }
         count(status, route)
@@ -114,7 +114,7 @@ package final class ServiceMetrics: Sendable {
     func mailWaits(_ mails: Int) { mail.set(mails) }
     func sweepEnded(failed: Bool) { (failed ? failures : rounds).increment() }
 
-    /// The counts of a database role's pools.
+    /// The metrics of a database role's pools.
     func database(role: String) -> PostgresMeasures {
         var measures = PostgresMeasures()
         let labels: [(StaticString, String)] = [("role", role)]
@@ -129,7 +129,7 @@ package final class ServiceMetrics: Sendable {
         return measures
     }
 
-    /// `limit`: how many connections the pools may have open together.
+    /// `limit` is how many connections the pools may have open together.
     func database(limit: Int) {
         registry.gauge(
             "gatehouse_database_connections_limit",
@@ -137,7 +137,7 @@ package final class ServiceMetrics: Sendable {
         ).set(limit)
     }
 
-    /// Reads that may lag, by who answered them, and how far the standby is behind.
+    /// The reads that may lag, by the server that answered them, and how far the standby is behind.
     func standbys() -> StandbyMeasures {
         var measures = StandbyMeasures()
         let reads = Self.counters(
@@ -192,7 +192,7 @@ package final class ServiceMetrics: Sendable {
         return answer
     }
 
-    /// Requests that this process has answered.
+    /// The number of requests that this process has answered.
     var answered: Int { total.load(ordering: .relaxed) }
 
     private func count(_ status: Int, _ route: Route) {
@@ -226,7 +226,8 @@ package final class ServiceMetrics: Sendable {
 }
 
 /// `/metrics` on the service's own port, readable from this machine or with the platform's
-/// credential. A request that a proxy forwarded is not from this machine, whatever its address.
+/// credential. A request that a proxy forwarded does not come from this machine, whatever its
+/// address.
 struct MetricsEndpoint: Sendable {
     let metrics: ServiceMetrics
     let authenticate: @Sendable (Request) async throws -> CallerPrincipal

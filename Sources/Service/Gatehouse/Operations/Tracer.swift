@@ -6,11 +6,12 @@ import Runtime
 import Synchronization
 import Text
 
-/// Where traces are sent, and how many are begun.
+/// Where traces are sent, and how many are started.
 package struct TraceConfiguration: Sendable {
-    /// Absolute, `http` or `https`; as a collector takes OTLP with JSON, mostly with `/v1/traces`.
+    /// An absolute URL, `http` or `https`, where a collector takes OTLP with JSON; mostly with
+    /// `/v1/traces`.
     package var url: String
-    /// Of requests without a caller's trace, from 0 to 1.
+    /// The share, from 0 to 1, of requests without a caller's trace that is recorded.
     package var ratio: Double
 
     package init(url: String, ratio: Double) {
@@ -20,14 +21,14 @@ package struct TraceConfiguration: Sendable {
 }
 
 /// Decides which requests are recorded, and describes them by OpenTelemetry's conventions for HTTP
-/// servers. The path, the caller's address and its program stay out: the log has them, under the trace's
-/// id, and fewer people see it.
+/// servers. The path, the caller's address and its program are left out: the log has them under the
+/// trace's id, and fewer people see the log.
 package struct Tracer: Sendable {
     let queue: SpanQueue
-    /// Of requests without a caller's trace, from 0 to 1.
+    /// The share, from 0 to 1, of requests without a caller's trace that is recorded.
     let ratio: Double
 
-    /// What the caller decided counts, else chance.
+    /// The caller's decision counts; without one, chance decides.
     func begin(_ request: Request) -> Trace? {
         if let parent = TraceParent(request.first("traceparent")) {
             return parent.isSampled ? Trace(parent.trace, parent: parent.span, into: queue) : nil
@@ -35,7 +36,7 @@ package struct Tracer: Sendable {
         return Double.random(in: 0..<1) < ratio ? Trace(into: queue) : nil
     }
 
-    /// Records the request in whose task it is called, if that is traced.
+    /// Records the request in whose task this is called, if that request is traced.
     static func end(_ record: RequestRecord) {
         guard let trace = Trace.current else { return }
         let isFailed = record.isFailed
@@ -61,7 +62,7 @@ struct TraceParent {
     let span: UInt64
     let isSampled: Bool
 
-    /// nil for an absent or malformed header, which then counts as absent.
+    /// `nil` for an absent header, or for a malformed one, which counts as absent.
     init?(_ header: String?) {
         guard let header else { return nil }
         let parts = Array(header.utf8).split(separator: 0x2D, omittingEmptySubsequences: false)
@@ -84,21 +85,21 @@ struct TraceParent {
     }
 }
 
-/// Sends spans to the operator's collector, by OTLP over HTTP with JSON. While the collector is away they
-/// wait in their queue, and no request waits for it.
+/// Sends spans to the operator's collector by OTLP over HTTP with JSON. While the collector is
+/// away, they wait in their queue, and no request waits for it.
 final class TraceExport: Sendable {
     /// What became of spans.
     enum Result: String, CaseIterable {
         case sent
-        /// Not sent: the queue was full, or the request had too many.
+        /// Not sent, because the queue was full or the request had too many.
         case dropped
-        /// The collector does not take them.
+        /// The collector refused them.
         case refused
     }
 
-    /// Spans of one call: as many as are encoded within about 0.2 ms.
+    /// The spans of one call: as many as are encoded within about 0.2 ms.
     static let batch = 128
-    /// Statements are cut off there, in bytes.
+    /// Statements are cut at this length, in bytes.
     static let textLimit = 4096
 
     /// Records requests into the queue.
@@ -120,7 +121,7 @@ final class TraceExport: Sendable {
         url = configuration.url
         self.counters = counters
         self.logger = logger
-        // The last call before a stop does not wait for another one.
+        // The last call before a stop must not wait for another one.
         http = OutboundHTTP(policy: .ofOperator, threads: 2)
     }
 
@@ -131,8 +132,8 @@ final class TraceExport: Sendable {
         }
     }
 
-    /// Sends what waits, until all is sent, the collector fails, or the time is over. A batch that is not full
-    /// is the last: each call opens a connection.
+    /// Sends what waits until everything is sent, the collector fails, or the time is over. It
+    /// stops after a batch that is not full, because each call opens a connection.
     func round(until end: ContinuousClock.Instant? = nil) async {
         while true {
             let spans = queue.take(Self.batch)
@@ -141,7 +142,7 @@ final class TraceExport: Sendable {
         }
     }
 
-    /// False if the collector is to be tried later.
+    /// False if the collector should be tried again later.
     private func send(_ spans: [Span], until end: ContinuousClock.Instant?) async -> Bool {
         let request = OutboundRequest(
             .post, url, fields: [Field("content-type", "application/json")],
@@ -155,7 +156,7 @@ final class TraceExport: Sendable {
                 return true
             }
             fault = "\(status)"
-            // By OTLP's specification the others are final.
+            // By OTLP's specification, all other statuses are final.
             if ![429, 502, 503, 504].contains(status) {
                 counters[.refused]?.increment(by: spans.count)
                 tell(fault)
@@ -163,7 +164,7 @@ final class TraceExport: Sendable {
             }
         } catch {
             fault = error.rawValue
-            // It has answered, so it may have them.
+            // The collector has answered, so it may have the spans.
             if error == .tooLarge || error == .malformed {
                 counters[.refused]?.increment(by: spans.count)
                 tell(fault)
@@ -235,7 +236,7 @@ final class TraceExport: Sendable {
         json.string(span.name)
         json.name("kind")
         json.int(span.kind.rawValue)
-        // 64-bit numbers are texts in Protobuf's JSON.
+        // In Protobuf's JSON, 64-bit numbers are strings.
         json.name("startTimeUnixNano")
         json.string("\(span.start)")
         json.name("endTimeUnixNano")

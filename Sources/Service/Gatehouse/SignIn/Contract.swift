@@ -8,22 +8,22 @@ import Text
 package struct Contract: Sendable {
     /// The name in paths: `/t/{tenant}/{name}/…`.
     package var name: String
-    /// Header fields that its pages send besides the common ones; lower case.
+    /// Header fields that the app's pages send besides the common ones, in lower case.
     package var headers: [String] = []
-    /// The cookie that carries its session's token, if it has one.
+    /// The cookie that carries the token of the app's session, if it has one.
     package var cookie: String?
-    /// The other cookies that it sets.
+    /// The other cookies that the app sets.
     package var otherCookies: [String] = []
     /// Kinds of providers to which the setting `client_id` applies.
     package var providerKinds = ClientDescription.signInKinds
-    /// Its own settings, besides those of every client.
+    /// The app's own settings, besides those of every client.
     package var settings: [FieldShape] = []
     /// The app's own minimum password length, if it has one.
     package var leastPassword: (@Sendable (ClientCall) -> Int?)?
     package var routes: [ContractRoute]
     /// A refusal in the app's own form; `Problem.detail` is the text that the app shows.
     package var encode: @Sendable (Problem, Request) -> Response
-    /// The app's texts for the core's refusals; nil uses the core's.
+    /// The app's texts for the core's refusals; `nil` for the core's own text.
     package var explain: @Sendable (SignInRefusal) -> Problem? = { _ in nil }
     /// Adds to a refusal what depends on the client's settings.
     package var refine: @Sendable (Problem, ClientCall) -> Problem = { problem, _ in problem }
@@ -56,9 +56,9 @@ package struct ContractRoute: Sendable {
 
     var method: Method
     var path: String
-    /// Readable by any origin's pages; ignores credentials.
+    /// Any origin's pages may read it, and credentials are ignored.
     var isPublic: Bool
-    /// Bytes; a larger body is 413.
+    /// In bytes; a larger body is 413.
     var maxBody: Int
     /// Same as an endpoint's.
     var time: Duration
@@ -78,7 +78,7 @@ package struct ContractRoute: Sendable {
     }
 }
 
-/// Every client contract: one line each, and no other code names them.
+/// Every client contract, one line each; no other code names them.
 package enum Contracts {
     static let all: [Contract] = [
         Immich.contract,
@@ -101,7 +101,7 @@ package enum Contracts {
         }
     }
 
-    /// A refusal on a contract's path in its own form; nil for other paths.
+    /// A refusal on a contract's path in the contract's own form; `nil` for other paths.
     package static func encode(_ problem: Problem, _ request: Request) -> Response? {
         guard let name = CORSScope.client(of: request.path) else { return nil }
         return all.first { sameBytes($0.name, name) }?.encode(problem, request)

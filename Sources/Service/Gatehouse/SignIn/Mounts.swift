@@ -12,7 +12,7 @@ package struct Mounts: Sendable {
         case own(Request)
         /// A bound host, with the client's mount before the path.
         case client(Request)
-        /// With the reason for the log.
+        /// With the reason, for the log.
         case refused(Response, String)
     }
 
@@ -21,10 +21,10 @@ package struct Mounts: Sendable {
 
     private let database: Database
     private let own: [String]
-    /// The server is reached only on this machine, so that the platform may bind its other ports.
+    /// The server is reached only from this machine, so the platform may bind its other ports.
     private let isLocal: Bool
 
-    /// `publicURL`: its host is our own; on a loopback address every spelling of it is.
+    /// The host of `publicURL` is our own; if it is a loopback address, every spelling of it is.
     package init(database: Database, publicURL: String) {
         self.database = database
         let address = PublicAddress(publicURL)
@@ -41,7 +41,8 @@ package struct Mounts: Sendable {
     package func target(_ request: Request) async -> Target {
         guard let sent = request.first("host") else { return .own(Self.tidied(request)) }
         let host = sent.lowercased()
-        // Before any binding: a proxy that uses our address as host must not reach a client.
+        // Check this before any binding: a proxy that uses our address as host must not reach a
+        // client.
         if own.contains(where: { sameBytes($0, host) })
             || Self.health.contains(where: { sameBytes($0, request.path) })
             || !isLocal && PublicAddress.isLoopback(host)
@@ -59,7 +60,8 @@ package struct Mounts: Sendable {
         return Self.refused(unserved(host, request), request)
     }
 
-    /// Only who asks this server itself learns the served hosts; behind a proxy they are the log's.
+    /// Only those who ask this server directly learn the served hosts; behind a proxy, only the log
+    /// names them.
     private func unserved(_ host: String, _ request: Request) -> Problem {
         let setting = "GATEHOUSE_PUBLIC_URL names the host that is served"
         let served = own.joined(separator: ", ")

@@ -8,22 +8,22 @@ import Text
 /// Rate limits and attempt lockout for an app's users: counted in the database, so that a limit
 /// holds for all replicas together.
 extension ClientCall {
-    /// Attempts in a row without a wait: for an account, or a device.
+    /// Consecutive attempts without a wait, for an account or a device.
     static let freeAttempts = 4
 
-    /// Calls that cost a row here or a request to a provider: a sign-in, a device's, and a token
-    /// that an app got at its provider itself.
+    /// Calls that cost a row here or a request to a provider: a sign-in, a sign-in on a device, and
+    /// a token that an app got at its provider itself.
     enum Start: String {
         case login, device, token
 
         /// Per minute, from one address, which many users may share.
         var perAddress: Int { self == .device ? 30 : 300 }
-        /// Per minute, of the whole client.
+        /// Per minute, for the whole client.
         var perClient: Int { self == .device ? 300 : 3000 }
     }
 
-    /// Throws `.locked` beyond the limits. Beyond the client's, only addresses that have used their
-    /// share are refused: strangers must not block a tenant's sign-in.
+    /// Throws `.locked` beyond the limits. Beyond the client's limit, only addresses that have used
+    /// their share are refused: strangers must not block a tenant's sign-in.
     func count(_ start: Start) async throws {
         let counter = "\(start) at \(client.name) of \(tenant.id)"
         let ofAddress = try await count(
@@ -32,9 +32,9 @@ extension ClientCall {
         if isCrowded, ofAddress > start.perAddress / 10 { throw tooMany }
     }
 
-    /// The tenant's limit of password attempts per minute from unknown devices. Beyond it each
-    /// takes a second longer, one at a time per address: guessing is slowed down, and a right
-    /// password still succeeds.
+    /// Applies the tenant's limit of password attempts per minute from unknown devices. Beyond it,
+    /// each attempt takes a second longer, one at a time per address: guessing is slowed down, and
+    /// a right password still succeeds.
     func slowStrangersAttempts() async throws {
         let tries = try await core.database.count("strangers' tries of \(tenant.id)")
         guard tries > Self.strangersAttempts else { return }
@@ -63,11 +63,11 @@ extension ClientCall {
         throw SignInRefusal.locked(Int(max(1, wait)))
     }
 
-    /// As `attemptOwn` is told.
+    /// The `secret` of `attemptOwn` for a PIN.
     static let pin = "pin"
 
     /// One attempt at a secret of a signed-in user. On a session and network with an earlier
-    /// success, attempts are counted apart: guesses from elsewhere, with a stolen token or a
+    /// success, attempts are counted separately: guesses from elsewhere, with a stolen token or a
     /// session of their own, do not lock the user out.
     func attemptOwn(
         _ secret: String, of person: SignedIn, _ isRight: () async throws -> Bool
@@ -94,7 +94,7 @@ extension ClientCall {
         return true
     }
 
-    /// Names counters and devices by an HMAC within the tenant, so that a dump names no user.
+    /// Names counters and devices by an HMAC for the tenant, so that a dump names no user.
     func digest(_ parts: String...) -> [UInt8] {
         let text = ([tenant.id.description] + parts).joined(separator: "\0")
         return SHA256.authenticate(Array(text.utf8), key: core.database.directoryKey)
@@ -102,9 +102,9 @@ extension ClientCall {
 }
 
 extension ClientCall {
-    /// Stores why a sign-in failed, if no decision does, so that the operator finds what the
-    /// response conceals. `problem`: as it is thrown; its cause, for the log, gets the line's
-    /// reference, which is returned. nil: nothing failed that only a line explains.
+    /// Stores why a sign-in failed, unless a decision does, so that the operator finds what the
+    /// response conceals. `problem` is thrown afterwards; its cause, for the log, gets the stored
+    /// line's reference, which is returned. `nil` if nothing failed that only this line explains.
     @discardableResult
     func noteFailure(_ problem: inout Problem, at operation: String) async -> String? {
         guard let reason = Self.reason(of: problem) else { return nil }
@@ -122,8 +122,8 @@ extension ClientCall {
         return reference
     }
 
-    /// Counts a wrong password or PIN, whose text leaves the caller in the dark. `user` nil: of an
-    /// account that does not exist.
+    /// Counts a wrong password or PIN, whose response does not say what was wrong. `user` is `nil`
+    /// if the account does not exist.
     func noteWrong(_ reason: String, of user: UUID?) {
         let path = request.path.split(separator: "/").dropFirst(3).joined(separator: "/")
         core.database.wrongPasswords.note(
@@ -136,8 +136,8 @@ extension ClientCall {
                 }), at: now)
     }
 
-    /// nil for anything but a failed sign-in, and for a refusal by the rules: its reference leads
-    /// to the decision.
+    /// `nil` for anything but a failed sign-in, and for a refusal by the rules, whose reference
+    /// leads to the decision.
     private static func reason(of problem: Problem) -> String? {
         let start = SignInRefusal.causeStart
         guard let cause = problem.cause, cause.utf8.starts(with: start.utf8),

@@ -3,9 +3,9 @@ import Domain
 import Storage
 import Text
 
-/// A user's own API keys, as every contract issues them: the core's keys.
+/// A user's own API keys, as every contract issues them: they are the core's keys.
 extension ClientCall {
-    /// The user's active keys, with their uses up to now, the newest first; at most 200.
+    /// The user's active keys, with their uses up to now, newest first; at most 200.
     package func ownKeys(of user: UserRow) async throws -> [APIKeyRow] {
         let page = try await scope.apiKeys(ListQuery(limit: 200), APIKeyFilter(owner: user.id))
         return page.rows.filter { row in
@@ -13,9 +13,9 @@ extension ClientCall {
         }
     }
 
-    /// The secret is shown once. `scopes`: of the app's own vocabulary; a management scope must
-    /// have been refused before. `maker`: the app's key, whose bounds the new one takes; nil if the
-    /// user asks in a session.
+    /// The secret is shown once. `scopes` are of the app's own vocabulary; the caller must have
+    /// refused management scopes before. `maker` is the app's key, whose bounds the new key takes;
+    /// `nil` if the user asks in a session.
     package func makeKey(
         name: String, scopes: [String], owner: UserRow, by maker: CallerPrincipal?
     ) async throws -> (APIKeyRow, APIKeySecret) {
@@ -35,8 +35,8 @@ extension ClientCall {
     }
 
     /// A new secret for the same key; the old one ends now. 403 for a key with a right at `/v1`,
-    /// since an app's session or key would gain what it does not have, and for a key that reaches
-    /// further than the calling key.
+    /// since an app's session or key would gain rights that it does not have, and for a key that
+    /// reaches further than the calling key.
     package func rotateKey(
         _ id: UUID, by user: UserRow?, with caller: CallerPrincipal?
     ) async throws -> (APIKeyRow, APIKeySecret) {
@@ -54,7 +54,7 @@ extension ClientCall {
         }
     }
 
-    /// nil members stay. 403 for a key that reaches further than `caller`.
+    /// Members that are `nil` stay as they are. 403 for a key that reaches further than `caller`.
     package func editKey(
         _ id: UUID, name: String?, scopes: [String]?, by user: UserRow?,
         with caller: CallerPrincipal?
@@ -78,7 +78,7 @@ extension ClientCall {
         }
     }
 
-    /// The key to be changed; 403 if it reaches further than the calling key.
+    /// Locks the key to be changed; 403 if it reaches further than the calling key.
     private func lock(
         _ id: UUID, in change: Change, for caller: CallerPrincipal?
     ) async throws -> APIKeyRow {
@@ -90,7 +90,7 @@ extension ClientCall {
         return held.target
     }
 
-    /// The audit's actor: the app's key, else the user.
+    /// The audit's actor: the app's key, or else the user.
     private func actor(_ user: UserRow?, _ key: CallerPrincipal?) -> Actor {
         var actor = actor(user)
         if let key {

@@ -7,12 +7,12 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// Attempts in a row without a wait: from one address.
+    /// Consecutive attempts without a wait, from one address.
     private static let freeAttemptsOfAddress = 49
 
-    /// The user of this password. Unknown, wrong, not set and not active are one refusal, after the
-    /// same work. Attempts from unknown devices share a lockout; a device with an earlier success
-    /// has its own.
+    /// The user with this password. Unknown, wrong, not set and not active are the same refusal
+    /// after the same work. Attempts from unknown devices share a lockout; a device with an earlier
+    /// success has its own.
     package func user(
         email: String, password: String, device: ReportedDevice
     ) async throws -> (user: UserRow, secrets: UserSecrets) {
@@ -49,8 +49,8 @@ extension ClientCall {
         return (user, found.secrets)
     }
 
-    /// Runs the rules for a password's owner as for every sign-in; their refusal reads as a wrong
-    /// password.
+    /// Runs the rules for a password's owner, as for every sign-in. Their refusal looks like a
+    /// wrong password.
     private func admitByPassword(_ user: UserRow) async throws -> UserRow {
         var subject = user.passwordSubject
         if subject == nil {
@@ -82,7 +82,7 @@ extension ClientCall {
         }
     }
 
-    /// Whether it is the user's current password; attempts are counted like sign-ins.
+    /// Whether this is the user's current password; attempts are counted like sign-ins.
     package func isPassword(_ password: String, of person: SignedIn) async throws -> Bool {
         try await attemptOwn("password of", of: person) {
             try await check(password, against: person.secrets.passwordHash).matches
@@ -90,7 +90,7 @@ extension ClientCall {
     }
 
     /// Hashes a new password that meets the tenant's policy; an app may lower it to the minimum of
-    /// every tenant. `about`: what an attacker would guess for this user.
+    /// every tenant. `about` is what an attacker would guess for this user.
     package func newPasswordHash(_ password: String, about: [String]) async throws -> String {
         let policy = try await scope.policy().policy
         let lowered = contract.leastPassword?(self)
@@ -128,7 +128,7 @@ extension SignInCore {
         try await bounded { try await $0.hash(secret, isCut: isCut) }
     }
 
-    /// Limits how many hashes run and wait at once; further calls are asked to retry.
+    /// Limits how many hashes run and wait at once; further callers are asked to retry.
     func bounded<Result: Sendable>(
         _ work: (PasswordHasher) async throws -> Result
     ) async throws -> Result {

@@ -18,14 +18,14 @@ extension ClientCall {
         try await store(try await core.hashed(Array(pin.utf8)), of: person)
     }
 
-    /// Sets the first PIN, or another one.
+    /// Sets the first PIN or changes it; `nil` removes it.
     package func replacePin(with pin: String?, of person: SignedIn) async throws {
         var hash: String?
         if let pin { hash = try await core.hashed(Array(pin.utf8)) }
         try await store(hash, of: person)
     }
 
-    /// Throws `.pinMissing`, `.wrongPin`, and `.locked` after too many wrong ones.
+    /// Throws `.pinMissing`, `.wrongPin`, or, after too many wrong PINs, `.locked`.
     package func checkPin(_ pin: String, of person: SignedIn) async throws {
         guard let hash = person.secrets.pinHash else { throw SignInRefusal.pinMissing }
         let isRight = try await attemptOwn(Self.pin, of: person) {
@@ -61,7 +61,7 @@ extension ClientCall {
         let isSet = try await scope.change(by: actor(person.user)) {
             try await $0.setPin(hash, of: person.user, was: person.secrets.pinHash)
         }
-        // A concurrent request was first.
+        // A concurrent request set it first.
         if !isSet { throw SignInRefusal.pinExists }
     }
 }

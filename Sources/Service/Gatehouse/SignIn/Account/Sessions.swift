@@ -16,7 +16,7 @@ package struct IssuedToken: Sendable {
 
 extension ClientCall {
     /// Begins a session with an opaque token: the tenant's locator, by which another tenant's mount
-    /// recognises it as foreign, then 32 random bytes. Only the hash is stored.
+    /// recognises it as foreign, followed by 32 random bytes. Only its hash is stored.
     package func startSession(
         of user: UUID, _ method: NewSession.Method, _ device: ReportedDevice, seconds: Int64
     ) async throws -> (token: String, user: UserRow) {
@@ -26,7 +26,7 @@ extension ClientCall {
         return (token, row)
     }
 
-    /// Begins a session with an ES256 access token. `more`: members for the app in the payload.
+    /// Begins a session with an ES256 access token. `more` adds members for the app to the payload.
     package func startTokenSession(
         of user: UUID, _ method: NewSession.Method, _ device: ReportedDevice, seconds: Int64,
         more: (UserRow) -> [JSONValue.Member] = { _ in [] }
@@ -52,7 +52,7 @@ extension ClientCall {
         }
     }
 
-    /// The member `attributes`, if the tenant's schema marks some for tokens that the user has.
+    /// The member `attributes`, if the tenant's schema marks some for tokens and the user has them.
     private func attributes(of user: UserRow) async throws -> [JSONValue.Member] {
         if user.attributes.public.isEmpty { return [] }
         let carried = try await scope.attributeSchema().schema.inToken(user.attributes.public)
@@ -84,8 +84,8 @@ extension ClientCall {
 }
 
 extension SignInCore {
-    /// An access token of ours or an app's opaque one, if a request with it would now be admitted;
-    /// nil for everything else. `mayAsk`: by the tenant that the token itself names.
+    /// An access token of ours or an app's opaque one, if a request with it would be admitted now;
+    /// `nil` for everything else. `mayAsk` decides by the tenant that the token itself names.
     package func activeToken(_ token: String, mayAsk: (UUID) -> Bool) async throws -> ActiveToken? {
         if token.utf8.contains(UInt8(ascii: ".")) {
             guard let claims = try await tokens.verify(token), mayAsk(claims.tenant),
@@ -108,7 +108,7 @@ extension SignInCore {
             expiresAt: found.session.expiresAt)
     }
 
-    /// Whether the client is enabled, without which its mount is 404.
+    /// Whether the client is enabled; if not, its mount is 404.
     private func isServed(_ client: String, in tenant: UUID) async throws -> Bool {
         try await database.scope(tenant).client(client)?.enabled ?? false
     }
@@ -126,7 +126,7 @@ extension ActiveToken {
     }
 }
 
-/// Client-reported device, unverified: it only gives a session a display name.
+/// The device as the client reports it, unverified: it only gives a session a display name.
 package struct ReportedDevice: Sendable {
     /// The app's own id of the device, if it has one.
     package var id: String?
@@ -147,7 +147,7 @@ package struct ReportedDevice: Sendable {
     }
 
     /// The origin of a request, as far as it may count as the user's: the network and what the app
-    /// reports, so that the same device elsewhere is another one.
+    /// reports. The same device on another network counts as another one.
     func key(from address: String) -> String {
         [IPAddress.network(of: address), id ?? "", type ?? "", os ?? ""].joined(separator: "\0")
     }

@@ -6,7 +6,7 @@ import Storage
 import Text
 
 /// The broker that a DeepRecall app expects: it exchanges a provider's token for an access token of
-/// ours. Its works, assets and annotations are not served here.
+/// ours. The app's works, assets and annotations are not served here.
 enum DeepRecall {
     static let contract = Contract(
         name: "deeprecall",
@@ -24,7 +24,7 @@ enum DeepRecall {
             + DeepRecallLinks.routes,
         encode: encode, explain: explain)
 
-    /// `{"error": …}`, and a plain text for a page whose origin is not allowed.
+    /// `{"error": …}`; plain text for a page whose origin is not allowed.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         guard request.method == .options else { return problem.plainError }
         var answer = Response(
@@ -52,7 +52,7 @@ enum DeepRecall {
         Problem(.unavailable, text, fields: [Field("retry-after", "5")])
     }
 
-    /// The text, or nil if the member is absent, empty or not a text.
+    /// The text; `nil` if the member is absent, empty or not a text.
     static func text(_ input: Input, _ name: String) -> String? {
         input.optionalString(name).flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -96,7 +96,7 @@ enum DeepRecallExchange {
         return (token, device)
     }
 
-    /// The session behind an access token with what the app reads from its payload.
+    /// The session behind an access token, with what the app reads from its payload.
     static func begin(
         _ call: ClientCall, of person: ProvedPerson, _ device: String
     ) async throws -> Begun {
@@ -150,7 +150,7 @@ extension ClientCall {
 }
 
 /// Signing in at GitHub on a device without a browser (RFC 8628): the broker polls GitHub, which
-/// answers no page of another origin.
+/// does not answer pages of other origins.
 enum DeepRecallDevice {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/github/device-code") { try await begin($0) },
@@ -162,9 +162,9 @@ enum DeepRecallDevice {
         ContractRoute(.post, "/api/auth/github/mobile") { try await end($0, waiting: 0) },
     ]
 
-    /// Seconds; below the minute after which the apps give up.
+    /// In seconds; less than the minute after which the apps give up.
     private static let longestWait = 55
-    /// Seconds between two polls, as GitHub requires; `slow_down` adds as many.
+    /// Seconds between two polls, as GitHub requires; `slow_down` adds the same number.
     private static let interval = 5
 
     private static func begin(_ call: ClientCall) async throws -> Response {
@@ -191,7 +191,7 @@ enum DeepRecallDevice {
             ]))
     }
 
-    /// As GitHub itself answers: 200 whatever the user decided.
+    /// Like GitHub's own answer: 200 whatever the user decided.
     private static func token(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
         guard DeepRecall.text(input, "client_id") != nil,
@@ -209,7 +209,7 @@ enum DeepRecallDevice {
         }
     }
 
-    /// Waits up to so many seconds for the user's decision; then 400 with GitHub's error.
+    /// Waits up to this many seconds for the user's decision; then answers 400 with GitHub's error.
     private static func end(_ call: ClientCall, waiting: Int) async throws -> Response {
         let input = try call.object()
         guard let code = DeepRecall.text(input, "device_code"),
@@ -237,7 +237,7 @@ enum DeepRecallDevice {
         }
     }
 
-    /// A code that was not begun here, has expired or was used reads as expired.
+    /// A code that was not begun here, has expired or was used is reported as expired.
     private static func poll(
         _ call: ClientCall, _ code: String, device: String?
     ) async throws -> DevicePoll {

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// What the app asks about the user after the sign-in.
+/// What the app asks about the user after signing in.
 enum DeepRecallAccount {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/replication/token") { try await replicationToken($0) },
@@ -23,7 +23,7 @@ enum DeepRecallAccount {
             .ok(profile(try await call.signedIn().user))
         },
         ContractRoute(.patch, "/api/profile") { try await update($0) },
-        // The released app asks before the sign-in, so the response has no secret.
+        // The released app asks before signing in, so the response contains no secret.
         ContractRoute(.get, "/api/config", isPublic: true) { call in
             .ok(
                 .object([
@@ -110,8 +110,8 @@ enum DeepRecallAccount {
     }
 }
 
-/// Links a second account to the signed-in user: both are proved at the same time, which no
-/// matching address could do.
+/// Links a second account to the signed-in user: both are proved at the same time, which matching
+/// addresses could not do.
 enum DeepRecallLinks {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, path) { try await link($0) },
@@ -120,7 +120,7 @@ enum DeepRecallLinks {
 
     private static let path = "/api/profile/link/{provider}"
 
-    /// An operator's link grant replaces a session: its user need not be able to sign in.
+    /// An operator's link grant replaces a session, because its user may not be able to sign in.
     private static func link(_ call: ClientCall) async throws -> Response {
         // A request with neither is refused first.
         let grant = (try? call.object()).flatMap { DeepRecall.text($0, "link_grant") }
@@ -169,7 +169,8 @@ enum DeepRecallLinks {
         return .linked(user)
     }
 
-    /// Ends the user's sessions, this one too: sessions begun with the account end with it.
+    /// Ends all the user's sessions, including this one: sessions begun with the account end with
+    /// it.
     private static func unlink(_ call: ClientCall) async throws -> Response {
         let user = try await call.signedIn().user
         let kind = try kind(call)

@@ -6,7 +6,7 @@ import JSON
 import Storage
 import Text
 
-/// A request to the pages of a tenant, or of the platform if none is named.
+/// A request to the pages of a tenant, or to those of the platform if none is named.
 struct HostedCall: Sendable {
     let client: ClientCall
     let path: String
@@ -49,7 +49,7 @@ struct HostedCall: Sendable {
         return try await redirect(to: id, byGrant: try await HostedGrant.hash(in: form, client))
     }
 
-    /// 303 to the provider. `seconds`: who was asked there longer ago is asked anew.
+    /// 303 to the provider. A person who signed in there more than `seconds` ago is asked again.
     func redirect(
         to provider: UUID, bringing token: BroughtToken? = nil, byGrant grant: [UInt8]? = nil,
         maxAge seconds: Int64? = nil
@@ -60,8 +60,8 @@ struct HostedCall: Sendable {
             303, fields: [Field("location", url), cookie, Field("cache-control", "no-store")])
     }
 
-    /// The redirect URL, and the cookie that binds the return to this browser. `token`: of the page
-    /// on which it begins.
+    /// The redirect URL, and the cookie that binds the return to this browser. `token` is the token
+    /// of the page on which the sign-in begins.
     func begin(
         at provider: UUID, bringing token: BroughtToken? = nil, byGrant grant: [UInt8]? = nil,
         maxAge: Int64? = nil
@@ -96,21 +96,22 @@ extension ClientCall {
         client.redirectURIs[provider.tenantID == nil ? 0 : 1]
     }
 
-    /// Where the page of the invite or the join link leads in the end; nil: nowhere.
+    /// Where the page of the invite or the join link leads in the end; `nil` if nowhere.
     func returnAddress(of token: BroughtToken?) async throws -> String? {
         guard let token else { return nil }
         return try await scope.returnAddress(of: token)
     }
 
-    /// Every provider of an account: proof of ownership is not limited to the offered ones.
+    /// Every provider that an account may use: proof of ownership is not limited to the offered
+    /// ones.
     func provingProviders() async throws -> [ProviderRow] {
         try await core.database.signInProviders(near: tenant.id)
     }
 }
 
-/// A cookie of the hosted pages. Under TLS its prefix blocks cookies that a sibling host sets for
-/// the whole domain, to continue a user's sign-in as another's; on plain http browsers refuse that
-/// prefix.
+/// A cookie of the hosted pages. Under TLS its prefix keeps a sibling host from setting cookies for
+/// the whole domain, which could continue a user's sign-in as someone else's; on plain http,
+/// browsers refuse that prefix.
 struct HostedCookie: Sendable {
     /// Binds the return from a provider to the browser that began.
     static let state = HostedCookie(plainName: "gatehouse_sign_in")

@@ -1,7 +1,7 @@
 import API
 
-/// The hosted pages in German. The English sentence is the key; `{}` stands for the values, in the
-/// same order.
+/// The hosted pages in German. The English sentence is the key; `{}` stands for the values, which
+/// keep their order.
 enum HostedGerman {
     static let sentences: [String: String] = [
         "Sign in": "Anmelden",
@@ -53,7 +53,7 @@ enum HostedGerman {
             "Gehen Sie zurück, und beginnen Sie neu. Wenn es so bleibt, fragen Sie Ihre Verwaltung.",
     ]
 
-    /// What a refusal says, by its code; where it is missing the page says it in English.
+    /// The text of a refusal by its code; if it is missing, the page shows it in English.
     static let refusals: [Code: String] = [
         .unauthorized: "Die Anmeldung ist falsch oder abgelaufen.",
         .forbidden: "Das ist nicht erlaubt.",

@@ -6,14 +6,14 @@ import Storage
 import Text
 
 /// A link grant that an operator handed over: its recipient proves an identity at a provider, which
-/// is then added to the account. The account is named before that, and again before it is added: the
-/// grant may be a stranger's.
+/// is then added to the account. The account is named before that, and again before the identity is
+/// added, because the grant may come from a stranger.
 enum HostedGrant {
     static let path = "\(HostedSignIn.platformPath)/grant"
 
     /// A person pressed the button of a page that took the grant out of its address, or pasted it.
-    /// Nothing is used up: the browser keeps it for ten minutes and is redirected to the tenant's
-    /// page.
+    /// Nothing is used up: the browser keeps the grant for ten minutes and is redirected to the
+    /// tenant's page.
     static func take(_ call: Call, _ core: SignInCore) async throws -> Response {
         let form = FormText(String(decoding: call.request.body, as: UTF8.self))
         guard let pasted = form.first(name).flatMap({ PastedLink($0) }) else { throw unusable }
@@ -34,7 +34,7 @@ enum HostedGrant {
                 + [Field("cache-control", "no-store")])
     }
 
-    /// The tenant's page for a browser that holds a grant; nil without one.
+    /// The tenant's page for a browser that holds a grant; `nil` if it holds none.
     static func page(_ hosted: HostedCall) async throws -> Response? {
         let client = hosted.client
         guard let token = try await held(client), let user = try await user(of: token, client)
@@ -54,8 +54,8 @@ enum HostedGrant {
         return page.response()
     }
 
-    /// The hash of the grant on whose page a form was sent; nil for another page's. Throws
-    /// `.stateUnknown` if the browser holds that grant no more.
+    /// The hash of the grant on whose page a form was sent; `nil` for a form of another page.
+    /// Throws `.stateUnknown` if the browser no longer holds that grant.
     static func hash(in form: FormText, _ client: ClientCall) async throws -> [UInt8]? {
         guard let sent = form.first(name) else { return nil }
         guard let token = try await held(client), sameBytes(sent, mark(token, client)) else {
@@ -64,7 +64,7 @@ enum HostedGrant {
         return TenantToken.hash(token)
     }
 
-    /// The person came back from a provider to which the grant's page led.
+    /// Called when the person came back from a provider to which the grant's page led.
     static func ask(
         _ person: ProvedPerson, _ grant: [UInt8], _ client: ClientCall
     ) async throws -> Response {
@@ -76,7 +76,7 @@ enum HostedGrant {
         return try HostedSteps.confirm(next, as: masked(user.email), client)
     }
 
-    /// The person said yes.
+    /// Called when the person confirmed.
     static func use(
         _ grant: [UInt8], for person: ProvedPerson, _ client: ClientCall
     ) async throws -> Response {
@@ -89,7 +89,7 @@ enum HostedGrant {
         }
     }
 
-    /// The grant in the browser's cookie for this tenant; nil for another tenant's.
+    /// The grant in the browser's cookie for this tenant; `nil` for another tenant's.
     private static func held(_ client: ClientCall) async throws -> String? {
         guard let token = HostedCookie.grant.value(in: client.request),
             try await client.core.database.tenant(ofToken: token) == client.tenant.id
@@ -107,14 +107,15 @@ enum HostedGrant {
         return Base64URL.encode(code)
     }
 
-    /// `b…@acme.example`: its owner knows the account by that, and no one else learns the address.
+    /// `b…@acme.example`: its owner recognises the account by it, and no one else learns the
+    /// address.
     static func masked(_ email: String) -> String {
         let parts = email.split(separator: "@", maxSplits: 1)
         let first = parts.first?.unicodeScalars.first.map { String($0) } ?? ""
         return parts.count == 2 ? "\(first)…@\(parts[1])" : "\(first)…"
     }
 
-    /// Clears the grant's cookie, so that the browser can sign in otherwise.
+    /// Clears the grant's cookie, so that the browser can sign in in another way.
     private static func failed(_ text: HostedText, _ status: Int, _ client: ClientCall) -> Response
     {
         var page = HostedPage("This did not work", in: client)
@@ -128,20 +129,20 @@ enum HostedGrant {
     private static let unusable = Problem(.notFound, usedUp.said(in: .english))
 }
 
-/// What a person pasted: a one-time link, or its code alone, as mail programs and people hand it on.
+/// What a person pasted: a one-time link, or only its code, as mail programs and people pass it on.
 struct PastedLink: Equatable {
     enum Kind: Equatable { case token, grant }
 
-    /// Of the link; nil for a code alone.
+    /// The page of the link; `nil` if only a code was pasted.
     var page: String?
     var kind: Kind?
     var code: String
 
-    /// nil if no code is in it. Spaces, line breaks, punctuation around it and percent-encoding are
-    /// forgiven.
+    /// `nil` if the text contains no code. Spaces, line breaks, punctuation around the code and
+    /// percent-encoding are tolerated.
     init?(_ text: String) {
         var bytes = Array(text.utf8.prefix(4096))
-        // An address may be encoded once by the mail and once more by a redirect.
+        // An address may be encoded once by the mail program and again by a redirect.
         for _ in 0..<3 { bytes = PercentEncoding.decode(bytes) ?? bytes }
         let plain = String(decoding: bytes, as: UTF8.self).unicodeScalars
         bytes = Array(String(plain.filter { !$0.properties.isWhitespace }).utf8)

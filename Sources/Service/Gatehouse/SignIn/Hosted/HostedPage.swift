@@ -5,7 +5,7 @@ import HTTP
 import Storage
 import Text
 
-/// HTML pages that this server shows itself, in a tenant's name. The one script takes a link grant
+/// HTML pages that this server shows itself, in a tenant's name. The only script takes a link grant
 /// out of the address.
 struct HostedPage {
     private let language: HostedLanguage
@@ -23,8 +23,8 @@ struct HostedPage {
         body = "<p class=\"name\">Gatehouse</p><h1>\(htmlEscaped(title))</h1>"
     }
 
-    /// A page that wears the tenant's name, logo and colour. Whatever those say, its foot names the
-    /// host and the tenant's slug. `tenant`: nil is the call's.
+    /// A page with the tenant's name, logo and colour. Whatever those say, its footer names the
+    /// host and the tenant's slug. If `tenant` is `nil`, it is that of the call.
     init(_ title: HostedText, in client: ClientCall, of tenant: TenantRow? = nil) {
         language = HostedLanguage(client.request)
         let title = title.said(in: language)
@@ -45,7 +45,7 @@ struct HostedPage {
 
     mutating func say(_ text: HostedText) { say([text]) }
 
-    /// Sentences of one paragraph.
+    /// Adds sentences as one paragraph.
     mutating func say(_ sentences: [HostedText]) {
         let text = sentences.map { $0.said(in: language) }.joined(separator: " ")
         body += "<p>\(htmlEscaped(text))</p>"
@@ -54,7 +54,7 @@ struct HostedPage {
     /// An error, announced to screen readers as well.
     mutating func warn(_ text: HostedText) { warn(said: text.said(in: language)) }
 
-    /// A refusal in the page's language, as far as its code has one.
+    /// Shows a refusal in the page's language if there is a text for its code.
     mutating func warn(_ problem: Problem) {
         warn(
             said: (language == .german ? HostedGerman.refusals[problem.code] : nil)
@@ -65,18 +65,18 @@ struct HostedPage {
         body += "<p role=\"alert\" class=\"alert\">\(htmlEscaped(text))</p>"
     }
 
-    /// A link that the person follows: nothing leads away by itself.
+    /// Adds a link for the person to follow: no page leads away by itself.
     mutating func link(_ label: HostedText, to address: String) {
         let label = htmlEscaped(label.said(in: language))
         body += "<p><a class=\"act\" href=\"\(htmlEscaped(address))\">\(label)</a></p>"
     }
 
-    /// One button that posts these values.
+    /// Adds one button that posts these values.
     mutating func button(_ label: HostedText, to path: String, _ hidden: [(String, String)]) {
         body += Self.form(path, hidden) + button(label) + "</form>"
     }
 
-    /// A sign-in button for each provider.
+    /// Adds a sign-in button for each provider.
     mutating func providers(
         _ providers: [ProviderRow], to path: String, _ hidden: [(String, String)] = []
     ) {
@@ -99,7 +99,7 @@ struct HostedPage {
                 """
     }
 
-    /// A choice of one of these names.
+    /// Adds a choice of one of these values.
     mutating func choice(
         _ legend: HostedText, _ name: String, _ values: [(id: String, label: String)],
         to path: String, _ hidden: [(String, String)]
@@ -114,8 +114,8 @@ struct HostedPage {
         body += "</fieldset>\(button("Continue"))</form>"
     }
 
-    /// Takes a grant from the address's fragment (after `#`), or pasted where a mail lost it. Nothing is
-    /// sent before the person presses the button.
+    /// Takes a grant from the address's fragment (after `#`), or as pasted text if a mail program
+    /// lost it. Nothing is sent before the person presses the button.
     mutating func takesGrant(at path: String) {
         body +=
             "<details id=\"grant\"><summary>\(said("I have a link or a code"))</summary>"
@@ -127,7 +127,7 @@ struct HostedPage {
             + "<script>\(Self.script)</script>"
     }
 
-    /// Everything but the form is hidden where the address brought a grant.
+    /// Everything but the form is hidden if the address brought a grant.
     private static let script = """
         const find=id=>document.getElementById(id);\
         const take=()=>{const hash=location.hash;if(!/grant(=|%3D)/i.test(hash))return;\
@@ -166,7 +166,7 @@ struct HostedPage {
 
     private func said(_ text: HostedText) -> String { htmlEscaped(text.said(in: language)) }
 
-    /// A form redirects to the provider, and browsers apply `form-action` to redirects as well.
+    /// A form redirects to the provider, and browsers apply `form-action` to redirects too.
     private var policy: String {
         let own = colours.isEmpty ? "" : " \(Self.digest(of: colours))"
         return "default-src 'none'; style-src \(Self.styleDigest)\(own); "
@@ -222,7 +222,8 @@ enum HostedLanguage: String, CaseIterable {
     case english = "en"
     case german = "de"
 
-    /// The one that the browser prefers (RFC 9110, section 12.5.4); English where it wants neither.
+    /// The language that the browser prefers (RFC 9110, section 12.5.4); English if it wants
+    /// neither.
     init(_ request: Request) {
         var best: (language: Self, quality: Double)?
         for range in request.all("accept-language").flatMap({ $0.split(separator: ",") }).prefix(32)
@@ -239,8 +240,8 @@ enum HostedLanguage: String, CaseIterable {
     }
 }
 
-/// A sentence of a hosted page. Its values are kept apart, so that it can be said in another
-/// language: `"Add \(provider)?"` is `Add {}?` with one value.
+/// A sentence of a hosted page. Its values are kept separate, so that it can be translated: `"Add
+/// \(provider)?"` is `Add {}?` with one value.
 struct HostedText: ExpressibleByStringInterpolation {
     struct StringInterpolation: StringInterpolationProtocol {
         var sentence = ""
@@ -267,7 +268,7 @@ struct HostedText: ExpressibleByStringInterpolation {
         values = text.values
     }
 
-    /// In English where the language has no such sentence.
+    /// The sentence with its values; in English if the language lacks it.
     func said(in language: HostedLanguage) -> String {
         let said = language == .german ? HostedGerman.sentences[sentence] ?? sentence : sentence
         var text = ""

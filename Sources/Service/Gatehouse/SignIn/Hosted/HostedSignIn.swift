@@ -6,8 +6,8 @@ import JSON
 import Storage
 import Text
 
-/// Pages for questions that no app can ask: which tenant to join, and whether a second identity is
-/// to be added to an existing account. They begin no session.
+/// Pages for questions that no app can ask: which tenant to join, and whether to add a second
+/// identity to an existing account. They begin no session.
 package enum HostedSignIn {
     package static func endpoints(_ core: SignInCore) -> [Endpoint] {
         [
@@ -36,7 +36,7 @@ package enum HostedSignIn {
         ]
     }
 
-    /// Begins the sign-in of the holder of an invite or a join link at a provider, for its page.
+    /// Begins, for an invite's or join link's page, its holder's sign-in at a provider.
     package static func joining(_ core: SignInCore) -> Services.Joining {
         { call, tenant, provider, token in
             try requireOwnPage(call.request, core)
@@ -52,11 +52,12 @@ package enum HostedSignIn {
 
     static let platformPath = "/sign-in"
     private static let tenantPath = "/t/{tenant}/sign-in"
-    /// The callback of the platform's providers for all tenants; a tenant's own have one below the
-    /// tenant, so that no provider can pass off another's response (RFC 9700 section 4.4.2).
+    /// The callback of the platform's providers for all tenants. A tenant's own providers have one
+    /// below the tenant, so that no provider can pass off another's response (RFC 9700 section
+    /// 4.4.2).
     private static let callback = "\(platformPath)/callback"
 
-    /// The callback of the platform's providers, and that of the tenant's.
+    /// The callback of the platform's providers, and that of the tenant's own.
     static func returnAddresses(of tenant: TenantRow, _ core: SignInCore) -> [String] {
         [core.publicURL + callback, "\(core.publicURL)/t/\(tenant.slug)\(callback)"]
     }
@@ -92,8 +93,8 @@ package enum HostedSignIn {
         return endpoint
     }
 
-    /// The tenant whose operators are asked about a refusal: that of the path, of the state or of the
-    /// held person; else the platform. Nothing is proved by it.
+    /// The tenant whose operators can look up a refusal: that of the path, of the state or of the
+    /// held person, or else the platform. It proves nothing.
     private static func tenant(of call: Call, _ core: SignInCore) async -> TenantRow {
         var name = try? call.parameter("tenant")
         if name == nil, let state = FormText(call.request.query).first("state") {
@@ -108,7 +109,7 @@ package enum HostedSignIn {
         return .platform(named: "Gatehouse", at: call.now)
     }
 
-    /// Refuses a form from another site (Fetch Metadata; else the origin).
+    /// Refuses a form from another site, by Fetch Metadata or else by the origin.
     private static func requireOwnPage(_ request: Request, _ core: SignInCore) throws {
         var refusal = Problem.forbidden("The form came from another page.")
         refusal.cause = SignInRefusal.causeStart + "foreign_form"
@@ -121,7 +122,7 @@ package enum HostedSignIn {
 }
 
 extension ClientCall {
-    /// The refusal with a reference, under which the line is found that has its reason.
+    /// The refusal with a reference to the stored line that has its reason.
     func explained(_ problem: Problem, at operation: String) async -> Problem {
         var problem = problem
         if let reference = await noteFailure(&problem, at: operation) {
@@ -132,8 +133,8 @@ extension ClientCall {
 }
 
 extension Problem {
-    /// An error page with the problem's text, without its code. `reference`: finds the line of the
-    /// failed sign-in.
+    /// An error page with the problem's text, without its code. `reference` leads to the line of
+    /// the failed sign-in.
     fileprivate func page(for call: Call, reference: String?) -> Response {
         var page = HostedPage("This did not work", in: HostedLanguage(call.request))
         page.warn(self)
@@ -147,7 +148,7 @@ extension Problem {
         return answer
     }
 
-    /// What finds the decision, where the rules refused; German sentences do not repeat it.
+    /// The reference to the decision if the rules refused; German sentences do not repeat it.
     private var decisionReference: String? {
         guard let cause, let start = cause.firstRange(of: SignInRefusal.referenceStart) else {
             return nil
@@ -156,13 +157,13 @@ extension Problem {
     }
 }
 
-/// A person who was proved at a provider and still has to choose or to confirm: sealed in a cookie
-/// for ten minutes, so that any replica can continue and the database stores nothing.
+/// A person who was proved at a provider and still has to choose or confirm. Sealed in a cookie for
+/// ten minutes, so that any replica can continue and the database stores nothing.
 struct PendingSignIn: Sendable {
     var person: ProvedPerson
     /// The tenant of the sign-in; the platform's id if there is none yet.
     var tenant: UUID
-    /// The account to which this identity is to be added, once that was proved too.
+    /// The account to which this identity is to be added, once the account was proved too.
     var user: UUID?
     /// The hash of the link grant by which it is to be added, in place of that proof.
     var grantHash: [UInt8]?
@@ -173,7 +174,7 @@ struct PendingSignIn: Sendable {
         self.user = user
     }
 
-    /// nil if the request has none, or one that is expired or not ours.
+    /// `nil` if the request has none, or one that has expired or is not ours.
     init?(_ request: Request, _ core: SignInCore) async throws {
         guard let text = HostedCookie.held.value(in: request),
             let sealed = Base64URL.decode(text),
@@ -277,8 +278,8 @@ enum HostedReturn {
 }
 
 extension LoginReturn {
-    /// The browser's return to a page of ours, bound to it by the cookie `state.secret`, behind which
-    /// the token of its `device` may stand.
+    /// The browser's return to a page of ours, bound to it by the cookie `state.secret`, which may
+    /// be followed by the token of its `device`.
     init(_ call: Call, by cookie: HostedCookie, at publicURL: String) throws {
         let query = FormText(call.request.query)
         guard let state = query.first("state"), !query.isRepeated("state"),

@@ -5,17 +5,17 @@ import HTTP
 import Storage
 import Text
 
-/// The questions to a proved person, and their results.
+/// The questions to a person who was proved, and their results.
 enum HostedSteps {
-    /// Runs the rules, and asks what they leave open. `token`: of an invite or a join link; if it
-    /// admits no one, the page explains why.
+    /// Runs the rules, and asks what they leave open. `token` belongs to an invite or a join link;
+    /// if it admits no one, the page explains why.
     static func settle(
         _ person: ProvedPerson, _ client: ClientCall, bringing token: BroughtToken? = nil
     ) async throws -> Response {
         let asked = client.tenant.id == .platform ? nil : client.tenant.id
         let result = try await client.decide(person, in: asked, bringing: token)
         if !result.choices.isEmpty, asked == nil {
-            // An existing membership is no choice to the rules, but one to the person.
+            // To the rules an existing membership is not a choice, but to the person it is.
             let own = [result.verdict.maySignIn ? result.tenant : nil].compactMap(\.self)
             return try choose(person, own + result.choices, client)
         }
@@ -46,7 +46,7 @@ enum HostedSteps {
         return page.response(cookies: [HostedCookie.held.field(held, for: client.request)])
     }
 
-    /// The address belongs to an account: only its owner may add an identity to it.
+    /// The address belongs to an account, so only the account's owner may add an identity to it.
     private static func askForProof(
         _ person: ProvedPerson, _ client: ClientCall
     ) async throws -> Response {
@@ -77,7 +77,7 @@ enum HostedSteps {
         return try confirm(next, as: user.email, client)
     }
 
-    /// The same with the account as the page shows it.
+    /// The same, with the account as the page shows it.
     static func confirm(
         _ next: PendingSignIn, as account: String, _ client: ClientCall
     ) throws -> Response {
@@ -138,7 +138,7 @@ enum HostedSteps {
         do {
             try await client.link(held.person, to: user)
         } catch let StorageFailure.conflict(_, _, holder) where holder == user.id {
-            // Sent twice: already done.
+            // It was sent twice, and is done already.
         } catch StorageFailure.conflict {
             throw Problem(.identityConflict, "The sign-in is another account's already.")
         }

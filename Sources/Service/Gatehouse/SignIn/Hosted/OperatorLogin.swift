@@ -5,8 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// Operators' sign-ins to the console at a provider of the platform: the console is a client like an
-/// app's, whose redirect leads to `Services.OperatorLogin.callback`.
+/// Operators' sign-ins to the console at a provider of the platform. The console is a client like
+/// an app's, whose redirect leads to `Services.OperatorLogin.callback`.
 package enum OperatorLogin {
     private static let contract = Contract(
         name: "console", routes: [], encode: { $0.response(requestID: $1.id) })

@@ -5,8 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// The server that an Immich app expects, as far as signing in goes. Its paths are below `/api`,
-/// which the well-known document names; photos are not served here.
+/// The server that an Immich app expects, as far as signing in is concerned. Its paths are below
+/// `/api`, which the well-known document names; photos are not served here.
 enum Immich {
     static let contract = Contract(
         name: "immich",
@@ -78,7 +78,7 @@ enum Immich {
         case .noProvider: bad("OAuth is not enabled")
         case .verifierMissing: bad("OAuth code verifier is missing")
         case .refused(.emailMissing, _): bad("OAuth profile does not have an email address")
-        // One text for all, so that it does not reveal whether an account exists.
+        // One text for all of them, so that it does not reveal whether an account exists.
         case .stateUnknown, .wrongVerifier, .notProved, .refused: bad("OAuth authentication failed")
         case .providerAway:
             Problem(
@@ -89,7 +89,8 @@ enum Immich {
 
     private static let message = "message"
 
-    /// The older apps' server lists what its validator found; the newer one says it in one text.
+    /// The server of the older apps lists what its validator found; the newer one says it in one
+    /// text.
     private static func refine(_ problem: Problem, _ call: ClientCall) -> Problem {
         guard call.isCompatible("v2"), !problem.errors.isEmpty else { return problem }
         var problem = problem
@@ -97,7 +98,7 @@ enum Immich {
         return problem
     }
 
-    /// `cause`: why a sign-in failed, where the text is about one.
+    /// `cause` says why a sign-in failed, if the text is about one.
     static func bad(_ text: String, cause: String? = nil) -> Problem {
         var problem = Problem(.invalidRequest, text)
         problem.cause = cause.map { SignInRefusal.causeStart + $0 }
@@ -109,7 +110,7 @@ enum Immich {
         invalid(name, text: "\(name) \(fault)")
     }
 
-    /// The same with its own text. `listed`: as the list of the older apps' server has it.
+    /// The same with its own text. `listed` is the text in the list of the older apps' server.
     static func invalid(_ name: String, text: String, listed: String? = nil) -> Problem {
         let detail = listed.map { "[\(name)] \($0)" } ?? text
         return Problem(.invalidRequest, text, errors: [FieldError("/\(name)", .invalid, detail)])
@@ -117,7 +118,7 @@ enum Immich {
 }
 
 extension ClientCall {
-    /// The tenant's generation of apps.
+    /// Whether the tenant uses this generation of apps.
     func isCompatible(_ generation: String) -> Bool {
         sameBytes(setting("compat")?.string ?? "v3", generation)
     }
@@ -131,7 +132,7 @@ extension Input {
         return flag
     }
 
-    /// As the apps' validator names what it got.
+    /// The kind of a value, in the words of the apps' validator.
     private static func kind(of value: JSONValue?) -> String {
         switch value {
         case nil: "undefined"
@@ -160,7 +161,7 @@ extension Input {
     }
 }
 
-/// What an app asks of the server before the sign-in.
+/// What an app asks the server before signing in.
 enum ImmichServer {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/.well-known/immich", isPublic: true) { _ in
@@ -229,7 +230,7 @@ enum ImmichServer {
 extension ClientCall {
     var allowsPasswords: Bool { setting("password_login")?.bool ?? true }
 
-    /// Only while the tenant has no user.
+    /// True only while the tenant has no users.
     func offersAdminSignUp() async throws -> Bool {
         guard setting("admin_sign_up")?.bool == true else { return false }
         return try await !scope.hasUsers()

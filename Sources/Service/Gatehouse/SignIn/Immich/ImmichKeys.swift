@@ -5,8 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// The app's API keys: the core's keys of the user. Their permissions (`asset.read`, `all`) are
-/// scopes without a colon, so that none is ever a right at `/v1`.
+/// The app's API keys, which are the core's keys of the user. Their permissions (`asset.read`,
+/// `all`) are scopes without a colon, so none is ever a right at `/v1`.
 enum ImmichKeys {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/api-keys") { try await create($0) },
@@ -49,14 +49,14 @@ enum ImmichKeys {
 
     private static let beyond = Immich.bad("Cannot grant permissions you do not have")
 
-    /// 403 if the key lacks the permission; a session has all.
+    /// 403 if the key lacks the permission; a session has all of them.
     static func require(_ permission: String, of caller: Caller) throws {
         guard has(permission, caller) else {
             throw Problem.forbidden("Missing required permission: \(permission)")
         }
     }
 
-    /// 403 for a key with another purpose than this app; a session is this app's.
+    /// 403 for a key whose purpose is not this app; a session always belongs to this app.
     static func requireOfApp(_ caller: Caller) throws {
         guard let key = caller.key else { return }
         guard key.scopes.contains(where: { sameBytes($0, "all") || isPermissionOfApp($0) }) else {
@@ -66,7 +66,8 @@ enum ImmichKeys {
 
     private static func has(_ permission: String, _ caller: Caller) -> Bool {
         guard case .key(let principal, owner: _) = caller else { return true }
-        // `all` is all of this app: not what the user's other keys grant at a mail server or `/v1`.
+        // `all` covers only this app: not what the user's other keys grant at a mail server or at
+        // `/v1`.
         let isOfApp = sameBytes(permission, "all") || isPermissionOfApp(permission)
         return principal.scopes.contains {
             sameBytes($0, permission) || isOfApp && sameBytes($0, "all")
@@ -98,7 +99,7 @@ enum ImmichKeys {
         return .ok(.object(members(of: key)))
     }
 
-    /// The newest apps read the key's members besides `apiKey` too.
+    /// The newest apps also read the key's members beside `apiKey`.
     private static func created(
         _ call: ClientCall, _ row: APIKeyRow, _ secret: APIKeySecret
     ) -> Response {
@@ -160,7 +161,7 @@ enum ImmichKeys {
         }
     }
 
-    /// The app names an object and an action; a single word is another app's scope.
+    /// The app's permissions name an object and an action; a single word is another app's scope.
     private static func isPermissionOfApp(_ text: String) -> Bool {
         isPermission(text) && text.utf8.contains(UInt8(ascii: "."))
     }

@@ -5,9 +5,9 @@ import JSON
 import Storage
 import Text
 
-/// The session as the app gets it: the token in the body, and three cookies for its web pages.
+/// The session as the app receives it: the token in the body, and three cookies for its web pages.
 enum ImmichSession {
-    /// 400 days, the most that browsers keep.
+    /// 400 days, the most that browsers keep a cookie.
     private static let lifetime = 34_560_000
 
     /// 201 with the login response; begins the session.
@@ -59,7 +59,7 @@ enum ImmichSession {
     }
 }
 
-/// The devices at which the user is signed in to this app, as its web page lists them.
+/// The devices on which the user is signed in to this app, as its web page lists them.
 enum ImmichSessions {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/sessions") { call in
@@ -92,7 +92,7 @@ enum ImmichSessions {
 
     private static let missing = Immich.bad("Not found or no authDevice.delete access")
 
-    /// The user, and the session of the request; nil for a key, which needs the permission.
+    /// The user, and the session of the request; `nil` for a key, which needs the permission.
     private static func holder(
         _ call: ClientCall, _ permission: String
     ) async throws -> (user: UserRow, current: UUID?) {
@@ -117,7 +117,7 @@ enum ImmichSessions {
     }
 }
 
-/// The PIN of the locked folder. A wrong one is 400, never 401, which would sign the app out.
+/// The PIN of the locked folder. A wrong PIN is 400 and never 401, which would sign the app out.
 enum ImmichPin {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/pin-code") { call in
@@ -141,8 +141,8 @@ enum ImmichPin {
         ContractRoute(.get, "/api/auth/status") { status($0, try await $0.personForbiddingKeys()) },
     ]
 
-    /// `{pinCode}` alone sets the first one; with `newPinCode` the old one, or the password,
-    /// changes it.
+    /// `{pinCode}` alone sets the first PIN. With `newPinCode`, the old PIN or the password changes
+    /// it.
     private static func change(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
         let person = try await call.personForbiddingKeys()

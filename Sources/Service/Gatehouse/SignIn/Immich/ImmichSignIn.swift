@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// Signing in by password, the first admin, and the end of a session.
+/// Sign-in with a password, the first admin, and the end of a session.
 enum ImmichSignIn {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/login") { try await signIn($0) },
@@ -90,8 +90,8 @@ enum ImmichPassword {
     /// Seconds after a sign-in during which the user may set a password without the old one.
     private static let freshFor: Int64 = 300
 
-    /// Only if an operator chose the password, or the session is fresh: otherwise a thief with an
-    /// unlocked phone could take the account over.
+    /// Allowed only if an operator chose the password, or the session is fresh: otherwise a thief
+    /// with an unlocked phone could take over the account.
     static func requireFresh(_ call: ClientCall, _ person: SignedIn) throws {
         guard
             person.secrets.mustChangePassword
@@ -112,7 +112,7 @@ enum ImmichOAuth {
             guard let challenge = call.query("code_challenge") else {
                 throw SignInRefusal.verifierMissing
             }
-            // The documented app names no redirect address here: the client's first is used.
+            // The documented app names no redirect address here, so the client's first is used.
             guard let uri = call.query("redirect_uri") ?? call.client.redirectURIs.first else {
                 throw SignInRefusal.redirectNotRegistered
             }
@@ -164,7 +164,7 @@ enum ImmichOAuth {
         return wish
     }
 
-    /// The target of the redirect from the override: the client's address of the app.
+    /// The target of the redirect from the override: the client's address for the app.
     private static func appRedirect(_ call: ClientCall) -> String {
         let apps = call.client.redirectURIs.filter(isApps)
         return apps.contains { sameBytes($0, mobileRedirect) }
@@ -211,7 +211,8 @@ enum ImmichOAuth {
         if let expected, !expected.utf8.elementsEqual(state.utf8) {
             throw SignInRefusal.stateUnknown
         }
-        // The documented app sends only its verifier; without both the missing state is the error.
+        // The documented app sends only its verifier; without either, the missing state is the
+        // error.
         guard expected != nil || input.has("codeVerifier") else {
             throw Immich.bad("OAuth state is missing", cause: "no state")
         }

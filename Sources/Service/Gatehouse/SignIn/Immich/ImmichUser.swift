@@ -19,7 +19,7 @@ enum ImmichUser {
         ContractRoute(.put, "/api/users/me") { try await update($0) },
     ]
 
-    /// The requested changes, all of them checked before any is made.
+    /// The requested changes, all of which are checked before any is made.
     private struct Wish {
         var name: String?
         var password: String?
@@ -62,7 +62,7 @@ enum ImmichUser {
         }
     }
 
-    /// The mobile app changes its password here.
+    /// The mobile app changes the password here.
     private static func update(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
         let person = try await call.personForbiddingKeys()
@@ -88,7 +88,7 @@ enum ImmichUser {
         return .ok(try await shown(user, mustChangePassword: mustChange, call))
     }
 
-    /// The user with the app's data about them.
+    /// The user, with the app's data about them.
     static func shown(
         _ user: UserRow, mustChangePassword: Bool, _ call: ClientCall
     ) async throws -> JSONValue {
@@ -96,7 +96,7 @@ enum ImmichUser {
         return json(user, profile, mustChangePassword: mustChangePassword, call)
     }
 
-    /// The app's complete user object, in its order.
+    /// The app's complete user object, with its order of members.
     private static func json(
         _ user: UserRow, _ profile: ImmichProfile, mustChangePassword: Bool, _ call: ClientCall
     ) -> JSONValue {
@@ -121,19 +121,19 @@ enum ImmichUser {
             .init("status", .string("active")),
             .init("license", .null),
         ]
-        // The older apps' tests know every possible member.
+        // The tests of the older apps know every possible member.
         if !call.isCompatible("v2") {
             members.append(.init("clusterGroupId", .string(call.tenant.id.description)))
         }
         return .object(members)
     }
 
-    /// The app's own server stores addresses in lower case, and its tests compare them so.
+    /// The app's own server stores addresses in lower case, and its tests compare them that way.
     static func email(of user: UserRow) -> String { asciiLowercased(user.email) }
 }
 
 extension ClientCall {
-    /// What a key may never do: 403 with the app's text.
+    /// For what a key may never do: 403 with the app's text.
     func personForbiddingKeys() async throws -> SignedIn {
         switch try await caller() {
         case .person(let person): return person
@@ -142,7 +142,7 @@ extension ClientCall {
     }
 }
 
-/// The app's data about a user besides the core's.
+/// The app's data about a user, besides the core's.
 struct ImmichProfile: Sendable {
     static let colors = [
         "primary", "pink", "red", "yellow", "blue", "green", "purple", "orange", "gray", "amber",
@@ -161,7 +161,8 @@ struct ImmichProfile: Sendable {
     var storageLabel: String?
     /// Whether the user has seen the app's introduction; true unless the app said otherwise.
     var isOnboarded = true
-    /// The first admin has not changed the password yet: the app suggests it, nothing requires it.
+    /// The first admin has not changed the password yet: the app suggests it, but nothing requires
+    /// it.
     var hasFirstPassword = false
 
     init(_ stored: ClientProfile) {
@@ -216,8 +217,8 @@ extension ClientCall {
     }
 }
 
-/// The settings of the app's screens. They are about photos, so that nothing is kept: everybody has the
-/// app's own initial ones, without which no app ends its sign-in.
+/// The settings of the app's screens. They are about photos, so none are stored: everyone has the
+/// app's own initial settings, without which no app completes its sign-in.
 enum ImmichPreferences {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, path) { call in
@@ -240,7 +241,7 @@ enum ImmichPreferences {
         return user
     }
 
-    /// What was sent, in a whole answer; members that the apps do not know are left out.
+    /// What was sent, as a whole answer; members that the apps do not know are left out.
     private static func echo(_ input: Input) -> JSONValue {
         .object(
             (initial.members ?? []).map { group in
@@ -255,7 +256,7 @@ enum ImmichPreferences {
             })
     }
 
-    /// The value if it is of the same kind, as the generated clients require.
+    /// The value, if it is of the same kind, as the generated clients require.
     private static func like(_ one: JSONValue, _ other: JSONValue) -> JSONValue? {
         let isLike =
             one.bool != nil && other.bool != nil || one.int != nil && other.int != nil

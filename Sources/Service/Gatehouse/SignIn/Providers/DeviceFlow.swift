@@ -26,12 +26,12 @@ package enum DevicePoll: Sendable {
 }
 
 extension ClientCall {
-    /// An id token that an app got itself, from the client's provider of this kind.
+    /// The person of an id token that an app got itself, from the client's provider of this kind.
     package func person(idToken: String, kind: ProviderKind) async throws -> ProvedPerson {
         try await remote(kind).person(idToken: idToken, nonce: nil)
     }
 
-    /// A GitHub access token that an app got itself.
+    /// The person of a GitHub access token that an app got itself.
     package func person(gitHubToken token: String) async throws -> ProvedPerson {
         let remote = try await remote(.github)
         guard (1...512).contains(token.utf8.count) else {
@@ -43,7 +43,8 @@ extension ClientCall {
         return person
     }
 
-    /// The person of a token that `pollDevice` was granted. `begunAt`: of the device's sign-in.
+    /// The person of a token that `pollDevice` was granted. `begunAt` is when the device's sign-in
+    /// began.
     package func person(
         grantedGitHubToken token: String, begunAt: Timestamp
     ) async throws -> ProvedPerson {
@@ -52,7 +53,7 @@ extension ClientCall {
         return person
     }
 
-    /// Begins a sign-in on a device without a browser; `device`: the app's id of it.
+    /// Begins a sign-in on a device without a browser. `device` is the app's id of the device.
     package func beginDeviceLogin(device: String?) async throws -> DeviceCode {
         let remote = try await remote(.github)
         try await count(.device)
@@ -76,7 +77,7 @@ extension ClientCall {
             interval: answer["interval"]?.int ?? 5)
     }
 
-    /// The least seconds between two polls of one code: apps use five, minus a tolerance.
+    /// The fewest seconds between two polls of one code: apps use five, minus a tolerance.
     private static let leastPause: Int64 = 4
 
     /// Polls once for the user's decision. Throws `.stateUnknown` for a code that was not begun
@@ -86,7 +87,8 @@ extension ClientCall {
         guard let begun = try await scope.login(hash, client: client.name),
             device == nil || begun.device == nil || begun.device == device
         else { throw SignInRefusal.stateUnknown }
-        // A provider slows down a client that polls one code too often: for all its users.
+        // A provider slows down a client that polls one code too often, and with it all of its
+        // users.
         guard try await scope.mayAsk(hash, client: client.name, every: Self.leastPause) else {
             return .pending("slow_down")
         }

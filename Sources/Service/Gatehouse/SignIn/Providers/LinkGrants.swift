@@ -10,7 +10,7 @@ extension ClientCall {
         return try await useLinkGrant(hash, for: person)
     }
 
-    /// The same by the hash of the grant's token.
+    /// The same, with the hash of the grant's token.
     func useLinkGrant(_ hash: [UInt8], for person: ProvedPerson) async throws -> GrantUse {
         try await useLinkGrant(
             hash,
@@ -20,7 +20,7 @@ extension ClientCall {
                 isAssertedByTenant: person.provider.tenantID != nil))
     }
 
-    /// The same for a person of a pool's id token.
+    /// The same, for a person proved by a pool's id token.
     func useLinkGrant(_ token: String, for person: BearerPerson) async throws -> GrantUse {
         guard let hash = grantHash(token) else { return .unknown }
         guard let identity = try await core.database.identity(of: person.attempt) else {
@@ -34,7 +34,7 @@ extension ClientCall {
                 isAssertedByTenant: person.provider.tenantID != nil))
     }
 
-    /// nil for a token of another tenant, or of none.
+    /// `nil` for a token of another tenant, or of none.
     func grantHash(_ token: String) -> [UInt8]? {
         guard let locator = TenantToken.locator(token), sameBytes(locator, tenant.locator) else {
             return nil

@@ -7,7 +7,7 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// The authorization request (RFC 6749 section 4.1.1) with state, nonce and S256. Throws
+    /// Makes the authorization request (RFC 6749 section 4.1.1) with state, nonce and S256. Throws
     /// `.noProvider`, `.redirectNotRegistered`, `.providerAway`, `.stateUnfit`, `.challengeUnfit`,
     /// and `.stateUnknown` for a state that is in use already.
     package func beginLogin(_ wish: LoginWish) async throws -> BegunLogin {
@@ -53,7 +53,7 @@ extension ClientCall {
         return BegunLogin(url: endpoint + joint + query, state: state, browser: browser)
     }
 
-    /// Uses the state up, redeems the code, verifies the provider's response, and lets the rules
+    /// Uses up the state, redeems the code, verifies the provider's response, and lets the rules
     /// identify the user. Throws `.stateUnknown`, `.wrongVerifier`, `.verifierMissing`,
     /// `.notProved`, `.providerAway`, `.refused`.
     package func completeLogin(_ answer: LoginReturn) async throws -> UserRow {
@@ -61,7 +61,7 @@ extension ClientCall {
         do {
             return try await admit(person)
         } catch SignInRefusal.signedOut(isStale: true) where !begun.isAskedAnew {
-            // The app caught the redirect: its next sign-in asks the person anew.
+            // The app caught the redirect, so its next sign-in must ask the person again.
             try await scope.noteStaleSignIn(place, at: begun.provider)
             throw SignInRefusal.signedOut(isStale: true)
         }
@@ -70,7 +70,8 @@ extension ClientCall {
     /// Where an app's sign-in comes from.
     private var place: [UInt8] { Self.hash("stale\0\(client.name)\0\(request.remoteAddress)") }
 
-    /// The same up to the person as the provider proved it, and how the sign-in was begun.
+    /// The same, up to the person as the provider proved it; also returns how the sign-in was
+    /// begun.
     func proveLogin(
         _ answer: LoginReturn
     ) async throws -> (person: ProvedPerson, begun: LoginState) {
@@ -122,22 +123,23 @@ extension UUID {
 package struct LoginWish: Sendable {
     /// Must be one of the client's, byte for byte.
     package var redirectURI: String
-    /// The replacement that the provider gets, if an operator has set one; nil: the same.
+    /// What the provider gets in its place, if an operator has set that; `nil` for the same
+    /// address.
     package var sentRedirectURI: String?
-    /// The app's own; one is generated if nil.
+    /// The app's own state; one is generated if `nil`.
     package var state: String?
-    /// The app's S256 challenge (RFC 7636); nil: the server holds the verifier.
+    /// The app's S256 challenge (RFC 7636); if `nil`, the server holds the verifier.
     package var challenge: String?
-    /// It must end in the browser that began, as shown by a cookie.
+    /// Whether it must end in the browser that began, as shown by a cookie.
     package var isBrowsers: Bool
-    /// The token of the page on which it begins.
+    /// The token of the page on which the sign-in begins.
     var token: BroughtToken?
-    /// The console's session that it is to step up.
+    /// The console session that the sign-in steps up.
     var operatorSession: UUID?
-    /// The hash of the link grant on whose page it begins.
+    /// The hash of the link grant on whose page the sign-in begins.
     var grantHash: [UInt8]?
-    /// Seconds; a user who signed in at the provider longer ago is asked anew (OpenID Connect Core
-    /// section 3.1.2.1).
+    /// In seconds; a user who signed in at the provider longer ago is asked again (OpenID Connect
+    /// Core section 3.1.2.1).
     var maxAge: Int64?
 
     package init(
@@ -159,8 +161,8 @@ package struct LoginWish: Sendable {
 package struct BegunLogin: Sendable {
     package var url: String
     package var state: String
-    /// For the browser's cookie, if a browser began: it is in no URL, so that knowing the
-    /// callback's URL is not enough to use it.
+    /// For the browser's cookie, if a browser began. It is in no URL, so knowing the callback's URL
+    /// is not enough to use it.
     package var browser: String?
 }
 
@@ -168,17 +170,17 @@ package struct BegunLogin: Sendable {
 package struct LoginReturn: Sendable {
     package var state: String
     package var code: String
-    /// As the app repeats it; nil if its contract does not.
+    /// As the app repeats it; `nil` if its contract does not.
     package var redirectURI: String?
     /// The app's verifier, if it holds one.
     package var verifier: String?
     /// `iss` of the response (RFC 9207).
     package var issuer: String?
-    /// The value of the browser's cookie; nil if the app itself caught the redirect.
+    /// The value of the browser's cookie; `nil` if the app itself caught the redirect.
     package var browser: String?
-    /// The token of the browser's own cookie, where one came along when it began.
+    /// The token of the browser's own cookie, if one was sent when the sign-in began.
     var device: String?
-    /// The app's contract has no field for `iss`, so that its absence means nothing.
+    /// The app's contract has no field for `iss`, so its absence means nothing.
     package var hidesIssuer: Bool
 
     package init(
@@ -196,7 +198,7 @@ package struct LoginReturn: Sendable {
 }
 
 extension ClientCall {
-    /// The provider at which the client's users sign in; nil if there is none, or no single one.
+    /// The provider at which the client's users sign in; `nil` if there is none, or more than one.
     package func provider(
         kinds: [String] = ClientDescription.signInKinds
     ) async throws -> ProviderRow? {
@@ -207,8 +209,8 @@ extension ClientCall {
 
     package func hasProvider() async throws -> Bool { try await provider() != nil }
 
-    /// The client id of this app at its provider, if it is not the provider's own: so that a public
-    /// app and one with a secret may share an issuer.
+    /// The client id of this app at its provider, if it is not the provider's own. So a public app
+    /// and one with a secret may share an issuer.
     func ownClientID(at provider: ProviderRow) -> String? {
         guard let id = setting("client_id")?.string,
             contract.providerKinds.contains(where: { sameBytes($0, provider.kind) }),
@@ -217,14 +219,14 @@ extension ClientCall {
         return id
     }
 
-    /// The provider as the audience of this app's tokens: with the app's own client, if it has one.
+    /// This app as the provider's relying party: with the app's own client id, if it has one.
     func party(of provider: ProviderRow) -> RelyingParty? {
         guard let party = provider.relyingParty else { return nil }
         return ownClientID(at: provider).map { party.asClient($0) } ?? party
     }
 
-    /// The secret that the provider gave to the client; nil for a public one. Throws `.notProved`
-    /// if the provider was changed since the client's own secret was set.
+    /// The secret that the provider gave to the client; `nil` for a public client. Throws
+    /// `.notProved` if the provider was changed after the client's own secret was set.
     func secret(at provider: ProviderRow) async throws -> String? {
         guard let id = ownClientID(at: provider) else {
             return try await core.database.clientSecret(of: provider)

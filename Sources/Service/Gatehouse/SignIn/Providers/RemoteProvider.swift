@@ -7,12 +7,12 @@ import Outbound
 import Storage
 import Text
 
-/// One provider with this server as its client: its endpoints, and the verification of its tokens.
+/// One provider, with this server as its client: its endpoints, and the verification of its tokens.
 struct RemoteProvider: Sendable {
     let row: ProviderRow
     let party: RelyingParty
     let clientID: String
-    /// The client's secret at the provider; nil for a public client.
+    /// The client's secret at the provider; `nil` for a public client.
     let secret: String?
     let core: SignInCore
 
@@ -22,7 +22,7 @@ struct RemoteProvider: Sendable {
 
     func isIssuer(_ text: String) -> Bool { party.isIssuer(text) }
 
-    /// Throws `.providerAway`: without the endpoint no redirect is possible.
+    /// Throws `.providerAway`: without the endpoint, no redirect is possible.
     func endpoint(_ wanted: RelyingParty.Endpoint) async throws -> String {
         if let set = party.endpoints[wanted] { return set }
         let known = isGitHub ? party.gitHubEndpoints : try await metadata().endpoints
@@ -67,7 +67,8 @@ struct RemoteProvider: Sendable {
         return person
     }
 
-    /// Verifies an id token by the provider's keys. `nonce` nil: the sign-in did not begin here.
+    /// Verifies an id token with the provider's keys. `nonce` is `nil` if the sign-in did not begin
+    /// here.
     func person(idToken text: String, nonce: String?) async throws -> ProvedPerson {
         try await person(signed: text, nonce: nonce, isAccessToken: false)
     }
@@ -98,7 +99,7 @@ struct RemoteProvider: Sendable {
         isAccessToken ? "access token: " : "id token: "
     }
 
-    /// One call of the token endpoint. An `error` is the provider's refusal; its name is logged.
+    /// Calls the token endpoint once. An `error` is the provider's refusal; its name is logged.
     func token(_ form: [(String, String)]) async throws -> JSONValue {
         let answer = try await tokenAnswer(form)
         if let error = answer["error"]?.string {
@@ -107,12 +108,12 @@ struct RemoteProvider: Sendable {
         return answer
     }
 
-    /// The same with `error` left to the caller: a device polls until its user has decided.
+    /// The same, but `error` is left to the caller: a device polls until its user has decided.
     func tokenAnswer(_ form: [(String, String)]) async throws -> JSONValue {
         try await authenticated(form, at: try await endpoint(.token))
     }
 
-    /// A form with the client's own id and secret.
+    /// Sends a form with the client's own id and secret.
     func authenticated(_ form: [(String, String)], at url: String) async throws -> JSONValue {
         var form = form + [("client_id", clientID)]
         var fields = [Field("content-type", "application/x-www-form-urlencoded")]
@@ -139,7 +140,7 @@ struct RemoteProvider: Sendable {
 }
 
 extension ClientCall {
-    /// nil for a provider without a browser sign-in.
+    /// `nil` for a provider without a browser sign-in.
     func remote(_ provider: ProviderRow) async throws -> RemoteProvider? {
         guard let party = party(of: provider), let clientID = party.clientID else { return nil }
         return RemoteProvider(
@@ -150,10 +151,10 @@ extension ClientCall {
 
 /// The responses of a provider's endpoints to this server.
 extension RemoteProvider {
-    /// What the id token leaves out about the address, from the userinfo endpoint (OpenID Connect
-    /// Core section 5.3.2: only for the same subject; plain, or signed by the provider's keys). The
-    /// person is proved already: an endpoint that fails leaves the address missing, and the rules
-    /// decide; why is kept for the decision.
+    /// Adds what the id token leaves out about the address, from the userinfo endpoint (OpenID
+    /// Connect Core section 5.3.2: only for the same subject; plain, or signed by the provider's
+    /// keys). The person is proved already: if the endpoint fails, the address stays missing and
+    /// the rules decide; the cause is kept for the decision.
     func complete(_ person: inout ProvedPerson, _ accessToken: String) async throws {
         guard person.email == nil || person.emailVerified == nil else { return }
         do {
@@ -168,8 +169,8 @@ extension RemoteProvider {
         }
     }
 
-    /// Some write a numeric subject in userinfo, which in the id token is a text: a whole number that
-    /// every reader reads alike.
+    /// Some providers write the subject in userinfo as a number, although it is a text in the id
+    /// token. Only a whole number that every reader reads alike is accepted.
     private static func isSubject(_ value: JSONValue?, _ subject: String) -> Bool {
         switch value {
         case .string(let text): return sameBytes(text, subject)
@@ -189,7 +190,7 @@ extension RemoteProvider {
                 .elementsEqual(SignedUserInfo.mediaType.utf8)
         else { return try unrefused(json(of: answer), by: url) }
         do {
-            // Some end the token with a line break.
+            // Some providers end the token with a line break.
             let text = answer.body.reversed().drop { $0 == 0x0A || $0 == 0x0D }.reversed()
             return try await core.documents.claims(of: SignedUserInfo(Array(text)), from: party)
         } catch let fault as IDTokenFault {
@@ -203,7 +204,8 @@ extension RemoteProvider {
         try unrefused(try await send(asking(method, url, bearer: bearer)), by: url)
     }
 
-    /// JSON of a 2xx, or of a 4xx that names its error; a 5xx or no response is `.providerAway`.
+    /// The JSON of a 2xx, or of a 4xx that names its error; a 5xx or no response is
+    /// `.providerAway`.
     func send(_ request: OutboundRequest) async throws -> JSONValue {
         try json(of: try await answered(request))
     }
@@ -254,7 +256,7 @@ extension RemoteProvider {
 }
 
 extension ProvedPerson {
-    /// Takes the address of a userinfo response, or its word about the id token's own address.
+    /// Takes the address of a userinfo response, or what it says about the id token's own address.
     fileprivate mutating func take(_ info: JSONValue) {
         let claims = IDClaims(userInfo: info, subject: subject)
         name = name ?? claims.name
@@ -270,7 +272,7 @@ extension ProvedPerson {
 }
 
 extension SignInRefusal {
-    /// Why a provider's token is not accepted. `what`: its name, for the log.
+    /// Why a provider's token is not accepted. `what` names the token, for the log.
     init(_ fault: FederationFault, of what: String) {
         switch fault {
         case .token(let fault): self = .notProved("\(what): \(fault.reason)")
@@ -280,7 +282,8 @@ extension SignInRefusal {
 }
 
 extension RemoteProvider {
-    /// Of an account, beside the primary one: each may be the one that was invited.
+    /// The most addresses of an account beside the primary one: each may be the one that was
+    /// invited.
     private static let addressLimit = 20
 
     /// The person of a GitHub token that we redeemed, or that was proved to be ours.
@@ -301,15 +304,15 @@ extension RemoteProvider {
                 $0["verified"]?.bool == true && $0["primary"]?.bool != true
             }.prefix(Self.addressLimit).compactMap { $0["email"]?.string }
         } catch let refusal as SignInRefusal {
-            // The person is proved: without an address the rules decide.
+            // The person is proved: without an address, the rules decide.
             person.addressFault = refusal.reason
         }
         return person
     }
 
-    /// Requires that a token from an app was issued to our client, as GitHub confirms; any other
-    /// app's token would let that app's owner sign in as its users. Returns the time of issue,
-    /// which the token itself lacks.
+    /// Requires that a token from an app was issued to our client, as GitHub confirms; otherwise
+    /// the owner of another app could sign in as its users. Returns the time of issue, which the
+    /// token itself lacks.
     func requireOurs(_ token: String) async throws -> TokenTime {
         guard let secret else { throw SignInRefusal.noProvider }
         let url = try await endpoint(.tokenCheck)

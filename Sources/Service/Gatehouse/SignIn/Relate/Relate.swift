@@ -6,8 +6,8 @@ import JSON
 import Storage
 import Text
 
-/// The server that Relate Mail's apps expect, as far as signing in goes: they present their
-/// provider's access token once, get an API key for it, and use only that from then on.
+/// The server that Relate Mail's apps expect, as far as signing in is concerned: they present their
+/// provider's access token once, get an API key for it, and use only the key from then on.
 enum Relate {
     static let contract = Contract(
         name: "relate",
@@ -32,8 +32,8 @@ enum Relate {
                 .required("secure_port", .integer(1...65_535)),
             ]))
 
-    /// 401 has no body, 404 is a problem document, everything else is `{"error": …}`, with one text
-    /// for every fault of ours.
+    /// 401 has no body, 404 is a problem document, and everything else is `{"error": …}`, with one
+    /// text for every fault of ours.
     private static func encode(_ problem: Problem, _ request: Request) -> Response {
         var answer: Response
         switch problem.status {
@@ -62,7 +62,7 @@ enum Relate {
 
     private static func explain(_ refusal: SignInRefusal) -> Problem? {
         switch refusal {
-        // A bearer token of no provider here.
+        // A bearer token that no provider here issued.
         case .notProved, .noProvider: Problem(.unauthorized, "Authentication required")
         default: nil
         }
@@ -78,7 +78,7 @@ enum Relate {
         guard credential.text.utf8.starts(with: "gate_".utf8) else {
             try await call.count(.token)
             let person = try await call.person(accessToken: credential.text)
-            // The app sends the same token until it has its key: that is one sign-in.
+            // The app sends the same token until it has its key, so this is one sign-in.
             let event = Base64URL.encode(SHA256.hash(Array(credential.text.utf8)))
             return Holder(user: try await call.admit(person, event: event), key: nil)
         }
@@ -94,14 +94,14 @@ enum Relate {
 
     struct Holder: Sendable {
         var user: UserRow
-        /// nil: the user, who may give all scopes.
+        /// `nil` for the user, who may give all scopes.
         var key: CallerPrincipal?
 
         func has(_ scope: String) -> Bool { key?.scopes.contains { sameBytes($0, scope) } ?? true }
     }
 }
 
-/// What an app asks of the server before the sign-in.
+/// What an app asks the server before signing in.
 enum RelateDiscovery {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/discovery", isPublic: true) { call in
@@ -151,7 +151,7 @@ enum RelateProfile {
         ContractRoute(.put, "/api/profile") { try await rename($0) },
     ]
 
-    /// The display name; null or absent changes nothing, as in the app's own server.
+    /// Sets the display name; null or absent changes nothing, as in the app's own server.
     private static func rename(_ call: ClientCall) async throws -> Response {
         let user = try await Relate.user(call, ["app", "api:write"]).user
         let input = try call.object()

@@ -5,8 +5,8 @@ import JSON
 import Storage
 import Text
 
-/// The app's API keys, which the mail servers accept as well. Their scopes are from the tenant's
-/// catalogue, so that none is ever a right at `/v1`.
+/// The app's API keys, which the mail servers accept as well. Their scopes come from the tenant's
+/// catalogue, so none is ever a right at `/v1`.
 enum RelateKeys {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, path) { try await list($0) },
@@ -54,7 +54,7 @@ enum RelateKeys {
         return created(key, secret)
     }
 
-    /// What the mobile apps actually call, once, after signing in.
+    /// The call that the mobile apps actually make, once, after signing in.
     private static func createForDevice(_ call: ClientCall) async throws -> Response {
         let holder = try await Relate.user(call, writing)
         let input = try call.object()
@@ -112,7 +112,7 @@ enum RelateKeys {
             ]))
     }
 
-    /// Without named scopes: all that the tenant knows.
+    /// If no scopes are named, all that the tenant knows.
     private static func scopes(_ known: [String], _ input: Input) throws -> [String] {
         let wanted = input["scopes"] ?? .null
         if wanted.isNull || wanted.array?.isEmpty == true { return known }
@@ -129,13 +129,14 @@ enum RelateKeys {
         return scopes
     }
 
-    /// The scopes of the tenant that are no right at `/v1`.
+    /// The scopes of the tenant that are not rights at `/v1`.
     private static func catalogue(_ call: ClientCall) async throws -> [String] {
         try await call.scope.scopeCatalogue().filter { ManagementScope(rawValue: $0) == nil }
     }
 
-    /// 403 if a key would give a scope that it does not have. A device's key stands for its user, whose
-    /// provider's token the app has not kept: it gives whatever the tenant knows, as the user could.
+    /// 403 if a key would give a scope that it does not have. A device's key stands for its user,
+    /// whose provider token the app has not kept: it may give whatever the tenant knows, as the
+    /// user could.
     private static func require(
         _ scopes: [String], of holder: Relate.Holder, known: [String]
     ) throws {

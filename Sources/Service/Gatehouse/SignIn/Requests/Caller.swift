@@ -5,13 +5,13 @@ import HTTP
 import Storage
 import Text
 
-/// The authenticated caller of an app's request, with the current data.
+/// The authenticated caller of an app's request, with current data.
 package enum Caller: Sendable {
     case person(SignedIn)
-    /// With the user who owns it, if there is one.
+    /// With the user who owns the key, if there is one.
     case key(CallerPrincipal, owner: UserRow?)
 
-    /// The key of the request; nil for a user's session.
+    /// The key of the request; `nil` for a user's session.
     package var key: CallerPrincipal? {
         if case .key(let principal, owner: _) = self { principal } else { nil }
     }
@@ -26,8 +26,8 @@ package enum Caller: Sendable {
 }
 
 extension ClientCall {
-    /// Resolves every credential. Throws `.noCredential`, `.invalidToken`, `.invalidKey`,
-    /// `.userSuspended`; 404 for another tenant's.
+    /// Resolves every kind of credential. Throws `.noCredential`, `.invalidToken`, `.invalidKey`,
+    /// `.userSuspended`; 404 for another tenant's credential.
     package func caller() async throws -> Caller {
         guard let credential = try Credential(request, cookie: contract.cookie) else {
             throw SignInRefusal.noCredential
@@ -60,13 +60,13 @@ extension ClientCall {
         return .key(principal, owner: owner)
     }
 
-    /// 404 for another tenant's credential by its own locator: it is not looked up, so that the
-    /// response does not reveal whether it is valid.
+    /// 404 for a credential that names another tenant by its locator. It is not looked up, so that
+    /// the response does not reveal whether it is valid.
     private func requireOwn(locator: String) throws {
         guard sameBytes(locator, tenant.locator) else { throw Problem.notFound("path") }
     }
 
-    /// Ends the session of the request's token, also a suspended user's: lifting the suspension
+    /// Ends the session of the request's token, even a suspended user's: lifting the suspension
     /// must not sign them in again. A key has no session and is only checked.
     package func endOwnSession() async throws {
         guard let credential = try Credential(request, cookie: contract.cookie) else {
@@ -89,8 +89,8 @@ extension ClientCall {
         }
     }
 
-    /// By an opaque token or by an access token of ours; either way its session decides, whatever
-    /// the user's status.
+    /// Looks up an opaque token or an access token of ours. Either way its session decides,
+    /// whatever the user's status.
     private func holder(of token: String) async throws -> SignedIn {
         let name: TenantScope.SessionName
         if token.utf8.contains(UInt8(ascii: ".")) {
@@ -111,7 +111,8 @@ extension ClientCall {
     }
 }
 
-/// A person whom an id token proves with each request: no sign-in began here, nothing is stored.
+/// A person whom an id token proves with each request: no sign-in began here, and nothing is
+/// stored.
 package struct BearerPerson: Sendable {
     package var provider: ProviderRow
     /// The attempt that the rules evaluate, in this tenant.
@@ -119,8 +120,8 @@ package struct BearerPerson: Sendable {
 }
 
 extension ClientCall {
-    /// The person of the request's id token, verified by the keys of a provider of the tenant or of
-    /// the platform. Throws `.noCredential`, `.notProved`, `.providerAway`.
+    /// The person of the request's id token, verified with the keys of a provider of the tenant or
+    /// of the platform. Throws `.noCredential`, `.notProved`, `.providerAway`.
     package func bearerPerson() async throws -> BearerPerson {
         guard let credential = try Credential(request, cookie: nil) else {
             throw SignInRefusal.noCredential
@@ -142,7 +143,7 @@ extension ClientCall {
         }
     }
 
-    /// A dry run of the rules for the person here; writes nothing except an existing user's last
+    /// A dry run of the rules for the person here. It writes nothing except an existing user's last
     /// sign-in. Throws `.locked` for a person who asks too often.
     package func evaluate(_ person: BearerPerson) async throws -> ProvisioningResult {
         let database = core.database
@@ -152,7 +153,7 @@ extension ClientCall {
             throw SignInRefusal.locked(Int(database.secondsOfMinuteLeft))
         }
         let result = try await decide(person.attempt, event: nil, isDryRun: true)
-        // For an existing user, the token with each request is the sign-in.
+        // For an existing user, the token that comes with each request is the sign-in.
         if result.verdict.outcome == .existing { database.noteSignIn(result, by: person.attempt) }
         return result.publicView
     }
@@ -162,7 +163,8 @@ extension ClientCall {
         try await decide(person.attempt, event: nil).publicView
     }
 
-    /// The tenant's own provider before the platform's; another tenant's is not used.
+    /// The tenant's own provider takes precedence over the platform's; another tenant's is not
+    /// used.
     private func issuer(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
         var found: [(ProviderRow, RelyingParty)] = []
         for row in try await core.database.providers(issuing: token.claimedIssuer) {
@@ -187,8 +189,8 @@ struct Credential: Sendable {
 
     private static let schemes = ["bearer", "apikey"]
 
-    /// nil if there is none. Two different ones in header fields are 400, never "pick one"; a
-    /// cookie counts only if no header field has one.
+    /// `nil` if there is none. Two different credentials in header fields are 400, and neither is
+    /// picked; a cookie counts only if no header field has one.
     init?(_ request: Request, cookie: String?) throws {
         var found: [String] = []
         for line in request.all("authorization") {

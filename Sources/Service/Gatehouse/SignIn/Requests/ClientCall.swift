@@ -13,8 +13,8 @@ package struct ClientCall: Sendable {
     let contract: Contract
     package let core: SignInCore
 
-    /// 404 for an unknown tenant and a client that is off, 403 for a suspended tenant, 400 for a
-    /// credential in the query, where logs would keep it.
+    /// 404 for an unknown tenant and for a client that is off, 403 for a suspended tenant, 400 for
+    /// a credential in the query, where logs would keep it.
     init(_ call: Call, _ contract: Contract, _ core: SignInCore) async throws {
         let name = try call.parameter("tenant")
         guard let found = try await core.database.mountedClient(contract.name, of: name) else {
@@ -33,7 +33,7 @@ package struct ClientCall: Sendable {
         }
     }
 
-    /// A key in a URL is in logs by now; this informs its tenant.
+    /// A key in a URL is in logs by now, so this informs its tenant.
     private func noteLeak(of credential: String) async throws {
         guard credential.utf8.starts(with: "gate_".utf8),
             let key = try? await core.checkKey(credential, request), key.tenant == tenant.id,
@@ -44,7 +44,7 @@ package struct ClientCall: Sendable {
         }
     }
 
-    /// A call of a client that was already looked up.
+    /// A call of a client that has already been looked up.
     init(
         _ call: Call, _ client: ClientRow, of tenant: TenantRow, _ contract: Contract,
         _ core: SignInCore
@@ -62,7 +62,7 @@ package struct ClientCall: Sendable {
 
     package func parameter(_ name: String) throws -> String { try call.parameter(name) }
 
-    /// A parameter of the query, form-decoded; nil if it is absent or badly encoded.
+    /// A parameter of the query, form-decoded; `nil` if it is absent or badly encoded.
     package func query(_ name: String) -> String? { FormText(request.query).first(name) }
 
     /// The body as a JSON object; an empty one is `{}`. Throws 400.
@@ -75,9 +75,9 @@ package struct ClientCall: Sendable {
         return input
     }
 
-    /// 415 for a body that is not JSON by its type: what a page of any site can send without a
-    /// preflight (`text/plain`, forms; a body without a type) must not be read as JSON. An app
-    /// without a type is not a page, which would send its origin.
+    /// 415 for a body whose type is not JSON: what a page of any site can send without a preflight
+    /// (`text/plain`, forms, a body without a type) must not be read as JSON. An app that sends no
+    /// type is not a page, because a page would send its origin.
     func requireJSON() throws {
         guard !request.body.isEmpty, request.method != .get, request.method != .head else { return }
         let sent = request.first("content-type")
@@ -103,7 +103,7 @@ package struct ClientCall: Sendable {
         Int64(setting("token_seconds")?.int ?? seconds)
     }
 
-    /// Whether the app used a host of its own for this request.
+    /// Whether the app used its own host for this request.
     package var isAtOwnHost: Bool { request.isMountedByHost }
 
     /// The path of this mount's cookies.
@@ -133,8 +133,8 @@ package struct ClientCall: Sendable {
     }
 }
 
-/// `application/x-www-form-urlencoded`, as queries and token requests are written. A value may
-/// hold bytes that should have been escaped, since an app sends its redirect address as it is.
+/// `application/x-www-form-urlencoded`, as in queries and token requests. A value may contain bytes
+/// that should have been escaped, since an app sends its redirect address as it is.
 package struct FormText: Sendable {
     private let pairs: [(name: String, value: String)]
 
@@ -160,7 +160,7 @@ package struct FormText: Sendable {
         pairs.count { $0.name.utf8.elementsEqual(name.utf8) } > 1
     }
 
-    /// The pairs escaped again, `&` between them.
+    /// The pairs, escaped again and joined with `&`.
     package static func encode(_ pairs: [(String, String)]) -> String {
         pairs.map { PercentEncoding.encode($0.0.utf8) + "=" + PercentEncoding.encode($0.1.utf8) }
             .joined(separator: "&")
@@ -168,8 +168,8 @@ package struct FormText: Sendable {
 }
 
 extension ClientCall {
-    /// A cookie of this mount, in the order of attributes that apps' own tests compare.
-    /// `isHidden`: from scripts.
+    /// A cookie of this mount, with its attributes in the order that apps' own tests compare.
+    /// `isHidden` hides it from scripts.
     func cookie(_ name: String, _ value: String, seconds: Int64, isHidden: Bool = true) -> Field {
         let end = now.microseconds / 1_000_000 + seconds
         var text = "\(name)=\(value); Max-Age=\(seconds); Path=\(cookiePath); "

@@ -4,7 +4,7 @@ import HTTP
 import Storage
 import Text
 
-/// A person as asserted by a provider, verified by its keys or by asking it over TLS.
+/// A person as asserted by a provider, verified with its keys or by asking it over TLS.
 package struct ProvedPerson: Sendable {
     package var provider: ProviderRow
     package var subject: String
@@ -13,22 +13,22 @@ package struct ProvedPerson: Sendable {
     package var emailVerified: Bool?
     /// Further addresses of the account that the provider verified.
     var otherEmails: [String] = []
-    /// Why the provider could not be asked for the address, for the decision's trace; nil: it was
-    /// not asked, or answered.
+    /// Why the provider could not be asked for the address, for the decision's trace; `nil` if it
+    /// was not asked, or answered.
     var addressFault: String?
     package var name: String?
     /// Google's `hd`.
     package var hostedDomain: String?
-    /// The client of ours to which the provider issued the assertion.
+    /// Our client to which the provider issued the assertion.
     package var audience: String?
-    /// When the provider issued it, if that may be before now.
+    /// When the provider issued it, if that may be in the past.
     package var tokenTime: TokenTime?
-    /// When the person proved it there, in seconds since 1970; nil: the provider does not say.
+    /// When the person signed in there, in seconds since 1970; `nil` if the provider does not say.
     var authenticatedAt: Int64?
     /// Whether the provider asked for two factors.
     var isMultiFactor = false
 
-    /// Identifies a sign-in, whatever else its provider reports this time.
+    /// Whether both are the same identity, whatever else the provider reports this time.
     func isSame(as other: ProvedPerson) -> Bool {
         provider.id == other.provider.id && sameBytes(subject, other.subject)
     }
@@ -36,14 +36,14 @@ package struct ProvedPerson: Sendable {
 
 extension ClientCall {
     /// Asks the one provisioning engine for the user in this tenant; the decision is recorded like
-    /// every other. `event`: identifies a sign-in that is reported repeatedly, so that it is one
+    /// every other. `event` identifies a sign-in that is reported repeatedly, so that it is one
     /// decision. Throws `.refused` with its reason and reference.
     package func admit(_ person: ProvedPerson, event: String? = nil) async throws -> UserRow {
         try await admit(attempt(of: person), event: event)
     }
 
-    /// The rules' result for the person: in that tenant, or in all that may know them. `token`: of an
-    /// invite or a join link.
+    /// The rules' result for the person, in that tenant or in all that may know them. `token`
+    /// belongs to an invite or a join link.
     func decide(
         _ person: ProvedPerson, in tenant: UUID?, bringing token: BroughtToken? = nil
     ) async throws -> ProvisioningResult {
@@ -98,7 +98,7 @@ extension ClientCall {
     ) async throws -> ProvisioningResult {
         var attempt = attempt
         attempt.isInPerson = true
-        // Sign-ins never reuse a recorded response: each is its own attempt.
+        // Sign-ins never reuse a recorded response: each is an attempt of its own.
         attempt.eventID = "sign-in \(event ?? UUID.random().description)"
         let result: ProvisioningResult
         do {

@@ -14,7 +14,7 @@ package struct SignInCore: Sendable {
     /// Seals what the database stores until the end of a sign-in.
     let sealer: Sealer
     package let tokens: AccessTokens
-    /// Providers' endpoints, and the documents that they publish.
+    /// The HTTP client for providers' endpoints, and the documents that providers publish.
     let http: OutboundHTTP
     package let documents: ProviderDocuments
     /// Checks an API key as `/v1` does.
@@ -41,13 +41,13 @@ package struct SignInCore: Sendable {
     }
 }
 
-/// Attempts that are being slowed down: one per address, and a limit for all.
+/// Attempts that are being slowed down: at most one per address, and a limit for all.
 final class SlowedAttempts: Sendable {
     static let limit = 1000
 
     private let running = Mutex<Set<String>>([])
 
-    /// False if the address has a running attempt, or too many run; after true call `end`.
+    /// False if the address has a running attempt, or too many run. If true, call `end` afterwards.
     func begin(_ address: String) -> Bool {
         running.withLock { $0.count < Self.limit && $0.insert(address).inserted }
     }

@@ -5,7 +5,8 @@ import JSON
 
 /// Why the core refuses a sign-in, before any app's texts.
 package enum SignInRefusal: Error, Sendable, Equatable {
-    /// Unknown address, wrong password, none set, not active: one and the same.
+    /// The address is unknown, the password is wrong, none is set, or the user is not active: all
+    /// the same.
     case wrongPassword
     /// Too many attempts; seconds to wait.
     case locked(Int)
@@ -13,7 +14,7 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     case noCredential
     /// The session's token is unknown, expired, or of another client.
     case invalidToken
-    /// The API key, with its reason.
+    /// The API key is not valid, with the reason.
     case invalidKey(String)
     /// All sessions of the user were ended after the provider's token was issued.
     case signedOut(isStale: Bool)
@@ -22,7 +23,7 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     case noProvider
     /// The redirect URI is not one of the client's.
     case redirectNotRegistered
-    /// The state is unknown, expired, used, or of another redirect URI.
+    /// The state is unknown, expired, used, or belongs to another redirect URI.
     case stateUnknown
     /// The app's own state or challenge has a form that gives no protection.
     case stateUnfit, challengeUnfit
@@ -47,7 +48,7 @@ package enum SignInRefusal: Error, Sendable, Equatable {
 }
 
 extension SignInRefusal {
-    /// The core's own texts; a contract replaces those that its app has.
+    /// The core's own texts; a contract replaces those for which its app has a text.
     package var problem: Problem {
         switch self {
         case .wrongPassword: Problem(.unauthorized, "The address and the password do not fit.")
@@ -107,7 +108,7 @@ extension SignInRefusal {
     /// The cause, for the log and the tenant's operators: the response says less.
     var cause: String? { reason.map { Self.causeStart + $0 } }
 
-    /// The same without the log's mark.
+    /// The cause without the log's prefix.
     var reason: String? {
         switch self {
         case .notProved(let reason): reason
@@ -134,8 +135,8 @@ extension SignInRefusal {
 }
 
 extension Contract {
-    /// Maps errors of ours or the provider's to the app's text for that call. `away`: for an
-    /// unavailable provider, if the app has another text for that.
+    /// Maps our errors or the provider's to the app's text for that call. `away` is the app's text
+    /// for an unavailable provider, if it has another one for that.
     static func mappingServerErrors(
         _ text: String, away: String? = nil, _ work: () async throws -> Response
     ) async throws -> Response {

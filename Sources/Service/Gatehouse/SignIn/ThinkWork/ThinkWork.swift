@@ -6,7 +6,7 @@ import Storage
 import Text
 
 /// The part of Thinkwork's API about users: their status in the tenant, their sign-in options, and
-/// invites. They sign in at a Cognito pool, and send the pool's id token bare.
+/// invites. They sign in at a Cognito pool, and send the pool's id token without a scheme.
 enum ThinkWork {
     static let contract = Contract(
         name: "thinkwork",
@@ -33,7 +33,7 @@ enum ThinkWork {
 }
 
 extension ClientCall {
-    /// Refuses a request that names another tenant than its mount.
+    /// Refuses a request that names a tenant other than that of its mount.
     func requireOwnTenant() throws {
         let names = ["x-tenant-id", "x-tenant-slug", "x-thinkwork-tenant-id"]
         let named =
@@ -44,13 +44,13 @@ extension ClientCall {
         }
     }
 
-    /// By id or by slug.
+    /// Accepts the tenant's id or its slug.
     func isOwnTenant(_ text: String) -> Bool {
         UUID(text) == tenant.id || sameBytes(text, tenant.slug)
     }
 }
 
-/// The sign-in options of the tenant for the app's sign-in page, before any sign-in.
+/// The sign-in options of the tenant, for the app's sign-in page, before any sign-in.
 enum ThinkWorkOptions {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/api/auth/options", isPublic: true) { call in
@@ -71,7 +71,7 @@ enum ThinkWorkOptions {
         return document(password: hasPassword ? client : nil, options: options(upstreams, client))
     }
 
-    /// In the pool's order. Keys are unique, and so are labels.
+    /// The options in the pool's order. Keys are unique, and so are labels.
     private static func options(_ upstreams: [ThinkWorkUpstream], _ client: String) -> [JSONValue] {
         var keys: [String] = []
         return upstreams.map { upstream in
@@ -90,7 +90,7 @@ enum ThinkWorkOptions {
         }
     }
 
-    /// The pool's client for the tenant, else the pool's own.
+    /// The pool's client for the tenant, or else the pool's own.
     private static func clientID(of pool: ProviderRow, in tenant: UUID) -> String? {
         let leading = pool.document["client_tenants"]?.members?.first {
             $0.value.string.flatMap { UUID($0) } == tenant
@@ -125,10 +125,10 @@ enum ThinkWorkOptions {
     }
 }
 
-/// A provider behind the pool in the app's closed vocabulary. The app drops every option whose
-/// provider or icon it does not know, so that unknown providers are not offered.
+/// A provider behind the pool, in the app's closed vocabulary. The app drops every option whose
+/// provider or icon it does not know, so unknown providers are not offered.
 struct ThinkWorkUpstream: Sendable {
-    /// The button's text.
+    /// The text on the button.
     enum Brand: String, Sendable {
         case google, microsoft
 
@@ -137,7 +137,7 @@ struct ThinkWorkUpstream: Sendable {
 
     enum Provider: String, Sendable {
         case google
-        /// Microsoft accounts of any kind: the endpoint is no single directory's.
+        /// Microsoft accounts of any kind: the endpoint does not belong to a single directory.
         case microsoft
         /// One directory of Microsoft Entra ID.
         case entra
@@ -151,8 +151,8 @@ struct ThinkWorkUpstream: Sendable {
 
     var brand: Brand { provider.brand }
 
-    /// An item of a pool's `upstreams`; nil for a provider that the app cannot show. The operator's
-    /// settings take precedence over its name.
+    /// Reads an item of a pool's `upstreams`; `nil` for a provider that the app cannot show. The
+    /// operator's settings take precedence over the item's name.
     init?(_ upstream: JSONValue) {
         guard let name = upstream["name"]?.string else { return nil }
         let issuer = upstream["issuer"]?.string
@@ -172,7 +172,7 @@ struct ThinkWorkUpstream: Sendable {
         "login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn",
         "sts.windows.net", "login.windows.net",
     ]
-    /// Endpoints for accounts of many directories, and the one of personal accounts.
+    /// Endpoints for accounts of many directories, and the one for personal accounts.
     private static let sharedDirectories = [
         "common", "organizations", "consumers", "9188040d-6c67-4c5b-b112-36a304b66dad",
     ]
@@ -188,7 +188,7 @@ struct ThinkWorkUpstream: Sendable {
         return isShared ? .microsoft : .entra
     }
 
-    /// Cognito itself calls Google `Google`; other names are the operator's, such as `entra-acme`.
+    /// Cognito itself calls Google `Google`; the operator chose other names, such as `entra-acme`.
     private static func provider(name: String) -> Provider? {
         let first = asciiLowercased(name).utf8.prefix { $0 &- 0x61 < 26 }
         return switch String(decoding: first, as: UTF8.self) {

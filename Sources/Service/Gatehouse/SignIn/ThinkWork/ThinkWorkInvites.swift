@@ -15,11 +15,11 @@ enum ThinkWorkInvites {
     private struct Inviter {
         var principal: Principal
         var actor: Actor
-        /// Held while it invites; nil: a user.
+        /// Locked while it invites; `nil` if the inviter is a user.
         var key: CallingKey?
     }
 
-    /// A user by the pool's id token, or a key.
+    /// A user, by the pool's id token, or a key.
     private static func inviter(_ call: ClientCall) async throws -> Inviter {
         if let credential = try Credential(call.request, cookie: nil),
             credential.text.utf8.starts(with: "gate_".utf8),
@@ -85,7 +85,7 @@ enum ThinkWorkInvites {
                 guard user.name == nil, let name else { return (user, result) }
                 return (try await change.renameUser(user, name), result)
             }
-            // An invited user is not a member yet; a repeated request says so.
+            // An invited user is not a member yet, and a repeated request says so.
             return answer(
                 user, isMember: false, role: result.invite.role.rawValue,
                 status: result.outcome == .created ? "active" : "pending")
@@ -106,7 +106,7 @@ enum ThinkWorkInvites {
         }
     }
 
-    /// The membership is the user's row: both have its id.
+    /// The membership is the user's row, so both have its id.
     private static func answer(
         _ user: UserRow, isMember: Bool, role: String, status: String
     ) -> Response {
@@ -123,9 +123,9 @@ enum ThinkWorkInvites {
     }
 }
 
-/// A second identity for a user with an operator's link grant: the grant is the app's `startToken`.
-/// The recipient's challenge is shown at the grant's page, which names the account: a link alone adds
-/// no sign-in to another person's account.
+/// Adds a second identity to a user with an operator's link grant: the grant is the app's
+/// `startToken`. The recipient's challenge is shown on the grant's page, which names the account: a
+/// link alone must not add a sign-in to another person's account.
 enum ThinkWorkEnrollment {
     static let routes: [ContractRoute] = [
         ContractRoute(.post, "/api/auth/enrollment/consume") { try await consume($0) }

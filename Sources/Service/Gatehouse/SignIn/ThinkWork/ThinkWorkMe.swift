@@ -16,7 +16,7 @@ enum ThinkWorkMe {
         ContractRoute(.post, "/api/auth/enrollment/auto-link") { try await link($0) },
     ]
 
-    /// A person without a membership gets 200 saying so; the app then offers the other options.
+    /// A person without a membership gets 200 that says so; the app then offers the other options.
     private static func json(
         _ person: BearerPerson, _ found: ProvisioningResult, _ call: ClientCall
     ) -> JSONValue {
@@ -24,7 +24,7 @@ enum ThinkWorkMe {
         let isMember =
             found.verdict.outcome == .existing && found.verdict.maySignIn
             && user?.status == .active
-        // An address alone resolves no one: only a sign-in that the account has.
+        // An address alone identifies no one: only a sign-in that the account has does.
         let isLinked = found.verdict.outcome == .existing
         let role = isMember ? user.map { JSONValue.string($0.role.rawValue) } ?? .null : .null
         let tenant = isMember ? JSONValue.string(call.tenant.id.description) : .null
@@ -54,7 +54,7 @@ enum ThinkWorkMe {
 
     private static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
 
-    /// Links the identity to a pending row with its proved address. Admits no new user.
+    /// Links the identity to a pending row with the same proved address. Admits no new user.
     private static func link(_ call: ClientCall) async throws -> Response {
         try call.requireOwnTenant()
         let person = try await call.bearerPerson()
@@ -80,20 +80,20 @@ enum ThinkWorkMe {
     }
 }
 
-/// What the app's web page asks beside `/api/auth/me`: the tenant that it shows, and the end of its
-/// session at the pool.
+/// What the app's web page asks besides `/api/auth/me`: the tenant that it shows, and the end of
+/// its session at the pool.
 enum ThinkWorkSession {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, path) { try await tenant($0) },
-        // A path that is served answers other methods with 405; the app expects 404 here.
+        // A path that is served answers other methods with 405, but the app expects 404 here.
         ContractRoute(.put, path) { _ in throw Problem.notFound("path") },
         ContractRoute(.post, "/api/auth/revoke") { try await revoke($0) },
     ]
 
-    /// By id or by slug.
+    /// The parameter is an id or a slug.
     private static let path = "/api/tenants/{slug}"
 
-    /// 404 for another tenant and for who is no member alike.
+    /// 404 both for another tenant and for a person who is not a member.
     private static func tenant(_ call: ClientCall) async throws -> Response {
         try call.requireOwnTenant()
         let person = try await call.bearerPerson()
@@ -117,7 +117,7 @@ enum ThinkWorkSession {
 
     private static let missing = Problem(.notFound, "Tenant not found")
 
-    /// Ends the refresh token at the pool, for the client of the id token and no other.
+    /// Revokes the refresh token at the pool, for the client of the id token and no other.
     private static func revoke(_ call: ClientCall) async throws -> Response {
         try call.requireOwnTenant()
         let person = try await call.bearerPerson()
@@ -137,8 +137,8 @@ enum ThinkWorkSession {
 }
 
 extension ClientCall {
-    /// Cognito's revocation endpoint stands beside its token endpoint. One that is over already is
-    /// revoked. Throws `.notProved`, `.providerAway`.
+    /// Cognito's revocation endpoint is beside its token endpoint. A token that has already ended
+    /// counts as revoked. Throws `.notProved`, `.providerAway`.
     fileprivate func revoke(_ token: String, of person: BearerPerson) async throws {
         guard let party = person.provider.relyingParty,
             let remote = try await remote(person.provider)
@@ -150,7 +150,7 @@ extension ClientCall {
         }
         let url = String(decoding: endpoint.utf8.dropLast(end.utf8.count), as: UTF8.self)
         let own = person.attempt.clientID.flatMap { sameBytes($0, remote.clientID) ? nil : $0 }
-        // Another client of the pool is a public one: its secret is not ours.
+        // Another client of the pool is treated as a public one: its secret is not ours.
         let asker = RemoteProvider(
             row: remote.row, party: party, clientID: own ?? remote.clientID,
             secret: own == nil ? remote.secret : nil, core: core)

@@ -5,8 +5,9 @@ import JSON
 import Storage
 import Text
 
-/// The backend that a time-tracking app and its web page expect, as far as signing in goes: the
-/// server holds the PKCE verifier, and the app keeps an access token. Time entries are not served.
+/// The backend that a time-tracking app and its web page expect, as far as signing in is concerned:
+/// the server holds the PKCE verifier, and the app keeps an access token. Time entries are not
+/// served.
 enum TimeTracker {
     static let contract = Contract(
         name: "timetracker",
@@ -19,7 +20,7 @@ enum TimeTracker {
                 "Where its web page stands; without it only the app signs in.")
         ],
         routes: TimeTrackerSignIn.routes + TimeTrackerWeb.routes + TimeTrackerKeys.routes,
-        // The app drops its session on any 401, so that status is only for credentials.
+        // The app drops its session on any 401, so that status is only used for credentials.
         encode: { problem, _ in problem.plainError }, explain: explain)
 
     private static let webAddress = TextRule(
@@ -45,14 +46,14 @@ enum TimeTracker {
 
     static let exchangeFailed = "Failed to exchange token: "
 
-    /// `cause`: why a sign-in failed, where the text is about one.
+    /// `cause` says why a sign-in failed, if the text is about one.
     static func bad(_ text: String, cause: String? = nil) -> Problem {
         var problem = Problem(.invalidRequest, text)
         problem.cause = cause.map { SignInRefusal.causeStart + $0 }
         return problem
     }
 
-    /// `username` is the part before the @: the core identifies users by their address.
+    /// `username` is the part before the @, because the core identifies users by their address.
     static func json(_ user: UserRow) -> JSONValue {
         let name = String(decoding: user.email.utf8.prefix { $0 != 0x40 }, as: UTF8.self)
         return .object([
@@ -63,8 +64,8 @@ enum TimeTracker {
     }
 }
 
-/// The app's sign-in: a browser is redirected to the provider, the app catches the redirect and
-/// posts what it caught.
+/// The app's sign-in: a browser is redirected to the provider, and the app catches the redirect and
+/// posts what it received.
 enum TimeTrackerSignIn {
     static let routes: [ContractRoute] = [
         ContractRoute(.get, "/health", isPublic: true) { _ in
@@ -91,7 +92,7 @@ enum TimeTrackerSignIn {
 
     private static let lifetime = 3600
 
-    /// Without `redirect_uri` the request is from the web page.
+    /// Without `redirect_uri`, the request comes from the web page.
     private static func begin(_ call: ClientCall) async throws -> Response {
         let query = FormText(call.request.query)
         guard let redirect = query.first("redirect_uri") else {
@@ -103,7 +104,7 @@ enum TimeTrackerSignIn {
     }
 
     /// The redirect address has to be the one with which the sign-in began: the body's value is
-    /// compared, never passed on.
+    /// only compared, never passed on.
     private static func exchange(_ call: ClientCall) async throws -> Response {
         let input = try call.object()
         guard let code = text("code", input), let state = text("state", input) else {
@@ -129,7 +130,7 @@ enum TimeTrackerSignIn {
         input.optionalString(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The app drops its token whatever the response: an expired session is signed out already.
+    /// The app drops its token whatever the response is: an expired session counts as signed out.
     private static func signOut(_ call: ClientCall) async throws -> Response {
         do {
             try await call.endOwnSession()
@@ -144,7 +145,7 @@ enum TimeTrackerSignIn {
     }
 }
 
-/// The web page's sign-in: this server is the redirect address, and a cookie is the session.
+/// The web page's sign-in: this server is the redirect address, and a cookie holds the session.
 enum TimeTrackerWeb {
     static let sessionCookie = "timetracker_session"
     static let stateCookie = "timetracker_state"
@@ -168,8 +169,8 @@ enum TimeTrackerWeb {
             ])
     }
 
-    /// 400 unless the cookie shows that this browser began; else a redirect to the page with
-    /// success or failure and no more.
+    /// 400 unless the cookie shows that this browser began; otherwise a redirect to the page with
+    /// success or failure and nothing else.
     private static func end(_ call: ClientCall) async throws -> Response {
         let query = FormText(call.request.query)
         guard let app = call.appURL, let state = query.first("state"), !query.isRepeated("state"),
@@ -195,7 +196,7 @@ enum TimeTrackerWeb {
             let cookies = [call.cookie(sessionCookie, token, seconds: seconds)]
             return Response(302, fields: back(to: app, "success=true", cookies, call))
         } catch let refusal as SignInRefusal {
-            // Thrown, so that the log has the reason, which the page does not get.
+            // This is thrown, so that the log has the reason, which the page does not get.
             var problem = Problem(
                 .unauthorized, "authentication_failed", status: 302,
                 fields: back(to: app, "error=authentication_failed", [], call))
@@ -204,7 +205,7 @@ enum TimeTrackerWeb {
         }
     }
 
-    /// The cookie names its sign-in, so that another's leaves this one alone.
+    /// The cookie names its sign-in, so that another sign-in does not affect this one.
     private static func secret(of state: String, _ call: ClientCall) -> String? {
         guard let cookie = RequestCookie.value(stateCookie, in: call.request),
             cookie.utf8.starts(with: (state + ".").utf8)
@@ -228,15 +229,15 @@ extension ClientCall {
     }
 }
 
-/// The user's API keys. They act as the user in this app and hold no right at `/v1`.
+/// The user's API keys. They act as the user in this app and have no right at `/v1`.
 enum TimeTrackerKeys {
     /// The scope of this app's keys.
     private static let scope = "timetracker"
-    /// Other scopes of the tenant's catalogue that let a key read for an app of the user.
+    /// Other scopes of the tenant's catalogue with which a key may read for an app of the user.
     private static let reading = [scope, "app", "api:read"]
 
-    /// The user, or the owner of a key of this app. 403 for a key with another purpose: a 401 would
-    /// sign the app out.
+    /// The user, or the owner of a key of this app. 403 for a key with another purpose, because a
+    /// 401 would sign the app out.
     static func user(_ call: ClientCall) async throws -> UserRow {
         let caller = try await call.caller()
         if let key = caller.key,
@@ -303,7 +304,7 @@ enum TimeTrackerKeys {
         ]
     }
 
-    /// A key that could create keys would outlive its own revocation.
+    /// A key that could create keys could outlive its own revocation.
     private static func owner(_ call: ClientCall) async throws -> UserRow {
         guard case .person(let person) = try await call.caller() else {
             throw Problem.forbidden("API keys are managed in a signed-in session.")

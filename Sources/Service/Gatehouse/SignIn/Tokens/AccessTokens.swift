@@ -10,7 +10,8 @@ package struct AccessTokens: Sendable {
     private let issuer: String
     private let clock: @Sendable () -> Timestamp
 
-    /// `issuer`: the public address. `signingKey`: a PEM that signs instead of the database's keys.
+    /// `issuer` is the public address. `signingKey` is a PEM key that signs in place of the
+    /// database's.
     package init(database: Database, issuer: String, signingKey: String? = nil) throws {
         keys = try SigningKeys(database: database, given: signingKey)
         self.issuer = issuer
@@ -21,7 +22,7 @@ package struct AccessTokens: Sendable {
         try await sign(claims.payload(issuer: issuer), type: "at+jwt")
     }
 
-    /// Any payload, under the same keys: a token for another service.
+    /// Signs any payload with the same keys: a token for another service.
     package func sign(_ payload: JSONValue, type: String) async throws -> String {
         let key = try await keys.signer()
         let header = JSONValue.object([
@@ -31,8 +32,8 @@ package struct AccessTokens: Sendable {
         return try JWS.sign(header: header.encoded(), payload: payload.encoded(), with: key)
     }
 
-    /// nil for anything that is not an access token of ours, intact and in time. Its session has
-    /// still to be checked.
+    /// `nil` for anything that is not an intact access token of ours within its time. Its session
+    /// must still be checked.
     package func verify(_ token: String) async throws -> AccessTokenClaims? {
         guard let jws = JWS(compact: Array(token.utf8)),
             let header = try? JSONValue(parsing: jws.header),
@@ -74,7 +75,7 @@ package struct AccessTokenClaims: Sendable, Equatable {
             ] + more)
     }
 
-    /// nil unless every member that we write is present in our form.
+    /// `nil` unless every member that we write is present in our form.
     init?(_ payload: JSONValue, issuer: String, at now: Timestamp) {
         func id(_ name: String) -> UUID? { payload[name]?.string.flatMap { UUID($0) } }
         guard let given = payload["iss"]?.string, given.utf8.elementsEqual(issuer.utf8),

@@ -4,7 +4,8 @@ import Synchronization
 import Text
 
 /// The keys of access tokens, read from the database and cached for a minute. A key signs for 30
-/// days; its successor is published a day before; it stays published while its tokens may live.
+/// days; its successor is published a day before that; a key stays published while its tokens may
+/// be valid.
 struct SigningKeys: Sendable {
     private static let signs: Int64 = 30 * 86_400
     private static let overlap: Int64 = 86_400
@@ -59,7 +60,7 @@ struct SigningKeys: Sendable {
         return current.key
     }
 
-    /// nil if no published key has the name. An unknown name is looked up again, since another
+    /// `nil` if no published key has this name. An unknown name is looked up again, since another
     /// replica may just have begun to sign with it.
     func verifier(_ kid: String) async throws -> VerificationKey? {
         let now = database.clock()
@@ -71,7 +72,7 @@ struct SigningKeys: Sendable {
         return named(try await read(at: now))
     }
 
-    /// JWKs, the newest first. The first call creates the first key.
+    /// The JWKs, newest first. The first call creates the first key.
     func published() async throws -> [String] {
         _ = try await signer()
         return try await keys(at: database.clock()).map(\.row.publicJWK)
