@@ -41,7 +41,7 @@ def test_another_address_is_refused_in_words_where_no_mail_is_sent(console):
     page.get_by_role("button", name="Change address").click()
     console.field("New address").fill("another@demo.example")
     page.get_by_role("dialog").get_by_role("button", name="Mail a link").click()
-    expect(page.get_by_role("dialog")).to_contain_text("Without a mail server no address can be proved")
+    expect(page.get_by_role("dialog")).to_contain_text("Without a mail server no address can be verified")
     expect(console.field("New address")).to_have_value("another@demo.example")
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
 

@@ -497,9 +497,9 @@ MUTANTS = [
         "KeyBoundsTests/`a key that a key makes has its maker's bounds where none are named, and no wider`",
         ("Sources/Product/API/APIKeys/APIKeyInput.swift",
          "guard beyond.isEmpty else {\n"
-         "            throw refusal(beyond, \"The key that makes it",
+         "            throw refusal(beyond, \"The key that creates it",
          "guard MUTATED || beyond.isEmpty else {\n"
-         "            throw refusal(beyond, \"The key that makes it"),
+         "            throw refusal(beyond, \"The key that creates it"),
     ),
     mutant(
         "M5", "each heir has the limit anew",

@@ -23,10 +23,10 @@ MUTANTS = [
         ("Sources/Product/API/APIKeys/APIKeyEndpoints.swift",
          ".required(\n"
          "                        \"reason\", .string(min: 1, max: 500, rule: .displayName),\n"
-         "                        \"For the list and the audit.\"),",
+         "                        \"The reason, shown in the list and in the audit log.\"),",
          "FieldShape(\n"
          "                        \"reason\", .string(min: 1, max: 500), required: !MUTATED, nullable: false,\n"
-         "                        \"For the list and the audit.\"),"),
+         "                        \"The reason, shown in the list and in the audit log.\"),"),
     ),
     mutant(
         "F4", "a request has no end of its own",

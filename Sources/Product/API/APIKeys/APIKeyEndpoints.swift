@@ -20,7 +20,7 @@ enum APIKeyEndpoints {
     private static func list(_ collection: APIKeyCollection) -> Endpoint {
         Endpoint(
             .get, collection.path, id: collection.operation("list", "ApiKeys"), tag: "API keys",
-            summary: "The keys, newest first; revoked ones stay listed.",
+            summary: "Lists the API keys, newest first, including revoked ones.",
             access: collection.access(.listKeys),
             query: QueryParameter.list(
                 sorts: ["-created_at", "created_at", "name", "-name"])
@@ -48,7 +48,7 @@ enum APIKeyEndpoints {
     private static func create(_ collection: APIKeyCollection) -> Endpoint {
         Endpoint(
             .post, collection.path, id: collection.operation("create"), tag: "API keys",
-            summary: "Makes a key; its secret is in this answer and nowhere else.",
+            summary: "Creates a key. The response contains its secret, which is never shown again.",
             access: collection.access(.writeKeys),
             body: .json(APIKeyRow.creation(isPlatform: collection.isPlatform)),
             answers: [.created(APIKeyRow.secretShape)], idempotent: true, secret: true
@@ -108,7 +108,7 @@ enum APIKeyEndpoints {
             }
         }
         guard try collection.permits(call, .writeKeys, owner: owner) else {
-            throw Problem.forbidden("The credential may make keys for its own user only.")
+            throw Problem.forbidden("The credential may create keys for its own user only.")
         }
         try await collection.requireHolding(owner, call)
         return owner
@@ -117,7 +117,7 @@ enum APIKeyEndpoints {
     private static func get(_ collection: APIKeyCollection) -> Endpoint {
         Endpoint(
             .get, "\(collection.path)/{id}", id: collection.operation("get"), tag: "API keys",
-            summary: "One key, without its secret.", access: collection.access(.listKeys),
+            summary: "Returns one key, without its secret.", access: collection.access(.listKeys),
             answers: [.ok(APIKeyRow.shape)]
         ) { call in
             guard let row = try await collection.scope(call).apiKey(call.id()) else {
@@ -132,7 +132,8 @@ enum APIKeyEndpoints {
         Endpoint(
             .get, "\(collection.path)/{id}/uses", id: collection.operation("list", "ApiKeyUses"),
             tag: "API keys",
-            summary: "How often the key was good on each of the last 30 days (UTC), today last.",
+            summary: "Returns how often the key was used successfully on each of the last 30 days "
+                + "(UTC), today last.",
             access: collection.access(.listKeys),
             answers: [
                 .ok(
@@ -164,7 +165,7 @@ enum APIKeyEndpoints {
     private static func update(_ collection: APIKeyCollection) -> Endpoint {
         Endpoint(
             .patch, "\(collection.path)/{id}", id: collection.operation("update"), tag: "API keys",
-            summary: "Changes what a key is called, may do and from where.",
+            summary: "Changes a key's name, scopes, limits and where it may be used.",
             access: collection.access(.writeKeys),
             body: .json(APIKeyRow.shape.patching("APIKeyChange")),
             answers: [.ok(APIKeyRow.shape)], problems: [.conflict], ifMatch: .honoured,
@@ -201,7 +202,7 @@ enum APIKeyEndpoints {
         Endpoint(
             .post, "\(collection.path)/{id}/revoke", id: collection.operation("revoke"),
             tag: "API keys",
-            summary: "Ends a key at once and for good; a second time changes nothing.",
+            summary: "Revokes a key at once and permanently. Revoking it again changes nothing.",
             access: collection.access(.revokeKeys),
             body: .json(
                 ObjectShape(
@@ -209,12 +210,12 @@ enum APIKeyEndpoints {
                     [
                         .nullable(
                             "reason", .string(max: 500, rule: .displayName),
-                            "For the list and the audit."),
+                            "The reason, shown in the list and in the audit log."),
                         .optional(
                             "made_by", .bool,
-                            "With every key that it made, and what those made; "
-                                + "ends their invites, links, operators and jobs that no one has "
-                                + "taken up, and lists what is in use."),
+                            "Also revokes every key that this key made, and the keys that those "
+                                + "made. Their unused invites, links, operators and jobs end as "
+                                + "well, and what is in use is listed for review."),
                     ])),
             answers: [.ok(APIKeyRow.shape.adding("APIKeyRevoked", EndedView.fields))],
             idempotent: true,
@@ -249,7 +250,8 @@ enum APIKeyEndpoints {
             ) { made in
                 guard try collection.permits(call, .revokeKeys, owner: made.key.owner) else {
                     throw Problem.forbidden(
-                        "It made keys that the credential may not revoke; nothing was revoked.")
+                        "The key made keys that the credential may not revoke; nothing was "
+                            + "revoked.")
                 }
             } ended: { change, job in
                 try await kinds.named(job.kind)?.ended(change, job)
@@ -260,17 +262,19 @@ enum APIKeyEndpoints {
 
     private static let revokeMany = Endpoint(
         .post, "\(APIKeyCollection.tenant.path)/revoke", id: "revokeApiKeys", tag: "API keys",
-        summary: "Ends all keys of a user, or of the tenant, at once.",
+        summary: "Revokes all keys of a user, or all keys of the tenant, at once.",
         access: .own(.revokeKeys),
         body: .json(
             ObjectShape(
                 "APIKeysRevocation",
                 [
                     .optional(
-                        "owner_user_id", .uuid, "Whose keys; all of the tenant when absent."),
+                        "owner_user_id", .uuid,
+                        "The user whose keys are revoked; all keys of the "
+                            + "tenant if absent."),
                     .required(
                         "reason", .string(min: 1, max: 500, rule: .displayName),
-                        "For the list and the audit."),
+                        "The reason, shown in the list and in the audit log."),
                 ])),
         answers: [
             .ok(ObjectShape("APIKeysRevoked", [.readOnly("revoked", .integer(0...Int.max))]))
@@ -349,7 +353,7 @@ struct APIKeyCollection: Sendable {
         guard Permissions.mayHoldKeys(call.principal.subject, of: id, user.role, in: tenant) else {
             let lacks = Permissions.lacking(call.principal.subject, for: user.role, in: tenant)
             throw Problem.forbidden(
-                "A user's key is for the user and for who may act for the user, who is a "
+                "A user's key is for the user, or for a caller who may act for the user. This user is a "
                     + "\(user.role.rawValue): the right \(Right.linkIdentities.rawValue)"
                     + (lacks.isEmpty ? "" : ", and \(lacks.joined(separator: ", "))")
                     + " is needed.")
@@ -407,16 +411,19 @@ extension APIKeyFilter {
     static let parameters: [QueryParameter] = [
         QueryParameter(
             "q", .string(min: 1, max: 255),
-            "Part of the name; under three characters the beginning of a word."),
+            "Part of the name. With fewer than three characters, the beginning of a word."),
         QueryParameter("status", .enumeration(of: APIKey.Status.self)),
         QueryParameter("environment", .enumeration(of: APIKeySecret.Environment.self)),
         QueryParameter("owner_user_id", .uuid),
         QueryParameter(
-            "ends_within", .integer(1...365), "Only keys that work now and end in so many days."),
+            "ends_within", .integer(1...365),
+            "Only active keys that expire within this number of "
+                + "days."),
         QueryParameter(
             "given_before", .bool,
-            "True: only keys whose scopes lead to an admin, from before that was asked of who gives "
-                + "them, which are bound or given by one who does not cover an admin now."),
+            "If true: only keys with a scope that leads to the rights of an admin, granted before "
+                + "Gatehouse checked who grants it, that are bound or were granted by someone who "
+                + "does not have an admin's rights now."),
     ]
 
     /// Nil: nothing that the caller may see.
@@ -445,7 +452,7 @@ enum ScopeEndpoints {
 
     private static let list = Endpoint(
         .get, "/v1/scopes", id: "listScopes", tag: "API keys",
-        summary: "The management scopes, each with the rights that it covers.",
+        summary: "Lists the management scopes, each with the rights that it includes.",
         access: .open,
         answers: [
             .ok(ObjectShape("Scopes", [.readOnly("items", .array(of: .object(shape)))]))
@@ -465,13 +472,16 @@ enum ScopeEndpoints {
     private static let shape = ObjectShape(
         "Scope",
         [
-            .readOnly("name", .string(), "As a key is issued with it: `users:read`."),
-            .readOnly("summary", .string(), "What it gives."),
+            .readOnly(
+                "name", .string(),
+                "The name that a key is issued with, for example "
+                    + "`users:read`."),
+            .readOnly("summary", .string(), "What the scope permits."),
             .readOnly(
                 "admin_equivalent", .bool,
-                "It moves trust, and so leads to the rights of an admin: given by who covers one. But "
-                    + "for `hooks:signup`, a key that is bound by addresses, origins or a rate is not "
-                    + "made with it."),
+                "Whether the scope leads to the rights of an admin. Only a caller with these "
+                    + "rights may grant it and, except for `hooks:signup`, a key that is bound by "
+                    + "addresses, origins or a rate limit cannot have it."),
             .readOnly("rights", .array(of: .string())),
         ])
 }

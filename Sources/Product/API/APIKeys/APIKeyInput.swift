@@ -59,8 +59,9 @@ struct APIKeyInput {
                 added.map { index, scope in
                     FieldError(
                         "/scopes/\(index)", .notAllowed,
-                        "leads to the rights of an admin, so no key bound by allowed_ips, "
-                            + "allowed_origins or rate_limit has it: leave out the bound or \(scope)"
+                        "leads to the rights of an admin, so a key bound by allowed_ips, "
+                            + "allowed_origins or rate_limit cannot have it: leave out the bound "
+                            + "or \(scope)"
                     )
                 })
         }
@@ -71,7 +72,8 @@ struct APIKeyInput {
         let beyond = Permissions.scopesBeyond(call.principal.subject, asked: scopes, in: tenant)
         guard beyond.isEmpty else {
             throw Problem.forbidden(
-                "The credential cannot give what it has not: \(beyond.joined(separator: ", ")).")
+                "The credential cannot grant what it does not have: "
+                    + "\(beyond.joined(separator: ", ")).")
         }
     }
 
@@ -151,7 +153,7 @@ package struct CallingKey: Sendable {
         let row = try await held(in: change)
         guard row.key.scopes.contains(where: { sameBytes($0, scope.rawValue) }) else {
             throw Problem.forbidden(
-                "The credential cannot give what it has not: \(scope.rawValue).")
+                "The credential cannot grant what it does not have: \(scope.rawValue).")
         }
         return row
     }
@@ -201,7 +203,7 @@ package enum KeyBounding {
         key.limitSharedWith = maker.sharedLimit
         let beyond = own.exceeded(by: key.bounds)
         guard beyond.isEmpty else {
-            throw refusal(beyond, "The key that makes it does not reach so far")
+            throw refusal(beyond, "The key that creates it does not reach that far")
         }
         return key
     }
@@ -222,7 +224,7 @@ package enum KeyBounding {
         guard beyond.isEmpty else {
             throw refusal(
                 beyond,
-                isOwn ? "A key does not widen itself" : "The calling key does not reach so far")
+                isOwn ? "A key does not widen itself" : "The calling key does not reach that far")
         }
     }
 

@@ -8,12 +8,16 @@ enum APIKeyRotationEndpoints {
     static func endpoints(_ collection: APIKeyCollection) -> [Endpoint] {
         [
             rotate(collection),
-            verb(collection, "cut", "Ends the old secret now.") { row, now in
+            verb(collection, "cut", "Ends the old secret immediately.") { row, now in
                 try refusing { () throws(APIKeyRotation.Failure) in
                     try APIKeyRotation.cut(row.key, now: now)
                 }
             },
-            verb(collection, "rollback", "Makes the old secret the only one while it lives.") {
+            verb(
+                collection, "rollback",
+                "Makes the old secret the only valid one again, while "
+                    + "its grace period lasts."
+            ) {
                 row, now in
                 try refusing { () throws(APIKeyRotation.Failure) in
                     try APIKeyRotation.rollBack(row.key, now: now)
@@ -25,11 +29,12 @@ enum APIKeyRotationEndpoints {
     private static func rotate(_ collection: APIKeyCollection) -> Endpoint {
         let grace = FieldShape.optional(
             "grace_seconds", .integer(0...Int(APIKeyRotation.graces.upperBound)),
-            "How long the old secret still works; 0 when absent.")
+            "How long the old secret remains valid, in seconds; 0 if absent.")
         return Endpoint(
             .post, "\(collection.path)/{id}/rotate", id: collection.operation("rotate"),
             tag: "API keys",
-            summary: "Gives a key a new secret, shown in this answer and nowhere else.",
+            summary: "Gives a key a new secret. The response contains the secret, which is never "
+                + "shown again.",
             access: collection.access(.writeKeys),
             body: .json(ObjectShape("APIKeyRotation", [grace])),
             answers: [.ok(APIKeyRow.secretShape)], problems: [.conflict], idempotent: true,

@@ -69,7 +69,9 @@ extension APIKeyRow {
                 "environment", .enumeration(of: APIKeySecret.Environment.self)),
             .readOnly("prefix", .string(), "The first 12 characters."),
             .readOnly("last4", .string(), "The last 4 characters."),
-            .readOnly("previous", .object(previousShape), nullable: true, "Lives until `until`."),
+            .readOnly(
+                "previous", .object(previousShape), nullable: true,
+                "The old secret after a rotation. It is valid until `until`."),
             FieldShape(
                 "scopes", .array(of: .string(min: 1, max: 100), max: 100),
                 example: .strings(["users:read"])),
@@ -77,17 +79,19 @@ extension APIKeyRow {
             .readOnly("status", .enumeration(of: APIKey.Status.self)),
             .readOnly(
                 "given_before", .bool,
-                "Whether a scope leads to an admin, from before that was asked of who gives it; it ends "
-                    + "when the scopes are given anew (`scopes` in a PATCH, or a rotation)."),
+                "Whether the key has a scope that leads to the rights of an admin and was granted "
+                    + "before Gatehouse checked who grants it. It becomes false when the scopes "
+                    + "are granted again (`scopes` in a PATCH, or a rotation)."),
             .nullable("rate_limit", .object(rateShape)),
             .nullable("note", .string(max: 1000, rule: .displayName)),
             .nullable("expires_at", .timestamp),
             FieldShape(
                 "allowed_ips", .array(of: .string(min: 1, max: 50), max: 100),
-                "Addresses or blocks; none is everywhere.", example: .strings(["10.0.0.0/8"])),
+                "The addresses or blocks (CIDR) that the key may be used from; empty for any.",
+                example: .strings(["10.0.0.0/8"])),
             FieldShape(
                 "allowed_origins", .array(of: .string(min: 1, max: 300), max: 100),
-                "Browser origins; none is every one.",
+                "The browser origins that the key may be used from; empty for any.",
                 example: .strings(["https://app.example.com"])),
             .readOnly("last_used_at", .timestamp, nullable: true),
             .readOnly("last_used_ip", .string(), nullable: true),
@@ -95,7 +99,7 @@ extension APIKeyRow {
             .readOnly("revoked_at", .timestamp, nullable: true),
             .readOnly(
                 "revocation_reason", .string(), nullable: true,
-                "`owner_deleted` while the user who owns the key is deleted."),
+                "The reason; `owner_deleted` while the user who owns the key is deleted."),
         ])
 
     /// With the secret, once.
@@ -132,15 +136,15 @@ extension APIKeyRow {
         "APIKeyMaker",
         [
             .readOnly("type", .string(), "`operator`, `user`, `key`, `command_line` or `system`."),
-            .readOnly("id", .string(), nullable: true, "Null of the command line."),
+            .readOnly("id", .string(), nullable: true, "The id; `null` for the command line."),
         ])
     private static let rateShape = ObjectShape(
         "APIKeyRateLimit",
         [
             .required(
                 "per_minute", .integer(1...1_000_000),
-                "Uses in one minute of the clock, exactly so on each replica: n replicas admit up "
-                    + "to n times as many.")
+                "The number of uses in each clock minute. Each replica counts separately: n "
+                    + "replicas admit up to n times as many.")
         ])
 }
 
@@ -180,32 +184,42 @@ enum EndedView {
                     "EndedWithKey",
                     EndedWithKey.kinds.map { kind in
                         let name = kind.split(separator: "_").joined(separator: " ")
-                        return .readOnly(kind, .integer(0...Int.max), "How many \(name) ended.")
+                        return .readOnly(
+                            kind, .integer(0...Int.max),
+                            "The number of \(name) that "
+                                + "ended.")
                     })),
-            always: false, "With `made_by`: how many of each ended."),
+            always: false, "With `made_by`: the number of each kind that ended."),
         .readOnly(
             "review", .array(of: .object(item)), always: false,
-            "With `made_by`: what those keys did that is in use; it stays until an operator acts. At most "
-                + "\(EndedWithKey.reviewLimit) of each tenant: users who are no admins come last."),
+            "With `made_by`: changes by those keys that are still in use. They stay until an "
+                + "operator acts. At most \(EndedWithKey.reviewLimit) for each tenant; users who "
+                + "are not admins come last."),
         .readOnly(
             "review_total", .integer(0...Int.max), always: false,
-            "With `made_by`: how many there are; the audit has all of them."),
+            "With `made_by`: the total number of such changes. The audit log has all of them."),
     ]
 
     private static let item = ObjectShape(
         "KeyReview",
         [
-            .readOnly("tenant_id", .uuid, nullable: true, "Null: the platform's own."),
-            .readOnly("type", .string(), "Such as `user`, `provider`, `client`."),
+            .readOnly(
+                "tenant_id", .uuid, nullable: true,
+                "The id of the tenant; `null` for the "
+                    + "platform's own."),
+            .readOnly(
+                "type", .string(),
+                "The type of the object, for example `user`, `provider` "
+                    + "or `client`."),
             .readOnly("id", .string()), .readOnly("name", .string()),
-            .readOnly("action", .string(), "What was done last, as the audit says it."),
+            .readOnly("action", .string(), "The last change, as an action of the audit log."),
             .readOnly("at", .timestamp),
             .readOnly(
                 "act",
                 .object(
                     ObjectShape([
                         .readOnly("method", .string()), .readOnly("path", .string(max: 2048)),
-                    ])), "The call that takes it out of use, or shows it."),
+                    ])), "The request that takes the object out of use, or shows it."),
         ])
 
     static func members(_ ended: EndedWithKey) -> [JSONValue.Member] {

@@ -8,7 +8,7 @@ import Text
 enum IntrospectionEndpoint {
     static let endpoint = Endpoint(
         .post, "/oauth/introspect", id: "introspect", tag: "API keys",
-        summary: "Whether an API key or an app's token is good now, by RFC 7662.",
+        summary: "Returns whether an API key or an app's token is active (RFC 7662).",
         access: .principal, body: .raw(["application/x-www-form-urlencoded"]),
         answers: [.ok(shape)]
     ) { call in
@@ -86,7 +86,9 @@ enum IntrospectionEndpoint {
         "Introspection",
         [
             .readOnly("active", .bool), .readOnly("scope", .string(), always: false),
-            .readOnly("client_id", .string(), always: false),
+            .readOnly(
+                "client_id", .string(), always: false,
+                "The id of the API key, or the client of the token."),
             .readOnly("username", .string(), always: false),
             .readOnly("token_type", .string(), always: false),
             .readOnly("iss", .string(), always: false), .readOnly("aud", .string(), always: false),
@@ -96,9 +98,9 @@ enum IntrospectionEndpoint {
             .readOnly("exp", .integer(0...Int.max), always: false),
             .readOnly(
                 "external_id", .string(), always: false,
-                "The id of its user in the tenant's own system."),
+                "The user's id in the tenant's own system."),
             .readOnly(
-                "attributes", .attributes, always: false, "The public attributes of its user."),
+                "attributes", .attributes, always: false, "The user's public attributes."),
         ])
 }
 

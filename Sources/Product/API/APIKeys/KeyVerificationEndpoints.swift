@@ -14,7 +14,8 @@ enum KeyVerificationEndpoints {
 
     private static let verify = Endpoint(
         .post, "/v1/api-keys/verify", id: "verifyApiKey", tag: "API keys",
-        summary: "Whether a key is good; `unknown` for every key that is not the caller's to ask.",
+        summary: "Verifies a key. The verdict is `unknown` for every key that the caller may not "
+            + "verify.",
         access: .principal, body: .json(asked), answers: [.ok(verdictShape)]
     ) { call in
         let finding = try await KeyFinding.of(KeyQuestion(call.input), call)
@@ -24,7 +25,7 @@ enum KeyVerificationEndpoints {
     /// Each key counts as one use, with the same verdict as alone.
     private static let verifyBatch = Endpoint(
         .post, "/v1/api-keys/verify-batch", id: "verifyApiKeys", tag: "API keys",
-        summary: "The same for up to 1,000 keys; the verdicts come in the order of the keys.",
+        summary: "Verifies up to 1,000 keys. The verdicts are in the order of the keys.",
         access: .principal,
         body: .json(
             ObjectShape(
@@ -66,7 +67,7 @@ enum KeyVerificationEndpoints {
                 always: false),
             .readOnly(
                 "retry_after", .integer(1...60), always: false,
-                "Of a key over its limit per minute: the seconds until it is good again."),
+                "If the key is over its limit per minute: the seconds until it is valid again."),
             .readOnly("key_id", .uuid, always: false),
             .readOnly("tenant_id", .uuid, nullable: true, always: false),
             .readOnly("name", .string(), always: false),
@@ -83,9 +84,9 @@ enum KeyVerificationEndpoints {
             .readOnly("expires_at", .timestamp, nullable: true, always: false),
             .readOnly(
                 "external_id", .string(), always: false,
-                "The id of its user in the tenant's own system."),
+                "The user's id in the tenant's own system."),
             .readOnly(
-                "attributes", .attributes, always: false, "The public attributes of its user."),
+                "attributes", .attributes, always: false, "The user's public attributes."),
         ])
 }
 
@@ -94,8 +95,8 @@ enum KeyIdentification {
     static let endpoint = Endpoint(
         .post, "/v1/api-keys/identify", id: "identifyApiKey", tag: "API keys",
         summary:
-            "The key whose secret this is, whatever its status; 404 unless the caller may list it. "
-            + "It counts as no use, and the text is kept nowhere.",
+            "Finds the key with this secret, whatever its status; 404 unless the caller may list "
+            + "it. It does not count as a use, and the text is not stored.",
         access: .principal,
         body: .json(
             ObjectShape("APIKeyIdentification", [.required("key", .string(min: 1, max: 1024))])),
@@ -137,7 +138,8 @@ enum KeyIdentification {
             .readOnly("status", .enumeration(of: APIKey.Status.self)),
             .readOnly(
                 "leaked_at", .timestamp, nullable: true,
-                "When it last came in an address, and so stands in access logs."),
+                "When the key last came in a URL and was therefore written to access logs; `null` "
+                    + "if never."),
         ])
 }
 
@@ -332,7 +334,7 @@ package final class BatchSlots: Sendable {
         }
         guard isIn else {
             throw Problem.rateLimited(
-                "\(Self.atOnce) batches of this credential are under way; send fewer at once.",
+                "\(Self.atOnce) batches of this credential are in progress; send fewer at once.",
                 retryAfter: 1)
         }
         defer {

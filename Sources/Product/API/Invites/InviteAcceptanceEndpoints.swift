@@ -13,7 +13,7 @@ enum InviteAcceptanceEndpoints {
 
     private static let preview = Endpoint(
         .post, "/v1/invites/preview", id: "previewInvite", tag: "Invites",
-        summary: "What an invite offers; looking uses nothing up.", access: .open,
+        summary: "Returns what an invite offers. This does not use the invite up.", access: .open,
         body: .json(ObjectShape("InvitePreviewRequest", [token])),
         answers: [
             .ok(
@@ -50,7 +50,7 @@ enum InviteAcceptanceEndpoints {
 
     private static let accept = Endpoint(
         .post, "/v1/invites/accept", id: "acceptInvite", tag: "Invites",
-        summary: "Takes the invite with a password; the person can sign in from then on.",
+        summary: "Accepts an invite and sets a password. The person can sign in from then on.",
         access: .open,
         body: .json(
             ObjectShape(
@@ -117,13 +117,14 @@ enum InviteAcceptanceEndpoints {
 
     private static let signIn = Endpoint(
         .post, "/v1/invites/sign-in", id: "signInWithInvite", tag: "Invites",
-        summary: "Begins a sign-in at a provider with the invite; it ends in the same browser.",
+        summary: "Begins a sign-in at a provider with the invite. It must end in the same browser.",
         access: .open,
         body: .json(ObjectShape("InviteSignInRequest", [token, .required("provider", .uuid)])),
         answers: [
             .ok(
                 ObjectShape(
-                    "InviteSignIn", [.readOnly("url", .string(), "Where the browser is to go.")]))
+                    "InviteSignIn",
+                    [.readOnly("url", .string(), "The URL that the browser must open.")]))
         ],
         problems: [.inviteUnknown, .forbidden, .rateLimited, .unavailable]
     ) { call in
@@ -164,22 +165,22 @@ package enum UnacceptedInvite {
         let detail =
             switch reason {
             case .inviteUnknown: unknown.detail
-            case .inviteUsed: "The invite was used already; sign in instead."
-            case .inviteRevoked: "The invite was taken back."
-            case .inviteExpired: "The invite is over; ask for a new one."
+            case .inviteUsed: "The invite was already used; sign in instead."
+            case .inviteRevoked: "The invite was revoked."
+            case .inviteExpired: "The invite has expired; ask for a new one."
             case .inviteEmailMismatch:
                 "The invite is for another address. Sign in with the address that was invited."
             case .joinUnknown: unknownJoinLink.detail
-            case .joinRevoked: "The link was taken back."
-            case .joinExpired: "The link is over; ask for a new one."
+            case .joinRevoked: "The link was revoked."
+            case .joinExpired: "The link has expired; ask for a new one."
             case .joinUsedUp: "The link has let in as many people as it may; ask for a new one."
             case .emailMissing, .emailInvalid, .emailUnverified:
-                "The provider does not vouch for your address. Choose a password, or another way."
-            case .notInvited: "The tenant does not take this address now."
+                "The provider does not verify your address. Choose a password, or another way."
+            case .notInvited: "The tenant does not admit this address now."
             case .userSuspended: "The account is suspended."
-            case .tenantSuspended, .tenantDeleted: "The tenant takes nobody in now."
+            case .tenantSuspended, .tenantDeleted: "The tenant does not admit anyone now."
             case .identityLinkRequired:
-                "The account is active already; sign in and add the password there."
+                "The account is already active; sign in and add the password there."
             default: PublicRefusal.text(reference: reference)
             }
         var problem = Problem(Code(rawValue: reason.rawValue) ?? .forbidden, detail)
@@ -197,7 +198,7 @@ enum OfferedProviders {
                 ObjectShape([
                     .readOnly("id", .uuid), .readOnly("name", .string()),
                     .readOnly("kind", .string()),
-                ]))), "Where the person can sign in.")
+                ]))), "The providers where the person can sign in.")
 
     static func member(of tenant: TenantRow, _ call: Call) async throws -> JSONValue.Member {
         let providers = try await call.services.database.offeredProviders(of: tenant.id)

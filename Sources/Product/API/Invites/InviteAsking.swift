@@ -39,7 +39,7 @@ enum InviteAsking {
     ) -> FieldError? {
         guard !Invite.lifetimes.contains(seconds(from: now, to: end)) else { return nil }
         return FieldError(
-            pointer + "/expires_at", .outOfRange, "must be 5 minutes to 90 days ahead")
+            pointer + "/expires_at", .outOfRange, "must be 5 minutes to 90 days in the future")
     }
 
     /// Without a mail server the link is shown instead; the refusal says so.

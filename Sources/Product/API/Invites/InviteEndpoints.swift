@@ -12,7 +12,7 @@ enum InviteEndpoints {
 
     private static let list = Endpoint(
         .get, "/v1/tenants/{tenant}/invites", id: "listInvites", tag: "Invites",
-        summary: "The tenant's invites, newest first.", access: .own(.readInvites),
+        summary: "Lists the tenant's invites, newest first.", access: .own(.readInvites),
         query: QueryParameter.list(sorts: ["-created_at", "created_at", "email", "-email"])
             + InviteFilter.parameters,
         answers: [.list(InviteRow.shape)], mayLag: true
@@ -30,7 +30,8 @@ enum InviteEndpoints {
     private static let create = Endpoint(
         .post, "/v1/tenants/{tenant}/invites", id: "createInvite", tag: "Invites",
         summary:
-            "Invites one person, or up to 1,000 with a result for each; up to 10,000 by mail as a job.",
+            "Invites one person, or up to 1,000 with a result for each. Up to 10,000 are invited "
+            + "by mail in a job.",
         access: .right(.manageInvites), query: [.dryRun], body: .json(InviteRow.creation),
         answers: [
             .created(InviteRow.withToken),
@@ -48,7 +49,7 @@ enum InviteEndpoints {
             return noStore(.ok(try await InviteAsking.list(inputs, call)))
         }
         if call.isDryRun {
-            throw Problem.invalid([FieldError("?dry_run", .notAllowed, "is for lists")])
+            throw Problem.invalid([FieldError("?dry_run", .notAllowed, "is only for lists")])
         }
         let asked = try InviteAsking.request(call.input, await call.inviting([call.input]))
         let database = try call.services.database
@@ -74,7 +75,7 @@ enum InviteEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/tenants/{tenant}/invites/{id}", id: "getInvite", tag: "Invites",
-        summary: "One invite.", access: .own(.readInvites), answers: [.ok(InviteRow.shape)]
+        summary: "Returns one invite.", access: .own(.readInvites), answers: [.ok(InviteRow.shape)]
     ) { call in
         guard let row = try await call.scope.invite(call.id()), try await sees(call, row) else {
             throw Problem.notFound("invite")
@@ -84,7 +85,8 @@ enum InviteEndpoints {
 
     private static let resend = Endpoint(
         .post, "/v1/tenants/{tenant}/invites/{id}/resend", id: "resendInvite", tag: "Invites",
-        summary: "Gives a new token and ends the old one; an expired invite lives again.",
+        summary: "Sends an invite again with a new token. The old token no longer works, and an "
+            + "expired invite becomes valid again.",
         access: .right(.manageInvites),
         body: .json(
             ObjectShape(
@@ -114,7 +116,8 @@ enum InviteEndpoints {
 
     private static let revoke = Endpoint(
         .post, "/v1/tenants/{tenant}/invites/{id}/revoke", id: "revokeInvite", tag: "Invites",
-        summary: "Ends an invite at once, with the row that nobody signed in to.",
+        summary: "Revokes an invite at once. A user whom it created and who never signed in is "
+            + "removed.",
         access: .right(.manageInvites), answers: [.ok(InviteRow.shape)],
         problems: [.inviteUsed], idempotent: true, exists: exists
     ) { call in
@@ -141,7 +144,7 @@ enum InviteEndpoints {
     ) throws {
         let target = PermissionTarget(role: role)
         guard Permissions.permits(who, .manageInvites, in: tenant, target: target) == .allowed
-        else { throw Problem.forbidden("The invite's role is beyond this credential.") }
+        else { throw Problem.forbidden("The credential may not give the invite's role.") }
         if isGiven { try who.requireCover(of: role, in: tenant) }
     }
 
@@ -174,8 +177,9 @@ enum InviteEditEndpoint {
     static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}/invites/{id}", id: "updateInvite", tag: "Invites",
         summary:
-            "Changes role, end, message or attributes (which it merges) of a pending invite; its "
-            + "token stays. The user row that the invite made gets the role as well.",
+            "Changes the role, the expiry, the message or the attributes (which are merged) of a "
+            + "pending invite. The token stays valid. The user whom the invite created gets "
+            + "the new role too.",
         access: .right(.manageInvites), body: .json(change), answers: [.ok(InviteRow.shape)],
         problems: [.conflict], ifMatch: .honoured, exists: InviteEndpoints.exists
     ) { call in
@@ -236,9 +240,12 @@ extension InviteFilter {
         QueryParameter("status", .enumeration(of: Invite.Status.self)),
         QueryParameter(
             "delivery_status", .array(of: .enumeration(of: Invite.DeliveryStatus.self), max: 4),
-            "One, or several with commas between."),
-        QueryParameter("external_id", .externalID, "Only invites that give this id."),
-        QueryParameter("job_id", .uuid, "Only those of this job, while its rows are kept."),
+            "One status, or several separated by commas."),
+        QueryParameter("external_id", .externalID, "Only invites with this external id."),
+        QueryParameter(
+            "job_id", .uuid,
+            "Only invites of this job, as long as its rows are "
+                + "stored."),
     ]
 
     init(_ filter: ListFilter) {

@@ -94,7 +94,8 @@ struct InviteJobs: JobKind {
                 ? nil
                 : FieldError(
                     "/invites/\(index)/delivery", .notAllowed,
-                    "shows a link, which a list of over \(atOnce) cannot; it has to go by mail")
+                    "shows a link, which is not possible for a list of over \(atOnce); it must be "
+                        + "sent by mail")
         }
         if !faults.isEmpty { throw Problem.invalid(faults) }
         // One of those who are invited already may be an admin.

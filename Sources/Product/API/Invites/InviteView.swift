@@ -72,24 +72,27 @@ extension InviteRow {
             FieldShape("email", .email, example: .string("ann@example.com")),
             .optional(
                 "role", .enumeration(of: UserRole.self),
-                "The policy's default when absent."),
+                "The role; the policy's default if absent."),
             .readOnly("status", .enumeration(of: Invite.Status.self)),
-            .optional("expires_at", .timestamp, "5 minutes to 90 days ahead; 7 days when absent."),
+            .optional(
+                "expires_at", .timestamp,
+                "When the invite expires, 5 minutes to 90 days "
+                    + "from now; after 7 days if absent."),
             ExpiryReason.field,
             .nullable("message", .string(max: 2000)),
             .nullable(
                 "external_id", .externalID,
-                "The `external_id` of the user who accepts it; 409 if another user has it."),
+                "The `external_id` that the user gets who accepts it; 409 if another user has it."),
             .publicAttributes, .privateAttributes,
             .optional("delivery", .enumeration(of: Invite.Delivery.self)),
             ReturnAddress.field,
             .readOnly(
                 "delivery_status", .enumeration(of: Invite.DeliveryStatus.self), nullable: true,
-                "What became of the last mail; null by link. "
-                    + "`sent`: the mail server took it, and it has not come back."),
+                "The delivery status of the last mail; `null` if the invite was not mailed. "
+                    + "`sent`: the mail server accepted the mail, and it has not bounced."),
             .readOnly(
                 "delivery_detail", .string(), nullable: true,
-                "A mail server's own words of a refusal, a bounce or a delay."),
+                "The mail server's message about a refusal, a bounce or a delay."),
             .readOnly(
                 "invited_by",
                 .object(
@@ -109,12 +112,17 @@ extension InviteRow {
         "InviteWithToken",
         [
             .readOnly(
-                "token", .string(), always: false, "Shown once, with delivery by link alone."),
-            .readOnly("accept_url", .string(), always: false, "The link to hand over, shown once."),
+                "token", .string(), always: false,
+                "The token, shown only once, and only if "
+                    + "`delivery` is `link`."),
+            .readOnly(
+                "accept_url", .string(), always: false,
+                "The link to hand over. It is shown "
+                    + "only once."),
         ])
 
     private static let resendField = FieldShape.optional(
-        "resend", .bool, "A pending invite gets a new token; the old one ends.")
+        "resend", .bool, "Whether a pending invite gets a new token; the old one no longer works.")
 
     static let creation = shape.creating("InviteCreation", required: ["email"])
         .adding("InviteCreation", [resendField])

@@ -13,8 +13,8 @@ enum AttributeSchemaEndpoints {
     private static let get = Endpoint(
         .get, path, id: "getAttributeSchema", tag: "Users",
         summary:
-            "The schema of the users' attributes, without rules if none was put, and who is not as "
-            + "it says.",
+            "Returns the schema of the users' attributes, without rules if none was set, and the "
+            + "users whose attributes violate it.",
         access: .right(.readPolicy), answers: [.ok(AttributeSchemaRow.shape)]
     ) { call in
         try await answer(call, try await call.scope.attributeSchema())
@@ -23,8 +23,8 @@ enum AttributeSchemaEndpoints {
     private static let put = Endpoint(
         .put, path, id: "putAttributeSchema", tag: "Users",
         summary:
-            "Replaces the schema; later writes are held to it. What is stored stays: the answer counts "
-            + "who is not as the schema says.",
+            "Replaces the schema. It applies to later writes; stored attributes stay. The "
+            + "response counts the users whose attributes violate the schema.",
         access: .right(.writePolicy), body: .json(AttributeSchemaRow.shape),
         answers: [.ok(AttributeSchemaRow.shape)], ifMatch: .required
     ) { call in
@@ -39,7 +39,7 @@ enum AttributeSchemaEndpoints {
 
     private static let delete = Endpoint(
         .delete, path, id: "deleteAttributeSchema", tag: "Users",
-        summary: "Takes every rule away; the attributes stay.",
+        summary: "Removes all rules. The attributes stay.",
         access: .right(.writePolicy), answers: [.noContent], ifMatch: .honoured
     ) { call in
         _ = try await change(call, to: AttributeSchema())
@@ -105,7 +105,7 @@ extension AttributeSchemaRow {
         [
             FieldShape(
                 "attributes", .map(of: .object(rule)), required: true,
-                "The rules, by the attribute's name; at most 64, of which 5 are indexed.",
+                "The rules, by attribute name; at most 64, of which at most 5 indexed.",
                 example: .object([
                     .init(
                         "plan",
@@ -113,21 +113,24 @@ extension AttributeSchemaRow {
                             .init("type", .string("string")), .init("indexed", .bool(true)),
                         ]))
                 ])),
-            .readOnly("version", .integer(0...Int.max), "How often it was changed."),
+            .readOnly("version", .integer(0...Int.max), "How often the schema was changed."),
             .readOnly(
                 "indexing", .array(of: .string()),
-                "Indexed names by which lists do not filter yet: users of before are being read."),
+                "Indexed names that lists cannot filter by yet, because existing users are still "
+                    + "being indexed."),
             .readOnly(
                 "violations", .object(violations),
-                "Users who are not as the rules say, of the first "
-                    + "\(AttributeViolations.readLimit) by their ids."),
+                "The users whose attributes violate the rules, among the first "
+                    + "\(AttributeViolations.readLimit) users by id."),
         ])
 
     private static let violations = ObjectShape(
         "AttributeViolations",
         [
-            .readOnly("count", .integer(0...AttributeViolations.readLimit), "How many they are."),
-            .readOnly("exact", .bool, "False if there may be more users than were read."),
+            .readOnly(
+                "count", .integer(0...AttributeViolations.readLimit),
+                "The number of these users."),
+            .readOnly("exact", .bool, "False if only some of the users were examined."),
             .readOnly("users", .array(of: .uuid), "The ids of the first 20."),
         ])
 
@@ -136,12 +139,16 @@ extension AttributeSchemaRow {
         [
             .optional(
                 "for", .enumeration(of: AttributeRule.Audience.self),
-                "The attributes that may have it; `public` when absent."),
+                "Which attributes the rule is for; `public` if absent."),
             .optional(
-                "type", .enumeration(of: AttributeRule.Kind.self), "Any type when absent."),
-            .optional("enum", .array(of: .any, max: 100), "The values that it may have."),
+                "type", .enumeration(of: AttributeRule.Kind.self),
+                "The required type; any type "
+                    + "if absent."),
+            .optional("enum", .array(of: .any, max: 100), "The allowed values."),
             .optional(
-                "maxLength", .integer(0...Attributes.byteLimit), "Characters of a string."),
+                "maxLength", .integer(0...Attributes.byteLimit),
+                "The maximum length of a string, "
+                    + "in characters."),
             .optional(
                 "pattern",
                 .string(
@@ -150,15 +157,16 @@ extension AttributeSchemaRow {
                         detail: "must be a pattern of the subset that takes linear time",
                         example: "^[a-z]+$"
                     ) { LinearPattern($0) != nil }),
-                "What some part of a string matches: ECMA-262 without look-around, references "
-                    + "and lazy repetition."),
-            .optional("required", .bool, "Whether a new user must have it."),
+                "A pattern that must match some part of a string: ECMA-262 without look-around, "
+                    + "back references and lazy repetition."),
+            .optional("required", .bool, "Whether a new user must have the attribute."),
             .optional(
                 "indexed", .bool,
-                "Whether lists filter by `attributes.<name>`: no list, no object, at most 255 "
-                    + "bytes."),
+                "Whether lists can filter by `attributes.<name>`. The value must not be a list or "
+                    + "an object, and has at most 255 bytes."),
             .optional(
                 "in_token", .bool,
-                "Whether access tokens carry it, all together at most 1,024 bytes; public only."),
+                "Whether access tokens contain the attribute, at most 1,024 bytes for all "
+                    + "together; public attributes only."),
         ])
 }

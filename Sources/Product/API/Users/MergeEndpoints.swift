@@ -11,10 +11,10 @@ enum MergeEndpoints {
     private static let path = UserEndpoints.path + "/merges"
 
     private static let list = Endpoint(
-        .get, path, id: "listMerges", tag: "Users", summary: "The merges, newest first.",
+        .get, path, id: "listMerges", tag: "Users", summary: "Lists the merges, newest first.",
         access: .right(.readUsers),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"])
-            + [QueryParameter("user_id", .uuid, "Only those of which this user is the winner.")],
+            + [QueryParameter("user_id", .uuid, "Only merges of which this user is the winner.")],
         answers: [.list(MergeRow.shape)], mayLag: true
     ) { call in
         let winner = try await call.survivor(of: call.query.optionalUUID("user_id"))
@@ -22,7 +22,7 @@ enum MergeEndpoints {
     }
 
     private static let get = Endpoint(
-        .get, path + "/{id}", id: "getMerge", tag: "Users", summary: "One merge.",
+        .get, path + "/{id}", id: "getMerge", tag: "Users", summary: "Returns one merge.",
         access: .right(.readUsers), answers: [.ok(MergeRow.shape)]
     ) { call in
         guard let row = try await call.scope.merge(call.id()) else {
@@ -37,13 +37,14 @@ enum MergeEndpoints {
             .required("winner", .uuid, "The user who stays, with role, name and password."),
             FieldShape(
                 "loser", .uuid, required: true,
-                "The user whose sign-ins and keys move; it is hidden.",
+                "The user who is merged into the winner. Sign-ins and keys move, and the user is "
+                    + "hidden.",
                 example: .string("9c1d0e6f-4b7a-4e2d-8f3a-5b6c7d8e9f0a")),
         ])
 
     private static let create = Endpoint(
         .post, path, id: "mergeUsers", tag: "Users",
-        summary: "Makes two records of one person one; it can be undone for 30 days.",
+        summary: "Merges two users who are one person. The merge can be undone for 30 days.",
         access: .right(.linkIdentities), query: [.dryRun], body: .json(creation),
         answers: [.created(MergeRow.shape), .ok(MergeRow.shape)],
         problems: [.conflict, .rateLimited],
@@ -89,8 +90,9 @@ enum MergeEndpoints {
     private static let undo = Endpoint(
         .post, path + "/{id}/undo", id: "undoMerge", tag: "Users",
         summary:
-            "Makes the two records of before; the last merge of a user first. What was made as "
-            + "the winner since is `ended`; a sign-in or an address since is an `undo_conflict`.",
+            "Undoes a merge and restores both users. Undo a user's latest merge first. Access "
+            + "that was given to the winner since the merge is in `ended`; a sign-in or an "
+            + "address added since is an `undo_conflict`.",
         access: .right(.linkIdentities), answers: [.ok(MergeRow.shape)],
         problems: [.undoConflict, .conflict], idempotent: true, exists: exists
     ) { call in
@@ -158,46 +160,59 @@ extension MergeRow: JSONView {
         [
             .readOnly(
                 "keys", .array(of: .uuid),
-                "Revoked: made or rotated since, by whomever, or made with such a key."),
-            .readOnly("sessions", count, "Sessions of the winner."),
-            .readOnly("link_grants", count, "Permissions to link a sign-in."),
-            .readOnly("password_links", count, "Links to set a password."),
-            .readOnly("email_change", .bool, "A change of the address that waited for its proof."),
+                "Keys that were revoked: made or rotated since the merge, or made with such a "
+                    + "key."),
+            .readOnly("sessions", count, "The number of the winner's sessions that ended."),
+            .readOnly("link_grants", count, "The number of link grants that ended."),
+            .readOnly("password_links", count, "The number of links to set a password that ended."),
             .readOnly(
-                "password", .bool, "The winner's, which was set since; a reset sets another."),
-            .readOnly("pin", .bool, "The winner's, which was set since."),
+                "email_change", .bool,
+                "Whether a change of address that waited for its "
+                    + "proof ended."),
+            .readOnly(
+                "password", .bool,
+                "Whether the winner's password, set since the merge, was "
+                    + "removed. A reset sets another."),
+            .readOnly("pin", .bool, "Whether the winner's PIN, set since the merge, was removed."),
         ])
 
     static let shape = ObjectShape(
         "Merge",
         [
             .readOnly("id", .uuid), .readOnly("winner", .uuid, "The user who stays."),
-            .readOnly("loser", .uuid, "The user whose id is read as the winner's."),
+            .readOnly("loser", .uuid, "The user who was merged; this id is read as the winner's."),
             .readOnly("status", .enumeration(of: MergeRow.Status.self)),
             .readOnly(
                 "moved",
                 .object(
                     ObjectShape([
-                        .readOnly("identities", count, "Sign-ins."),
-                        .readOnly("keys", count, "API keys."),
-                        .readOnly("invites", count, "Accepted invites."),
-                        .readOnly("addresses", count, "The loser's address and former ones."),
-                    ])), "How much is the winner's now."),
+                        .readOnly("The number of sign-ins.", count, "Sign-ins."),
+                        .readOnly("keys", count, "The number of API keys."),
+                        .readOnly("invites", count, "The number of accepted invites."),
+                        .readOnly("addresses", count, "The loser's address and former addresses."),
+                    ])), "What the winner has from the loser."),
             .readOnly(
                 "left_identities", count,
-                "Sign-ins that did not move: a password, and what was never proved."),
+                "The number of sign-ins that did not move: a password, and those that were never "
+                    + "verified."),
             .readOnly(
                 "refused_scopes",
                 .array(
                     of: .object(
                         ObjectShape([
-                            .readOnly("key_id", .uuid, "A key that moved."),
-                            .readOnly("scopes", .array(of: .string()), "What it lost."),
-                        ]))), "Scopes that moved keys lost, as the winner's role is another."),
+                            .readOnly("key_id", .uuid, "The key that moved."),
+                            .readOnly(
+                                "scopes", .array(of: .string()),
+                                "The scopes that the key "
+                                    + "lost."),
+                        ]))),
+                "Scopes that keys lost when they moved, because the winner has "
+                    + "another role."),
             .readOnly(
                 "ended", .object(endedShape), nullable: true,
-                "What the undo ended, as it was made as the winner since; null before it."),
-            .readOnly("undo_until", .timestamp, "Until then it can be undone."),
+                "Access given to the winner since the merge that the undo ended; `null` before an "
+                    + "undo."),
+            .readOnly("undo_until", .timestamp, "Until when the merge can be undone."),
             .readOnly("created_at", .timestamp),
             .readOnly(
                 "created_by",
@@ -207,7 +222,7 @@ extension MergeRow: JSONView {
                         [
                             .readOnly("type", .string()), .readOnly("id", .string()),
                             .readOnly("name", .string()),
-                        ])), "Who merged them."),
+                        ])), "Who made the merge."),
         ])
 }
 
@@ -221,9 +236,9 @@ enum DuplicateEndpoint {
     private static let list = Endpoint(
         .get, UserEndpoints.path + "/duplicates", id: "listDuplicates", tag: "Users",
         summary:
-            "Pairs of users who may be one person, with the evidence. A page looks through ten "
-            + "users for each item of `limit` and may hold no pair; `total` counts the pairs found "
-            + "so far, and is exact on the last page.",
+            "Lists pairs of users who may be one person, with the evidence. A page examines ten "
+            + "users for each item of `limit`, and may therefore be empty; `total` counts the "
+            + "pairs found so far, and is exact on the last page.",
         access: .right(.readUsers),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
         answers: [.list(shape)], mayLag: true
@@ -257,7 +272,7 @@ enum DuplicateEndpoint {
     private static let shape = ObjectShape(
         "Duplicate",
         [
-            .readOnly("users", .array(of: .object(UserRow.shape), max: 2), "The two."),
+            .readOnly("users", .array(of: .object(UserRow.shape), max: 2), "The two users."),
             .readOnly(
                 "evidence",
                 .array(
@@ -265,12 +280,15 @@ enum DuplicateEndpoint {
                         ObjectShape([
                             .readOnly(
                                 "kind", .enumeration(of: DuplicateEvidence.Kind.self),
-                                "What both have."),
+                                "What both users have in common."),
                             .readOnly(
-                                "value", .string(), "The address, the subject or the external id."),
+                                "value", .string(),
+                                "The address, the subject or the external id "
+                                    + "that they share."),
                             .readOnly(
                                 "certainty", .enumeration(["likely", "maybe"]),
-                                "`maybe`: two people may well have it."),
+                                "How certain it is. `maybe`: two different people may well share "
+                                    + "this."),
                         ]))), "Why they may be one person."),
         ])
 }
@@ -295,7 +313,7 @@ extension Endpoint {
                 guard let winner = try await call.winner() else { throw error }
                 guard [.get, .head].contains(call.request.method) else {
                     throw Problem.conflict(
-                        "The user was merged; this is the id of the one who is left.",
+                        "The user was merged; `conflicting_id` is the user who remains.",
                         with: winner.description)
                 }
                 var response = try await handle(call.replacingID(with: winner))

@@ -11,8 +11,8 @@ enum UserAccountEndpoints {
 
     private static let passwordLink = Endpoint(
         .post, UserEndpoints.path + "/{id}/password-link", id: "createPasswordLink", tag: "Users",
-        summary: "A link by which the user sets a password, once, within 30 minutes; no mail is "
-            + "needed. Setting it ends the user's sessions.",
+        summary: "Creates a link by which the user can set a password, once, within 30 minutes. "
+            + "No mail is sent. Setting the password ends the user's sessions.",
         access: .right(.linkIdentities),
         body: .json(ObjectShape("PasswordLinkCreation", [ReturnAddress.field])),
         answers: [
@@ -20,7 +20,7 @@ enum UserAccountEndpoints {
                 ObjectShape(
                     "PasswordLink",
                     [
-                        .readOnly("url", .string(max: 2048), "Shown once."),
+                        .readOnly("url", .string(max: 2048), "The link. It is shown only once."),
                         .readOnly("expires_at", .timestamp), ExpiryReason.field,
                     ]))
         ], problems: [.conflict], idempotent: true, secret: true, exists: UserEndpoints.exists
@@ -47,8 +47,8 @@ enum UserAccountEndpoints {
 
     private static let changeEmail = Endpoint(
         .post, emailPath, id: "askForEmailChange", tag: "Users",
-        summary: "Mails a link to the new address, which becomes the user's when it is confirmed "
-            + "within 30 minutes. One that waits already ends.",
+        summary: "Mails a link to the new address. It becomes the user's address when it is "
+            + "confirmed within 30 minutes. An earlier change that still waits is cancelled.",
         access: .right(.editUsers),
         body: .json(ObjectShape("EmailChangeRequest", [.required("email", .email)])),
         answers: [
@@ -58,7 +58,10 @@ enum UserAccountEndpoints {
                     ObjectShape(
                         "EmailChange",
                         [
-                            .readOnly("email", .string(), "What waits to be confirmed."),
+                            .readOnly(
+                                "email", .string(),
+                                "The address that waits to be "
+                                    + "confirmed."),
                             .readOnly("expires_at", .timestamp), ExpiryReason.field,
                         ])))
         ], problems: [.conflict, .emailTaken], idempotent: true, exists: UserEndpoints.exists
@@ -68,7 +71,7 @@ enum UserAccountEndpoints {
         let services = call.services
         guard services.sendsMail else {
             throw Problem(
-                .conflict, "Without a mail server no address can be proved; set one up first.")
+                .conflict, "Without a mail server no address can be verified; set one up first.")
         }
         let database = try services.database
         let end = try await call.making { change in
@@ -92,7 +95,8 @@ enum UserAccountEndpoints {
 
     private static let cancelEmail = Endpoint(
         .delete, emailPath, id: "cancelEmailChange", tag: "Users",
-        summary: "Ends a change of address that waits to be confirmed; its link is dead.",
+        summary: "Cancels a change of address that waits to be confirmed. Its link no longer "
+            + "works.",
         access: .right(.editUsers), answers: [.noContent], exists: UserEndpoints.exists
     ) { call in
         let id = try call.id()
@@ -104,7 +108,8 @@ enum UserAccountEndpoints {
 
     private static let confirmEmail = Endpoint(
         .post, "/v1/email-changes/confirm", id: "confirmEmailChange", tag: "Users",
-        summary: "Makes the address to which the token was mailed the user's; the old one is told.",
+        summary: "Confirms a new address with the token that was mailed to it. A mail informs the "
+            + "old address.",
         access: .open,
         body: .json(
             ObjectShape("EmailConfirmation", [.required("token", .string(min: 1, max: 128))])),
@@ -116,14 +121,14 @@ enum UserAccountEndpoints {
         let misses = "links that do not fit, from \(call.request.network)"
         guard try await database.counted(misses) < missLimit else {
             throw Problem.rateLimited(
-                "Too many links that do not fit; wait a minute.", limit: missLimit,
+                "Too many invalid links; wait a minute.", limit: missLimit,
                 retryAfter: database.secondsOfMinuteLeft)
         }
         let user = try await database.confirmEmail(
             call.input.string("token"), requestID: call.request.id, ip: call.request.remoteAddress)
         guard let user else {
             _ = try await database.count(misses)
-            throw Problem(.notFound, "The link is used up or over; ask for a new one.")
+            throw Problem(.notFound, "The link was used or has expired; ask for a new one.")
         }
         return noStore(.ok(.object([.init("email", .string(user.email))])))
     }
@@ -143,7 +148,8 @@ enum UserStatusEndpoints {
     static let all: [Endpoint] = [suspend, resume, restore, approve, decline]
 
     private static let suspend = verb(
-        "suspend", "Refuses the user's sign-ins, sessions and keys at once.", .suspendUsers
+        "suspend", "Suspends a user. Sign-ins, sessions and keys are refused at once.",
+        .suspendUsers
     ) { change, row in try await change.suspendUser(row) }
 
     private static let resume = verb(
@@ -151,13 +157,14 @@ enum UserStatusEndpoints {
     ) { change, row in try await change.resumeUser(row) }
 
     private static let restore = verb(
-        "restore", "Brings a deleted user back; after 30 days a `conflict`.", .restoreUsers,
+        "restore", "Restores a deleted user. After 30 days this is a `conflict`.", .restoreUsers,
         givesControl: true
     ) { change, row in try await change.restoreUser(row) }
 
     private static let approve = Endpoint(
         .post, UserEndpoints.path + "/{id}/approve", id: "approveUser", tag: "Users",
-        summary: "Admits a person who asked to join and waits; a mail says so, with the reason.",
+        summary: "Admits a person who asked to join and waits. A mail with the reason informs the "
+            + "person.",
         access: .right(.approveUsers), body: .json(answer("UserApproval", "Welcome to the team.")),
         answers: [.ok(UserRow.shape)], problems: [.conflict], idempotent: true,
         exists: UserEndpoints.exists
@@ -178,8 +185,8 @@ enum UserStatusEndpoints {
 
     private static let decline = Endpoint(
         .post, UserEndpoints.path + "/{id}/decline", id: "declineUser", tag: "Users",
-        summary: "Refuses a person who asked to join and waits; a mail says so, once, with the "
-            + "reason. They may ask again after 30 days.",
+        summary: "Refuses a person who asked to join and waits. One mail with the reason informs "
+            + "the person, who may ask again after 30 days.",
         access: .right(.approveUsers),
         body: .json(answer("UserDecline", "We do not know you.")),
         answers: [.ok(UserRow.shape)], problems: [.conflict], idempotent: true,
@@ -203,7 +210,7 @@ enum UserStatusEndpoints {
             [
                 FieldShape(
                     "reason", .string(max: Change.answerReasonLimit), nullable: true,
-                    "What the mail says to the person, as plain text.", example: .string(example))
+                    "A text for the mail to the person, as plain text.", example: .string(example))
             ])
     }
 
@@ -238,7 +245,8 @@ enum UserIdentityEndpoints {
     private static let path = UserEndpoints.path + "/{id}/identities"
 
     private static let list = Endpoint(
-        .get, path, id: "listIdentities", tag: "Users", summary: "The user's sign-ins.",
+        .get, path, id: "listIdentities", tag: "Users",
+        summary: "Lists the identities that the user signs in with.",
         access: .own(.readUsers), answers: [.list(IdentityRow.shape)]
     ) { call in
         let row = try await UserEndpoints.visible(call)
@@ -247,7 +255,7 @@ enum UserIdentityEndpoints {
 
     private static let link = Endpoint(
         .post, path, id: "linkIdentity", tag: "Users",
-        summary: "Links a sign-in by an operator's word.", access: .right(.linkIdentities),
+        summary: "Links an identity to the user by hand.", access: .right(.linkIdentities),
         body: .json(
             IdentityRow.shape.creating(
                 "IdentityCreation", required: ["provider", "issuer", "subject"])),
@@ -277,7 +285,7 @@ enum UserIdentityEndpoints {
 
     private static let unlink = Endpoint(
         .delete, path + "/{identity_id}", id: "unlinkIdentity", tag: "Users",
-        summary: "Takes a sign-in away and ends the user's sessions.",
+        summary: "Removes an identity from the user and ends the user's sessions.",
         access: .own(.unlinkIdentities), answers: [.noContent], exists: UserEndpoints.exists
     ) { call in
         let (id, identity) = (try call.id(), try call.id("identity_id"))
@@ -299,26 +307,28 @@ enum UserIdentityEndpoints {
         let permission = Permissions.permits(
             call.principal.subject, .unlinkIdentities, in: user.tenant, target: target)
         guard permission == .allowed else {
-            throw Problem.forbidden("The last sign-in stays; link another one first.")
+            throw Problem.forbidden("The last identity cannot be removed; link another one first.")
         }
     }
 
     private static let grantShape = ObjectShape(
         "LinkGrant",
         [
-            .readOnly("token", .string(), "Shown once."),
+            .readOnly("token", .string(), "The token. It is shown only once."),
             .readOnly(
-                "url", .string(max: 2048), "Where the person signs in with it, to hand over."),
+                "url", .string(max: 2048),
+                "The page where the person signs in with the token, to "
+                    + "hand over."),
             .readOnly(
                 "challenge", .string(min: 8, max: 8),
-                "Thinkwork's app asks for these digits beside the token; the page at `url` shows them to "
-                    + "the person, with the account that they lead to."),
+                "Thinkwork's app asks for these digits besides the token. The page at `url` shows "
+                    + "them to the person, with the account that they lead to."),
             .readOnly("expires_at", .timestamp), ExpiryReason.field,
         ])
 
     private static let grant = Endpoint(
         .post, UserEndpoints.path + "/{id}/link-grants", id: "createLinkGrant", tag: "Users",
-        summary: "A token that adds one sign-in to the user, once, within 30 minutes.",
+        summary: "Creates a token that adds one identity to the user, once, within 30 minutes.",
         access: .right(.linkIdentities), answers: [.created(grantShape)],
         problems: [.conflict], idempotent: true, secret: true, exists: UserEndpoints.exists
     ) { call in
@@ -351,7 +361,7 @@ enum UserSessionEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listUserSessions", tag: "Users",
-        summary: "The user's living sessions, newest first.", access: .own(.readUsers),
+        summary: "Lists the user's active sessions, newest first.", access: .own(.readUsers),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
         answers: [.list(UserSessionRow.shape)], exists: UserEndpoints.exists
     ) { call in
@@ -366,7 +376,7 @@ enum UserSessionEndpoints {
 
     private static let endAll = Endpoint(
         .delete, path, id: "endUserSessions", tag: "Users",
-        summary: "Ends every session of the user.", access: .right(.endSessions),
+        summary: "Ends all sessions of the user.", access: .right(.endSessions),
         answers: [.noContent], exists: UserEndpoints.exists
     ) { call in
         let id = try call.id()
@@ -378,7 +388,8 @@ enum UserSessionEndpoints {
 
     private static let end = Endpoint(
         .delete, path + "/{session_id}", id: "endUserSession", tag: "Users",
-        summary: "Ends one session.", access: .right(.endSessions), answers: [.noContent],
+        summary: "Ends one session of the user.", access: .right(.endSessions),
+        answers: [.noContent],
         exists: UserEndpoints.exists
     ) { call in
         let (id, session) = (try call.id(), try call.id("session_id"))

@@ -17,7 +17,8 @@ enum UserEndpoints {
     private static let list = Endpoint(
         .get, path, id: "listUsers", tag: "Users",
         summary:
-            "The users of the tenant, newest first; the deleted by `status=deleted` or their ids.",
+            "Lists the users of the tenant, newest first. Deleted users are found by "
+            + "`status=deleted` or by `ids`.",
         access: .own(.readUsers),
         query: QueryParameter.list(sorts: [
             "-created_at", "created_at", "email", "-email", "-last_sign_in_at", "last_sign_in_at",
@@ -38,7 +39,7 @@ enum UserEndpoints {
 
     private static let create = Endpoint(
         .post, path, id: "createUser", tag: "Users",
-        summary: "Makes a user who is `pending` until the first sign-in.",
+        summary: "Creates a user, who is `pending` until the first sign-in.",
         access: .right(.createUsers),
         body: .json(UserRow.shape.creating("UserCreation", required: ["email"])),
         answers: [.created(UserRow.shape)], problems: [.emailTaken, .conflict], idempotent: true
@@ -59,7 +60,7 @@ enum UserEndpoints {
     }
 
     private static let get = Endpoint(
-        .get, path + "/{id}", id: "getUser", tag: "Users", summary: "One user.",
+        .get, path + "/{id}", id: "getUser", tag: "Users", summary: "Returns one user.",
         access: .own(.readUsers), answers: [.ok(UserRow.shape)]
     ) { call in
         let row = try await visible(call)
@@ -75,8 +76,8 @@ enum UserEndpoints {
     private static let update = Endpoint(
         .patch, path + "/{id}", id: "updateUser", tag: "Users",
         summary:
-            "Changes the name, the role, the external id, `keep` or the attributes, which it merges; "
-            + "a member and a manager the own name.",
+            "Changes the name, role, external id, `keep` or the attributes, which are merged. "
+            + "Members and managers may change their own name.",
         access: .own(.renameUser),
         body: .json(UserRow.change), answers: [.ok(UserRow.shape)], problems: [.conflict],
         ifMatch: .honoured, exists: mayBeEdited
@@ -101,11 +102,18 @@ enum UserEndpoints {
 
     private static let delete = Endpoint(
         .delete, path + "/{id}", id: "deleteUser", tag: "Users",
-        summary: "Deletes a user, who is purged after 30 days to restore; `purge` does it at once.",
+        summary: "Deletes a user, who can be restored for 30 days and is then purged. `purge` "
+            + "purges at once.",
         access: .right(.deleteUsers),
         query: [
-            QueryParameter("purge", .bool, "Removes the personal data for good."),
-            QueryParameter("confirm", .string(min: 1), "The purge's `confirm` of the 409."),
+            QueryParameter(
+                "purge", .bool,
+                "Whether to remove the personal data at once and "
+                    + "permanently."),
+            QueryParameter(
+                "confirm", .string(min: 1),
+                "The `confirm` value of the 409 response "
+                    + "that a purge gets first."),
         ],
         answers: [.noContent], problems: [.confirmRequired], ifMatch: .honoured, exists: exists
     ) { call in
@@ -121,7 +129,8 @@ enum UserEndpoints {
             guard call.query.optionalString("confirm") == expected else {
                 throw Problem(
                     .confirmRequired,
-                    "This cannot be undone: repeat it with `confirm` to purge \(row.email).",
+                    "This cannot be undone: repeat the request with `confirm` to purge "
+                        + "\(row.email).",
                     members: [.init("confirm", .string(expected))])
             }
             try await change.purgeUser(row, isManual: true, database: database)
@@ -201,16 +210,20 @@ extension UserFilter {
     /// The parameters of the list, which are also the members of an action's `filter`.
     static let parameters: [QueryParameter] = [
         .search,
-        QueryParameter("ids", .array(of: .uuid, max: 200), "Only these."),
+        QueryParameter("ids", .array(of: .uuid, max: 200), "Only users with these ids."),
         QueryParameter("status", .enumeration(of: User.Status.self)),
         QueryParameter("role", .enumeration(of: UserRole.self)),
         QueryParameter("provider", .enumeration(of: ProviderKind.self)),
-        QueryParameter("external_id", .externalID, "Only the user with this id."),
+        QueryParameter("external_id", .externalID, "Only the user with this external id."),
         .attributes,
-        QueryParameter("last_sign_in_since", .timestamp, "Not before."),
-        QueryParameter("last_sign_in_until", .timestamp, "Before."),
-        QueryParameter("never_signed_in", .bool, "Only those who never did."),
-        QueryParameter("awaiting_approval", .bool, "Only those who asked to join and wait."),
+        QueryParameter(
+            "Only users who last signed in at or after this time.", .timestamp, "Not before."),
+        QueryParameter("Only users who last signed in before this time.", .timestamp, "Before."),
+        QueryParameter("never_signed_in", .bool, "Only users who have never signed in."),
+        QueryParameter(
+            "awaiting_approval", .bool,
+            "Only people who asked to join and wait for "
+                + "approval."),
     ]
 
     init(_ filter: ListFilter, _ call: Call) async throws {

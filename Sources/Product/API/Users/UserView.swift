@@ -92,25 +92,28 @@ extension UserRow: UserView {
         "User",
         [
             .readOnly("id", .uuid), .readOnly("tenant_id", .uuid),
-            FieldShape("email", .email, "As it was typed.", example: .string("ada@example.com")),
+            FieldShape(
+                "email", .email, "The address, in the case in which it was given.",
+                example: .string("ada@example.com")),
             .readOnly("email_verified_at", .timestamp, nullable: true),
             FieldShape(
                 "name", .string(min: 1, max: ProvisioningCall.nameLimit, rule: .displayName),
                 nullable: true, example: .string("Ada")),
-            .optional("role", .enumeration(of: UserRole.self), "`member` when absent."),
+            .optional("role", .enumeration(of: UserRole.self), "The role; `member` if absent."),
             .readOnly("status", .enumeration(of: User.Status.self)),
             .readOnly("source", .enumeration(of: User.Source.self)),
             JoinedBy.field,
             FieldShape(
                 "external_id", .externalID, nullable: true,
-                "The user's id in your own system, compared byte by byte; one user for each.",
+                "The user's id in your own system, compared byte by byte. No two users may have "
+                    + "the same.",
                 example: .string("crm-4711")),
             .optional(
                 "keep", .bool,
-                "Whether the policy's `inactivity` leaves the user out; false when absent."),
+                "Whether the policy's `inactivity` rules ignore this user; false if absent."),
             .readOnly(
                 "merged_ids", .array(of: .uuid),
-                "The ids of users who were merged into this one: each is read as this user's."),
+                "The ids of users who were merged into this one. Each is read as this user's id."),
             .publicAttributes, .privateAttributes,
             .readOnly("identities", .array(of: .object(IdentityRow.shape))),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
@@ -190,20 +193,28 @@ extension IdentityRow: IdentityView {
         "Identity",
         [
             .readOnly("id", .uuid),
-            FieldShape("provider", .enumeration(of: ProviderKind.self), "The provider's kind."),
+            FieldShape(
+                "provider", .enumeration(of: ProviderKind.self),
+                "The kind of the "
+                    + "provider."),
             FieldShape(
                 "issuer", .string(min: 1, max: 512, rule: .foreignID),
-                "Of a Cognito pool its id, or `<pool>/<upstream>` for people of an upstream.",
+                "The issuer. For a Cognito pool its id, or `<pool>/<upstream>` for people of an "
+                    + "upstream provider.",
                 example: .string("https://accounts.google.com")),
             FieldShape(
                 "subject", .string(min: 1, max: 255, rule: .foreignID),
-                "The provider's own name of the person.",
+                "The provider's identifier of the person.",
                 example: .string("110169484474386276334")),
-            .nullable("email", .email, "As the provider told it last."),
-            .readOnly("email_vouched", .bool, "Whether the provider proves the address."),
+            .nullable("email", .email, "The address that the provider last stated."),
+            .readOnly(
+                "email_vouched", .bool,
+                "Whether the provider is trusted to verify the "
+                    + "address."),
             .readOnly(
                 "alias_count", .integer(0...Int.max),
-                "How many of a pool's `sub`s are bound to it; a native name has one at most."),
+                "The number of the pool's `sub` values that are bound to it; at most one for a "
+                    + "native user."),
             .readOnly("created_at", .timestamp),
             .readOnly("last_used_at", .timestamp, nullable: true),
             .readOnly(
@@ -211,7 +222,9 @@ extension IdentityRow: IdentityView {
                 .object(
                     ObjectShape(
                         "LinkedBy", [.readOnly("type", .string()), .readOnly("id", .string())])),
-                nullable: true, "The operator or key that linked it by hand."),
+                nullable: true,
+                "The operator or key that linked the identity by hand; otherwise "
+                    + "`null`."),
         ])
 }
 
@@ -239,6 +252,6 @@ extension UserSessionRow {
             .readOnly("created_at", .timestamp), .readOnly("last_seen_at", .timestamp),
             .readOnly("ip", .string(), nullable: true),
             .readOnly("user_agent", .string(max: 1024), nullable: true),
-            .readOnly("current", .bool, "Whether it is the one that asks."),
+            .readOnly("current", .bool, "Whether this is the session that makes the request."),
         ])
 }
