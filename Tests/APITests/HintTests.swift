@@ -17,7 +17,7 @@ import Testing
         let count = three.json["errors"]?.array?.count ?? 0
         #expect(detail.hasPrefix("/"))
         #expect(
-            count > 2 && detail.hasSuffix("; `errors` has \(count - 1) faults more."), "\(detail)")
+            count > 2 && detail.hasSuffix("; `errors` has \(count - 1) more errors."), "\(detail)")
     }
 
     @Test(arguments: [

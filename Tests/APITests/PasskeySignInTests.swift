@@ -82,7 +82,7 @@ import Text
         for (index, answer) in answers.enumerated() {
             #expect(answer.status == 401, "\(index): \(answer.text)")
             #expect(
-                answer.json["detail"]?.string == "The passkey does not fit.", "\(index)")
+                answer.json["detail"]?.string == "The passkey is not valid.", "\(index)")
             #expect(answer.first("set-cookie") == nil, "\(index)")
         }
         // The failures before it do not keep the operator out.

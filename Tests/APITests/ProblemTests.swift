@@ -54,7 +54,7 @@ struct ProblemTests {
         let faults = (0..<1000).map { FieldError("/items/\($0)/origin", .duplicate, "is twice") }
         let problem = Problem.invalid(faults)
         #expect(problem.errors.count == 100)
-        #expect(problem.detail.hasSuffix("; `errors` has 999 faults more."))
+        #expect(problem.detail.hasSuffix("; `errors` has 999 more errors."))
     }
 
     @Test func `each reason of a refusal is a code of its name`() {

@@ -144,7 +144,7 @@ def test_a_passkey_that_was_removed_signs_nobody_in(console):
         one.context.clear_cookies()
         one.expects_refusals = True
         page = by_button(one)
-        expect(page.get_by_role("alert").filter(has_text="The passkey does not fit.")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="The passkey is not valid.")).to_be_visible()
 
 
 PASSWORD = "a sentence that is long enough"
@@ -193,7 +193,7 @@ def test_a_step_up_asks_for_the_passkey_of_this_operator_and_goes_on(console):
             route.fulfill(response=answer, json=answer.json() | {"allowCredentials": []})
         page.route("**/v1/me/passkeys/options", of_anyone)
         dialog.get_by_role("button", name="Use your passkey").click()
-        expect(dialog.get_by_role("alert")).to_contain_text("The passkey does not fit.")
+        expect(dialog.get_by_role("alert")).to_contain_text("The passkey is not valid.")
         page.unroute("**/v1/me/passkeys/options")
         device.set("clearCredentials")
         device.set("addCredential", credential=own)

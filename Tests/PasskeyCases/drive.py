@@ -135,7 +135,7 @@ def assertion_cases(server, owner):
         if status == 422:
             assert reason and re.search("bytes|empty|KiB", name), (name, said)
         elif reason:
-            assert status == 401 and said["detail"] == "The passkey does not fit.", (name, status, said)
+            assert status == 401 and said["detail"] == "The passkey is not valid.", (name, status, said)
         else:
             assert status == 201, (name, status, said)
         referee.compare(name, reason, fido2, referee.assertion(server.origin, "localhost", challenge, device, answer))

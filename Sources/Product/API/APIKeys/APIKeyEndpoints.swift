@@ -270,8 +270,7 @@ enum APIKeyEndpoints {
                 [
                     .optional(
                         "owner_user_id", .uuid,
-                        "The user whose keys are revoked; all keys of the "
-                            + "tenant if absent."),
+                        "The user whose keys are revoked; all keys of the tenant if absent."),
                     .required(
                         "reason", .string(min: 1, max: 500, rule: .displayName),
                         "The reason, shown in the list and in the audit log."),
@@ -353,8 +352,8 @@ struct APIKeyCollection: Sendable {
         guard Permissions.mayHoldKeys(call.principal.subject, of: id, user.role, in: tenant) else {
             let lacks = Permissions.lacking(call.principal.subject, for: user.role, in: tenant)
             throw Problem.forbidden(
-                "A user's key is for the user, or for a caller who may act for the user. This user is a "
-                    + "\(user.role.rawValue): the right \(Right.linkIdentities.rawValue)"
+                "A user's key is for the user, or for a caller who may act for the user. This user "
+                    + "is a \(user.role.rawValue): the right \(Right.linkIdentities.rawValue)"
                     + (lacks.isEmpty ? "" : ", and \(lacks.joined(separator: ", "))")
                     + " is needed.")
         }
@@ -417,8 +416,7 @@ extension APIKeyFilter {
         QueryParameter("owner_user_id", .uuid),
         QueryParameter(
             "ends_within", .integer(1...365),
-            "Only active keys that expire within this number of "
-                + "days."),
+            "Only active keys that expire within this number of days."),
         QueryParameter(
             "given_before", .bool,
             "If true: only keys with a scope that leads to the rights of an admin, granted before "
@@ -474,8 +472,7 @@ enum ScopeEndpoints {
         [
             .readOnly(
                 "name", .string(),
-                "The name that a key is issued with, for example "
-                    + "`users:read`."),
+                "The name that a key is issued with, for example `users:read`."),
             .readOnly("summary", .string(), "What the scope permits."),
             .readOnly(
                 "admin_equivalent", .bool,

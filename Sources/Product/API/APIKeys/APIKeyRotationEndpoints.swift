@@ -15,8 +15,7 @@ enum APIKeyRotationEndpoints {
             },
             verb(
                 collection, "rollback",
-                "Makes the old secret the only valid one again, while "
-                    + "its grace period lasts."
+                "Makes the old secret the only valid one again, while its grace period lasts."
             ) {
                 row, now in
                 try refusing { () throws(APIKeyRotation.Failure) in

@@ -186,8 +186,7 @@ enum EndedView {
                         let name = kind.split(separator: "_").joined(separator: " ")
                         return .readOnly(
                             kind, .integer(0...Int.max),
-                            "The number of \(name) that "
-                                + "ended.")
+                            "The number of \(name) that ended.")
                     })),
             always: false, "With `made_by`: the number of each kind that ended."),
         .readOnly(
@@ -205,12 +204,10 @@ enum EndedView {
         [
             .readOnly(
                 "tenant_id", .uuid, nullable: true,
-                "The id of the tenant; `null` for the "
-                    + "platform's own."),
+                "The id of the tenant; `null` for the platform's own."),
             .readOnly(
                 "type", .string(),
-                "The type of the object, for example `user`, `provider` "
-                    + "or `client`."),
+                "The type of the object, for example `user`, `provider` or `client`."),
             .readOnly("id", .string()), .readOnly("name", .string()),
             .readOnly("action", .string(), "The last change, as an action of the audit log."),
             .readOnly("at", .timestamp),

@@ -10,12 +10,14 @@ enum MeEndpoints {
         [me, rename] + OwnFactorEndpoints.all + OwnSessionEndpoints.all
 
     private static let me = Endpoint(
-        .get, "/v1/me", id: "getMe", tag: "Session", summary: "Who the credential is.",
+        .get, "/v1/me", id: "getMe", tag: "Session",
+        summary: "Returns the caller of the credential.",
         access: .principal,
         query: [
             QueryParameter(
                 "tenant", .string(min: 1, max: 63),
-                "Of an operator: the tenant whose `join_requests` are counted, else the own one.")
+                "For an operator: the tenant whose `join_requests` are counted; the operator's own "
+                    + "tenant if absent.")
         ],
         answers: [
             .ok(
@@ -28,15 +30,17 @@ enum MeEndpoints {
                         .readOnly("tenant_id", .uuid, nullable: true),
                         .readOnly(
                             "external_id", .string(), nullable: true,
-                            "Of a user, or of the user whose key it is: the id in the tenant's own system."
+                            "For a user, and for a key that a user owns: the user's id in the "
+                                + "tenant's own system."
                         ),
                         .readOnly("scopes", .array(of: .string())),
                         .readOnly(
                             "rights", .array(of: .string()),
-                            "What it may do, be it with its own things alone."),
+                            "The rights that the caller has, including those over its own objects "
+                                + "only."),
                         .readOnly(
                             "join_requests", .integer(0...Int(Int32.max)), nullable: true,
-                            "How many people ask to join the tenant and wait."),
+                            "The number of people who asked to join the tenant and wait."),
                     ]))
         ]
     ) { call in
@@ -103,7 +107,7 @@ enum OwnSessionEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listOwnSessions", tag: "Session",
-        summary: "The operator's own sessions at the console, newest first.", access: .console,
+        summary: "Lists the operator's own console sessions, newest first.", access: .console,
         answers: [.list(shape)]
     ) { call in
         let current = call.principal.session
@@ -128,16 +132,16 @@ enum OwnSessionEndpoints {
             .readOnly("id", .uuid), .readOnly("device", .string(), nullable: true),
             .readOnly(
                 "method", .enumeration(of: SignInMethod.self),
-                "How it began, or was last proved."),
+                "How the session began, or how its operator last proved to be present."),
             .readOnly("created_at", .timestamp), .readOnly("last_seen_at", .timestamp),
             .readOnly("ip", .string(), nullable: true),
             .readOnly("user_agent", .string(), nullable: true),
-            .readOnly("current", .bool, "Whether it is the one that asks."),
+            .readOnly("current", .bool, "Whether this is the session that makes the request."),
         ])
 
     private static let endOthers = Endpoint(
         .delete, path, id: "endOwnSessions", tag: "Session",
-        summary: "Ends every session of the operator but this one.", access: .console,
+        summary: "Ends all sessions of the operator except this one.", access: .console,
         answers: [.noContent]
     ) { call in
         try await call.services.database.endSessions(
@@ -156,7 +160,7 @@ enum OwnSessionEndpoints {
 
     private static let signIns = Endpoint(
         .get, "/v1/me/sign-ins", id: "listOwnSignIns", tag: "Session",
-        summary: "The operator's last 20 sign-ins, newest first, from the audit.",
+        summary: "Lists the operator's last 20 sign-ins, newest first, from the audit log.",
         access: .console,
         answers: [
             .list(
@@ -167,7 +171,8 @@ enum OwnSessionEndpoints {
                         .readOnly("ip", .string(), nullable: true),
                         .readOnly(
                             "method", .enumeration(of: SignInMethod.self), nullable: true,
-                            "null of one before methods were recorded."),
+                            "How the operator signed in; `null` if the sign-in is older than this "
+                                + "record."),
                     ]))
         ]
     ) { call in

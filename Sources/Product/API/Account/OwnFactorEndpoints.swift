@@ -11,7 +11,7 @@ enum OwnFactorEndpoints {
 
     private static let setPassword = Endpoint(
         .put, "/v1/me/password", id: "setOwnPassword", tag: "Session",
-        summary: "Sets the operator's own password; every other session of the account ends.",
+        summary: "Sets the operator's own password. All other sessions of the account end.",
         access: .console,
         body: .json(ObjectShape("OwnPassword", [.required("password", .string(max: 1024))])),
         answers: [.noContent], problems: [.rateLimited], maxBody: 1 << 14
@@ -32,16 +32,20 @@ enum OwnFactorEndpoints {
     private static let seedShape = ObjectShape(
         "TotpSeed",
         [
-            .readOnly("seed", .string(max: 64), "In Base32, to type into the app; shown once."),
-            .readOnly("otpauth_url", .string(max: 2048), "What the QR code says."),
+            .readOnly(
+                "seed", .string(max: 64),
+                "The seed in Base32, to type into the app. It is shown only once."),
+            .readOnly("otpauth_url", .string(max: 2048), "The URL that the QR code contains."),
             .readOnly("qr_svg", .string(max: 1 << 17), "The QR code as an SVG image."),
-            .readOnly("expires_at", .timestamp, "Until then it has to be confirmed by a code."),
+            .readOnly(
+                "expires_at", .timestamp,
+                "Until when the seed must be confirmed with a code."),
         ])
 
     private static let offerTotp = Endpoint(
         .post, "/v1/me/totp", id: "offerTotp", tag: "Session",
-        summary: "A seed for an authenticator app: it counts, in the place of an earlier app, once "
-            + "`confirm` got a code of it.",
+        summary: "Creates a seed for an authenticator app. The app replaces an earlier one as soon "
+            + "as `confirm` gets a code from it.",
         access: .console, answers: [.created(seedShape)], secret: true
     ) { call in
         let person = try await call.operator
@@ -69,13 +73,14 @@ enum OwnFactorEndpoints {
 
     private static let confirmTotp = Endpoint(
         .post, "/v1/me/totp/confirm", id: "confirmTotp", tag: "Session",
-        summary: "Makes the app of the new seed count, by a code of it.", access: .console,
+        summary: "Confirms the new authenticator app with one of its codes.", access: .console,
         body: .json(
             ObjectShape(
                 "TotpConfirmation",
                 [
                     FieldShape(
-                        "code", .string(min: 6, max: 16), required: true, "The app's code of now.",
+                        "code", .string(min: 6, max: 16), required: true,
+                        "The current code of the app.",
                         example: .string("123456"))
                 ])),
         answers: [.noContent], problems: [.conflict], maxBody: 1 << 14
@@ -89,7 +94,9 @@ enum OwnFactorEndpoints {
                     String(decoding: code, as: UTF8.self), of: person, in: database)
             else {
                 throw Problem.invalid([
-                    FieldError("/code", .invalid, "is no code of the new app, or came too late")
+                    FieldError(
+                        "/code", .invalid,
+                        "is not a code of the new app, or was sent too late")
                 ])
             }
             try await change.provePresence(in: call.principal.session, by: .totp)
@@ -100,7 +107,8 @@ enum OwnFactorEndpoints {
     private static let removeTotp = Endpoint(
         .delete, "/v1/me/totp", id: "removeTotp", tag: "Session",
         summary:
-            "Removes the authenticator app; with the last second factor the recovery codes end.",
+            "Removes the authenticator app. If it was the last second factor, the recovery codes "
+            + "end too.",
         access: .console, answers: [.noContent], problems: [.notFound, .conflict]
     ) { call in
         let person = try await call.operator
@@ -112,7 +120,8 @@ enum OwnFactorEndpoints {
 
     private static let recoveryCodes = Endpoint(
         .post, "/v1/me/recovery-codes", id: "makeRecoveryCodes", tag: "Session",
-        summary: "Ten codes that sign in without the second factor, each once; earlier ones end.",
+        summary: "Creates ten recovery codes. Each signs in once without the second factor. "
+            + "Earlier codes end.",
         access: .console,
         answers: [
             .created(
@@ -121,7 +130,7 @@ enum OwnFactorEndpoints {
                     [
                         .readOnly(
                             "codes", .array(of: .string(max: 32), max: RecoveryCode.count),
-                            "Shown once.")
+                            "The codes. They are shown only once.")
                     ]))
         ], problems: [.conflict], secret: true
     ) { call in

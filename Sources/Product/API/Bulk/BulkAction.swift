@@ -272,9 +272,12 @@ struct UserAction: BulkAction {
         try place.require(right, owner: user.id)
         switch place.principal {
         case .user(let own, let role, _), .key(_, .user(let own, let role, _), _, _):
-            guard own != user.id else { throw Problem.forbidden("This is the caller's own row.") }
+            guard own != user.id else {
+                throw Problem.forbidden(
+                    "The user is the caller's own account.")
+            }
             guard user.role <= role else {
-                throw Problem.forbidden("The role is above the caller's own.")
+                throw Problem.forbidden("The user's role is above the caller's own.")
             }
         case .operator, .key, .anyone: break
         }

@@ -16,7 +16,7 @@ enum BulkEndpoints {
 
     private static let users = Endpoint(
         .post, UserEndpoints.path + "/actions", id: "actOnUsers", tag: "Users",
-        summary: "One action on many users: at once for 100, as a job for more.",
+        summary: "Acts on many users: on up to 100 at once, on more as a job.",
         access: .anyOf([
             .suspendUsers, .resumeUsers, .deleteUsers, .approveUsers, .editUsers, .endSessions,
         ]),
@@ -40,7 +40,7 @@ enum BulkEndpoints {
             errors.append(FieldError("/role", .required, "is required for `set_role`"))
         }
         if verb != .setRole, action.role != nil {
-            errors.append(FieldError("/role", .notAllowed, "is for `set_role` alone"))
+            errors.append(FieldError("/role", .notAllowed, "is only for `set_role`"))
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
         return try await BulkRequest(call, action, kind: kinds[0].name).answer { filter in
@@ -52,7 +52,7 @@ enum BulkEndpoints {
 
     private static let invites = Endpoint(
         .post, "/v1/tenants/{tenant}/invites/actions", id: "actOnInvites", tag: "Invites",
-        summary: "One action on many invites: at once for 100, as a job for more.",
+        summary: "Acts on many invites: on up to 100 at once, on more as a job.",
         access: .right(.manageInvites), query: [.dryRun],
         body: .json(
             request(
@@ -63,7 +63,9 @@ enum BulkEndpoints {
         let action = InviteAction(try call.input.case("action"))
         if action.verb == .resend, !call.services.sendsMail {
             throw Problem.invalid([
-                FieldError("/action", .notAllowed, "needs a mail server: it shows no links")
+                FieldError(
+                    "/action", .notAllowed,
+                    "needs a mail server, because this action shows no links")
             ])
         }
         return try await BulkRequest(call, action, kind: kinds[1].name).answer { filter in
@@ -75,7 +77,7 @@ enum BulkEndpoints {
 
     private static let keys = Endpoint(
         .post, APIKeyCollection.tenant.path + "/actions", id: "actOnApiKeys", tag: "API keys",
-        summary: "One action on many keys: at once for 100, as a job for more.",
+        summary: "Acts on many API keys: on up to 100 at once, on more as a job.",
         access: .own(.revokeKeys), query: [.dryRun],
         body: .json(
             request(
@@ -99,14 +101,14 @@ enum BulkEndpoints {
     ]
     private static let reason = FieldShape.optional(
         "reason", .string(min: 1, max: 500, rule: .displayName),
-        "For the audit and the list; of an approval for the mail as well.")
+        "The reason, for the audit log and the list; for an approval also for the mail.")
 
     /// By `ids` or by `filter`, never both: neither is no wish for all.
     private static func action<Verb: RawRepresentable<String> & CaseIterable>(
         _ verbs: Verb.Type, _ example: Verb
     ) -> FieldShape {
         FieldShape(
-            "action", .enumeration(of: verbs), required: true, "What is done to each.",
+            "action", .enumeration(of: verbs), required: true, "The action.",
             example: .string(example.rawValue))
     }
 
@@ -121,18 +123,22 @@ enum BulkEndpoints {
                     action(verbs, example), which,
                     .optional(
                         "expected", .integer(0...Int.max),
-                        "How many they are as shown: 412 if it is another number."),
+                        "The number of objects that the caller expects; 412 if the number "
+                            + "differs."),
                 ] + more)
         }
         return shape(
-            name, .required("ids", .array(of: .uuid, max: mostIDs), "These; or a `filter`.")
+            name,
+            .required(
+                "ids", .array(of: .uuid, max: mostIDs),
+                "The ids of the objects; alternatively a `filter`.")
         ).or(
             whenHas: "filter",
             shape(
                 name + "ByFilter",
                 .required(
                     "filter", .object(ListFilter.shape(filters)),
-                    "All that the list has with these filters, as it is now.")))
+                    "Selects all objects that the list has with these filters now.")))
     }
 
     private static let mostIDs = 10_000
@@ -162,7 +168,7 @@ struct BulkRequest<Action: BulkAction> {
         let ids = try await ids(find)
         if let expected = call.input.optionalInt("expected"), expected != ids.count {
             throw Problem(
-                .preconditionFailed, "They are \(ids.count) now, not \(expected).",
+                .preconditionFailed, "The number is now \(ids.count), not \(expected).",
                 members: [.init("count", .int(ids.count))])
         }
         if call.isDryRun { return try await lookedAt(ids) }
@@ -275,15 +281,18 @@ struct BulkRequest<Action: BulkAction> {
                                 .readOnly("id", .uuid),
                                 .readOnly(
                                     "status", .enumeration(["done", "unchanged", "failed"]),
-                                    "What became of it, or would."),
-                                .readOnly("code", .string(), always: false, "Why it failed."),
+                                    "The result of the action, or of the dry run."),
+                                .readOnly(
+                                    "code", .string(), always: false,
+                                    "The reason why the action failed."),
                                 .readOnly("detail", .string(), always: false),
                                 .readOnly(
                                     "conflicting_id", .uuid, always: false,
-                                    "The object in the way, or the user who is left of a merge."),
+                                    "The object that is in conflict, or the user who remains after "
+                                        + "a merge."),
                             ])), max: looked),
-                    "One for each; of a dry run the first \(looked)."),
-                .readOnly("count", .integer(0...Int.max), "How many there are."),
+                    "One result for each object; for a dry run the first \(looked)."),
+                .readOnly("count", .integer(0...Int.max), "The number of objects."),
             ])
     }
 }

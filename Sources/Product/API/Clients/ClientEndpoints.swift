@@ -12,7 +12,7 @@ enum ClientEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listClients", tag: "Clients",
-        summary: "Every client contract there is, as this tenant has it.",
+        summary: "Lists all client contracts, with this tenant's settings.",
         access: .right(.readClients), answers: [.list(ClientRow.shape)]
     ) { call in
         let rows = try await call.scope.clients()
@@ -27,7 +27,7 @@ enum ClientEndpoints {
 
     private static let put = Endpoint(
         .put, "\(path)/{client}", id: "putClient", tag: "Clients",
-        summary: "Sets a client; what is left out has its default.",
+        summary: "Sets a client's settings. Settings that are absent get their default.",
         access: .right(.writeClients), body: .json(ClientRow.shape),
         answers: [.ok(ClientRow.shape)], problems: [.conflict], ifMatch: .honoured,
         exists: { try description(of: $0) != nil },
@@ -85,23 +85,25 @@ extension ClientRow {
         "Client",
         [
             .readOnly("name", .string()),
-            .optional("enabled", .bool, "Whether its paths answer; false when absent."),
+            .optional("enabled", .bool, "Whether the client's paths are served; false if absent."),
             .optional(
                 "hosts", .array(of: .string(min: 1, max: 260, rule: ClientHost.rule), max: 20),
-                "Hosts, with a port where it is not the usual one, that answer as this client: at or "
-                    + "below a verified domain of the tenant, or any that the platform binds."),
+                "The hosts that are served as this client, each with a port if it is not the "
+                    + "default one. A host must be at or below a verified domain of the tenant; "
+                    + "the platform may set any host."),
             .readOnly(
                 "unbound_hosts", .array(of: .string(), max: 20),
-                "Those of `hosts` that do not answer, because the tenant's domain above them is no "
-                    + "longer verified."),
+                "The hosts of `hosts` that are not served, because the tenant's domain above them "
+                    + "is no longer verified."),
             .optional(
                 "redirect_uris",
                 .array(of: .string(min: 1, max: 2048, rule: RedirectURI.rule), max: 50),
-                "Where a sign-in may lead back to; compared byte for byte."),
+                "The addresses that a sign-in may redirect to, compared byte by byte."),
             .optional(
                 "settings", .any,
-                "What the client declares: `provider` and `token_seconds`, and its own."),
-            .readOnly("secret_set", .bool, "Whether a secret of the client's own is kept."),
+                "The settings that the client declares: `provider`, `token_seconds` and the "
+                    + "client's own."),
+            .readOnly("secret_set", .bool, "Whether a client secret is stored."),
             .readOnly("created_at", .timestamp, nullable: true),
             .readOnly("updated_at", .timestamp, nullable: true),
         ])
@@ -130,7 +132,7 @@ struct ClientInput {
             settings.has("secret")
             ? settings.optionalString("secret").map { .set($0) } ?? .clear : .keep
         if case .set = secret, row.settings["client_id"]?.string == nil {
-            throw Self.refusal("is the secret of a client: give `client_id` too")
+            throw Self.refusal("is the secret of a client: send `client_id` too")
         }
     }
 
@@ -144,7 +146,7 @@ struct ClientInput {
         if let provider { return provider.secretAudience(clientID: clientID) }
         guard case .set = secret else { return nil }
         throw Self.refusal(
-            "needs the provider that it is for: register it, or name it in `provider`")
+            "needs a provider that the secret is for: register one, or name it in `provider`")
     }
 
     private static func refusal(_ detail: String) -> Problem {
@@ -158,7 +160,7 @@ struct ClientInput {
                 ? nil
                 : FieldError(
                     "/redirect_uris/\(index)", .notAllowed,
-                    "needs a scheme with a dot, such as com.example.app, which no other app claims "
+                    "needs a scheme with a dot, such as com.example.app, that no other app claims "
                         + "(RFC 8252 section 7.1)")
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
@@ -169,7 +171,8 @@ struct ClientInput {
             RedirectURI.isInTheClear(uri, own: own)
                 ? FieldError(
                     "/redirect_uris/\(index)", .notAllowed,
-                    "must be https; plain http is for 127.0.0.1, [::1] and localhost alone") : nil
+                    "must be https; plain http is allowed only for 127.0.0.1, [::1] and localhost")
+                : nil
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
     }

@@ -12,13 +12,14 @@ enum FailedSignInEndpoints {
 
     private static let list = lists(
         "/v1/failed-sign-ins", "listAllFailedSignIns",
-        "Sign-ins of every tenant, and at the platform's own pages, that failed before the rules "
-            + "were asked, newest first. A tenant's credential sees its own.")
+        "Lists sign-ins, at all tenants and at the platform's own pages, that failed before the "
+            + "policy rules were applied, newest first. A tenant's credential sees its own only.")
     private static let listOfTenant = lists(
         "/v1/tenants/{tenant}/failed-sign-ins", "listFailedSignIns",
-        "Sign-ins at the tenant's clients and pages that failed before the rules were asked, newest "
-            + "first: the last 10,000 of 90 days, at most 30 of a minute; and wrong passwords, one line "
-            + "of each account and minute. Anybody can cause a line.")
+        "Lists sign-ins at the tenant's clients and pages that failed before the policy rules were "
+            + "applied, newest first: the last 10,000 of 90 days, at most 30 for each minute. "
+            + "Wrong passwords have one entry for each account and minute. Anybody can cause an "
+            + "entry.")
 
     private static func lists(_ path: String, _ id: String, _ summary: String) -> Endpoint {
         Endpoint(
@@ -28,9 +29,9 @@ enum FailedSignInEndpoints {
                 QueryParameter("client", .string(min: 1, max: 64)),
                 QueryParameter(
                     "request_id", .string(min: 1, max: 255),
-                    "As the app's answer named it (`x-request-id`)."),
+                    "The request id of the app's response (`x-request-id`)."),
                 QueryParameter(
-                    "reference", .string(min: 1, max: 12), "As the page named it."),
+                    "reference", .string(min: 1, max: 12), "The reference that the page showed."),
             ],
             answers: [.list(FailedSignIn.shape)], mayLag: true
         ) { call in
@@ -53,24 +54,35 @@ extension FailedSignIn: JSONView {
         "FailedSignIn",
         [
             .readOnly("id", .uuid),
-            .readOnly("tenant_id", .uuid, nullable: true, "Null: at no tenant's page."),
             .readOnly(
-                "client", .string(), "`hosted`: the pages of this server, `console`: its console's."
+                "tenant_id", .uuid, nullable: true,
+                "The id of the tenant; `null` if the sign-in was not at a tenant's page."),
+            .readOnly(
+                "client", .string(),
+                "The client. `hosted` stands for the sign-in pages of this server, `console` for "
+                    + "its console."
             ),
-            .readOnly("operation", .string(), "The route below the client's mount."),
+            .readOnly("operation", .string(), "The route, below the client's base path."),
             .readOnly(
                 "reason", .string(),
-                "`id token: nonce_mismatch`, `provider_away: …`, "
-                    + "`wrong_password`, `wrong_pin`."),
+                "The reason, for example `id token: nonce_mismatch`, `provider_away: …`, "
+                    + "`wrong_password` or `wrong_pin`."),
             .readOnly(
                 "tries", .integer(1...Int.max), nullable: true,
-                "Of wrong passwords and PINs: how many within the minute."),
+                "The number of wrong passwords or PINs within the minute."),
             .readOnly(
                 "user_id", .uuid, nullable: true,
-                "Whose password or PIN it was. Null: an operator's, or that of no account."),
-            .readOnly("operator_id", .uuid, nullable: true, "Likewise of the console."),
-            .readOnly("request_id", .string(), "Of several tries the last."),
-            .readOnly("reference", .string(), nullable: true, "As the page named it."),
+                "The user whose password or PIN was wrong; `null` for an operator and for an "
+                    + "unknown account."),
+            .readOnly(
+                "operator_id", .uuid, nullable: true,
+                "The operator whose password was wrong; otherwise `null`."),
+            .readOnly(
+                "request_id", .string(),
+                "The id of the request; the last one if there were several attempts."),
+            .readOnly(
+                "reference", .string(), nullable: true,
+                "The reference that the page showed."),
             .readOnly("ip", .string(), nullable: true),
             .readOnly("user_agent", .string(), nullable: true),
             .readOnly("created_at", .timestamp),

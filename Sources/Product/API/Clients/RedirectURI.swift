@@ -7,7 +7,7 @@ import Text
 enum RedirectURI {
     static let rule = TextRule(
         detail:
-            "must be an absolute address with a scheme of an app, http or https, without a fragment, "
+            "must be an absolute URL with http, https or the scheme of an app, without a fragment, "
             + "a user or `*`",
         example: "app.immich:///oauth-callback"
     ) { isAllowed($0) }
@@ -113,11 +113,12 @@ enum RedirectURI {
 enum ReturnAddress {
     static let field = FieldShape.nullable(
         "return_to", .string(min: 1, max: 2048, rule: RedirectURI.rule),
-        "Where the page leads in the end: one of the `redirect_uris` of the tenant's clients.")
+        "The page where the flow ends: one of the `redirect_uris` of the tenant's clients.")
 
     /// Shown to the person at the end.
     static let shown = FieldShape.readOnly(
-        "return_to", .string(), nullable: true, "Where the person can go on; `null` is nowhere.")
+        "return_to", .string(), nullable: true,
+        "The page where the person can continue; `null` if there is none.")
 
     /// The addresses that the tenant's clients have; read only if an input has one.
     static func allowed(_ inputs: [Input], _ call: Call) async throws -> [String] {
@@ -149,7 +150,7 @@ enum ReturnAddress {
 /// A host of a client: a domain name, with an optional port.
 package enum ClientHost {
     static let rule = TextRule(
-        detail: "must be a host, with a port if it is not the usual one",
+        detail: "must be a host, with a port if it is not the default one",
         example: "mail.acme.example"
     ) { of($0) != nil }
 
@@ -196,7 +197,7 @@ struct HostBinding {
     func refusal(of host: String) -> String? {
         let (name, port) = Self.parts(of: host)
         guard !name.utf8.starts(with: "[".utf8), let domain = Self.domain(name) else {
-            return "is an address; bind a name"
+            return "is an IP address; bind a name"
         }
         if let own, sameBytes(own.host, name) {
             guard own.isLoopback, port != own.port, port != nil else {

@@ -10,13 +10,15 @@ enum DomainEndpoints {
 
     private static let list = Endpoint(
         .get, "/v1/tenants/{tenant}/domains", id: "listDomains", tag: "Domains",
-        summary: "The tenant's domains, newest first.", access: .right(.readPolicy),
+        summary: "Lists the tenant's domains, newest first.", access: .right(.readPolicy),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"])
             + [
-                QueryParameter("q", .string(min: 1, max: 253), "Part of the domain."),
+                QueryParameter("q", .string(min: 1, max: 253), "A part of the domain."),
                 QueryParameter("status", .enumeration(of: TenantDomain.Status.self)),
                 QueryParameter(
-                    "unproved", .bool, "True: those not proved yet, or whose record is missing."),
+                    "unproved", .bool,
+                    "If true: only domains that are not verified yet, or whose DNS record is "
+                        + "missing."),
             ],
         answers: [.list(DomainRow.shape)], mayLag: true
     ) { call in
@@ -30,8 +32,8 @@ enum DomainEndpoints {
 
     private static let create = Endpoint(
         .post, "/v1/tenants/{tenant}/domains", id: "createDomain", tag: "Domains",
-        summary: "Claims a domain; it counts once it is verified. A tenant has at most "
-            + "\(TenantDomain.most) claims.",
+        summary: "Claims a domain. It takes effect when it is verified. A tenant has at most "
+            + "\(TenantDomain.most) domains.",
         access: .right(.writePolicy),
         body: .json(DomainRow.shape.creating("DomainCreation", required: ["domain"])),
         answers: [.created(DomainRow.shape)], problems: [.conflict], idempotent: true
@@ -66,7 +68,7 @@ enum DomainEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/tenants/{tenant}/domains/{id}", id: "getDomain", tag: "Domains",
-        summary: "One domain.", access: .right(.readPolicy), answers: [.ok(DomainRow.shape)]
+        summary: "Returns one domain.", access: .right(.readPolicy), answers: [.ok(DomainRow.shape)]
     ) { call in
         guard let row = try await call.scope.domain(call.id()) else {
             throw Problem.notFound("domain")
@@ -76,7 +78,8 @@ enum DomainEndpoints {
 
     private static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}/domains/{id}", id: "updateDomain", tag: "Domains",
-        summary: "Changes who comes in by the domain, and as what.", access: .right(.writePolicy),
+        summary: "Changes who may join by the domain, and with which role.",
+        access: .right(.writePolicy),
         body: .json(DomainRow.change), answers: [.ok(DomainRow.shape)], ifMatch: .honoured,
         exists: exists
     ) { call in
@@ -95,7 +98,7 @@ enum DomainEndpoints {
 
     private static let delete = Endpoint(
         .delete, "/v1/tenants/{tenant}/domains/{id}", id: "deleteDomain", tag: "Domains",
-        summary: "Gives a domain up; others may verify it from then on.",
+        summary: "Removes a domain. Others may then verify it.",
         access: .right(.writePolicy), answers: [.noContent], ifMatch: .honoured, exists: exists
     ) { call in
         let id = try call.id()
@@ -109,7 +112,8 @@ enum DomainEndpoints {
 
     private static let verify = Endpoint(
         .post, "/v1/tenants/{tenant}/domains/{id}/verify", id: "verifyDomain", tag: "Domains",
-        summary: "Proves a domain by its TXT record or by a platform operator's word.",
+        summary: "Verifies a domain by its DNS TXT record, or by the decision of a platform "
+            + "operator.",
         access: .right(.writePolicy),
         body: .json(
             ObjectShape(
@@ -136,7 +140,8 @@ enum DomainEndpoints {
                 Permissions.permits(call.principal.subject, .verifyDomainByAssertion, in: nil)
                     == .allowed
             else {
-                throw Problem.forbidden("Only the platform's operators prove a domain by word.")
+                throw Problem.forbidden(
+                    "Only the platform's operators may verify a domain without a DNS record.")
             }
             return
         }
@@ -144,13 +149,14 @@ enum DomainEndpoints {
             let records = await call.services.txtRecords(claim.recordName, try call.tenant.id)
         else {
             var problem = Problem.unavailable
-            problem.detail = "The name servers cannot be asked now; try again."
+            problem.detail = "The name servers do not answer now; try again."
             throw problem
         }
         guard records.contains(where: { sameBytes($0, claim.recordValue) }) else {
             throw Problem(
                 .domainUnproved,
-                "No TXT record \(claim.recordName) says \(claim.recordValue) yet.", status: 422)
+                "There is no TXT record \(claim.recordName) with the value \(claim.recordValue) "
+                    + "yet.", status: 422)
         }
     }
 
@@ -189,18 +195,19 @@ extension DomainRow: JSONView {
             .readOnly("id", .uuid),
             FieldShape(
                 "domain", .string(min: 1, max: 255, rule: .domain),
-                "An email domain; shown as its A-label.", example: .string("example.com")),
+                "The email domain; returned as an A-label.", example: .string("example.com")),
             .readOnly("display", .string()),
             .optional(
                 "include_subdomains", .bool,
-                "Whether addresses at names below the domain are its people too."),
+                "Whether addresses at subdomains count as well."),
             .nullable(
                 "mode", .enumeration(of: TenantDomain.Mode.self),
-                "Whether its people join, ask to join, or need an invite; null: as the policy says."
+                "Whether people of the domain join, ask to join, or need an invite; `null` for the "
+                    + "policy's default."
             ),
             .nullable(
                 "role", .enumeration(["member", "manager"]),
-                "The role of who comes in by the domain; null: the policy's default."),
+                "The role of users who join by the domain; `null` for the policy's default."),
             .readOnly("status", .enumeration(of: TenantDomain.Status.self)),
             .readOnly(
                 "verification",

@@ -145,8 +145,9 @@ extension ProviderDocuments {
     }
 
     private static let apple =
-        "Apple answers by form_post where a name or an address is asked for, and this kind does not "
-        + "offer it: a sign-in in the browser fails. Id tokens that an app brings itself are checked."
+        "Apple answers by form_post where a name or an address is asked for, and this kind does "
+        + "not offer it: a sign-in in the browser fails. Id tokens that an app brings itself are "
+        + "checked."
 
     /// Which of the published algorithms can be checked here, and which keys are there for them.
     private static func algorithms(
@@ -157,8 +158,8 @@ extension ProviderDocuments {
         guard let published, !published.isEmpty else {
             return (
                 true,
-                "It does not say how it signs id tokens; its keys can check "
-                    + "\(list(checked)). \(unknown)"
+                "It does not say how it signs id tokens; its keys can check \(list(checked)). "
+                    + "\(unknown)"
             )
         }
         let fitting = published.filter { name in checked.contains { sameBytes($0, name) } }

@@ -302,8 +302,8 @@ extension ImportReader {
 extension ImportFault {
     static let notUTF8 = ImportFault(
         "invalid_request",
-        "The row is not UTF-8; it may be Windows-1252. Save the file as UTF-8, or send it as text/csv; "
-            + "charset=windows-1252.")
+        "The row is not UTF-8; it may be Windows-1252. Save the file as UTF-8, or send it as "
+            + "text/csv; charset=windows-1252.")
 }
 
 /// Where a file comes from.

@@ -13,8 +13,8 @@ enum ImportEndpoint {
     private static let create = Endpoint(
         .post, "/v1/tenants/{tenant}/imports", id: "createImport", tag: "Imports",
         summary:
-            "Imports users from a file, as a job; the file is the body, or the part `file` of a form "
-            + "after the part `options` (`mapping`, `issuer`, `hash`).",
+            "Imports users from a file, as a job; the file is the body, or the part `file` of a "
+            + "form after the part `options` (`mapping`, `issuer`, `hash`).",
         access: .right(.createUsers),
         query: [
             QueryParameter(
@@ -26,8 +26,8 @@ enum ImportEndpoint {
                 "What becomes of a row whose address or id a user has: skip."),
             QueryParameter(
                 "guard", .enumeration(of: CSV.Guard.self),
-                "Takes off the apostrophes that an export of ours puts before formulas; a CSV with all "
-                    + "columns of the export needs it not."),
+                "Takes off the apostrophes that an export of ours puts before formulas; a CSV with "
+                    + "all columns of the export needs it not."),
         ],
         body: .stream([
             "text/csv", "application/x-ndjson", "application/json", "multipart/form-data",
@@ -293,8 +293,8 @@ package final class UploadSlots: Sendable {
         func check() throws {
             guard slots.holds(id) else {
                 throw Problem.rateLimited(
-                    "Another tenant's import came, and this tenant had \(UploadSlots.ofOneTenant) of the "
-                        + "\(UploadSlots.atOnce) places; try again later.", retryAfter: 10)
+                    "Another tenant's import came, and this tenant had \(UploadSlots.ofOneTenant) "
+                        + "of the \(UploadSlots.atOnce) places; try again later.", retryAfter: 10)
             }
         }
     }

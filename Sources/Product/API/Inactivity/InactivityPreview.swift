@@ -83,9 +83,14 @@ struct InactivityPreview: Sendable {
                         [
                             .readOnly(
                                 "value", .integer(0...Int.max),
-                                "How many; at most 10,000 are counted."),
-                            .readOnly("exact", .bool, "Whether they are no more."),
-                            .readOnly("ids", .array(of: .uuid, max: shown), "The first of them."),
-                        ])), "Users for whom this would be the last step by now.")
+                                "The number of users; at most 10,000 are counted."),
+                            .readOnly(
+                                "exact", .bool,
+                                "Whether the number is exact; otherwise there are at least this "
+                                    + "many."),
+                            .readOnly(
+                                "ids", .array(of: .uuid, max: shown),
+                                "The ids of the first users."),
+                        ])), "The users for whom this would be the latest step due by now.")
         })
 }

@@ -178,8 +178,8 @@ enum InviteEditEndpoint {
         .patch, "/v1/tenants/{tenant}/invites/{id}", id: "updateInvite", tag: "Invites",
         summary:
             "Changes the role, the expiry, the message or the attributes (which are merged) of a "
-            + "pending invite. The token stays valid. The user whom the invite created gets "
-            + "the new role too.",
+            + "pending invite. The token stays valid. The user whom the invite created gets the "
+            + "new role too.",
         access: .right(.manageInvites), body: .json(change), answers: [.ok(InviteRow.shape)],
         problems: [.conflict], ifMatch: .honoured, exists: InviteEndpoints.exists
     ) { call in
@@ -244,8 +244,7 @@ extension InviteFilter {
         QueryParameter("external_id", .externalID, "Only invites with this external id."),
         QueryParameter(
             "job_id", .uuid,
-            "Only invites of this job, as long as its rows are "
-                + "stored."),
+            "Only invites of this job, as long as its rows are stored."),
     ]
 
     init(_ filter: ListFilter) {

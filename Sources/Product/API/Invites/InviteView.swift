@@ -76,8 +76,7 @@ extension InviteRow {
             .readOnly("status", .enumeration(of: Invite.Status.self)),
             .optional(
                 "expires_at", .timestamp,
-                "When the invite expires, 5 minutes to 90 days "
-                    + "from now; after 7 days if absent."),
+                "When the invite expires, 5 minutes to 90 days from now; after 7 days if absent."),
             ExpiryReason.field,
             .nullable("message", .string(max: 2000)),
             .nullable(
@@ -113,12 +112,10 @@ extension InviteRow {
         [
             .readOnly(
                 "token", .string(), always: false,
-                "The token, shown only once, and only if "
-                    + "`delivery` is `link`."),
+                "The token, shown only once, and only if `delivery` is `link`."),
             .readOnly(
                 "accept_url", .string(), always: false,
-                "The link to hand over. It is shown "
-                    + "only once."),
+                "The link to hand over. It is shown only once."),
         ])
 
     private static let resendField = FieldShape.optional(

@@ -19,17 +19,23 @@ struct JobEndpoints: Sendable {
     private var endpoints: [Endpoint] {
         [list, get, report, events]
             + [
-                act("pause", "Lets the batch at hand end and begins no further.") {
+                act("pause", "Pauses a job: the current batch ends, and no further one begins.") {
                     change, job, _ in
                     try await change.pauseJob(job)
                 },
-                act("resume", "Goes on, in the caller's name.") { change, job, call in
+                act("resume", "Resumes a job. It goes on in the caller's name.") {
+                    change, job, call in
                     try await change.resumeJob(job, by: call.jobMaker)
                 },
-                act("cancel", "Ends it; what is done stays, and can be undone.") { change, job, _ in
+                act("cancel", "Cancels a job. Changes already made stay, and can be undone.") {
+                    change, job, _ in
                     try await change.cancelJob(job)
                 },
-                act("undo", "Takes back what it did, but for what has changed since.") {
+                act(
+                    "undo",
+                    "Undoes the changes that a job made, except those to objects that have changed "
+                        + "since."
+                ) {
                     change, job, call in try await change.undoJob(job, by: call.jobMaker)
                 },
             ]
@@ -43,13 +49,13 @@ struct JobEndpoints: Sendable {
         Endpoint(
             .get, path, id: operation("list", "Jobs"), tag: "Jobs",
             summary: isPlatform
-                ? "The jobs of all tenants, newest first."
-                : "The tenant's jobs, newest first.",
+                ? "Lists the jobs of all tenants, newest first."
+                : "Lists the tenant's jobs, newest first.",
             access: access,
             query: QueryParameter.list(sorts: ["-created_at", "created_at"])
                 + [
                     QueryParameter("status", .enumeration(of: JobRow.Status.self)),
-                    QueryParameter("kind", .string(min: 1, max: 64), "Only of this kind."),
+                    QueryParameter("kind", .string(min: 1, max: 64), "Only jobs of this kind."),
                 ],
             answers: [.list(JobRow.shape)], mayLag: true
         ) { call in
@@ -67,7 +73,7 @@ struct JobEndpoints: Sendable {
 
     private var get: Endpoint {
         Endpoint(
-            .get, path + "/{id}", id: operation("get"), tag: "Jobs", summary: "One job.",
+            .get, path + "/{id}", id: operation("get"), tag: "Jobs", summary: "Returns one job.",
             access: access, answers: [.ok(JobRow.shape)]
         ) { call in
             let (_, job) = try await find(call)
@@ -93,7 +99,9 @@ struct JobEndpoints: Sendable {
                 let row = try await scope.change(by: call.actor) { change in
                     let job = try await change.lockJob(id)
                     guard let kind = kinds.named(job.kind) else {
-                        throw Problem(.jobState, "This version does not know the job's kind.")
+                        throw Problem(
+                            .jobState,
+                            "This version of the service does not know the job's kind.")
                     }
                     var asked = job
                     // A rule's own job needs no right; who acts on it does.
@@ -152,8 +160,8 @@ extension JobEndpoints {
     var events: Endpoint {
         Endpoint(
             .get, path + "/{id}/events", id: operation("get", "JobEvents"), tag: "Jobs",
-            summary: "The job as often as it changes, until it ends (Server-Sent Events); "
-                + "each event's data is the job.",
+            summary: "Streams the job's progress as Server-Sent Events until the job ends. Each "
+                + "event's data is the job.",
             access: access, answers: [Answer(200, .other(["text/event-stream"]))],
             problems: [.rateLimited], isStream: true
         ) { call in
@@ -237,7 +245,8 @@ extension JobEndpoints {
     var report: Endpoint {
         Endpoint(
             .get, path + "/{id}/report", id: operation("get", "JobReport"), tag: "Jobs",
-            summary: "What became of each row, in their order; as a file by `Accept`.",
+            summary: "Returns the result of each row, in order; as a file if `Accept` asks for "
+                + "one.",
             access: access,
             query: [
                 .limit, .cursor,

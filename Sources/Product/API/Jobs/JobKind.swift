@@ -66,7 +66,7 @@ extension JobWork {
                 results.append(
                     JobResult(
                         row: row.row, .kept, code: "no_undo",
-                        detail: "What was done here cannot be undone."))
+                        detail: "This row's change cannot be undone."))
                 continue
             }
             var result = try await self.row(row.row) { try await kind.undo(row, self, services) }

@@ -64,20 +64,21 @@ extension JobRow {
         "Job",
         [
             .readOnly("id", .uuid), .readOnly("tenant_id", .uuid),
-            .readOnly("kind", .string(), "What it does: `users_actions`."),
+            .readOnly("kind", .string(), "The kind of the job, for example `users_actions`."),
             .readOnly("status", .enumeration(of: JobRow.Status.self)),
-            .readOnly("undoing", .bool, "Whether what it did is being taken back."),
+            .readOnly("undoing", .bool, "Whether the job's changes are being undone."),
             .readOnly(
                 "reason", .string(), nullable: true,
-                "Why it is paused (`requested`, `tenant_suspended`, `rights_lost`) or failed."),
-            .readOnly("dry_run", .bool, "Whether it only says what would happen."),
+                "Why the job is paused (`requested`, `tenant_suspended` or `rights_lost`) or why "
+                    + "it failed."),
+            .readOnly("dry_run", .bool, "Whether the job only reports what would happen."),
             .readOnly(
                 "notes", .array(of: .string()),
-                "What is to be said of an import's file as a whole: columns that are not taken over."
+                "Notes on an import's file as a whole, for example columns that are not imported."
             ),
-            .readOnly("progress", .object(progress), "How far it is."),
-            .readOnly("undone", count, "Rows that an undo took back."),
-            .readOnly("kept", count, "Rows that an undo left as they are."),
+            .readOnly("progress", .object(progress), "The progress of the job."),
+            .readOnly("undone", count, "The number of rows that an undo restored."),
+            .readOnly("kept", count, "The number of rows that an undo left unchanged."),
             .readOnly(
                 "created_by",
                 .object(
@@ -86,23 +87,29 @@ extension JobRow {
                         [
                             .readOnly("type", .string()), .readOnly("id", .string()),
                             .readOnly("name", .string()),
-                        ])), "Who made it."),
+                        ])), "Who created the job."),
             .readOnly("created_at", .timestamp),
-            .readOnly("started_at", .timestamp, nullable: true, "When it began."),
-            .readOnly("finished_at", .timestamp, nullable: true, "When it ended."),
+            .readOnly("started_at", .timestamp, nullable: true, "When the job began."),
+            .readOnly("finished_at", .timestamp, nullable: true, "When the job ended."),
             .readOnly(
                 "undo_until", .timestamp, nullable: true,
-                "Until then it can be undone; `null`: there is nothing to undo."),
+                "Until when the job can be undone; `null` if there is nothing to undo."),
         ])
 
     private static let progress = ObjectShape(
         "JobProgress",
         [
-            .readOnly("done", count, "Rows that were handled, or needed nothing."),
-            .readOnly("failed", count, "Rows that were refused."),
-            .readOnly("total", count, nullable: true, "Rows in all; `null` is not known yet."),
-            .readOnly("rate", .any, nullable: true, "Rows a second; `null` before the first."),
-            .readOnly("eta", .timestamp, nullable: true, "When it may be done."),
+            .readOnly(
+                "done", count,
+                "The number of rows that were done, or that needed no change."),
+            .readOnly("failed", count, "The number of rows that were refused."),
+            .readOnly(
+                "total", count, nullable: true,
+                "The number of all rows; `null` while unknown."),
+            .readOnly(
+                "rate", .any, nullable: true,
+                "Rows per second; `null` before the first row."),
+            .readOnly("eta", .timestamp, nullable: true, "When the job is expected to end."),
         ])
 }
 
@@ -138,14 +145,18 @@ extension JobResult: JSONView {
     static let shape = ObjectShape(
         "JobResult",
         [
-            .readOnly("row", .integer(1...Int.max), "The row's number, from 1."),
+            .readOnly("row", .integer(1...Int.max), "The number of the row, from 1."),
             .readOnly("status", .enumeration(of: JobResult.Status.self)),
-            .readOnly("code", .string(), nullable: true, "Why it failed or was kept."),
+            .readOnly(
+                "code", .string(), nullable: true,
+                "Why the row failed, or was left unchanged by an undo."),
             .readOnly("detail", .string(), nullable: true),
-            .readOnly("target_type", .string(), nullable: true, "`user`, `invite`, `api_key`."),
-            .readOnly("target_id", .uuid, nullable: true, "The id of what it was done to."),
+            .readOnly(
+                "target_type", .string(), nullable: true,
+                "The type of the object, for example `user`, `invite` or `api_key`."),
+            .readOnly("target_id", .uuid, nullable: true, "The id of the object."),
             .readOnly(
                 "conflicting_id", .uuid, nullable: true,
-                "Who is left, if it failed because the user was merged."),
+                "The user who remains, if the row failed because the user was merged."),
         ])
 }

@@ -12,7 +12,7 @@ enum JoinLinkEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listJoinLinks", tag: "Invites",
-        summary: "The tenant's join links, newest first.", access: .right(.readInvites),
+        summary: "Lists the tenant's join links, newest first.", access: .right(.readInvites),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
         answers: [.list(JoinLinkRow.shape)], mayLag: true
     ) { call in
@@ -24,8 +24,8 @@ enum JoinLinkEndpoints {
 
     private static let create = Endpoint(
         .post, path, id: "createJoinLink", tag: "Invites",
-        summary: "A link by which up to `max_uses` people become members; at most "
-            + "\(JoinLink.mostLive) of a tenant are live at once.",
+        summary: "Creates a link by which up to `max_uses` people become members. A tenant has at "
+            + "most \(JoinLink.mostLive) active links.",
         access: .right(.manageInvites), body: .json(JoinLinkRow.creation),
         answers: [.created(JoinLinkRow.withURL)], problems: [.conflict, .signUpClosed],
         idempotent: true, secret: true
@@ -69,7 +69,7 @@ enum JoinLinkEndpoints {
     }
 
     private static let get = Endpoint(
-        .get, path + "/{id}", id: "getJoinLink", tag: "Invites", summary: "One join link.",
+        .get, path + "/{id}", id: "getJoinLink", tag: "Invites", summary: "Returns one join link.",
         access: .right(.readInvites), answers: [.ok(JoinLinkRow.shape)]
     ) { call in
         guard let row = try await call.scope.joinLink(call.id()) else {
@@ -85,7 +85,7 @@ enum JoinLinkEndpoints {
 
     private static let revoke = Endpoint(
         .post, path + "/{id}/revoke", id: "revokeJoinLink", tag: "Invites",
-        summary: "Ends a join link at once; those who joined by it stay.",
+        summary: "Revokes a join link at once. Users who joined by it stay.",
         access: .right(.manageInvites), answers: [.ok(JoinLinkRow.shape)], idempotent: true,
         exists: exists
     ) { call in
@@ -145,18 +145,26 @@ extension JoinLinkRow {
         "JoinLink",
         [
             .readOnly("id", .uuid), .readOnly("tenant_id", .uuid),
-            .readOnly("role", .enumeration([UserRole.member.rawValue]), "Always `member`."),
+            .readOnly(
+                "role", .enumeration([UserRole.member.rawValue]),
+                "The role that users get; always `member`."),
             .optional(
                 "domains", .array(of: .string(min: 1, max: 255, rule: .domain), max: 50),
-                "Only addresses of these domains may use it; all, if there are none."),
+                "The email domains whose addresses may use the link; any address if empty."),
             .optional(
-                "max_uses", .integer(JoinLink.places), "How many users it may create; default 100."),
-            .readOnly("uses", .integer(0...JoinLink.places.upperBound), "Users it has created."),
+                "max_uses", .integer(JoinLink.places),
+                "How many users the link may create; 100 if absent."),
+            .readOnly(
+                "uses", .integer(0...JoinLink.places.upperBound),
+                "The number of users that the link has created."),
             .readOnly("status", .enumeration(of: JoinLink.Status.self)),
             .readOnly(
                 "providers", .integer(0...Int.max),
-                "Where people can sign in by it; while it is 0, a link cannot be used."),
-            .optional("expires_at", .timestamp, "5 minutes to 90 days ahead; 7 days when absent."),
+                "The number of providers where people can sign in with the link. The link cannot "
+                    + "be used while this is 0."),
+            .optional(
+                "expires_at", .timestamp,
+                "When the link expires, 5 minutes to 90 days from now; after 7 days if absent."),
             ExpiryReason.field,
             ReturnAddress.field,
             .readOnly(
@@ -172,7 +180,12 @@ extension JoinLinkRow {
         ])
 
     static let withURL = shape.adding(
-        "JoinLinkWithURL", [.readOnly("url", .string(), "The link to hand over, shown once.")])
+        "JoinLinkWithURL",
+        [
+            .readOnly(
+                "url", .string(),
+                "The link to hand over. It is shown only once.")
+        ])
 
     static let creation = shape.creating("JoinLinkCreation", required: [])
 }

@@ -12,7 +12,7 @@ enum JoinPageEndpoints {
 
     private static let preview = Endpoint(
         .post, "/v1/join-links/preview", id: "previewJoinLink", tag: "Invites",
-        summary: "What a join link offers; looking uses nothing up.", access: .open,
+        summary: "Returns what a join link offers. This does not use the link up.", access: .open,
         body: .json(ObjectShape("JoinLinkPreviewRequest", [token])),
         answers: [
             .ok(
@@ -23,7 +23,8 @@ enum JoinPageEndpoints {
                             "tenant", .object(TenantRow.faceShape)),
                         .readOnly(
                             "domains", .array(of: .string()),
-                            "Only addresses of these domains may use it; all, if there are none."),
+                            "The email domains whose addresses may use the link; any address if "
+                                + "empty."),
                         .readOnly("expires_at", .timestamp),
                         .readOnly("status", .enumeration(["active"])),
                         OfferedProviders.field,
@@ -46,13 +47,19 @@ enum JoinPageEndpoints {
 
     private static let signIn = Endpoint(
         .post, "/v1/join-links/sign-in", id: "signInWithJoinLink", tag: "Invites",
-        summary: "Begins a sign-in at a provider with the join link; it ends in the same browser.",
+        summary: "Begins a sign-in at a provider with the join link. It must end in the same "
+            + "browser.",
         access: .open,
         body: .json(ObjectShape("JoinLinkSignInRequest", [token, .required("provider", .uuid)])),
         answers: [
             .ok(
                 ObjectShape(
-                    "JoinLinkSignIn", [.readOnly("url", .string(), "Where the browser is to go.")]))
+                    "JoinLinkSignIn",
+                    [
+                        .readOnly(
+                            "url", .string(),
+                            "The URL that the browser must open.")
+                    ]))
         ],
         problems: [.joinUnknown, .forbidden, .rateLimited, .unavailable]
     ) { call in

@@ -17,15 +17,16 @@ enum BounceEndpoint {
         [
             .readOnly(
                 "result", .enumeration(of: BounceResult.self),
-                "`ignored`: no report by RFC 3464 of a failure or a delay. `unknown`: no mail has "
-                    + "the address. `outdated`: the invite was mailed again since, has ended, or "
-                    + "shows that already.")
+                "`ignored`: it is not an RFC 3464 report of a failure or a delay. `unknown`: no "
+                    + "mail has this return address. `outdated`: the invite was mailed again "
+                    + "since, has ended, or already shows this report.")
         ])
 
     private static let report = Endpoint(
         .post, "/v1/mail/bounces", id: "reportBounce", tag: "Invites",
         summary:
-            "Takes a message that came to a mail's return address, and shows it at its invite.",
+            "Takes in a message that was sent to a mail's return address, and shows it at the "
+            + "mail's invite.",
         access: .platform(.reportBounces), body: .raw(["message/rfc822"]), answers: [.ok(shape)],
         maxBody: messageLimit
     ) { call in
@@ -43,13 +44,13 @@ enum BounceEndpoint {
             throw Problem.invalid([
                 FieldError(
                     "", .required,
-                    "must begin with X-Original-To or Delivered-To: the address to "
-                        + "which the message was delivered")
+                    "must begin with X-Original-To or Delivered-To: the address that the message "
+                        + "was delivered to")
             ])
         }
         guard let token = ReturnToken.token(of: address) else {
             throw Problem.invalid([
-                FieldError("", .invalid, "was delivered to an address that is no return address")
+                FieldError("", .invalid, "was delivered to an address that is not a return address")
             ])
         }
         return token

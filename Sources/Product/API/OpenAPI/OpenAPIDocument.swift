@@ -59,8 +59,9 @@ package struct OpenAPIDocument: Sendable {
                 .init(
                     "description",
                     .string(
-                        "An API key, or a person's access token. A key is issued with scopes; "
-                            + "people have the rights of their role.\n\n" + ManagementScope.list)),
+                        "An API key, or a person's access token. A key has the scopes it was "
+                            + "issued with; people have the rights of their "
+                            + "role.\n\n" + ManagementScope.list)),
             ])),
         .init(
             "session",
@@ -70,10 +71,11 @@ package struct OpenAPIDocument: Sendable {
                 .init(
                     "description",
                     .string(
-                        "The console's session; by http the cookie is `gatehouse`. It is for our own "
-                            + "pages alone: a write needs `X-Gatehouse-Console: 1` and "
-                            + "`Sec-Fetch-Site: same-origin`, or from a browser without that field "
-                            + "our own `Origin`. Programs use a key.")),
+                        "The console's session; over http the cookie is named `gatehouse`. It is "
+                            + "only for the console's own pages: a write needs "
+                            + "`X-Gatehouse-Console: 1` and `Sec-Fetch-Site: same-origin` or, from "
+                            + "a browser without that field, the server's own `Origin`. Programs "
+                            + "use an API key.")),
             ])),
     ])
 }

@@ -43,15 +43,16 @@ extension Endpoint {
             all.append(
                 parameter(
                     "Idempotency-Key", in: "header", required: false,
-                    "The same key and body give the same answer for 24 hours.",
+                    "Requests with the same key and body get the same response for 24 hours.",
                     schemas.schema(.string(min: 1, max: 255, rule: .printable))))
         }
         if mayLag {
             all.append(
                 parameter(
                     "X-Gatehouse-Position", in: "header", required: false,
-                    "The newest that the caller's own writes were answered with, or `0/0`: a standby "
-                        + "that has it may answer. Without it the answer is never older than the call.",
+                    "The latest position that the caller got in the responses to its own writes, "
+                        + "or `0/0`. A standby database that has reached it may answer. Without "
+                        + "this field, the answer is never older than the request.",
                     [
                         .init("type", .string("string")),
                         .init("pattern", .string("^[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}$")),
@@ -62,14 +63,15 @@ extension Endpoint {
             all.append(
                 parameter(
                     "If-None-Match", in: "header", required: false,
-                    "The ETag that the caller has: 304 where it is still the object's.",
+                    "The ETag that the caller has. The response is 304 if it is still current.",
                     [.init("type", .string("string"))]))
         }
         if ifMatch != .ignored {
             all.append(
                 parameter(
                     "If-Match", in: "header", required: ifMatch == .required,
-                    "The ETag that the change builds on.", schemas.schema(.string(min: 1))))
+                    "The ETag of the version that the change is based on.",
+                    schemas.schema(.string(min: 1))))
         }
         return all
     }
@@ -134,7 +136,14 @@ extension Endpoint {
         }
         if isObject {
             members.append(
-                .init("304", .object([.init("description", .string("As `If-None-Match` has it."))]))
+                .init(
+                    "304",
+                    .object([
+                        .init(
+                            "description",
+                            .string(
+                                "The object still has the ETag of `If-None-Match`."))
+                    ]))
             )
         }
         members.append(
@@ -241,10 +250,11 @@ extension Access {
         case .principal: "Any valid credential."
         case .console: "The console's session."
         case .right(let right): "Needs \(Self.scope(right))."
-        case .own(let right): "Needs \(Self.scope(right)), be it over own things alone."
+        case .own(let right):
+            "Needs \(Self.scope(right)), or only acts on the caller's own objects."
         case .anyOf(let rights):
             "Needs " + Self.distinct(rights.map(Self.scope)).joined(separator: " or ")
-                + ", as the request asks."
+                + ", depending on the request."
         case .platform(let right):
             "Needs \(Self.scope(right)) with a credential of the platform."
         }
@@ -271,7 +281,8 @@ extension Access {
     }
 
     private static func scope(_ right: Right) -> String {
-        scopes(right).first.map { "the scope `\($0)`" } ?? "a person: no key may"
+        scopes(right).first.map { "the scope `\($0)`" }
+            ?? "a person's credential; keys are not permitted"
     }
 
     private static func distinct<Item: Equatable>(_ items: [Item]) -> [Item] {
@@ -289,22 +300,22 @@ extension ManagementScope {
         let parts = rawValue.split(separator: ":")
         guard parts.count == 2, let verb = Self.verbs[String(parts[1])] else { return "" }
         switch self {
-        case .hooksSignup: return "Ask the sign-up hooks."
+        case .hooksSignup: return "Call the sign-up hooks."
         case .keysVerify: return "Verify and introspect keys."
-        case .mailBounces: return "Hand in mail that came back, with a key of the platform."
+        case .mailBounces: return "Report bounced mail, with a key of the platform."
         default:
             return "\(verb) \(Self.nouns[String(parts[0])] ?? String(parts[0]))."
         }
     }
 
     private static let verbs = [
-        "read": "Read", "write": "Make and change", "signup": "Ask", "verify": "Verify",
+        "read": "Read", "write": "Create and change", "signup": "Ask", "verify": "Verify",
         "bounces": "Hand in",
     ]
     private static let nouns = [
         "api-keys": "API keys", "cors": "browser origins", "policy": "the policy and domains",
         "users": "users, with their identities, sessions and decisions",
-        "audit": "the audit", "providers": "identity providers",
+        "audit": "the audit log", "providers": "identity providers",
         "clients": "the settings of apps",
     ]
 
@@ -335,9 +346,9 @@ extension ObjectShape {
             .required("type", .string()), .required("title", .string()),
             .required("status", .integer(400...599)), .required("detail", .string(max: 4096)),
             .required(
-                "code", .enumeration(of: Code.self), "Stable; branch on it."),
+                "code", .enumeration(of: Code.self), "A stable code. Branch on it."),
             .optional("request_id", .string()),
-            .required("error", .string(max: 4096), "Repeats `detail`."),
+            .required("error", .string(max: 4096), "The same text as `detail`."),
             .optional(
                 "errors",
                 .array(
@@ -345,7 +356,7 @@ extension ObjectShape {
                         ObjectShape([
                             .required(
                                 "pointer", .string(max: 1024),
-                                "JSON pointer into the body, or `?name` for a query parameter."),
+                                "A JSON pointer into the body, or `?name` for a query parameter."),
                             .required("code", .enumeration(of: FieldCode.self)),
                             .required("detail", .string(max: 4096)),
                         ])), max: Problem.maxErrors)),

@@ -22,7 +22,7 @@ enum OperatorEndpoints {
 
     private static let list = Endpoint(
         .get, "/v1/operators", id: "listOperators", tag: "Operators",
-        summary: "The operators of the credential's scope, newest first.",
+        summary: "Lists the operators of the credential's scope, newest first.",
         access: .right(.readOperators),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"], search: true),
         answers: [.list(OperatorRow.shape)]
@@ -36,8 +36,9 @@ enum OperatorEndpoints {
 
     private static let create = Endpoint(
         .post, "/v1/operators", id: "createOperator", tag: "Operators",
-        summary: "Makes an operator. The link that signs in once, within a day, is mailed; without "
-            + "a mail server, or with `delivery` link, `sign_in_url` shows it once.",
+        summary: "Creates an operator. A link that signs in once, within a day, is mailed. Without "
+            + "a mail server, or with `delivery` `link`, the link is returned once in "
+            + "`sign_in_url`.",
         access: .right(.writeOperators),
         body: .json(creation),
         answers: [
@@ -47,7 +48,7 @@ enum OperatorEndpoints {
                     [
                         .readOnly(
                             "sign_in_url", .string(max: 2048), nullable: true,
-                            "null where it was mailed.")
+                            "The sign-in link, shown only once; `null` if it was mailed.")
                     ]))
         ], problems: [.emailTaken, .notFound, .rateLimited], secret: true
     ) { call in
@@ -75,7 +76,8 @@ enum OperatorEndpoints {
                     name: call.input.optionalString("name"), role: role, tenant: tenant,
                     passwordHash: nil, isConfirmed: call.principal.platform)
             else {
-                throw Problem(.emailTaken, "An operator with this address exists.", status: 409)
+                throw Problem(
+                    .emailTaken, "An operator with this address already exists.", status: 409)
             }
             if tenant != nil { row.tenantName = try await change.tenantName() }
             try await change.addOperatorLink(
@@ -108,15 +110,21 @@ enum OperatorEndpoints {
             ObjectShape(
                 "OperatorScopeInput",
                 [
-                    .optional("tenant", .string(min: 1, max: 63), "The one tenant, by id or slug."),
-                    .optional("platform", .bool, "`true`: every tenant, and the platform."),
-                    .nullable("tenant_id", .uuid, "As an operator shows it; null: the platform."),
+                    .optional(
+                        "tenant", .string(min: 1, max: 63),
+                        "A single tenant, by id or slug."),
+                    .optional("platform", .bool, "`true` for every tenant and the platform."),
+                    .nullable(
+                        "tenant_id", .uuid,
+                        "A single tenant, by id, as an operator object shows it; `null` for the "
+                            + "platform."),
                 ])), required: true,
-        "Where the role is good: one of `tenant`, `platform` and `tenant_id`.",
+        "Where the operator may act: exactly one of `tenant`, `platform` and `tenant_id`.",
         example: .object([.init("tenant", .string("acme"))]))
 
     private static let get = Endpoint(
-        .get, "/v1/operators/{id}", id: "getOperator", tag: "Operators", summary: "One operator.",
+        .get, "/v1/operators/{id}", id: "getOperator", tag: "Operators",
+        summary: "Returns one operator.",
         access: .right(.readOperators), answers: [.ok(OperatorRow.shape)]
     ) { call in
         let row = try await visible(call)
@@ -137,7 +145,8 @@ enum OperatorEndpoints {
 
     private static let update = Endpoint(
         .patch, "/v1/operators/{id}", id: "updateOperator", tag: "Operators",
-        summary: "Changes name, role or status; suspending ends the sessions at once.",
+        summary: "Changes an operator's name, role or status. A suspension ends the operator's "
+            + "sessions at once.",
         access: .right(.writeOperators), body: .json(change), answers: [.ok(OperatorRow.shape)],
         problems: [.conflict], ifMatch: .honoured, exists: isVisible
     ) { call in
@@ -176,7 +185,8 @@ enum OperatorEndpoints {
 
     private static let delete = Endpoint(
         .delete, "/v1/operators/{id}", id: "deleteOperator", tag: "Operators",
-        summary: "Removes an operator and ends their sessions; the last owner stays.",
+        summary: "Removes an operator and ends the operator's sessions. The last owner cannot be "
+            + "removed.",
         access: .right(.writeOperators), answers: [.noContent], problems: [.conflict],
         ifMatch: .honoured, exists: isVisible
     ) { call in
@@ -212,13 +222,15 @@ enum OperatorEndpoints {
     ) throws {
         guard row.role == .owner, row.status == .active else { return }
         guard Operator.mayLeave(.owner, becoming: next, owners: others + 1) else {
-            throw Problem(.conflict, "The last owner stays; make another owner first.")
+            throw Problem(
+                .conflict,
+                "The last owner cannot be removed; make another operator an owner first.")
         }
     }
 
     private static func requireGrant(_ call: Call, _ role: Operator.Role, in tenant: UUID?) throws {
         guard Permissions.mayGrant(call.principal.subject, role, in: tenant) else {
-            throw Problem.forbidden("Nobody grants more than he may himself.")
+            throw Problem.forbidden("The credential cannot grant more rights than it has itself.")
         }
     }
 
@@ -257,7 +269,8 @@ enum OperatorEndpoints {
             asked = try await call.services.database.scope(id).tenantRow()?.id
         } else {
             guard home == nil else {
-                throw Problem.forbidden("An operator of one tenant makes none of the platform.")
+                throw Problem.forbidden(
+                    "An operator of a single tenant cannot create operators of the platform.")
             }
             return nil
         }
@@ -265,7 +278,7 @@ enum OperatorEndpoints {
             guard asked == home else { throw Problem.notFound("tenant") }
         } else if asked == nil {
             throw Problem.invalid([
-                FieldError("/scope/\(names[0])", .invalid, "is no tenant")
+                FieldError("/scope/\(names[0])", .invalid, "is not a tenant")
             ])
         }
         return asked
@@ -316,11 +329,12 @@ extension OperatorRow: JSONView {
                             .nullable("tenant_id", .uuid),
                             .readOnly("tenant_name", .string(), always: false),
                         ])),
-                "One tenant, or null for the platform."),
+                "A single tenant; `tenant_id` is `null` for the platform."),
             .readOnly("status", .enumeration(of: Operator.Status.self)),
             .readOnly(
                 "confirmed", .bool,
-                "The mailbox is proved, or the platform made the operator; an address has one such."
+                "Whether the operator's mailbox is verified, or the platform created the operator. "
+                    + "Only one operator with an address can be confirmed."
             ),
             .readOnly(
                 "factors",
@@ -330,22 +344,25 @@ extension OperatorRow: JSONView {
                         [
                             .readOnly(
                                 "passkeys", .integer(0...Int(Int32.max)),
-                                "How many browsers offer at this server's name."),
+                                "The number of passkeys that work at this server's name."),
                             .readOnly(
                                 "passkeys_unusable", .integer(0...Int(Int32.max)),
-                                "Those of another name of the server, and those that were disowned: no "
-                                    + "password alone signs in beside them."),
-                            .readOnly("totp", .bool, "An authenticator app is set up."),
+                                "The number of passkeys made for another name of the server, or "
+                                    + "disowned. While there are any, a password alone does not "
+                                    + "sign in."),
+                            .readOnly("totp", .bool, "Whether an authenticator app is set up."),
                             .readOnly(
                                 "recovery_codes_left", .integer(0...Int(Int32.max)),
-                                "Those that are not used."),
+                                "The number of recovery codes left."),
                             .readOnly(
                                 "provider", .bool,
-                                "Signs in at the provider of `/v1/operator-sign-in`."),
-                        ])), "What the operator signs in with besides a password."),
+                                "Whether the operator signs in at the provider of "
+                                    + "`/v1/operator-sign-in`."),
+                        ])), "What the operator can sign in with besides a password."),
             .readOnly(
                 "second_factor_due", .timestamp, nullable: true,
-                "From then on nothing but the own account opens without a second factor."),
+                "From this time on, without a second factor, only the operator's own account can "
+                    + "be opened."),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
         ])

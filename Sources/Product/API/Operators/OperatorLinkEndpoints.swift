@@ -10,9 +10,9 @@ enum OperatorLinkEndpoint {
     static let remake = Endpoint(
         .post, "/v1/operators/{id}/link", id: "remakeOperatorLink", tag: "Operators",
         summary:
-            "Makes the one-time link anew while the operator has never signed in and has no password. To any other "
-            + "a link to a new password is mailed: no colleague gets into a used account, and the "
-            + "second factor stays.",
+            "Creates a new one-time sign-in link for an operator who has never signed in and has "
+            + "no password. To any other operator a link to set a new password is mailed, so that "
+            + "no colleague gets into a used account. The second factor stays.",
         access: .right(.writeOperators),
         body: .json(
             ObjectShape(
@@ -25,7 +25,7 @@ enum OperatorLinkEndpoint {
                     [
                         .readOnly(
                             "sign_in_url", .string(max: 2048), nullable: true,
-                            "null where it was mailed."),
+                            "The sign-in link, shown only once; `null` if it was mailed."),
                         .readOnly("expires_at", .timestamp),
                     ]))
         ], problems: [.conflict, .rateLimited], secret: true, exists: OperatorEndpoints.isVisible
@@ -72,8 +72,9 @@ enum OperatorLinkEndpoint {
 
     private static let usedAccount = Problem(
         .conflict,
-        "The operator has a password or has signed in: only a mail to their own address makes a new password. "
-            + "Without a mail server, the server's administrator does: `gatehouse operator reset`.")
+        "The operator has a password or has signed in. Only a mail to the operator's own address "
+            + "can lead to a new password. Without a mail server, the server's administrator can "
+            + "set one: `gatehouse operator reset`.")
 
     private static func link(
         _ isNew: Bool, _ token: String, _ call: Call
@@ -105,9 +106,9 @@ enum OwnLinkEndpoint {
     static let mail = Endpoint(
         .post, "/v1/session/link", id: "mailOwnLink", tag: "Session",
         summary:
-            "Mails the session's operator a new one-time link, to their own address. It is for who has "
-            + "neither a password nor a second factor nor a provider: after a sign-in by it, one is set up. "
-            + "Links that were made before and not used end.",
+            "Mails the session's operator a new one-time link, to the operator's own address. This "
+            + "is for operators who have no password, second factor or provider; after signing in "
+            + "with the link, they set one up. Earlier unused links no longer work.",
         access: .console,
         answers: [
             Answer(202, .object(ObjectShape("OwnLink", [.readOnly("expires_at", .timestamp)])))
@@ -116,12 +117,15 @@ enum OwnLinkEndpoint {
         let person = try await call.operator
         guard !person.factors.canReturn, !person.factors.hasSecondFactor else {
             throw Problem(
-                .conflict, "Your account has what it signs in with; a link is for who has nothing.")
+                .conflict,
+                "Your account already has a way to sign in; a link is only for accounts without "
+                    + "one.")
         }
         guard call.services.sendsMail else {
             throw Problem(
                 .conflict,
-                "This server sends no mail. Its administrator gives you a way back by `gatehouse operator reset`."
+                "This server sends no mail. Its administrator can let you in again with `gatehouse "
+                    + "operator reset`."
             )
         }
         let (token, database) = (TokenSecret.make(), try call.services.database)
@@ -149,7 +153,7 @@ enum SetupEndpoint {
 
     private static let setUp = Endpoint(
         .post, "/v1/setup", id: "setUp", tag: "Session",
-        summary: "Makes the first owner and signs in; 404 once there is one.", access: .open,
+        summary: "Creates the first owner and signs in. 404 once there is an owner.", access: .open,
         body: .json(
             ObjectShape(
                 "SetUp",
@@ -167,7 +171,7 @@ enum SetupEndpoint {
         let hash = TokenSecret.hash(try call.input.string("token")) ?? []
         switch try await database.setupState(tokenHash: hash) {
         case .closed: throw Problem.notFound("set-up: this service has an owner")
-        case .wrongToken: throw Problem.unauthorized("The set-up token does not fit.")
+        case .wrongToken: throw Problem.unauthorized("The set-up token is not valid.")
         case .open: break
         }
         let name = try call.input.string("name")

@@ -12,7 +12,7 @@ enum OperatorSignInEndpoints {
 
     private static let get = Endpoint(
         .get, path, id: "getOperatorSignIn", tag: "Operators",
-        summary: "The provider at which operators sign in; null where they do not.",
+        summary: "Returns the provider at which operators sign in; `null` if there is none.",
         access: .platform(.readOperators), answers: [.ok(OperatorSignIn.shape)]
     ) { call in
         let row = try await call.services.database.operatorSignIn()
@@ -21,9 +21,10 @@ enum OperatorSignInEndpoints {
 
     private static let put = Endpoint(
         .put, path, id: "putOperatorSignIn", tag: "Operators",
-        summary: "Lets operators sign in at a provider of the platform that is authoritative for "
-            + "the domains. `required` ends the passwords of their operators, and is switched on "
-            + "in a session that came through the provider.",
+        summary: "Lets operators sign in at one of the platform's providers, which must be "
+            + "authoritative for the domains. `required` disables the passwords of the operators "
+            + "of these domains. It can be switched on only in a session that was signed in "
+            + "through the provider.",
         access: .platform(.writeOperators), body: .json(OperatorSignIn.input),
         answers: [.ok(OperatorSignIn.shape)], problems: [.notFound, .conflict], ifMatch: .honoured
     ) { call in
@@ -54,8 +55,8 @@ enum OperatorSignInEndpoints {
 
     private static let delete = Endpoint(
         .delete, path, id: "deleteOperatorSignIn", tag: "Operators",
-        summary: "Ends operators' sign-in at the provider; their passwords sign in again. Who is "
-            + "bound there stays bound.",
+        summary: "Ends the sign-in of operators at the provider. Their passwords work again. "
+            + "Operators stay bound to their accounts there.",
         access: .platform(.writeOperators), answers: [.noContent], ifMatch: .honoured
     ) { call in
         try OperatorsProvider.requireKeeper(call)
@@ -69,8 +70,8 @@ enum OperatorSignInEndpoints {
 
     private static let unbind = Endpoint(
         .delete, "/v1/operators/{id}/provider", id: "unbindOperator", tag: "Operators",
-        summary: "Unbinds the operator's account at the provider, such as one that was made anew "
-            + "there: the next sign-in binds one again. The operator's sessions end.",
+        summary: "Unbinds the operator's account at the provider, for example one that was created "
+            + "anew there. The next sign-in binds an account again. The operator's sessions end.",
         access: .right(.writeOperators), answers: [.noContent], problems: [.notFound],
         ifMatch: .honoured, exists: OperatorEndpoints.isVisible
     ) { call in
@@ -86,8 +87,8 @@ enum OperatorSignInEndpoints {
     private static func notThrough(_ provider: ProviderRow) -> Problem {
         Problem(
             .conflict,
-            "Sign in at \(provider.name) first: it is required only in a session that came through "
-                + "it.", status: 409)
+            "Sign in at \(provider.name) first: `required` can be set only in a session that was "
+                + "signed in through it.", status: 409)
     }
 
     private static func provider(_ call: Call) async throws -> ProviderRow {
@@ -100,7 +101,7 @@ enum OperatorSignInEndpoints {
         else {
             throw fault(
                 "provider",
-                "must be one of the platform at which browsers sign in, with a client id")
+                "must be a provider of the platform at which browsers sign in, with a client id")
         }
         return row
     }
@@ -115,8 +116,8 @@ enum OperatorSignInEndpoints {
             guard provider.isAuthoritative(for: domain) else {
                 throw fault(
                     "domains/\(index)",
-                    "must be one for which \(provider.name) is authoritative: name it in its "
-                        + "domains, with email_trust authoritative")
+                    "must be a domain for which \(provider.name) is authoritative: add it to the "
+                        + "provider's domains, with email_trust authoritative")
             }
             if !found.contains(where: { sameBytes($0, domain) }) { found.append(domain) }
         }
@@ -150,11 +151,12 @@ extension OperatorSignIn {
         FieldShape("provider", .uuid, nullable: true, "A provider of the platform."),
         FieldShape(
             "domains", .array(of: .string(min: 1, max: 255, rule: .domain), max: 100),
-            "For which it is authoritative: an operator with an address there is found by it at "
-                + "the first sign-in."),
+            "The domains for which the provider is authoritative. At the first sign-in, an "
+                + "operator with an address in one of them is found by the address."),
         .optional(
             "required", .bool,
-            "The passwords of the domains' operators sign in no more; passkeys do."),
+            "Whether the passwords of these domains' operators no longer sign in. Passkeys still "
+                + "do."),
     ]
 
     static let shape = ObjectShape(

@@ -12,8 +12,12 @@ enum CORSEvaluation {
     private static let question = ObjectShape(
         "CorsQuestion",
         [
-            .nullable("tenant", .string(min: 1, max: 63), "Id or slug; none is the platform."),
-            .nullable("path", .string(min: 1, max: 2048), "Decides whose lists count."),
+            .nullable(
+                "tenant", .string(min: 1, max: 63),
+                "The tenant, by id or slug; the platform if absent."),
+            .nullable(
+                "path", .string(min: 1, max: 2048),
+                "The path of the request. It decides which allow lists apply."),
             FieldShape(
                 "origin", .string(max: 2048), required: true,
                 example: .string("https://app.example.com")),
@@ -21,7 +25,8 @@ enum CORSEvaluation {
                 "method", .enumeration(of: HTTP.Method.self), required: true,
                 example: .string("POST")),
             FieldShape(
-                "request_headers", .any, "Names, as a list or as one text with commas.",
+                "request_headers", .any,
+                "The names of the request's header fields, as a list or as one text with commas.",
                 example: .array([.string("authorization")])),
             FieldShape(
                 "credentials", .bool, nullable: true, "Whether the request carries a cookie."),
@@ -49,7 +54,7 @@ enum CORSEvaluation {
 
     static let endpoint = Endpoint(
         .post, "/v1/cors/evaluate", id: "evaluateCors", tag: "CORS origins",
-        summary: "Tells what a browser's request from an origin would be answered.",
+        summary: "Returns how Gatehouse would answer a browser's request from an origin.",
         access: .right(.evaluateOrigins), body: .json(question), answers: [.ok(answer)],
         problems: [.notFound]
     ) { call in
@@ -101,7 +106,9 @@ enum CORSEvaluation {
         default: break
         }
         throw Problem.invalid([
-            FieldError("/request_headers", .wrongType, "must be a list of names, or one text")
+            FieldError(
+                "/request_headers", .wrongType,
+                "must be a list of names, or one text with commas")
         ])
     }
 
@@ -205,7 +212,8 @@ package enum CORSScope: Sendable, Equatable {
 /// it would lock itself out.
 struct CORSLockOut {
     static let parameter = QueryParameter(
-        "confirm", .string(min: 1, max: 128), "The token of the 409 `confirm_required`.")
+        "confirm", .string(min: 1, max: 128),
+        "The `confirm` value of the 409 response (`confirm_required`).")
 
     var call: Call
 
@@ -221,7 +229,8 @@ struct CORSLockOut {
         if let given = call.query.optionalString("confirm"), sameBytes(given, token) { return }
         throw Problem(
             .confirmRequired,
-            "This request itself comes from \(own[0].origin); repeat it with `confirm` to remove it.",
+            "This request itself comes from \(own[0].origin); repeat it with `confirm` to remove "
+                + "that origin.",
             members: [JSONValue.Member("confirm", .string(token))])
     }
 

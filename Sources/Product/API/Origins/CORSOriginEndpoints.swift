@@ -20,7 +20,7 @@ enum CORSOriginEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listCorsOrigins", tag: "CORS origins",
-        summary: "The tenant's origins, newest first; the ETag is that of the whole list.",
+        summary: "Lists the tenant's origins, newest first. The ETag is that of the whole list.",
         access: .right(.readOrigins), query: query, answers: [.list(CORSOriginRow.shape)]
     ) { call in
         try await page(call, try call.scope)
@@ -28,7 +28,8 @@ enum CORSOriginEndpoints {
 
     private static let platformList = Endpoint(
         .get, platformPath, id: "listPlatformCorsOrigins", tag: "CORS origins",
-        summary: "The origins that count for every tenant.", access: .platform(.readOrigins),
+        summary: "Lists the origins that are allowed for every tenant.",
+        access: .platform(.readOrigins),
         query: query, answers: [.list(CORSOriginRow.shape)]
     ) { call in
         try await page(call, try call.services.database.platformScope)
@@ -36,7 +37,7 @@ enum CORSOriginEndpoints {
 
     private static let create = Endpoint(
         .post, path, id: "createCorsOrigin", tag: "CORS origins",
-        summary: "Allows an origin; `normalised` tells what was changed in its spelling.",
+        summary: "Allows an origin. `normalised` lists what was changed in its spelling.",
         access: .right(.writeOrigins), body: .json(creation),
         answers: [.created(CORSOriginRow.created)], problems: [.conflict], idempotent: true
     ) { call in
@@ -53,7 +54,7 @@ enum CORSOriginEndpoints {
 
     private static let replace = Endpoint(
         .put, path, id: "replaceCorsOrigins", tag: "CORS origins",
-        summary: "Puts a whole list in the place of the tenant's list.",
+        summary: "Replaces the tenant's whole list of origins.",
         access: .right(.writeOrigins), query: [CORSLockOut.parameter],
         body: .json(CORSOriginRow.wholeList), answers: [.list(CORSOriginRow.shape)],
         problems: [.confirmRequired], ifMatch: .required
@@ -75,7 +76,7 @@ enum CORSOriginEndpoints {
 
     private static let delete = Endpoint(
         .delete, path + "/{id}", id: "deleteCorsOrigin", tag: "CORS origins",
-        summary: "Removes an origin; the next request from it is refused.",
+        summary: "Removes an origin. The next request from it is refused.",
         access: .right(.writeOrigins), query: [CORSLockOut.parameter],
         answers: [.noContent], problems: [.confirmRequired], ifMatch: .honoured
     ) { call in
@@ -186,7 +187,8 @@ struct CORSOriginInput {
             errors.append(
                 FieldError(
                     path + "/credentials", .notAllowed,
-                    "Cookies go with exact https origins, or http on this machine, only."))
+                    "Cookies are possible only with exact https origins, or with http on this "
+                        + "machine."))
         }
         let expiresAt = input.optionalTimestamp("expires_at")
         if let now, let expiresAt, expiresAt <= now {
@@ -208,7 +210,10 @@ struct CORSOriginInput {
             if seen.insert(entry.origin.canonical).inserted {
                 entries.append(entry)
             } else {
-                errors.append(FieldError(path + "/origin", .duplicate, "is in the list twice"))
+                errors.append(
+                    FieldError(
+                        path + "/origin", .duplicate,
+                        "is in the list more than once"))
             }
         }
         return entries
@@ -218,7 +223,8 @@ struct CORSOriginInput {
         .invalid([
             FieldError(
                 path, .notAllowed,
-                "A wildcard needs a verified domain of the tenant at or above it.")
+                "A wildcard needs a verified domain of the tenant, at or above the wildcard's "
+                    + "domain.")
         ])
     }
 }
@@ -252,9 +258,11 @@ extension CORSOriginRow: JSONView {
             .readOnly("id", .uuid), .readOnly("tenant_id", .uuid, nullable: true),
             FieldShape(
                 "origin", .string(min: 1, max: 512),
-                "As browsers send it; spelling is brought to that form.",
+                "The origin as browsers send it. Other spellings are converted to this form.",
                 example: .string("https://app.example.com")),
-            FieldShape("credentials", .bool, "Cookies may go with it, on client contracts only."),
+            FieldShape(
+                "credentials", .bool,
+                "Whether requests may carry cookies; for client contracts only."),
             .nullable("label", .string(min: 1, max: 200, rule: .displayName)),
             .nullable("expires_at", .timestamp),
             .readOnly("created_at", .timestamp),
@@ -268,7 +276,7 @@ extension CORSOriginRow: JSONView {
         [
             .readOnly(
                 "normalised", .array(of: .string()),
-                "What was changed on the way from what was entered.")
+                "What was changed in the spelling.")
         ])
 
     /// An entry of a whole list: a response of GET may be sent back.
@@ -299,11 +307,13 @@ enum RefusedOriginEndpoint {
         .get, "/v1/tenants/{tenant}/cors-origins/refused", id: "listRefusedOrigins",
         tag: "CORS origins",
         summary:
-            "Origins that were refused, the most frequent first. Anybody can cause an entry: at "
-            + "most 100 an hour are kept, for 7 days.",
+            "Lists refused origins, the most frequent first. Anybody can cause an entry: at most "
+            + "100 an hour are stored, for 7 days.",
         access: .right(.readOrigins),
         query: [
-            QueryParameter("since", .timestamp, "Whole hours from this one on: the last 24 hours.")
+            QueryParameter(
+                "since", .timestamp,
+                "Only entries of this hour and later; the last 24 hours if absent.")
         ],
         answers: [
             .ok(
@@ -334,9 +344,9 @@ enum RefusedOriginEndpoint {
         "RefusedOrigin",
         [
             .readOnly("origin", .string(max: 512), "As the browser wrote it."),
-            .readOnly("count", .integer(1...Int.max), "Requests that were refused."),
-            .readOnly("first_seen", .timestamp, "The first of them, in these hours."),
-            .readOnly("last_seen", .timestamp, "The last of them."),
-            .readOnly("paths", .array(of: .string(), max: 3), "Some of the paths, as templates."),
+            .readOnly("count", .integer(1...Int.max), "The origin as the browser sent it."),
+            .readOnly("first_seen", .timestamp, "The number of refused requests."),
+            .readOnly("last_seen", .timestamp, "The first refused request in this period."),
+            .readOnly("paths", .array(of: .string(), max: 3), "The last refused request."),
         ])
 }

@@ -154,7 +154,10 @@ package struct CORSPolicyEnforcer: Sendable {
         if decision.allowed { return CORSVerdict(.answer(Response(status)), fields: fields) }
         if status == 400 {
             return CORSVerdict(
-                .refuse(Problem(.invalidRequest, "Origin must be one origin.")), fields: fields)
+                .refuse(
+                    Problem(
+                        .invalidRequest,
+                        "The Origin field must contain exactly one origin.")), fields: fields)
         }
         return CORSVerdict(
             .refuse(Problem(.originNotAllowed, "Origin not allowed")), fields: fields)

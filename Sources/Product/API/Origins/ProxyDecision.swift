@@ -19,16 +19,19 @@ package enum ProxyDecision {
     static let endpoint = Endpoint(
         .get, path, id: "decideCors", tag: "CORS origins",
         summary:
-            "For reverse proxies: 200 or 403 for the request that is described by its own header "
-            + "fields and X-Original-Method (or X-Forwarded-Method), with the CORS fields to copy.",
+            "For reverse proxies: answers 200 or 403 for the request that is described by its own "
+            + "header fields and X-Original-Method (or X-Forwarded-Method), with the CORS fields "
+            + "to copy.",
         access: .right(.evaluateOrigins),
         query: [
             QueryParameter(
                 "tenant", .string(min: 1, max: 63),
-                "Id or slug, whose list counts; the key's own when absent, else the platform's."),
+                "The tenant, by id or slug, whose allow list applies; the key's own tenant if "
+                    + "absent, else the platform."),
             QueryParameter(
                 "client", .string(min: 1, max: 64),
-                "The client contract whose header fields and cookies are meant; none: bearer alone."
+                "The client contract whose header fields and cookies apply; bearer tokens only if "
+                    + "absent."
             ),
         ],
         answers: [.ok(answer)], problems: [.notFound]

@@ -73,7 +73,9 @@ enum AttentionView {
     ])
     private static let count = ObjectShape([
         .readOnly("value", .integer(1...Int.max)),
-        .readOnly("exact", .bool, "False: there are at least so many."),
+        .readOnly(
+            "exact", .bool,
+            "Whether the number is exact; otherwise there are at least this many."),
     ])
     static let shape = ObjectShape(
         "Attention",
@@ -84,17 +86,20 @@ enum AttentionView {
                     ["sign_in_unset"] + Attention.Kind.allCases.map(\.rawValue) + [
                         "providers_unreachable"
                     ]),
-                "The caller came by a link and set up neither a password nor a passkey; join requests; "
-                    + "domains not proved; invites whose mail failed; keys that end within "
-                    + "14 days; origins refused in 24 hours; keys whose scopes lead to an admin from before that was "
-                    + "asked of who gives them; providers out of reach of this server."
+                "What needs attention: the caller came by a link and set up neither a password nor "
+                    + "a passkey; join requests; domains that are not verified; invites whose mail "
+                    + "failed; keys that end within 14 days; origins refused in the last 24 hours; "
+                    + "keys with a scope that leads to the rights of an admin, granted before "
+                    + "Gatehouse checked who grants it; providers that this server cannot reach."
             ),
             .readOnly(
                 "tenant", .object(tenant), nullable: true,
-                "Null for providers and for keys of the platform."),
+                "The tenant; `null` for providers and for keys of the platform."),
             .readOnly("count", .object(count)),
-            .readOnly("since", .timestamp, nullable: true, "Of providers: the first failure."),
-            .readOnly("more_tenants", .bool, "Whether tenants with fewer are left out."),
+            .readOnly(
+                "since", .timestamp, nullable: true,
+                "For providers: the time of the first failure."),
+            .readOnly("more_tenants", .bool, "Whether tenants with smaller numbers are left out."),
         ])
 }
 
@@ -129,10 +134,10 @@ extension FirstSteps {
     static let shape = ObjectShape(
         "FirstSteps",
         [
-            .readOnly("tenant", .bool, "There is a tenant."),
-            .readOnly("invite", .bool, "An invite was made."),
-            .readOnly("provider", .bool, "A provider is registered."),
-            .readOnly("call", .bool, "A key was used."),
-            .readOnly("second_owner", .bool, "Two owners are active."),
+            .readOnly("tenant", .bool, "Whether there is a tenant."),
+            .readOnly("invite", .bool, "Whether an invite was created."),
+            .readOnly("provider", .bool, "Whether a provider is registered."),
+            .readOnly("call", .bool, "Whether an API key was used."),
+            .readOnly("second_owner", .bool, "Whether there are two active owners."),
         ])
 }

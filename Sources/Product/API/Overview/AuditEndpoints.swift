@@ -11,16 +11,23 @@ enum AuditEndpoints {
     private static let query =
         QueryParameter.list(sorts: ["-occurred_at", "occurred_at"])
         + [
-            QueryParameter("actor", .string(min: 1, max: 255), "Id or name."),
             QueryParameter(
-                "action", .string(min: 1, max: 100), "`invite.revoked`, or `invite.` for all."),
-            QueryParameter("target", .string(min: 1, max: 320), "Id or name."),
+                "actor", .string(min: 1, max: 255),
+                "Only changes by this actor; an id or a name."),
+            QueryParameter(
+                "action", .string(min: 1, max: 100),
+                "Only this action, for example `invite.revoked`; `invite.` matches all that begin "
+                    + "with it."),
+            QueryParameter(
+                "target", .string(min: 1, max: 320),
+                "Only changes to this object; an id or a name."),
             QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
         ] + QueryParameter.histogram
 
     private static let list = Endpoint(
         .get, "/v1/audit-events", id: "listAuditEvents", tag: "Audit",
-        summary: "Events of every tenant and the platform, newest first; a tenant's own to it.",
+        summary: "Lists the audit events of all tenants and the platform, newest first. A tenant's "
+            + "credential sees its own only.",
         access: .own(.readAudit), query: query + [.ofTenant],
         answers: [.list(AuditRow.shape, hasHistogram: true)], problems: [.notFound], mayLag: true
     ) { call in
@@ -30,7 +37,8 @@ enum AuditEndpoints {
 
     private static let tenantList = Endpoint(
         .get, "/v1/tenants/{tenant}/audit-events", id: "listTenantAuditEvents", tag: "Audit",
-        summary: "The tenant's events, newest first.", access: .own(.readAudit), query: query,
+        summary: "Lists the tenant's audit events, newest first.", access: .own(.readAudit),
+        query: query,
         answers: [.list(AuditRow.shape, hasHistogram: true)], mayLag: true
     ) { call in
         try await page(call, in: try call.tenant.id)
@@ -105,19 +113,26 @@ extension AuditRow: JSONView {
         "AuditEvent",
         [
             .readOnly("id", .uuid),
-            .readOnly("seq", .integer(0...Int.max), nullable: true, "Null until sealed."),
+            .readOnly(
+                "seq", .integer(0...Int.max), nullable: true,
+                "The number in the sealed sequence; `null` until the event is sealed."),
             .readOnly("occurred_at", .timestamp), .readOnly("actor", .object(party)),
             .readOnly("action", .string()), .readOnly("target", .object(party)),
             .readOnly("tenant_id", .uuid, nullable: true),
             .readOnly(
                 "tenant_name", .string(), nullable: true,
-                "The tenant's name now; `null` is the platform, or a tenant that is gone."),
+                "The tenant's current name; `null` for the platform, and if the tenant no longer "
+                    + "exists."),
             .readOnly(
                 "request_id", .string(), nullable: true,
-                "Null of what no request did: a job, a rule, the command line."),
-            .readOnly("decision_id", .uuid, nullable: true, "By which decision it was done."),
+                "The id of the request; `null` if no request caused the event, but a job, a rule "
+                    + "or the command line."),
+            .readOnly(
+                "decision_id", .uuid, nullable: true,
+                "The id of the decision that caused the event, if any."),
             .readOnly("ip", .string(), nullable: true),
             .readOnly(
-                "changes", .map(of: .array(of: .any, max: 2)), "Each field before and after."),
+                "changes", .map(of: .array(of: .any, max: 2)),
+                "Each changed field, with its value before and after."),
         ])
 }

@@ -13,12 +13,17 @@ enum OverviewEndpoints {
     private static let overview = Endpoint(
         .get, "/v1/stats/overview", id: "getOverview", tag: "Overview",
         summary:
-            "What waits for an operator; users, tenants, sign-ups and uses of keys in a window.",
+            "Returns what waits for an operator, and the numbers of users, tenants, sign-ups and "
+            + "key uses in a window of time.",
         access: .right(.readUsers),
         query: [
-            QueryParameter("window", .enumeration(["24h", "7d", "30d"]), "7d when absent."),
-            QueryParameter("since", .timestamp, "When the window begins, instead of `window`."),
-            QueryParameter("until", .timestamp, "With `since`: when it ends; now when absent."),
+            QueryParameter(
+                "window", .enumeration(["24h", "7d", "30d"]),
+                "The length of the window; `7d` if absent."),
+            QueryParameter("since", .timestamp, "The start of the window, instead of `window`."),
+            QueryParameter(
+                "until", .timestamp,
+                "With `since`: the end of the window; now if absent."),
             .timeZone,
         ],
         answers: [.ok(shape)], mayLag: true
@@ -45,7 +50,9 @@ enum OverviewEndpoints {
             let until = min(call.query.optionalTimestamp("until") ?? now, now)
             guard since < until else {
                 throw Problem.invalid([
-                    FieldError("?since", .invalid, "must be before the end, and in the past")
+                    FieldError(
+                        "?since", .invalid,
+                        "must be before the end of the window, and in the past")
                 ])
             }
             return .between(since, until, zone: zone)
@@ -64,25 +71,30 @@ enum OverviewEndpoints {
     private static let shape = ObjectShape(
         "Overview",
         [
-            .readOnly("users", count, "All but the deleted ones."),
-            .readOnly("users_exact", .bool, "Whether they were counted."),
-            .readOnly("tenants", count, "All but the deleted ones."),
-            .readOnly("since", .timestamp, "When the window begins."),
+            .readOnly("users", count, "The number of users, without deleted ones."),
+            .readOnly(
+                "users_exact", .bool,
+                "Whether the number of users is exact; otherwise it is an estimate."),
+            .readOnly("tenants", count, "The number of tenants, without deleted ones."),
+            .readOnly("since", .timestamp, "The start of the window."),
             .readOnly(
                 "until", .timestamp,
-                "When it ends: decisions listed with both bounds are those that are counted."),
-            .readOnly("time_zone", .string(), "Where the days begin at midnight."),
+                "The end of the window. A list of decisions with both bounds contains those that "
+                    + "are counted here."),
+            .readOnly("time_zone", .string(), "The time zone in which days begin at midnight."),
             .readOnly(
                 "sign_ups", .array(of: .object(bucket)),
-                "By hour or day; admitted: created, linked, existing and reserved."),
+                "The sign-ups by hour or day. The outcomes created, linked, existing and reserved "
+                    + "count as admitted."),
             .readOnly(
                 "key_verifications", count,
-                "How often keys were found good when asked about, in whole hours."),
+                "How often keys were verified as valid, in whole hours."),
             .readOnly("key_uses", count, "How often keys were used in any way, in whole hours."),
             .readOnly(
                 "attention", .array(of: .object(AttentionView.shape)),
-                "What waits, of the tenants with most of it, as far as the caller may read it."),
-            .readOnly("first_steps", .object(FirstSteps.shape), "Which are done."),
+                "What waits for an operator, for the tenants with the most of it, as far as the "
+                    + "caller may read it."),
+            .readOnly("first_steps", .object(FirstSteps.shape), "Which first steps are done."),
         ])
 }
 
@@ -109,7 +121,8 @@ extension QueryParameter {
     /// Where days begin; PostgreSQL decides whether it exists.
     static let timeZone = QueryParameter(
         "time_zone", .string(min: 1, max: 64, rule: .timeZone),
-        "Where the days begin at midnight, as `Europe/Berlin`; UTC when absent.")
+        "The time zone in which days begin at midnight, for example `Europe/Berlin`; UTC if "
+            + "absent.")
 }
 
 extension Problem {
@@ -143,7 +156,7 @@ extension QueryParameter {
     static let histogram: [QueryParameter] = [
         QueryParameter(
             "histogram", .integer(HistogramRequest.bars),
-            "Also counts what passes the filters in about so many parts of the period."),
+            "Also counts the matching items in about this many parts of the period."),
         .timeZone,
     ]
 }
@@ -187,16 +200,20 @@ extension ListHistogram {
     }
 
     private static let bar = ObjectShape([
-        .readOnly("at", .timestamp, "Its beginning; it ends with the next one's."),
+        .readOnly("at", .timestamp, "The start of the bar. It ends where the next one begins."),
         .readOnly("count", .integer(0...most)),
-        .readOnly("exact", .bool, "False: there are more; counting stops early."),
+        .readOnly(
+            "exact", .bool,
+            "Whether the number is exact; otherwise counting stopped early and there are more."),
     ])
 
     static let shape = ObjectShape(
         "Histogram",
         [
-            .readOnly("since", .timestamp, "As asked for, else when the oldest row was made."),
-            .readOnly("until", .timestamp, "When the last bar ends: as asked for, else now."),
+            .readOnly(
+                "since", .timestamp,
+                "The start: as requested, else the time of the oldest item."),
+            .readOnly("until", .timestamp, "The end of the last bar: as requested, else now."),
             .readOnly("bars", .array(of: .object(bar))),
         ])
 }

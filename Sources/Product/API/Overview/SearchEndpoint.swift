@@ -14,16 +14,18 @@ enum SearchEndpoint {
     static let search = Endpoint(
         .get, "/v1/search", id: "search", tag: "Overview",
         summary:
-            "Tenants by slug or name, a verified domain; in one tenant also users, keys, invites, "
-            + "domains and origins; for the platform users of every tenant. Each word is met, in any "
-            + "order. Any id that is shown anywhere, the reference of a refusal or of a failed sign-in, "
-            + "the id of a request, an address that was refused, the last four characters of a key.",
+            "Searches tenants by slug or name, and verified domains; within one tenant also users, "
+            + "keys, invites, domains and origins; for the platform, users of all tenants. All "
+            + "words must match, in any order. Also finds any id, the reference of a refusal or of "
+            + "a failed sign-in, a request id, an address that was refused, and the last four "
+            + "characters of a key.",
         access: .right(.readUsers),
         query: [
             QueryParameter("q", .string(min: 1, max: 255), required: true),
             QueryParameter(
                 "tenant", .string(min: 1, max: 63),
-                "Id or slug: looks into this tenant. A tenant's credential always looks into its own."
+                "The tenant to search in, by id or slug. A tenant's credential always searches its "
+                    + "own tenant."
             ),
         ],
         answers: [.ok(ObjectShape("SearchResult", [.readOnly("items", .array(of: item))]))],
@@ -289,7 +291,8 @@ enum SearchEndpoint {
             .readOnly("email", .string(), always: false),
             .readOnly("tenant_id", .uuid, always: false),
             .readOnly(
-                "tenant_name", .string(), always: false, "Of a user in another tenant than asked."),
+                "tenant_name", .string(), always: false,
+                "The tenant's name, for a user of another tenant than the requested one."),
         ]))
 
     private static func item(

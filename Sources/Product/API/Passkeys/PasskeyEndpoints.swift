@@ -15,7 +15,7 @@ enum PasskeyEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listPasskeys", tag: "Session",
-        summary: "The operator's passkeys, the oldest first; at most \(Passkey.most).",
+        summary: "Lists the operator's passkeys, oldest first; at most \(Passkey.most).",
         access: .console, answers: [.list(PasskeyRow.shape)]
     ) { call in
         let (person, _) = try await call.passkeyHolder()
@@ -25,7 +25,8 @@ enum PasskeyEndpoints {
 
     private static let options = Endpoint(
         .post, path + "/options", id: "makePasskeyOptions", tag: "Session",
-        summary: "What the browser is asked for a new passkey, or for a step-up by one.",
+        summary: "Creates the browser's options for a new passkey, or for a step-up with a "
+            + "passkey.",
         access: .console,
         body: .json(
             ObjectShape(
@@ -33,7 +34,7 @@ enum PasskeyEndpoints {
                 [
                     .optional(
                         "purpose", .enumeration(["registration", "step_up"]),
-                        "What is asked for; a registration when absent.")
+                        "The purpose of the options; `registration` if absent.")
                 ])),
         answers: [.ok(PasskeyOptions.shape)], problems: [.conflict, .stepUpRequired]
     ) { call in
@@ -59,7 +60,7 @@ enum PasskeyEndpoints {
 
     private static let create = Endpoint(
         .post, path, id: "addPasskey", tag: "Session",
-        summary: "Stores a new passkey, as the browser made it.", access: .console,
+        summary: "Stores a new passkey, as the browser created it.", access: .console,
         body: .json(
             ObjectShape(
                 "PasskeyCreation",
@@ -127,7 +128,8 @@ enum PasskeyEndpoints {
 
     private static let remove = Endpoint(
         .delete, path + "/{id}", id: "removePasskey", tag: "Session",
-        summary: "Removes a passkey: it signs in no more. The only way in stays.",
+        summary: "Removes a passkey, which no longer signs in. The operator's only way to sign in "
+            + "cannot be removed.",
         access: .console, answers: [.noContent],
         problems: [.notFound, .conflict, .stepUpRequired]
     ) { call in
@@ -147,7 +149,8 @@ enum PasskeyEndpoints {
 
     private static let signInOptions = Endpoint(
         .post, "/v1/session/passkey-options", id: "makeSignInOptions", tag: "Session",
-        summary: "What the browser is asked for a sign-in by a passkey; the same for everyone.",
+        summary: "Creates the browser's options for a sign-in with a passkey. They are the same "
+            + "for everyone.",
         access: .open, answers: [.ok(PasskeyOptions.shape)], problems: [.conflict, .rateLimited]
     ) { call in
         let site = try call.passkeySite()
@@ -155,7 +158,7 @@ enum PasskeyEndpoints {
         let asked = try await database.count("passkey options \(call.request.network)")
         guard asked <= optionsLimit else {
             throw Problem.rateLimited(
-                "Too many sign-ins from this address were begun; try again.", limit: optionsLimit,
+                "Too many sign-ins from this address; try again in a minute.", limit: optionsLimit,
                 retryAfter: database.secondsOfMinuteLeft)
         }
         let token = TokenCookie.challenge.token(in: call.request) ?? TokenSecret.make()
@@ -182,10 +185,12 @@ enum PasskeyEndpoints {
         } catch let refusal as PasskeyRefusal {
             switch refusal {
             case .tooMany: throw tooMany
-            case .known: throw Problem(.conflict, "This passkey is stored already.")
+            case .known: throw Problem(.conflict, "This passkey is already stored.")
             case .onlyWay:
                 throw Problem(
-                    .conflict, "It is your only way in: set a password or add another one first.")
+                    .conflict,
+                    "This is your only way to sign in: set a password or add another passkey "
+                        + "first.")
             }
         }
     }
@@ -246,7 +251,7 @@ enum PasskeyInput {
         ])
 
     /// For the OpenAPI document.
-    static let about = "What `navigator.credentials` gave, as its `toJSON()` writes it."
+    static let about = "The result of `navigator.credentials`, as its `toJSON()` returns it."
 
     static func registration(_ input: Input) throws -> Registration {
         let response = try input.object("response")
@@ -289,12 +294,16 @@ extension PasskeyRow: JSONView {
         [
             .readOnly("id", .uuid), FieldShape("name", nameKind),
             .readOnly(
-                "transports", .array(of: .string()), "How the browser reaches its authenticator."),
-            .readOnly("backed_up", .bool, "The authenticator keeps a copy elsewhere."),
-            .readOnly("relying_party", .string(), "The domain that it was made for."),
+                "transports", .array(of: .string()),
+                "How the browser can reach the authenticator."),
+            .readOnly(
+                "backed_up", .bool,
+                "Whether the authenticator keeps a copy of the passkey elsewhere."),
+            .readOnly("relying_party", .string(), "The domain that the passkey was made for."),
             .readOnly(
                 "usable", .bool,
-                "False if this server's passkeys are of another domain, or it was disowned."),
+                "Whether the passkey can sign in; false if it was made for another domain than "
+                    + "this server's, or was disowned."),
             .readOnly("created_at", .timestamp),
             .readOnly("last_used_at", .timestamp, nullable: true),
         ])
@@ -320,8 +329,10 @@ enum PasskeyOptions {
     static let shape = ObjectShape(
         "PasskeyOptions", open: true,
         [
-            .readOnly("challenge", .string(), "Base64url: good once, for 5 minutes."),
-            .readOnly("timeout", .integer(0...600_000), "Milliseconds."),
+            .readOnly(
+                "challenge", .string(),
+                "The challenge, in base64url. It can be used once, within 5 minutes."),
+            .readOnly("timeout", .integer(0...600_000), "The timeout in milliseconds."),
         ])
 
     private static let timeout = JSONValue.int(Int(Passkey.challengeSeconds) * 1000)

@@ -108,7 +108,7 @@ struct PasskeyProof {
             let left = until.microseconds - call.now.microseconds
             let seconds = max(1, left / 1_000_000)
             throw Problem.rateLimited(
-                "Too many tries; wait \(seconds) seconds.", limit: free + 1, retryAfter: seconds)
+                "Too many attempts; wait \(seconds) seconds.", limit: free + 1, retryAfter: seconds)
         }
         let person = try await attempt()
         if free == Self.freeOfAddress {
@@ -122,15 +122,15 @@ struct PasskeyProof {
     /// Only its true holder reads this, and learns the way out.
     private func changed(_ passkey: PasskeyRow) -> Problem {
         var problem = Problem.unauthorized(
-            "The passkey “\(passkey.name)” has changed: its authenticator now says otherwise than "
-                + "before whether it can be backed up. Sign in another way, remove the passkey in "
-                + "your account, and add it again.")
+            "The passkey “\(passkey.name)” has changed: its authenticator now gives another answer "
+                + "than before to whether it can be backed up. Sign in another way, remove the "
+                + "passkey in your account, and add it again.")
         problem.cause = "passkey: \(WebAuthnFault.backupEligibilityChanged.code)"
         return problem
     }
 
     private func refusal(_ fault: WebAuthnFault) -> Problem {
-        var problem = Problem.unauthorized("The passkey does not fit.")
+        var problem = Problem.unauthorized("The passkey is not valid.")
         problem.cause = "passkey: \(fault.code)"
         return problem
     }
@@ -159,9 +159,10 @@ extension Call {
     private static func words(_ fault: PasskeySite.Fault) -> String {
         switch fault {
         case .address:
-            "Passkeys belong to a domain, and this server's public URL has an address instead of one."
+            "Passkeys belong to a domain, and this server's public URL has an IP address instead."
         case .insecure:
-            "Browsers offer passkeys over https or at localhost, and this server's public URL is neither."
+            "Browsers offer passkeys only over https or at localhost, and this server's public URL "
+                + "is neither."
         }
     }
 

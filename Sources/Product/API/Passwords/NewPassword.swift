@@ -30,7 +30,7 @@ package struct NewPassword: Sendable {
             return try await call.services.passwords.hash(Array(text.utf8))
         } catch let fault as PasswordFault {
             guard fault == .busy else { throw fault }
-            throw Problem.rateLimited("Too many passwords at once; try again.", retryAfter: 1)
+            throw Problem.rateLimited("Too many passwords are being set; try again.", retryAfter: 1)
         }
     }
 

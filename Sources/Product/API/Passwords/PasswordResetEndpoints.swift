@@ -11,15 +11,17 @@ enum PasswordResetEndpoints {
 
     private static let ask = Endpoint(
         .post, "/v1/password-resets", id: "askForPasswordReset", tag: "Session",
-        summary: "Mails a link to set a new password, to an operator by address alone, to a user "
-            + "with the tenant. The answer is the same whether or not there is an account.",
+        summary: "Mails a link to set a new password: to an operator by address, or to a user if "
+            + "`tenant` is given. The response is the same whether or not there is an account.",
         access: .open,
         body: .json(
             ObjectShape(
                 "PasswordResetRequest",
                 [
                     .required("email", .email),
-                    .nullable("tenant", .string(min: 1, max: 63), "Id or slug."),
+                    .nullable(
+                        "tenant", .string(min: 1, max: 63),
+                        "The tenant of the user, by id or slug."),
                     ReturnAddress.field,
                 ])),
         answers: [Answer(202)], problems: [.unavailable, .rateLimited], maxBody: 1 << 14
@@ -41,7 +43,7 @@ enum PasswordResetEndpoints {
                     returnTo: call.input.optionalString("return_to"))
             else {
                 throw Problem.rateLimited(
-                    "Too many links are asked for; wait a minute.",
+                    "Too many links were requested; wait a minute.",
                     limit: Database.waitingResetAsks, retryAfter: 60)
             }
         }
@@ -50,7 +52,8 @@ enum PasswordResetEndpoints {
 
     private static let confirm = Endpoint(
         .post, "/v1/password-resets/confirm", id: "confirmPasswordReset", tag: "Session",
-        summary: "Sets the new password by a link's token and ends every session of the account.",
+        summary: "Sets a new password with the token of a mailed link, and ends all sessions of "
+            + "the account.",
         access: .open,
         body: .json(
             ObjectShape(
@@ -84,7 +87,7 @@ enum PasswordResetEndpoints {
             isDone = false
         }
         guard isDone else {
-            throw Problem(.notFound, "The link is used up or over; ask for a new one.")
+            throw Problem(.notFound, "The link was used or has expired; ask for a new one.")
         }
         guard let goesTo else { return .noContent }
         var answer = Response.ok(.object([.init("return_to", .string(goesTo))]))
@@ -99,7 +102,7 @@ enum PasswordResetEndpoints {
         let asks = try await database.count("links asked for, from \(call.request.network)")
         guard asks > askLimit else { return }
         throw Problem.rateLimited(
-            "Too many links were asked for; wait a minute.", limit: askLimit,
+            "Too many links were requested; wait a minute.", limit: askLimit,
             retryAfter: database.secondsOfMinuteLeft)
     }
 

@@ -24,17 +24,17 @@ enum PeopleEndpoints {
 
     private static let question = ObjectShape(
         "PersonSearch",
-        [.required("email", .email, "The address; or an `identity`.")]
+        [.required("email", .email, "The email address; alternatively an `identity`.")]
     ).or(
         whenHas: "identity",
         ObjectShape(
             "PersonSearchByIdentity",
-            [.required("identity", .object(identity), "The sign-in; or an `email`.")]))
+            [.required("identity", .object(identity), "The identity; alternatively an `email`.")]))
 
     private static let search = Endpoint(
         .post, "/v1/people/search", id: "searchPeople", tag: "People",
-        summary: "The users of all tenants who are one person, by address or by identity, the "
-            + "deleted as well.",
+        summary: "Finds the users of all tenants who are one person, by address or by identity, "
+            + "including deleted users.",
         access: .platform(.readUsers), body: .json(question),
         answers: [
             .ok(
@@ -43,7 +43,8 @@ enum PeopleEndpoints {
                     [
                         .readOnly("items", .array(of: .object(FoundPerson.shape), max: 200)),
                         .readOnly(
-                            "more", .bool, "There are more than \(Database.foundPeopleLimit)."),
+                            "more", .bool,
+                            "Whether there are more than \(Database.foundPeopleLimit) users."),
                     ]))
         ], maxBody: 1 << 14
     ) { call in
@@ -73,8 +74,8 @@ enum PeopleEndpoints {
     private static let named = ObjectShape(
         "PersonNamed",
         [
-            .required("tenant", .string(min: 1, max: 63), "Id or slug."),
-            .required("id", .uuid, "Of the user, as the search shows it."),
+            .required("tenant", .string(min: 1, max: 63), "The tenant, by id or slug."),
+            .required("id", .uuid, "The id of the user, as the search returns it."),
         ])
 
     private static let order = ObjectShape(
@@ -84,18 +85,20 @@ enum PeopleEndpoints {
             .required("users", .array(of: .object(named), max: usersLimit)),
             FieldShape(
                 "reason", .string(min: 1, max: 500, rule: .displayName), required: true,
-                "Why: stored in the audit log of each tenant. Never the person's address.",
+                "The reason, stored in the audit log of each tenant. It must not contain the "
+                    + "person's address.",
                 example: .string("Request 4711 of the person")),
         ])
 
     private static let act = Endpoint(
         .post, "/v1/people/actions", id: "actOnPeople", tag: "People",
-        summary: "Acts on users of several tenants, each by itself. `erase` is for an owner who "
-            + "has just signed in, and asks for `confirm` first.",
+        summary: "Acts on users of several tenants, one by one. `erase` is for owners who have "
+            + "just signed in, and must be confirmed with `confirm`.",
         access: .platform(.endSessions),
         query: [
             QueryParameter(
-                "confirm", .string(min: 1, max: 64), "The erasure's `confirm` of the 409.")
+                "confirm", .string(min: 1, max: 64),
+                "The `confirm` value of the 409 response that an erasure gets first.")
         ],
         body: .json(order), answers: [.ok(PersonResult.answer)],
         problems: [.confirmRequired], idempotent: true, maxBody: 1 << 16,
@@ -169,14 +172,14 @@ struct NamedUser: Sendable {
             if !isDouble { users.append(NamedUser(tenantText: text, scope: scope, id: id)) }
         }
         guard users.isEmpty else { return users }
-        throw Problem.invalid([FieldError("/users", .tooShort, "must name one user at least")])
+        throw Problem.invalid([FieldError("/users", .tooShort, "must name at least one user")])
     }
 
     /// A user who was merged is a conflict with the id of the one who is left; of no other tenant.
     func missing() async throws -> Problem {
         if let winner = try await scope?.winner(over: id) {
             return Problem.conflict(
-                "The user was merged; this is the id of the one who is left.",
+                "The user was merged; `conflicting_id` is the user who remains.",
                 with: winner.description)
         }
         return Problem.notFound("user")
@@ -240,7 +243,7 @@ extension FoundPerson: JSONView {
                         .readOnly("name", .string()),
                         .readOnly("status", .enumeration(of: Tenant.Status.self)),
                     ]))),
-            .readOnly("id", .uuid, "Of the user in the tenant."),
+            .readOnly("id", .uuid, "The id of the user in the tenant."),
             .readOnly("email", .string(max: 320)), .readOnly("name", .string(), nullable: true),
             .readOnly("status", .enumeration(of: User.Status.self)),
             .readOnly("role", .enumeration(of: UserRole.self)),
@@ -248,7 +251,7 @@ extension FoundPerson: JSONView {
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
             .readOnly(
                 "found_by", .array(of: .enumeration(of: Way.self)),
-                "By what the user was found."),
+                "What the user was found by."),
         ])
 }
 

@@ -53,7 +53,7 @@ struct PersonErasure: Sendable {
             let erased = row == nil ? try await user.scope?.erasedUser(user.id) : nil
             var target = Target(user: user, row: row, erased: erased, problem: nil)
             if own.contains(where: { $0.tenant == user.scope?.tenant && $0.id == user.id }) {
-                target.problem = .forbidden("This is your own row; another owner may erase it.")
+                target.problem = .forbidden("This is your own account; another owner may erase it.")
             } else if row == nil, erased == nil {
                 target.problem =
                     user.scope == nil ? .notFound("tenant") : try await user.missing()
@@ -65,7 +65,7 @@ struct PersonErasure: Sendable {
         if addresses.contains(where: { words.contains($0) }) {
             throw Problem.invalid([
                 FieldError(
-                    "/reason", .notAllowed, "has the address; it would outlive the erasure")
+                    "/reason", .notAllowed, "contains the address, which would outlive the erasure")
             ])
         }
         return targets
@@ -97,7 +97,7 @@ struct PersonErasure: Sendable {
         }
         return Problem(
             .confirmRequired,
-            "This cannot be undone: repeat it with `confirm` to erase \(count) users.",
+            "This cannot be undone: repeat the request with `confirm` to erase \(count) users.",
             members: [
                 .init("confirm", .string(confirmation)), .init("users", .array(shown)),
                 .init("refused", .array(refused)),
@@ -202,11 +202,14 @@ struct PersonResult: Sendable {
     private static let shape = ObjectShape(
         "PersonResult",
         [
-            .readOnly("tenant", .string(), "As the request has it."), .readOnly("id", .uuid),
+            .readOnly("tenant", .string(), "The tenant, as in the request."),
+            .readOnly("id", .uuid),
             .readOnly("result", .enumeration(["done", "failed"])),
-            .readOnly("code", .string(), always: false, "Why it failed."),
-            .readOnly("detail", .string(), always: false, "The same for people."),
-            .readOnly("conflicting_id", .uuid, always: false, "Who is left of a merge."),
+            .readOnly("code", .string(), always: false, "The reason why the action failed."),
+            .readOnly("detail", .string(), always: false, "The same reason, for people."),
+            .readOnly(
+                "conflicting_id", .uuid, always: false,
+                "The user who remains after a merge."),
         ])
 
     static let answer = ObjectShape(
@@ -216,14 +219,14 @@ struct PersonResult: Sendable {
             .readOnly("results", .array(of: .object(shape))),
             .readOnly(
                 "certificate", .string(max: 1 << 20), always: false,
-                "Of an erasure: a JWS (ES256), signed with a key of `/.well-known/jwks.json`. It "
-                    + "names what was removed in each tenant, and is not stored."),
-            .readOnly("exported_at", .timestamp, always: false, "Of an export: when it was made."),
+                "For an erasure: a JWS (ES256), signed with a key of `/.well-known/jwks.json`. It "
+                    + "states what was removed in each tenant, and is not stored."),
+            .readOnly("exported_at", .timestamp, always: false, "For an export: when it was made."),
             .readOnly(
                 "people", .array(of: .any), always: false,
-                "Of an export: each user's rows, by table."),
+                "For an export: the rows of each user, by table."),
             .readOnly(
                 "platform", .any, always: false,
-                "Of an export: what is held of no tenant, by table."),
+                "For an export: rows that belong to no tenant, by table."),
         ])
 }

@@ -147,8 +147,8 @@ private func problem(_ full: TooManyJobs) -> Problem {
             limit: JobLimits.live, retryAfter: 60)
     case .rows:
         .rateLimited(
-            "With these rows the tenant's jobs would have more than \(JobLimits.kept); a job and its "
-                + "report go 30 days after its end.",
+            "With these rows the tenant's jobs would have more than \(JobLimits.kept); a job and "
+                + "its report go 30 days after its end.",
             limit: JobLimits.kept, retryAfter: 86_400)
     }
 }

@@ -147,8 +147,8 @@ extension Call {
 
     /// What to do where no second factor can be used.
     static let unusableFactors =
-        "Your passkeys were made for another name of this server, or what you had was disowned by its "
-        + "mail. The server's administrator gives you a way back by `gatehouse operator reset`."
+        "Your passkeys were made for another name of this server, or what you had was disowned by "
+        + "its mail. The server's administrator gives you a way back by `gatehouse operator reset`."
 
     /// `act`: the subject of a sentence.
     func signInAgain(_ act: String) -> Problem {
@@ -164,8 +164,8 @@ extension Call {
                 "\(act) needs a sign-in of the last 10 minutes: sign out and in again.")
         }
         return stepUpRequired(
-            "\(act) needs a proof of the last 10 minutes that it is you, and your account has neither a "
-                + "password nor a passkey.")
+            "\(act) needs a proof of the last 10 minutes that it is you, and your account has "
+                + "neither a password nor a passkey.")
     }
 
     func stepUpRequired(_ detail: String) -> Problem {

@@ -10,7 +10,7 @@ enum PolicyEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/tenants/{tenant}/policy", id: "getPolicy", tag: "Policy",
-        summary: "The policy in force.", access: .right(.readPolicy),
+        summary: "Returns the policy in force.", access: .right(.readPolicy),
         answers: [.ok(PolicyRow.shape)]
     ) { call in
         let row = try await call.scope.policy()
@@ -19,8 +19,9 @@ enum PolicyEndpoints {
 
     private static let put = Endpoint(
         .put, "/v1/tenants/{tenant}/policy", id: "putPolicy", tag: "Policy",
-        summary: "Publishes a policy as the next version; what is left out has its default. "
-            + "Another rule for inactivity needs a dry run of the same policy within the hour before.",
+        summary: "Publishes a policy as the next version. Settings that are absent get their "
+            + "default. A changed inactivity rule needs a dry run of the same policy within the "
+            + "previous hour.",
         access: .right(.writePolicy), query: [.dryRun], body: .json(PolicyRow.shape),
         answers: [.ok(PolicyRow.shape)], problems: [.confirmRequired], ifMatch: .required,
         time: .seconds(30)
@@ -59,8 +60,9 @@ enum PolicyEndpoints {
         guard try await change.wasTried(wanted, against: current.version) else {
             throw Problem(
                 .confirmRequired,
-                "Another rule for inactivity is published only after a look at whom it is about: "
-                    + "send the same policy with `dry_run=true`, then repeat this within an hour.")
+                "A changed inactivity rule is published only after a preview of the users it "
+                    + "applies to: send the same policy with `dry_run=true`, then repeat this "
+                    + "request within an hour.")
         }
     }
 
@@ -70,7 +72,9 @@ enum PolicyEndpoints {
         do {
             try call.requireMatch(current.etag)
         } catch var problem as Problem {
-            problem.detail = "Version \(current.version) is in force: read it, then publish on it."
+            problem.detail =
+                "Version \(current.version) is in force: read it, then publish your change on top "
+                + "of it."
             problem.fields.append(Field("etag", current.etag))
             problem.members.append(JSONValue.Member("current", current.publication))
             throw problem
@@ -80,7 +84,8 @@ enum PolicyEndpoints {
 
     private static let versions = Endpoint(
         .get, "/v1/tenants/{tenant}/policy/versions", id: "listPolicyVersions", tag: "Policy",
-        summary: "Every published policy, the newest first.", access: .right(.readPolicy),
+        summary: "Lists all published versions of the policy, newest first.",
+        access: .right(.readPolicy),
         query: [.limit, .cursor], answers: [.list(PolicyRow.versionShape)]
     ) { call in
         let page = try call.page()
@@ -134,57 +139,63 @@ extension PolicyRow {
         [
             .optional(
                 "sign_up", .enumeration(["closed", "invite_only", "domain", "approval", "open"]),
-                "Who may come in without an operator's help."),
+                "Who may join without an operator's help."),
             .optional(
                 "default_role", .enumeration(["member", "manager"]),
-                "The role of who comes in by a rule."),
+                "The default role of users who join."),
             .optional(
                 "scope_catalogue", .array(of: .string(min: 1, max: 64, rule: .scope), max: 200),
-                "The tenant's own scopes for API keys."),
+                "The tenant's own scopes, which API keys may have besides the management scopes."),
             .optional(
                 "dev_origins", .bool,
-                "Whether every loopback origin (`http://localhost:3000`, any port) is allowed without an entry of its own."
+                "Whether every loopback origin (`http://localhost:3000`, any port) is allowed "
+                    + "without an entry of its own."
             ),
-            .optional("private_network", .bool, "Whether private network access is answered."),
+            .optional(
+                "private_network", .bool,
+                "Whether private network access preflights are answered."),
             .optional(
                 "allowed_domains", .array(of: .string(min: 1, max: 255, rule: .domain), max: 200),
-                "A filter on email domains; empty lets every domain in."),
+                "The email domains that may join; any domain if empty."),
             .optional(
-                "external_invites", .bool, "Whether invites may go beyond `allowed_domains`."),
+                "external_invites", .bool,
+                "Whether invites may be sent to addresses outside `allowed_domains`."),
             .optional(
                 "invite_email_must_match", .bool,
-                "Whether an invite serves its own address alone."),
+                "Whether an invite can be accepted only with the address that was invited."),
             .optional("auto_link", .enumeration(["off", "authoritative"])),
             .optional(
-                "password_min", .integer(TenantPolicy.passwordFloor...128), "Characters."),
+                "password_min", .integer(TenantPolicy.passwordFloor...128),
+                "The minimum length of passwords, in characters."),
             .optional("password_blocklist", .bool),
             .optional(
                 "block_disposable", .bool,
-                "Whether well-known disposable mail domains are kept out."),
+                "Whether well-known disposable mail domains are refused."),
             .optional(
                 "blocked_domains",
                 .array(of: .string(min: 1, max: 255, rule: .domain), max: blockedMax),
-                "Domains whose people, and those below them, are kept out."),
+                "Email domains that are refused, with their subdomains."),
             .optional(
                 "blocked_emails", .array(of: .email, max: blockedMax),
-                "Addresses that are kept out; a purge of the person takes the address off."),
+                "Email addresses that are refused. A purge of the person removes the address."),
             .optional(
                 "invites_pending_max", .integer(1...100_000),
-                "How many invites may be pending at once."),
+                "How many invites may be pending at the same time."),
             .optional(
                 "invites_per_inviter_hour", .integer(1...100_000),
-                "How many invites one inviter may make within an hour."),
+                "How many invites one inviter may create within an hour."),
             .optional(
                 "invites_per_recipient_day", .integer(1...1000),
-                "How many mails with an invite one address may get within a day."),
+                "How many invite mails one address may get within a day."),
             FieldShape(
                 "inactivity", .object(inactivityShape),
-                "What happens to accounts that are not used. Another rule needs a dry run first.",
+                "What happens to accounts that are not used. A change of this rule needs a dry run "
+                    + "first.",
                 example: InactivityRule(warnDays: 335, suspendDays: 365, deleteDays: 455).document),
             .readOnly("version", .integer(1...Int(Int32.max))),
             .readOnly(
                 "inactivity_preview", .object(InactivityPreview.shape), always: false,
-                "Of a dry run with another rule: whom it would be about."),
+                "In a dry run with a changed inactivity rule: the users that it applies to."),
         ])
 
     private static let inactivityShape = ObjectShape(
@@ -192,7 +203,7 @@ extension PolicyRow {
             .nullable(
                 "\(step.rawValue)_days",
                 .integer(InactivityRule.days.lowerBound...InactivityRule.days.upperBound),
-                "Days without use before this step; `null`: it is not taken.")
+                "Days without use before this step; `null` to skip the step.")
         })
 
     /// Entries of each block list.

@@ -13,7 +13,7 @@ enum HookCredentialEndpoints {
 
     private static let list = Endpoint(
         .get, path, id: "listHookCredentials", tag: "Providers",
-        summary: "The provider's hook credentials, newest first.",
+        summary: "Lists the provider's hook credentials, newest first.",
         access: .right(.readProviders),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]),
         answers: [.list(HookCredentialRow.shape)], exists: ProviderEndpoints.exists
@@ -25,8 +25,8 @@ enum HookCredentialEndpoints {
 
     private static let create = Endpoint(
         .post, path, id: "createHookCredential", tag: "Providers",
-        summary: "A credential for AWS Signature Version 4 (service `lambda`), good for this "
-            + "provider's events alone. The secret is shown once.",
+        summary: "Creates a credential for AWS Signature Version 4 (service `lambda`), valid only "
+            + "for this provider's events. The secret is shown only once.",
         access: .right(.writeProviders),
         body: .json(
             ObjectShape(
@@ -50,7 +50,7 @@ enum HookCredentialEndpoints {
 
     private static let delete = Endpoint(
         .delete, path + "/{credential_id}", id: "deleteHookCredential", tag: "Providers",
-        summary: "Removes a credential; nothing that it signs is taken from now on.",
+        summary: "Removes a credential. Requests that it signs are refused from now on.",
         access: .right(.writeProviders), answers: [.noContent], exists: ProviderEndpoints.exists
     ) { call in
         let provider = try await call.ownProvider
@@ -70,8 +70,11 @@ extension HookCredentialRow: JSONView {
             .readOnly("created_by", .object(APIKeyRow.makerShape)),
             .readOnly(
                 "expires_at", .timestamp, nullable: true,
-                "As of the key that made it; null where a person did."),
-            .readOnly("allowed_ips", .array(of: .string()), "As of the key that made it."),
+                "When the credential expires: together with the key that created it; `null` if a "
+                    + "person created it."),
+            .readOnly(
+                "allowed_ips", .array(of: .string()),
+                "The addresses it may be used from: those of the key that created it."),
             .readOnly("created_at", .timestamp),
         ])
 

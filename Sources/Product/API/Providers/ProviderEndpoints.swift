@@ -11,13 +11,13 @@ enum ProviderEndpoints {
 
     private static let list = Endpoint(
         .get, "/v1/providers", id: "listProviders", tag: "Providers",
-        summary: "The providers of the credential's owner, newest first; the platform's "
-            + "credential sees all.",
+        summary: "Lists the providers of the credential's owner, newest first. A credential of the "
+            + "platform sees all providers.",
         access: .right(.readProviders),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
             QueryParameter("kind", .enumeration(of: ProviderKind.self)),
             QueryParameter(
-                "unreachable", .bool, "True: those that this server cannot reach now."),
+                "unreachable", .bool, "If true: only providers that this server cannot reach now."),
         ],
         answers: [.list(ProviderRow.shape)]
     ) { call in
@@ -35,7 +35,7 @@ enum ProviderEndpoints {
 
     private static let create = Endpoint(
         .post, "/v1/providers", id: "createProvider", tag: "Providers",
-        summary: "Registers a provider of the platform or, with `tenant`, of one tenant.",
+        summary: "Registers a provider, for the platform or, with `tenant`, for one tenant.",
         access: .right(.writeProviders), body: .json(ProviderRow.creation),
         answers: [.created(ProviderRow.shape)], problems: [.conflict], idempotent: true
     ) { call in
@@ -62,7 +62,7 @@ enum ProviderEndpoints {
 
     private static let get = Endpoint(
         .get, "/v1/providers/{id}", id: "getProvider", tag: "Providers",
-        summary: "One provider.", access: .right(.readProviders),
+        summary: "Returns one provider.", access: .right(.readProviders),
         answers: [.ok(ProviderRow.shape)]
     ) { call in
         var row = try await call.ownProvider
@@ -99,8 +99,8 @@ enum ProviderEndpoints {
 
     private static let delete = Endpoint(
         .delete, "/v1/providers/{id}", id: "deleteProvider", tag: "Providers",
-        summary: "Removes a provider; its identities stay, and nobody signs in by them any more. "
-            + "With identities it has to be confirmed.",
+        summary: "Removes a provider. Its identities stay, but can no longer sign in. If there are "
+            + "identities, the removal must be confirmed.",
         access: .right(.writeProviders), query: [ProviderRemoval.parameter],
         answers: [.noContent], problems: [.confirmRequired, .conflict], ifMatch: .honoured,
         exists: exists
@@ -188,7 +188,7 @@ extension ProviderRow: JSONView {
                 .string(
                     min: 1, max: 64,
                     rule: TextRule(
-                        detail: "must hold no _, where an event's user name is split",
+                        detail: "must not contain _, because user names in events are split there",
                         example: "Okta"
                     ) { !$0.utf8.contains(0x5F) })),
             .nullable("kind", .enumeration(["oidc", "google", "github"])),
@@ -204,55 +204,69 @@ extension ProviderRow: JSONView {
             .readOnly("tenant_name", .string(), always: false),
             FieldShape(
                 "kind", .enumeration(["oidc", "google", "github", "cognito", "password"]),
-                "Does not change.", example: .string("oidc")),
+                "The kind of the provider. It cannot be changed.", example: .string("oidc")),
             FieldShape(
                 "name", .string(min: 1, max: 200, rule: .displayName),
                 example: .string("Acme sign-in")),
             FieldShape(
                 "issuer", .string(min: 1, max: 1024), nullable: true,
-                "The issuer's address; of a Cognito pool its id.",
+                "The URL of the issuer; for a Cognito pool the pool's id.",
                 example: .string("https://sign-in.example.com")),
-            .nullable("client_id", .string(min: 1, max: 255, rule: .foreignID)),
+            .nullable(
+                "client_id", .string(min: 1, max: 255, rule: .foreignID),
+                "The OAuth client id that this server has at the provider."),
             FieldShape(
                 "email_trust", trust, nullable: true,
-                "What its word about an address is worth; null takes the kind's default."),
+                "How far this provider's email addresses are trusted; `null` for the default of "
+                    + "the kind."),
             .optional(
-                "domains", .array(of: domain, max: 100), "For which `authoritative` counts."),
+                "domains", .array(of: domain, max: 100),
+                "The domains for which `authoritative` applies."),
             .optional(
                 "endpoints", .map(of: .string(min: 1, max: 2048)),
-                "What discovery does not find, and what is to be used instead; its names are "
+                "Endpoint URLs that discovery does not find, or that replace what it finds. The names are "
                     + RelyingParty.Endpoint.allCases.map { "`\($0.rawValue)`" }
                     .joined(separator: ", ")
-                    + ". A GitHub Enterprise Server's follow from its issuer, and its "
+                    + ". Those of a GitHub Enterprise Server are derived from its issuer, and its "
                     + "`token_check_endpoint` from `userinfo_endpoint`."),
             .optional(
                 "authorized_parties",
                 .array(of: .string(min: 1, max: 255, rule: .foreignID), max: 50),
                 "Other clients of the provider (`azp`) that may bring id tokens issued for "
-                    + "`client_id`; its own clients and Google's need no line here."),
+                    + "`client_id`. The provider's own clients and Google's need not be listed."),
             .optional("upstreams", .array(of: .object(upstream), max: 50)),
-            .optional("strict_upstreams", .bool, "Refuses upstreams that are not listed."),
-            .optional("client_tenants", .map(of: .string(min: 1, max: 63)), "Client to tenant."),
+            .optional(
+                "strict_upstreams", .bool,
+                "Whether upstreams that are not listed are refused."),
+            .optional(
+                "client_tenants", .map(of: .string(min: 1, max: 63)),
+                "The tenant of each client, by client id."),
             .optional("admin_create", .enumeration(["deny", "allow"])),
             .optional("lambda_open", .enumeration(["off", "loopback"])),
             .readOnly(
                 "confirmed", .bool,
-                "False: a tenant's word about a pool, good for its own credentials alone until "
-                    + "the platform's operators edit it."),
-            .readOnly("secret_set", .bool, "Whether a secret is kept."),
+                "Whether the pool is confirmed. A pool that a tenant registered is valid for the "
+                    + "tenant's own credentials only, until the platform's operators edit it."),
+            .readOnly("secret_set", .bool, "Whether a secret is stored."),
             .readOnly(
                 "unreachable_since", .timestamp, always: false,
-                "When this server first failed to fetch its documents, if it has not since."),
+                "Since when this server cannot fetch the provider's documents; absent if it can."),
             .readOnly("created_at", .timestamp), .readOnly("updated_at", .timestamp),
         ])
 
     private static let secret = [
-        FieldShape.nullable("secret", .string(min: 1, max: 4096), "Taken, never shown.")
+        FieldShape.nullable(
+            "secret", .string(min: 1, max: 4096),
+            "The secret. It is stored and never returned.")
     ]
 
     static let creation = shape.adding(
         nil,
-        secret + [.nullable("tenant", .string(min: 1, max: 63), "The owner; none: the platform.")]
+        secret + [
+            .nullable(
+                "tenant", .string(min: 1, max: 63),
+                "The owner, by id or slug; the platform if absent.")
+        ]
     ).creating("ProviderCreation", required: ["kind", "name"])
 
     static let change: ObjectShape = {
@@ -296,7 +310,8 @@ extension ProviderRow {
 /// Asks for a confirmation before a provider with identities is deleted.
 struct ProviderRemoval {
     static let parameter = QueryParameter(
-        "confirm", .string(min: 1, max: 128), "The token of the 409 `confirm_required`.")
+        "confirm", .string(min: 1, max: 128),
+        "The `confirm` value of the 409 response (`confirm_required`).")
 
     var call: Call
 
@@ -307,8 +322,8 @@ struct ProviderRemoval {
         if let given = call.query.optionalString("confirm"), sameBytes(given, token) { return }
         throw Problem(
             .confirmRequired,
-            "\(identities) identities sign in by \(row.name) and will not any more; repeat it with "
-                + "`confirm` to remove it.",
+            "\(identities) identities sign in with \(row.name) and will no longer be able to; "
+                + "repeat the request with `confirm` to remove it.",
             members: [
                 JSONValue.Member("confirm", .string(token)),
                 JSONValue.Member("identities", .int(identities)),

@@ -55,8 +55,8 @@ struct ProviderInput {
             "google" where !RelyingParty.isIssuerAddress(issuer),
             "github" where !RelyingParty.isIssuerAddress(issuer):
             return
-                "must be an https URL without a user, a query and a fragment; http is for 127.0.0.1, "
-                + "[::1] and localhost alone"
+                "must be an https URL without a user, a query or a fragment; http is allowed only "
+                + "for 127.0.0.1, [::1] and localhost"
         default: return nil
         }
     }
@@ -71,7 +71,7 @@ struct ProviderInput {
         throw Problem.invalid([
             FieldError(
                 "/secret", .required,
-                "is needed again where the issuer or an endpoint changes; null removes it")
+                "is needed again when the issuer or an endpoint changes; null removes it")
         ])
     }
 
@@ -93,8 +93,9 @@ struct ProviderInput {
             errors.append(
                 FieldError(
                     pointer, .invalid,
-                    "leads into the inner network, which this server does not enter; the operator of the server may open "
-                        + "one address by GATEHOUSE_OUTBOUND_ALLOW"))
+                    "leads into the internal network, which this server does not access; the "
+                        + "operator of the server may allow one address with "
+                        + "GATEHOUSE_OUTBOUND_ALLOW"))
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
     }
@@ -123,15 +124,15 @@ struct ProviderInput {
             errors.append(FieldError("/client_id", .required, "is required for \(kind)"))
         }
         if kind == "password" {
-            errors.append(FieldError("/kind", .notAllowed, "is built in and not registered"))
+            errors.append(FieldError("/kind", .notAllowed, "is built in and cannot be registered"))
         }
         for member in document["endpoints"]?.members ?? []
         where !(member.value.string.map(RelyingParty.isSafeAddress) ?? false) {
             errors.append(
                 FieldError(
                     pointer("/endpoints", member.name), .invalid,
-                    "must be an https URL without a user and a fragment; http is for 127.0.0.1, "
-                        + "[::1] and localhost alone"))
+                    "must be an https URL without a user or a fragment; http is allowed only for "
+                        + "127.0.0.1, [::1] and localhost"))
         }
         for (index, item) in (document["upstreams"]?.array ?? []).enumerated()
         where RelyingParty.isTemplate(item["issuer"]?.string ?? "") {
@@ -145,7 +146,8 @@ struct ProviderInput {
         where (item["kind"]?.string == nil) != (item["issuer"]?.string == nil) {
             errors.append(
                 FieldError(
-                    "/upstreams/\(index)", .invalid, "must have both a kind and an issuer, or none")
+                    "/upstreams/\(index)", .invalid,
+                    "must have both a kind and an issuer, or neither")
             )
         }
         if !errors.isEmpty { throw Problem.invalid(errors) }
@@ -157,7 +159,7 @@ struct ProviderInput {
             guard !known.contains(where: { sameBytes($0, member.name) }) else { return nil }
             return FieldError(
                 pointer("/endpoints", member.name), .invalid,
-                "is no endpoint; the names are \(known.joined(separator: ", "))")
+                "is not an endpoint; the names are \(known.joined(separator: ", "))")
         }
     }
 
@@ -175,8 +177,8 @@ struct ProviderInput {
             FieldError(
                 pointer("/endpoints", name.rawValue), .required,
                 name == .tokenCheck
-                    ? "is required where userinfo_endpoint does not end with /user"
-                    : "is required where another host than github.com is set")
+                    ? "is required if userinfo_endpoint does not end with /user"
+                    : "is required if another host than github.com is set")
         }
     }
 
@@ -202,7 +204,7 @@ struct ProviderInput {
             opening != current?.document["lambda_open"]
         else { return }
         throw Problem.invalid([
-            FieldError("/lambda_open", .notAllowed, "is set by the platform's operators")
+            FieldError("/lambda_open", .notAllowed, "can be set only by the platform's operators")
         ])
     }
 
@@ -267,7 +269,7 @@ enum OperatorsProvider {
     static func requireKeeper(_ call: Call) throws {
         guard Permissions.mayGrant(call.principal.subject, .owner, in: nil) else {
             throw Problem.forbidden(
-                "Where operators sign in is changed by who may make owners of the platform.")
+                "Only who may create owners of the platform may change where operators sign in.")
         }
     }
 

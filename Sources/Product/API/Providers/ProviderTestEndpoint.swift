@@ -13,20 +13,22 @@ enum ProviderTestEndpoint {
         [
             .readOnly("check", .enumeration(of: ProviderFinding.Check.self)),
             .readOnly("ok", .bool),
-            .readOnly("detail", .string(), "What is wrong, for an operator."),
+            .readOnly("detail", .string(), "The result of the check, for an operator."),
         ])
 
     private static let shape = ObjectShape(
         "ProviderTest",
         [
-            .readOnly("ok", .bool, "Whether people can sign in there, as far as can be seen."),
+            .readOnly(
+                "ok", .bool,
+                "Whether people can sign in there, as far as this can be checked."),
             .readOnly("findings", .array(of: .object(finding), max: 10)),
         ])
 
     private static let test = Endpoint(
         .post, "/v1/providers/{id}/test", id: "testProvider", tag: "Providers",
-        summary: "Fetches what the provider publishes now, and says what is wrong with it. "
-            + "Nothing is changed or kept. One at a time.",
+        summary: "Fetches what the provider publishes now, and reports what is wrong with it. "
+            + "Nothing is changed or stored. Only one test runs at a time.",
         access: .right(.writeProviders), answers: [.ok(shape)], problems: [.rateLimited],
         exists: ProviderEndpoints.exists
     ) { call in
@@ -48,7 +50,7 @@ enum ProviderTestEndpoint {
         }
         guard let findings = try await call.services.providerDocuments.examine(party) else {
             throw Problem.rateLimited(
-                "Another provider is being tried; try again when that is done.", limit: 1,
+                "Another provider is being tested; try again when that is done.", limit: 1,
                 retryAfter: 5)
         }
         return findings
@@ -65,7 +67,8 @@ enum ProviderTestEndpoint {
             : "The secret and the tokens go to \(used.joined(separator: ", "))."
         if !missing.isEmpty { text = "Not set: \(missing.joined(separator: ", "))." }
         if !hasSecret {
-            text += " Without the client's secret its tokens cannot be checked to be ours."
+            text +=
+                " Without the client's secret, this server cannot check that tokens were issued to it."
         }
         return [
             ProviderFinding(

@@ -10,8 +10,8 @@ enum CognitoEndpoints {
 
     private static let preSignup = Endpoint(
         .post, "/v1/hooks/pre-signup/cognito", id: "preSignupCognito", tag: "Provisioning",
-        summary: "The pre-signup event of a pool: the same event back, or 403 with a text that "
-            + "is fit for the person.",
+        summary: "Handles the pre-signup event of a Cognito pool. Returns the same event, or 403 "
+            + "with a text that can be shown to the person.",
         access: .right(.signUpHook), body: .json(CognitoEvent.shape),
         answers: [
             .ok(CognitoEvent.shape),
@@ -30,7 +30,7 @@ enum CognitoEndpoints {
     private static let postConfirmation = Endpoint(
         .post, "/v1/hooks/post-confirmation/cognito", id: "postConfirmationCognito",
         tag: "Provisioning",
-        summary: "Completes what a native sign-up reserved. Always answers the event.",
+        summary: "Completes the reservation of a native sign-up. Always returns the event.",
         access: .right(.signUpHook), body: .json(CognitoEvent.shape),
         answers: [.ok(CognitoEvent.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18

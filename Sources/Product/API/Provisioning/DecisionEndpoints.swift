@@ -10,10 +10,10 @@ enum DecisionEndpoints {
 
     private static let list = lists(
         "/v1/provisioning/decisions", "listDecisions",
-        "Decisions of every tenant, and those without one, newest first.")
+        "Lists the decisions of all tenants, and those without a tenant, newest first.")
     private static let listOfTenant = lists(
         "/v1/tenants/{tenant}/provisioning/decisions", "listTenantDecisions",
-        "The tenant's decisions, newest first.")
+        "Lists the tenant's decisions, newest first.")
     private static let get = gets("/v1/provisioning/decisions/{id}", "getDecision")
     private static let getOfTenant = gets(
         "/v1/tenants/{tenant}/provisioning/decisions/{id}", "getTenantDecision")
@@ -21,15 +21,15 @@ enum DecisionEndpoints {
     private static let filters = [
         QueryParameter(
             "outcome", .array(of: .enumeration(of: Outcome.self), max: 6),
-            "One, or several with commas between."),
+            "One outcome, or several separated by commas."),
         QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
         QueryParameter("reason", .enumeration(of: Reason.self)),
         QueryParameter("email", .email, "The whole address."),
         QueryParameter(
-            "reference", .string(min: 1, max: 12), "What the person was told to name."),
+            "reference", .string(min: 1, max: 12), "The reference that the person was shown."),
         QueryParameter(
             "q", .string(min: 1, max: 320),
-            "Parts of an address, in any order; or a reference."),
+            "Parts of an address, in any order, or a reference."),
         QueryParameter("user_id", .uuid),
     ]
 
@@ -77,12 +77,14 @@ enum DecisionEndpoints {
 
     private static func gets(_ path: String, _ id: String) -> Endpoint {
         Endpoint(
-            .get, path, id: id, tag: "Provisioning", summary: "One decision with its trace.",
+            .get, path, id: id, tag: "Provisioning",
+            summary: "Returns one decision with its trace.",
             access: .own(.readDecisions),
             query: [
                 QueryParameter(
                     "would_admit", .bool,
-                    "Of a refusal also under which single changes the rules would admit now.")
+                    "Whether to include, for a refusal, the single changes with which the rules "
+                        + "would admit the person now.")
             ],
             answers: [.ok(DecisionRow.shape)], problems: [.rateLimited]
         ) { call in
@@ -106,7 +108,8 @@ extension QueryParameter {
     /// Of a list over all tenants.
     static let ofTenant = QueryParameter(
         "tenant", .string(min: 1, max: 63),
-        "Id or slug: of this tenant alone. A tenant's credential has its own alone.")
+        "Only decisions or events of this tenant, by id or slug. A tenant's credential sees its "
+            + "own only.")
 }
 
 extension Call {
@@ -164,21 +167,25 @@ extension DecisionRow: JSONView {
             .readOnly("reason", .enumeration(of: Reason.self), nullable: true),
             .readOnly(
                 "reference", .string(), nullable: true,
-                "What the person was told to name. Of a decision that belongs to no tenant, a "
-                    + "tenant reads its own part alone: null is what is not told."),
+                "The reference that the person was shown. For a decision without a tenant, a "
+                    + "tenant reads only its own part; members that it may not read are `null`."),
             .readOnly("email", .string(), nullable: true),
             .readOnly("provider", .string(), nullable: true),
             .readOnly(
                 "provider_name", .string(), always: false,
-                "Of the registered provider that the call meant, if there is one."),
+                "The name of the registered provider that the call is about, if there is one."),
             .readOnly("issuer", .string(), nullable: true),
             .readOnly("subject", .string(), nullable: true),
             .readOnly("tenant_id", .uuid, nullable: true),
-            .readOnly("tenant_name", .string(), always: false, "Absent without a tenant."),
+            .readOnly(
+                "tenant_name", .string(), always: false,
+                "The name of the tenant; absent without a tenant."),
             .readOnly("user_id", .uuid, nullable: true),
             .readOnly("invite_id", .uuid, nullable: true),
             .readOnly("policy_version", .integer(1...1_000_000_000), nullable: true),
-            .readOnly("trace", .array(of: .any), "Each rule, its result and what it looked at."),
+            .readOnly(
+                "trace", .array(of: .any),
+                "The rules that were applied, each with its result and what it examined."),
             .readOnly("duration_ms", .any), .readOnly("request_id", .string(), nullable: true),
             NearestYes.field,
             .readOnly("replay_of", .uuid, nullable: true),

@@ -10,7 +10,8 @@ enum HookEndpoints {
 
     private static let preSignup = Endpoint(
         .post, "/v1/hooks/pre-signup", id: "preSignup", tag: "Provisioning",
-        summary: "Decides who a person is and where they belong, and provisions them.",
+        summary: "Decides who a person is and which tenant the person belongs to, and provisions "
+            + "the user.",
         access: .right(.signUpHook), body: .json(AttemptShape.shape),
         answers: [.ok(ProvisioningResult.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18
@@ -23,8 +24,8 @@ enum HookEndpoints {
 
     private static let evaluate = Endpoint(
         .post, "/v1/provisioning/evaluate", id: "evaluateProvisioning", tag: "Provisioning",
-        summary: "What an attempt would come to, with the rules that were looked at. "
-            + "Writes nothing.",
+        summary: "Returns the decision that an attempt would get, with the rules that were "
+            + "applied. Writes nothing.",
         access: .right(.evaluate), body: .json(AttemptShape.shape),
         answers: [.ok(ProvisioningResult.shape)], problems: [.rateLimited], maxBody: 1 << 18
     ) { call in
@@ -63,18 +64,20 @@ package enum LambdaEndpoint {
     static let invoke = Endpoint(
         .post, "\(prefix){name}/invocations", id: "invokeFunction",
         tag: "Provisioning",
-        summary: "Both triggers in the shape of the Lambda Invoke API; `name` is pre-signup or "
-            + "post-confirmation. X-Amz-Invocation-Type: RequestResponse, Event (202) or DryRun (204).",
+        summary: "Handles both triggers in the form of the Lambda Invoke API; `name` is pre-signup "
+            + "or post-confirmation. X-Amz-Invocation-Type: RequestResponse, Event (202) or DryRun "
+            + "(204).",
         access: .right(.signUpHook),
         query: [
             QueryParameter(
-                "Qualifier", .string(min: 1, max: 128), "A version or an alias; all are the same.")
+                "Qualifier", .string(min: 1, max: 128),
+                "A version or an alias of the function. It makes no difference.")
         ],
         body: .raw(["*/*"]),
         answers: [
             .ok(CognitoEvent.shape.or(whenHas: "errorMessage", functionError)),
-            Answer(202, summary: "An Event, done."),
-            Answer(204, summary: "A DryRun; the caller may."),
+            Answer(202, summary: "The Event was handled."),
+            Answer(204, summary: "The DryRun succeeded: the caller may invoke the function."),
         ],
         problems: [.unavailable], hook: true,
         maxBody: 1 << 18

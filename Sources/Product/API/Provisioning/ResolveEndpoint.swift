@@ -13,16 +13,18 @@ enum ResolveEndpoint {
     private static let resolve = Endpoint(
         .post, "/v1/tenants/{tenant}/provisioning/decisions/{id}/resolve", id: "resolveDecision",
         tag: "Provisioning",
-        summary: "Of a sign-in that was refused because the account's address was never proved: "
-            + "gives the account to that person, or the account another address. The decision, "
-            + "with the user as it is now.",
+        summary: "Resolves a sign-in that was refused because the address of the existing account "
+            + "was never verified: gives the account to this person, or gives the account another "
+            + "address. Returns the decision, with the user as it is now.",
         access: .right(.linkIdentities),
         body: .json(
             ObjectShape(
                 "DecisionResolution",
                 [
                     .required("action", .enumeration(actions)),
-                    .nullable("email", .email, "With `open_another`: the account's new address."),
+                    .nullable(
+                        "email", .email,
+                        "With `open_another`: the new address of the existing account."),
                 ])),
         answers: [
             .ok(
@@ -60,7 +62,7 @@ enum ResolveEndpoint {
         guard try call.input.string("action") == "open_another" else {
             guard email == nil else {
                 throw Problem.invalid([
-                    FieldError("/email", .notAllowed, "goes with open_another alone")
+                    FieldError("/email", .notAllowed, "is only for open_another")
                 ])
             }
             return .giveAccount
@@ -97,18 +99,24 @@ enum AttemptShape {
         [
             FieldShape(
                 "provider", .string(min: 1, max: 255), required: true,
-                "A kind, or the id of a registered provider.", example: .string("google")),
+                "The kind of a provider, or the id of a registered provider.",
+                example: .string("google")),
             .nullable("issuer", .string(min: 1, max: 1024)),
-            .required("subject", .string(min: 1, max: 1024), "The person's id at the issuer."),
+            .required(
+                "subject", .string(min: 1, max: 1024),
+                "The person's identifier at the issuer."),
             .nullable("email", .string(max: 1024)),
             .nullable("email_verified", .bool),
             .nullable("name", .string(max: ProvisioningCall.nameLimit)),
-            .nullable("tenant", .string(min: 1, max: 63), "Id or slug."),
+            .nullable("tenant", .string(min: 1, max: 63), "The requested tenant, by id or slug."),
             .nullable("invite_token", .string(min: 1, max: 512)),
             .nullable("join_token", .string(min: 1, max: 512)),
             .nullable("link_grant", .string(min: 1, max: 512)),
-            .nullable("client_id", .string(min: 1, max: 255)),
-            .nullable("event_id", .string(min: 1, max: 255), "The same id is the same attempt."),
+            .nullable(
+                "client_id", .string(min: 1, max: 255), "The client that the person signs in to."),
+            .nullable(
+                "event_id", .string(min: 1, max: 255),
+                "The id of the event. Calls with the same id are the same attempt."),
             .nullable("ip", .string(max: 64)),
             .nullable("user_agent", .string(max: 1024)),
             .nullable("claims", .map(of: .any)),
@@ -186,23 +194,29 @@ extension ProvisioningResult {
             .readOnly("outcome", .enumeration(of: Outcome.self)),
             .readOnly(
                 "reason", .enumeration(of: Reason.self), nullable: true,
-                "Why it refused. `no_tenant`: no tenant knows the address by a live invite, a waiting "
-                    + "user or a verified domain that counts, the one of `tenant` neither. "
-                    + "`email_unverified`: nothing that counts proves the address; by a verified "
-                    + "domain a provider's `email_verified` counts only if the provider is "
-                    + "authoritative for that domain. `would_admit` of `evaluate` and of the decision "
-                    + "names what would let the person in."),
+                "Why the person was refused. `no_tenant`: no tenant knows the address by a valid "
+                    + "invite, a waiting user or a verified domain that applies, not even the one "
+                    + "of `tenant`. `email_unverified`: nothing that is trusted verifies the "
+                    + "address; with a verified domain, a provider's `email_verified` is trusted "
+                    + "only if the provider is authoritative for that domain. `would_admit` of "
+                    + "`evaluate` and of the decision lists what would admit the person."),
             .readOnly("user", .any, nullable: true),
             .readOnly("tenant", .object(TenantRow.shape), nullable: true),
             .readOnly("identity_id", .uuid, nullable: true),
             .readOnly("invite_id", .uuid, nullable: true),
-            .readOnly("decision_id", .uuid, nullable: true, "null in a dry run."),
-            .readOnly("reference", .string(), always: false, "What the person is told to name."),
-            .readOnly("choices", .array(of: .any), always: false, "Where the tenant is open."),
-            .readOnly("trace", .array(of: .any), always: false, "Each rule that was looked at."),
+            .readOnly(
+                "decision_id", .uuid, nullable: true,
+                "The id of the decision; `null` in a dry run."),
+            .readOnly(
+                "reference", .string(), always: false,
+                "The reference that is shown to the person."),
+            .readOnly(
+                "choices", .array(of: .any), always: false,
+                "The tenants to choose from, if the tenant is not clear."),
+            .readOnly("trace", .array(of: .any), always: false, "The rules that were applied."),
             .readOnly(
                 "policy_version", .integer(1...1_000_000_000), nullable: true, always: false,
-                "Of a dry run: which version of the tenant's policy judged."),
+                "For a dry run: the version of the tenant's policy that was applied."),
             NearestYes.field,
         ])
 }
@@ -233,11 +247,12 @@ extension NearestYes {
                     [
                         .readOnly(
                             "change", .enumeration(of: Change.self),
-                            "What to do."),
+                            "The change."),
                         .readOnly("detail", .string()),
                         .readOnly("tenant_id", .uuid, nullable: true),
                     ]))),
-        always: false, "Of a refusal: single changes under which the same rules admit.")
+        always: false,
+        "For a refusal: single changes with which the same rules would admit the person.")
 }
 
 extension Call {

@@ -11,21 +11,23 @@ enum TokenSignInEndpoint {
 
     private static let signIn = Endpoint(
         .post, "/v1/provisioning/sign-in", id: "provisionSignIn", tag: "Provisioning",
-        summary: "Decides where the person of a provider's id token belongs. The token goes into "
-            + "`Authorization: Bearer` and is checked by the provider's own keys.",
+        summary: "Decides which tenant the person of a provider's id token belongs to. The token "
+            + "is sent as `Authorization: Bearer` and verified with the provider's keys.",
         access: .open,
         body: .json(
             ObjectShape(
                 "TokenSignIn",
                 [
-                    .nullable("tenant", .string(min: 1, max: 63), "Id or slug."),
+                    .nullable(
+                        "tenant", .string(min: 1, max: 63),
+                        "The requested tenant, by id or slug."),
                     .nullable("invite_token", .string(min: 1, max: 512)),
                     .nullable("join_token", .string(min: 1, max: 512)),
                     .nullable("link_grant", .string(min: 1, max: 512)),
                     .nullable(
                         "decline", .bool,
-                        "Declines what `tenant` offers: its invite is revoked, and the answer is "
-                            + "`existing`, or `deferred` with what is left."),
+                        "Whether to decline what `tenant` offers. Its invite is revoked, and the "
+                            + "answer is `existing`, or `deferred` with the remaining choices."),
                 ])),
         answers: [.ok(ProvisioningResult.shape)], problems: [.unauthorized, .unavailable],
         maxBody: 1 << 14
@@ -89,7 +91,7 @@ struct TokenSignIn {
     ) async throws -> Response {
         guard let tenant = call.input.optionalString("tenant") else {
             throw Problem.invalid([
-                FieldError("/tenant", .required, "must say which tenant is declined")
+                FieldError("/tenant", .required, "must name the tenant that is declined")
             ])
         }
         let beside = ["invite_token", "join_token", "link_grant"].filter {
@@ -97,7 +99,11 @@ struct TokenSignIn {
         }
         guard beside.isEmpty else {
             throw Problem.invalid(
-                beside.map { FieldError("/" + $0, .notAllowed, "does not go with decline") })
+                beside.map {
+                    FieldError(
+                        "/" + $0, .notAllowed,
+                        "is not allowed together with decline")
+                })
         }
         let publicURL = call.services.publicURL
         let end = call.now.adding(seconds: Self.noticeSeconds)
@@ -179,7 +185,7 @@ struct TokenSignIn {
             case .token(let fault): throw Self.refused(fault.reason)
             case .unavailable(let reason):
                 var problem = Problem.unavailable
-                problem.detail = "The provider cannot be asked now; try again."
+                problem.detail = "The provider does not answer now; try again."
                 problem.cause = "provider documents: " + reason
                 throw problem
             }

@@ -66,8 +66,8 @@ package struct Problem: Error, Sendable {
         let more =
             switch errors.count {
             case ...1: "."
-            case 2: "; `errors` has one fault more."
-            default: "; `errors` has \(errors.count - 1) faults more."
+            case 2: "; `errors` has one more error."
+            default: "; `errors` has \(errors.count - 1) more errors."
             }
         return Problem(
             .validationFailed, sentence + more, errors: Array(errors.prefix(maxErrors)))
@@ -127,12 +127,14 @@ package struct Problem: Error, Sendable {
 
     /// The connection was lost during the commit: the change may or may not be written.
     package static let commitUnknown = Problem(
-        .commitUnknown, "It is not known whether the change was written; look before trying again.",
+        .commitUnknown,
+        "It is not known whether the change was written; read the object before you try again.",
         fields: [Field("retry-after", "1")])
 
     /// 500; the cause is only in the log.
     package static let internalError = Problem(
-        .internalError, "Something went wrong on our side; the request id names it in the log.")
+        .internalError,
+        "Something went wrong on the server; its log has the details under the request id.")
 
     /// The response. `requestID` nil omits the member, for responses that must be byte-equal on a
     /// retry.

@@ -33,16 +33,17 @@ struct ConsoleSession {
             .readOnly("operator", .object(OperatorRow.shape)),
             .readOnly(
                 "step_up_until", .timestamp, nullable: true,
-                "Until then what is hard to take back may be done; null: step up first."),
+                "Until when changes that are hard to undo may be made without a new proof; `null`: "
+                    + "a step-up is needed first."),
             .readOnly(
                 "methods", .array(of: .enumeration(of: StepUpMethod.self)),
-                "What a step-up asks for, one of them. Empty: `remedies` lead on."),
+                "The methods of which a step-up needs one. If empty, see `remedies`."),
             .readOnly(
                 "remedies", .array(of: .enumeration(of: StepUpRemedy.self)),
-                "Where `methods` is empty, what leads on, the nearest first: a password or passkey "
-                    + "set up now, while the link's sign-in is fresh; a new link by "
-                    + "`POST /v1/session/link`; a sign-out and a sign-in at the provider; "
-                    + "`gatehouse operator reset` by the server's administrator."),
+                "If `methods` is empty: what the operator can do, the easiest first. Set up a "
+                    + "password or passkey now, while the sign-in by link is fresh; get a new link "
+                    + "by `POST /v1/session/link`; sign out and sign in at the provider; or have "
+                    + "the server's administrator run `gatehouse operator reset`."),
         ])
 
     /// Signs the operator in: the answer with its cookie.
@@ -150,7 +151,10 @@ extension Call {
         get async throws {
             guard principal.kind == .operator, let id = principal.id,
                 let person = try await services.database.operatorRow(id)
-            else { throw Problem.forbidden("This is for the console's operators.") }
+            else {
+                throw Problem.forbidden(
+                    "This is only for operators with a session of the console.")
+            }
             return person
         }
     }

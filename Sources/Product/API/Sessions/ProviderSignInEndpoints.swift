@@ -11,23 +11,25 @@ enum ProviderSignInEndpoints {
     static let all: [Endpoint] = [signIn, stepUp, callback]
 
     private static let redirect = Answer(
-        303, summary: "On to the provider or the console; a fault leads to the page for signing in."
+        303,
+        summary: "Redirects to the provider or to the console; after an error, to the sign-in page."
     )
 
     private static let signIn = Endpoint(
         .get, "/v1/session/provider", id: "beginProviderSignIn", tag: "Session",
-        summary: "Leads a browser to the provider at which operators sign in.", access: .open,
+        summary: "Redirects a browser to the provider at which operators sign in.", access: .open,
         answers: [redirect], problems: [.conflict, .rateLimited, .unavailable]
     ) { call in try await begin(call, session: nil) }
 
     private static let stepUp = Endpoint(
         .get, "/v1/session/step-up/provider", id: "beginProviderStepUp", tag: "Session",
-        summary: "The same for a step-up of the calling session: the provider asks its user anew.",
+        summary: "Redirects a browser to the provider for a step-up of the calling session. The "
+            + "provider asks its user to sign in again.",
         access: .console, answers: [redirect],
         problems: [.conflict, .unavailable]
     ) { call in
         guard try await call.operator.factors.stepUpMethods.contains(.provider) else {
-            throw Problem(.conflict, "This session is not stepped up at a provider.")
+            throw Problem(.conflict, "This session cannot be stepped up at a provider.")
         }
         return try await begin(call, session: call.principal.session)
     }
@@ -35,7 +37,8 @@ enum ProviderSignInEndpoints {
     private static let callback: Endpoint = {
         var endpoint = Endpoint(
             .get, Services.OperatorLogin.callback, id: "endProviderSignIn", tag: "Session",
-            summary: "Where the provider leads back to: to the console, with a session.",
+            summary: "Receives the redirect from the provider, and redirects to the console with a "
+                + "session.",
             access: .open, answers: [redirect], problems: [.unavailable]
         ) { call in
             do {
@@ -58,11 +61,11 @@ enum ProviderSignInEndpoints {
     private static func begin(_ call: Call, session: UUID?) async throws -> Response {
         do {
             guard let setting = try await call.services.database.operatorSignIn() else {
-                throw Problem(.conflict, "Operators do not sign in at a provider here.")
+                throw Problem(.conflict, "Operators do not sign in at a provider on this server.")
             }
             // Another site must not sign a browser in where the provider asks its user nothing.
             guard call.request.first("sec-fetch-site").map({ Self.own.contains($0) }) ?? true else {
-                throw Problem.forbidden("Begin at this server's own page.")
+                throw Problem.forbidden("Start from this server's own sign-in page.")
             }
             let device = TokenCookie.device.token(in: call.request)
             let (url, cookie) = try await call.services.operatorLogin.begin(

@@ -15,7 +15,8 @@ enum SessionEndpoints {
 
     private static let signIn = Endpoint(
         .post, "/v1/session", id: "signIn", tag: "Session",
-        summary: "Signs an operator in, by password, by a passkey or by a one-time link's token.",
+        summary: "Signs an operator in, with a password, a passkey or the token of a one-time "
+            + "link.",
         access: .open,
         body: .json(
             ObjectShape(
@@ -26,13 +27,15 @@ enum SessionEndpoints {
                     .optional("token", .string(min: 1, max: 128)),
                     .optional("passkey", .object(PasskeyInput.assertion), PasskeyInput.about),
                     .optional(
-                        "totp", .string(min: 6, max: 16), "The authenticator app's code of now."),
+                        "totp", .string(min: 6, max: 16),
+                        "The current code of the authenticator app."),
                     .optional(
                         "recovery_code", .string(min: 8, max: 64),
-                        "Instead of the code, for who lost the app; each once."),
+                        "A recovery code instead of the app's code. Each works once."),
                     .optional(
                         "tenant", .string(min: 1, max: 63),
-                        "Id or slug; for who is an operator of it with an address not confirmed."),
+                        "The tenant, by id or slug; needed by its operators whose address is not "
+                            + "confirmed."),
                 ])),
         answers: [.created(ConsoleSession.shape)],
         problems: [.unauthorized, .tenantSuspended, .conflict, .rateLimited],
@@ -45,7 +48,7 @@ enum SessionEndpoints {
 
     private static let current = Endpoint(
         .get, "/v1/session", id: "getSession", tag: "Session",
-        summary: "The operator of the console's session.", access: .console,
+        summary: "Returns the operator of the console's session.", access: .console,
         answers: [.ok(ConsoleSession.shape)]
     ) { call in
         .ok(
@@ -76,7 +79,10 @@ enum SessionEndpoints {
             guard let hash = TokenSecret.hash(token),
                 let person = try await database.consumeOperatorLink(hash),
                 person.status != .suspended
-            else { throw Problem.unauthorized("The link is used up or over; ask for a new one.") }
+            else {
+                throw Problem.unauthorized(
+                    "The link was used or has expired; ask for a new one.")
+            }
             if let problem = try await elsewhere(person.email, call),
                 try await database.isProviderRequired(of: person.id)
             {
@@ -106,7 +112,7 @@ enum SessionEndpoints {
     /// Says where the operators of the address's domain sign in, whether there is one or not.
     private static func refused(_ call: Call) async throws -> Problem {
         try await elsewhere(call.input.string("email"), call)
-            ?? .unauthorized("The address and the password do not fit.")
+            ?? .unauthorized("The address or the password is wrong.")
     }
 
     /// Nil where the provider is not required for the address.
@@ -138,7 +144,7 @@ enum SessionEndpoints {
 enum SignInWaysEndpoint {
     static let ways = Endpoint(
         .get, "/v1/session/ways", id: "getSignInWays", tag: "Session",
-        summary: "What a sign-in to the console may be proved by here by anyone.",
+        summary: "Returns the ways to sign in to the console of this server.",
         access: .open,
         answers: [
             .ok(
@@ -146,10 +152,11 @@ enum SignInWaysEndpoint {
                     "SignInWays",
                     [
                         .readOnly(
-                            "set_up", .bool, "Whether the service has an owner to sign in."),
+                            "set_up", .bool, "Whether the service has an owner."),
                         .readOnly("passkeys", .bool, "Whether browsers offer passkeys here."),
                         .readOnly(
-                            "passkeys_fault", .string(), nullable: true, "Why they do not."),
+                            "passkeys_fault", .string(), nullable: true,
+                            "Why browsers do not offer passkeys here."),
                         .readOnly(
                             "provider",
                             .object(
@@ -158,7 +165,8 @@ enum SignInWaysEndpoint {
                                     [
                                         .readOnly("name", .string()),
                                         .readOnly("kind", .enumeration(of: ProviderKind.self)),
-                                    ])), nullable: true, "Where operators sign in as well."),
+                                    ])), nullable: true,
+                            "The provider at which operators can sign in as well."),
                     ]))
         ]
     ) { call in
@@ -187,8 +195,8 @@ enum SignInWaysEndpoint {
 enum NotMeEndpoint {
     static let disown = Endpoint(
         .post, "/v1/session/not-me", id: "disownSessions", tag: "Session",
-        summary: "By the token of a mail about an operator's account: ends every session and the "
-            + "password, and mails a link to a new one.",
+        summary: "Ends all sessions and the password of an operator, with the token of a mail "
+            + "about the account, and mails a link to set a new password.",
         access: .open,
         body: .json(ObjectShape("NotMe", [.required("token", .string(min: 1, max: 128))])),
         answers: [
@@ -198,7 +206,8 @@ enum NotMeEndpoint {
                     [
                         .readOnly(
                             "reset_mailed", .bool,
-                            "Whether there was a password, and a link to a new one is on its way.")
+                            "Whether there was a password, so that a link to set a new one was "
+                                + "mailed.")
                     ]))
         ], problems: [.notFound, .rateLimited], secret: true, maxBody: 1 << 14
     ) { call in
@@ -209,7 +218,7 @@ enum NotMeEndpoint {
             ip: call.request.remoteAddress)
         guard let done else {
             try await LinkMisses.count(call)
-            throw Problem(.notFound, "The link is used up or over.")
+            throw Problem(.notFound, "The link was used or has expired.")
         }
         var answer = Response.ok(.object([.init("reset_mailed", .bool(done.needsPassword))]))
         answer.fields.append(Field("cache-control", "no-store"))

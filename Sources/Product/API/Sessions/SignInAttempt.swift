@@ -200,14 +200,15 @@ struct SignInAttempt {
             return false
         } catch let fault as PasswordFault {
             guard fault == .busy else { throw fault }
-            throw Problem.rateLimited("Too many sign-ins at once; try again.", retryAfter: 1)
+            throw Problem.rateLimited(
+                "Too many sign-ins at the same time; try again.", retryAfter: 1)
         }
     }
 
     private func locked(_ until: Timestamp, free: Int) -> Problem {
         let seconds = max(1, (until.microseconds - database.clock().microseconds) / 1_000_000)
         return Problem.rateLimited(
-            "Too many tries; wait \(seconds) seconds.", limit: free + 1, retryAfter: seconds)
+            "Too many attempts; wait \(seconds) seconds.", limit: free + 1, retryAfter: seconds)
     }
 
     private var key: String { (try? EmailAddress(email))?.key ?? email }

@@ -8,8 +8,8 @@ import Text
 enum StepUpEndpoint {
     static let stepUp = Endpoint(
         .post, "/v1/session/step-up", id: "stepUp", tag: "Session",
-        summary: "Proves that the session's operator is present, by one of `methods`; for 10 "
-            + "minutes. The session gets another cookie, and the old one ends at once.",
+        summary: "Proves that the session's operator is present, by one of `methods`; the proof is "
+            + "valid for 10 minutes. The session gets a new cookie, and the old one ends at once.",
         access: .console,
         body: .json(
             ObjectShape(
@@ -17,12 +17,14 @@ enum StepUpEndpoint {
                 [
                     .optional("password", .string(min: 1, max: 1024)),
                     .optional(
-                        "totp", .string(min: 6, max: 16), "The authenticator app's code of now."),
+                        "totp", .string(min: 6, max: 16),
+                        "The current code of the authenticator app."),
                     .optional("passkey", .object(PasskeyInput.assertion), PasskeyInput.about),
                     .optional(
                         "recovery_code", .string(min: 8, max: 64),
-                        "In the place of the second factor after a sign-in at the provider, where "
-                            + "`methods` names it. It opens the session, and steps nothing up."),
+                        "A recovery code in place of the second factor after a sign-in at the "
+                            + "provider, if `methods` names it. It opens the session, but is not a "
+                            + "step-up."),
                 ])),
         answers: [.ok(ConsoleSession.shape)], problems: [.stepUpRequired, .conflict],
         maxBody: 1 << 15
@@ -33,10 +35,10 @@ enum StepUpEndpoint {
         }
         let method = try method(call)
         guard person.factors.stepUpMethods.contains(method) else {
-            throw call.stepUpRequired("This session is stepped up by one of `methods` alone.")
+            throw call.stepUpRequired("This session can be stepped up only by one of `methods`.")
         }
         guard try await isProved(method, person, call) else {
-            throw Problem.unauthorized("That does not fit.")
+            throw Problem.unauthorized("The proof is not valid.")
         }
         return try await ConsoleSession.stepUp(person, by: method, call)
     }
@@ -46,13 +48,13 @@ enum StepUpEndpoint {
         by code: String, _ person: OperatorRow, _ call: Call
     ) async throws -> Response {
         guard call.principal.lacksSecondFactor else {
-            throw call.stepUpRequired("A recovery code steps nothing up.")
+            throw call.stepUpRequired("A recovery code is not accepted for a step-up.")
         }
         let attempt = try SignInAttempt(of: person.email, call)
         guard
             try await SecondFactor(person: person, attempt: attempt, call: call)
                 .proveRecovery(code)
-        else { throw Problem.unauthorized("That code does not fit.") }
+        else { throw Problem.unauthorized("The code is not valid.") }
         return try await ConsoleSession.open(by: .recoveryCode, call)
     }
 
@@ -63,7 +65,7 @@ enum StepUpEndpoint {
         }
         guard let method = given.first, given.count == 1 else {
             throw Problem.invalid([
-                FieldError("", .required, "must have one of `methods`, and one alone")
+                FieldError("", .required, "must have exactly one of `methods`")
             ])
         }
         return method
@@ -101,7 +103,7 @@ struct SecondFactor {
         let recovery = call.input.optionalString("recovery_code")
         if let recovery, totp == nil {
             guard try await proveRecovery(recovery) else {
-                throw refused("That code does not fit.")
+                throw refused("The code is not valid.")
             }
             return .recoveryCode
         }
@@ -111,7 +113,7 @@ struct SecondFactor {
                     ? Call.unusableFactors
                     : "The password is right; the second factor is missing.")
         }
-        guard try await proveTotp(totp) else { throw refused("That code does not fit.") }
+        guard try await proveTotp(totp) else { throw refused("The code is not valid.") }
         return .totp
     }
 

@@ -11,8 +11,8 @@ enum LogoEndpoints {
     private static let put = Endpoint(
         .put, "/v1/tenants/{tenant}/logo", id: "putLogo", tag: "Tenants",
         summary:
-            "Sets the logo: a PNG of at most 1024 by 1024 pixels, or an SVG of plain shapes. Only "
-            + "the picture itself is kept.",
+            "Sets the logo: a PNG of at most 1024 by 1024 pixels, or an SVG of simple shapes. Only "
+            + "the image itself is stored.",
         access: .right(.editTenant), body: .raw(Logo.Format.allCases.map(\.rawValue)),
         answers: [.ok(TenantRow.shape)], ifMatch: .honoured, maxBody: Logo.limit
     ) { call in
@@ -45,7 +45,7 @@ enum LogoEndpoints {
 
     private static let get = Endpoint(
         .get, "/assets/logos/{hash}", id: "getLogo", tag: "Tenants",
-        summary: "The logo with this SHA-256.", access: .open,
+        summary: "Returns the logo with this SHA-256 hash.", access: .open,
         answers: [Answer(200, .other(Logo.Format.allCases.map(\.rawValue)))]
     ) { call in
         let hash = try call.parameter("hash")
@@ -71,16 +71,19 @@ extension Appearance {
                 [
                     .nullable(
                         "name", .string(min: 1, max: 64, rule: .displayName),
-                        "Shown to people instead of the tenant's name."),
-                    .nullable("accent", .string(rule: accentRule), "The colour of the buttons."),
+                        "The name that people see instead of the tenant's name."),
+                    .nullable(
+                        "accent", .string(rule: accentRule),
+                        "The colour of the buttons, as #rrggbb."),
                     .readOnly(
                         "on_accent", .string(), nullable: true, always: false,
-                        "Black or white, whichever is read better on the accent."),
+                        "The text colour on the accent: black or white, whichever is easier to "
+                            + "read."),
                     .readOnly(
                         "logo_url", .string(), nullable: true, always: false,
-                        "Where the logo is, below this server's address."),
+                        "The path of the logo, below this server's URL."),
                 ])),
-        "What the pages of sign-in, invites and join links wear.")
+        "How the pages for sign-in, invites and join links look.")
 
     private static let accentRule = TextRule(
         pattern: "^#[0-9A-Fa-f]{6}$", detail: "must be a colour of the form #rrggbb",

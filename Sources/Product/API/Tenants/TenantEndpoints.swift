@@ -10,15 +10,17 @@ enum TenantEndpoints {
 
     private static let list = Endpoint(
         .get, "/v1/tenants", id: "listTenants", tag: "Tenants",
-        summary: "The tenants that the credential may read, newest first.",
+        summary: "Lists the tenants that the credential may read, newest first.",
         access: .own(.readTenant),
         query: QueryParameter.list(
             sorts: ["-created_at", "created_at", "name", "-name"], search: true)
             + [
                 QueryParameter(
                     "status", .array(of: .enumeration(of: Tenant.Status.self), max: 3),
-                    "One, or several with commas between."),
-                QueryParameter("external_id", .externalID, "Only the tenant with this id."),
+                    "One status, or several separated by commas."),
+                QueryParameter(
+                    "external_id", .externalID,
+                    "Only the tenant with this external id."),
             ],
         answers: [.list(TenantRow.listedShape)], mayLag: true
     ) { call in
@@ -44,7 +46,7 @@ enum TenantEndpoints {
 
     private static let create = Endpoint(
         .post, "/v1/tenants", id: "createTenant", tag: "Tenants",
-        summary: "Makes a tenant with the policy `invite_only`.",
+        summary: "Creates a tenant with the policy `invite_only`.",
         access: .platform(.createTenant),
         body: .json(TenantRow.shape.creating("TenantCreation", required: ["slug", "name"])),
         answers: [.created(TenantRow.shape)], problems: [.conflict], idempotent: true
@@ -57,7 +59,8 @@ enum TenantEndpoints {
     }
 
     private static let get = Endpoint(
-        .get, "/v1/tenants/{tenant}", id: "getTenant", tag: "Tenants", summary: "One tenant.",
+        .get, "/v1/tenants/{tenant}", id: "getTenant", tag: "Tenants",
+        summary: "Returns one tenant.",
         access: .own(.readTenant), answers: [.ok(TenantRow.shape)]
     ) { call in
         let row = try await current(call)
@@ -67,7 +70,8 @@ enum TenantEndpoints {
     private static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}", id: "updateTenant", tag: "Tenants",
         summary:
-            "Changes the name, the appearance or the attributes, which it merges; the platform the external id.",
+            "Changes the name, the appearance or the attributes, which are merged. The platform "
+            + "may also change the external id.",
         access: .right(.editTenant),
         body: .json(slugless.patching("TenantChange")), answers: [.ok(TenantRow.shape)],
         problems: [.conflict], ifMatch: .honoured
@@ -86,7 +90,7 @@ enum TenantEndpoints {
             guard
                 call.principal.platform
                     || sameBytes(new.externalID ?? "", row.externalID ?? "")
-            else { throw Problem.forbidden("Only the platform changes a tenant's external id.") }
+            else { throw Problem.forbidden("Only the platform may change a tenant's external id.") }
             new.appearance = row.appearance.changed(
                 by: call.input.optionalObject("appearance"))
             new.attributes = call.input.attributes(on: row.attributes)
@@ -104,13 +108,15 @@ enum TenantEndpoints {
     }()
 
     private static let suspend = verb(
-        "suspend", "Refuses every sign-in, session and key of the tenant at once.", .suspended,
+        "suspend", "Suspends a tenant. All its sign-ins, sessions and keys are refused at once.",
+        .suspended,
         .suspendTenant, .tenantSuspended)
     private static let resume = verb(
-        "resume", "Ends a suspension; the tenant's own owner ends one of the tenant's own side.",
+        "resume",
+        "Ends a suspension. A tenant's owner can end only a suspension by the tenant itself.",
         .active, .suspendTenant, .tenantResumed)
     private static let restore = verb(
-        "restore", "Brings a deleted tenant back, for 30 days.", .active, .deleteTenant,
+        "restore", "Restores a deleted tenant, within 30 days.", .active, .deleteTenant,
         .tenantRestored)
 
     private static func verb(
@@ -141,12 +147,17 @@ enum TenantEndpoints {
     private static let delete = Endpoint(
         .delete, "/v1/tenants/{tenant}", id: "deleteTenant", tag: "Tenants",
         summary:
-            "Deletes a tenant, which can be restored for 30 days; `purge` removes a deleted one.",
+            "Deletes a tenant, which can be restored for 30 days. `purge` removes a deleted tenant "
+            + "permanently.",
         access: .anyOf([.deleteTenant, .purgeTenant]),
         query: [
             QueryParameter(
-                "purge", .bool, "Removes all but the audit, for good; for the platform."),
-            QueryParameter("confirm", .string(min: 1), "The purge's `confirm` of the 409."),
+                "purge", .bool,
+                "Whether to remove everything except the audit log, permanently; for the platform "
+                    + "only."),
+            QueryParameter(
+                "confirm", .string(min: 1),
+                "The `confirm` value of the 409 response that a purge gets first."),
         ],
         answers: [.noContent], problems: [.conflict, .confirmRequired], ifMatch: .honoured
     ) { call in
@@ -172,7 +183,8 @@ enum TenantEndpoints {
             guard call.query.optionalString("confirm") == expected else {
                 throw Problem(
                     .confirmRequired,
-                    "This cannot be undone: repeat it with `confirm` to purge \(row.slug).",
+                    "This cannot be undone: repeat the request with `confirm` to purge "
+                        + "\(row.slug).",
                     members: [.init("confirm", .string(expected))])
             }
             try await change.beginPurge(row)
@@ -249,7 +261,9 @@ extension TenantRow: JSONView {
                 .object(
                     ObjectShape([
                         .readOnly("value", .integer(0...Int.max)), .readOnly("exact", .bool),
-                    ])), always: false, "For the platform; not exact: at least so many.")
+                    ])), always: false,
+                "The number of users; for the platform only. If not `exact`, there are at least "
+                    + "this many.")
         ])
 
     private static let fields: [FieldShape] =
@@ -257,14 +271,15 @@ extension TenantRow: JSONView {
             .readOnly("id", .uuid),
             FieldShape(
                 "slug", .string(min: 2, max: 63, rule: .slug),
-                "Its name in addresses; never given again.", example: .string("acme")),
+                "The tenant's name in URLs. It is never given to another tenant.",
+                example: .string("acme")),
             FieldShape(
                 "name", .string(min: 1, max: 200, rule: .displayName), example: .string("Acme")),
             .readOnly("status", .enumeration(of: Tenant.Status.self)),
             FieldShape(
                 "external_id", .externalID, nullable: true,
-                "The tenant's id in the platform's own system, compared byte by byte; one tenant "
-                    + "for each.",
+                "The tenant's id in the platform's own system, compared byte by byte. No two "
+                    + "tenants may have the same.",
                 example: .string("account-17")),
             Appearance.field,
             .publicAttributes, .privateAttributes,

@@ -23,8 +23,8 @@ enum AttributeSchemaEndpoints {
     private static let put = Endpoint(
         .put, path, id: "putAttributeSchema", tag: "Users",
         summary:
-            "Replaces the schema. It applies to later writes; stored attributes stay. The "
-            + "response counts the users whose attributes violate the schema.",
+            "Replaces the schema. It applies to later writes; stored attributes stay. The response "
+            + "counts the users whose attributes violate the schema.",
         access: .right(.writePolicy), body: .json(AttributeSchemaRow.shape),
         answers: [.ok(AttributeSchemaRow.shape)], ifMatch: .required
     ) { call in
@@ -142,13 +142,11 @@ extension AttributeSchemaRow {
                 "Which attributes the rule is for; `public` if absent."),
             .optional(
                 "type", .enumeration(of: AttributeRule.Kind.self),
-                "The required type; any type "
-                    + "if absent."),
+                "The required type; any type if absent."),
             .optional("enum", .array(of: .any, max: 100), "The allowed values."),
             .optional(
                 "maxLength", .integer(0...Attributes.byteLimit),
-                "The maximum length of a string, "
-                    + "in characters."),
+                "The maximum length of a string, in characters."),
             .optional(
                 "pattern",
                 .string(

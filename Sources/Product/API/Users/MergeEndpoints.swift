@@ -90,9 +90,9 @@ enum MergeEndpoints {
     private static let undo = Endpoint(
         .post, path + "/{id}/undo", id: "undoMerge", tag: "Users",
         summary:
-            "Undoes a merge and restores both users. Undo a user's latest merge first. Access "
-            + "that was given to the winner since the merge is in `ended`; a sign-in or an "
-            + "address added since is an `undo_conflict`.",
+            "Undoes a merge and restores both users. Undo a user's latest merge first. Access that "
+            + "was given to the winner since the merge is in `ended`; a sign-in or an address "
+            + "added since is an `undo_conflict`.",
         access: .right(.linkIdentities), answers: [.ok(MergeRow.shape)],
         problems: [.undoConflict, .conflict], idempotent: true, exists: exists
     ) { call in
@@ -167,12 +167,11 @@ extension MergeRow: JSONView {
             .readOnly("password_links", count, "The number of links to set a password that ended."),
             .readOnly(
                 "email_change", .bool,
-                "Whether a change of address that waited for its "
-                    + "proof ended."),
+                "Whether a change of address that waited for its proof ended."),
             .readOnly(
                 "password", .bool,
-                "Whether the winner's password, set since the merge, was "
-                    + "removed. A reset sets another."),
+                "Whether the winner's password, set since the merge, was removed. A reset sets "
+                    + "another."),
             .readOnly("pin", .bool, "Whether the winner's PIN, set since the merge, was removed."),
         ])
 
@@ -203,11 +202,9 @@ extension MergeRow: JSONView {
                             .readOnly("key_id", .uuid, "The key that moved."),
                             .readOnly(
                                 "scopes", .array(of: .string()),
-                                "The scopes that the key "
-                                    + "lost."),
+                                "The scopes that the key lost."),
                         ]))),
-                "Scopes that keys lost when they moved, because the winner has "
-                    + "another role."),
+                "Scopes that keys lost when they moved, because the winner has another role."),
             .readOnly(
                 "ended", .object(endedShape), nullable: true,
                 "Access given to the winner since the merge that the undo ended; `null` before an "
@@ -283,8 +280,7 @@ enum DuplicateEndpoint {
                                 "What both users have in common."),
                             .readOnly(
                                 "value", .string(),
-                                "The address, the subject or the external id "
-                                    + "that they share."),
+                                "The address, the subject or the external id that they share."),
                             .readOnly(
                                 "certainty", .enumeration(["likely", "maybe"]),
                                 "How certain it is. `maybe`: two different people may well share "

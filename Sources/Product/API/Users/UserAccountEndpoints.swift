@@ -11,8 +11,8 @@ enum UserAccountEndpoints {
 
     private static let passwordLink = Endpoint(
         .post, UserEndpoints.path + "/{id}/password-link", id: "createPasswordLink", tag: "Users",
-        summary: "Creates a link by which the user can set a password, once, within 30 minutes. "
-            + "No mail is sent. Setting the password ends the user's sessions.",
+        summary: "Creates a link by which the user can set a password, once, within 30 minutes. No "
+            + "mail is sent. Setting the password ends the user's sessions.",
         access: .right(.linkIdentities),
         body: .json(ObjectShape("PasswordLinkCreation", [ReturnAddress.field])),
         answers: [
@@ -60,8 +60,7 @@ enum UserAccountEndpoints {
                         [
                             .readOnly(
                                 "email", .string(),
-                                "The address that waits to be "
-                                    + "confirmed."),
+                                "The address that waits to be confirmed."),
                             .readOnly("expires_at", .timestamp), ExpiryReason.field,
                         ])))
         ], problems: [.conflict, .emailTaken], idempotent: true, exists: UserEndpoints.exists
@@ -317,8 +316,7 @@ enum UserIdentityEndpoints {
             .readOnly("token", .string(), "The token. It is shown only once."),
             .readOnly(
                 "url", .string(max: 2048),
-                "The page where the person signs in with the token, to "
-                    + "hand over."),
+                "The page where the person signs in with the token, to hand over."),
             .readOnly(
                 "challenge", .string(min: 8, max: 8),
                 "Thinkwork's app asks for these digits besides the token. The page at `url` shows "

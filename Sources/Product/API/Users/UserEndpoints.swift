@@ -108,12 +108,10 @@ enum UserEndpoints {
         query: [
             QueryParameter(
                 "purge", .bool,
-                "Whether to remove the personal data at once and "
-                    + "permanently."),
+                "Whether to remove the personal data at once and permanently."),
             QueryParameter(
                 "confirm", .string(min: 1),
-                "The `confirm` value of the 409 response "
-                    + "that a purge gets first."),
+                "The `confirm` value of the 409 response that a purge gets first."),
         ],
         answers: [.noContent], problems: [.confirmRequired], ifMatch: .honoured, exists: exists
     ) { call in
@@ -222,8 +220,7 @@ extension UserFilter {
         QueryParameter("never_signed_in", .bool, "Only users who have never signed in."),
         QueryParameter(
             "awaiting_approval", .bool,
-            "Only people who asked to join and wait for "
-                + "approval."),
+            "Only people who asked to join and wait for approval."),
     ]
 
     init(_ filter: ListFilter, _ call: Call) async throws {

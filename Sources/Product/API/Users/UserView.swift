@@ -195,8 +195,7 @@ extension IdentityRow: IdentityView {
             .readOnly("id", .uuid),
             FieldShape(
                 "provider", .enumeration(of: ProviderKind.self),
-                "The kind of the "
-                    + "provider."),
+                "The kind of the provider."),
             FieldShape(
                 "issuer", .string(min: 1, max: 512, rule: .foreignID),
                 "The issuer. For a Cognito pool its id, or `<pool>/<upstream>` for people of an "
@@ -209,8 +208,7 @@ extension IdentityRow: IdentityView {
             .nullable("email", .email, "The address that the provider last stated."),
             .readOnly(
                 "email_vouched", .bool,
-                "Whether the provider is trusted to verify the "
-                    + "address."),
+                "Whether the provider is trusted to verify the address."),
             .readOnly(
                 "alias_count", .integer(0...Int.max),
                 "The number of the pool's `sub` values that are bound to it; at most one for a "
@@ -223,8 +221,7 @@ extension IdentityRow: IdentityView {
                     ObjectShape(
                         "LinkedBy", [.readOnly("type", .string()), .readOnly("id", .string())])),
                 nullable: true,
-                "The operator or key that linked the identity by hand; otherwise "
-                    + "`null`."),
+                "The operator or key that linked the identity by hand; otherwise `null`."),
         ])
 }
 
