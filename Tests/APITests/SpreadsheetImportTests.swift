@@ -35,7 +35,7 @@ struct SpreadsheetImportTests {
         #expect(users.map(\.externalID) == ["7", nil, "9"])
         #expect(users[0].role == .manager && users[1].createdAt == nil)
         #expect(users[0].createdAt == users[2].createdAt && users[0].note == nil)
-        #expect(users[2].note == "The time of creation has no zone, and is read as UTC.")
+        #expect(users[2].note == "The time of creation has no time zone, and is read as UTC.")
     }
 
     @Test func `another encoding is refused by its name`() throws {
@@ -86,7 +86,7 @@ struct SpreadsheetImportTests {
 
     @Test(arguments: [
         ("mail;name\n", "In the first line: The column mail is unknown"),
-        ("email;role;email\n", "In the first line: Two columns have one name: email."),
+        ("email;role;email\n", "In the first line: Two columns have the same name: email."),
         ("email,shoe\n", "In the first line: The column shoe is unknown"),
         ("\r\n \r\n", "is empty"),
         ("email\na@b.example\n\"open", "After row 1: "), ("sep=;\r\n", "is empty"),

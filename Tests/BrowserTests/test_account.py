@@ -117,7 +117,7 @@ def test_a_step_up_does_the_refused_act_afterwards(console):
                 return route.fallback()
             return route.fulfill(status=403, content_type="application/problem+json", json={
                 "title": "Step up required", "status": 403, "code": "step_up_required", "max_age": 600,
-                "methods": ["password"], "detail": "A new operator needs a proof of the last 10 minutes that it is you."})
+                "methods": ["password"], "detail": "A new operator needs a proof from the last 10 minutes that it is you."})
 
         page.route(re.compile("/v1/operators$"), lambda route: refuse(route) if route.request.method == "POST" else route.fallback())
         other.go("/console/operators")
@@ -149,7 +149,7 @@ def test_a_step_up_that_is_called_off_leaves_the_form(console):
         page.route(re.compile("/v1/me/password$"), lambda route: route.fulfill(
             status=403, content_type="application/problem+json", json={
                 "title": "Step up required", "status": 403, "code": "step_up_required", "methods": ["password"],
-                "detail": "A new password needs a proof of the last 10 minutes that it is you."}))
+                "detail": "A new password needs a proof from the last 10 minutes that it is you."}))
         page.get_by_role("button", name="Change the password").click()
         other.field("New password").fill("another sentence that is long")
         page.get_by_role("button", name="Set the password").click()

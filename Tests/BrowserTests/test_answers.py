@@ -144,7 +144,7 @@ def test_sending_again_after_a_step_up_is_still_the_same_act(console):
         page.route(re.compile("/api-keys$"), lambda route: route.fulfill(
             status=403, content_type="application/problem+json", json={
                 "title": "Step up required", "status": 403, "code": "step_up_required", "methods": ["password"],
-                "detail": "A new key needs a proof of the last 10 minutes that it is you."}), times=1)
+                "detail": "A new key needs a proof from the last 10 minutes that it is you."}), times=1)
         create.click()
         dialog = page.get_by_role("dialog", name="Is it still you?")
         dialog.get_by_label("Your password").fill(PASSWORD)

@@ -131,11 +131,11 @@ def test_an_export_that_fails_says_why_and_saves_nothing(console):
     console.expects_refusals = True
     page = console.go("/console/audit")
     page.on("download", lambda one: console.faults.append(f"saved {one.suggested_filename}"))
-    problem = {"title": "Rate limited", "detail": "2 exports of yours are running; wait for one to end.", "code": "rate_limited"}
+    problem = {"title": "Rate limited", "detail": "2 of your exports are running; wait for one to end.", "code": "rate_limited"}
     part = "**/v1/audit-events*"
     page.route(part, lambda route: route.fulfill(status=429, content_type="application/problem+json", body=json.dumps(problem)))
     export(page).click()
-    expect(page.locator(".toast").last).to_contain_text("2 exports of yours are running")
+    expect(page.locator(".toast").last).to_contain_text("2 of your exports are running")
     page.unroute(part)
     page.evaluate(SLOW)
     export(page).click()

@@ -211,7 +211,7 @@ def test_an_old_sign_in_is_renewed_before_an_import(console):
     page.get_by_label("CSV, JSON or NDJSON").set_input_files(
         {"name": "p.csv", "mimeType": "text/csv", "buffer": b"email\r\nann@import.example\r\n"})
     asked = {"type": "about:blank", "title": "Sign in again", "status": 403, "code": "step_up_required", "remedies": ["sign_in_again"],
-             "detail": "An import needs a sign-in of the last 10 minutes: sign out and in again."}
+             "detail": "An import needs a sign-in within the last 10 minutes: sign out and in again."}
     page.route(re.compile("/imports"), lambda route: route.fulfill(
         status=403, content_type="application/problem+json", body=json.dumps(asked)))
     page.get_by_role("button", name="Try it").click()

@@ -289,8 +289,8 @@ package struct IDTokenFault: Error, Sendable, Equatable {
     static func authorizedParty(_ named: String) -> IDTokenFault {
         IDTokenFault(
             authorizedPartyMismatch.name,
-            "its azp is \(named.prefix(255)); if that client may bring tokens here, add it to the "
-                + "provider's authorized_parties")
+            "its azp is \(named.prefix(255)); if that client may bring tokens here, add it to "
+                + "the provider's authorized_parties")
     }
 
     static func algorithm(_ named: String) -> IDTokenFault {

@@ -50,17 +50,19 @@ extension ProviderDocuments {
         var published: [String]?
         if party.isApple { add(.flow, false, Self.apple) }
         if Self.isComplete(metadata) {
-            add(.discovery, true, "Not asked: every endpoint is set.")
+            add(.discovery, true, "Not fetched: all endpoints are set.")
         } else {
             do throws(FetchFailure) {
                 let document = try await discovery(of: party, until: deadline)
                 metadata = document.metadata
-                add(.discovery, true, "\(party.discoveryURL) is this issuer's.")
+                add(.discovery, true, "\(party.discoveryURL) belongs to this issuer.")
                 published = document.content["id_token_signing_alg_values_supported"]?.array?
                     .compactMap(\.string)
                 if !party.isApple {
                     let fault = Self.flowFault(document.content)
-                    add(.flow, fault == nil, fault ?? "Code with PKCE (S256) is offered.")
+                    add(
+                        .flow, fault == nil, fault ?? "The code flow with PKCE (S256) is supported."
+                    )
                 }
             } catch {
                 add(.discovery, false, error.reason)
@@ -72,8 +74,8 @@ extension ProviderDocuments {
         add(
             .endpoints, missing.isEmpty,
             missing.isEmpty
-                ? "All are known."
-                : "Neither published nor set: \(missing.joined(separator: ", ")).")
+                ? "All endpoints are known."
+                : "These are neither published nor set: \(missing.joined(separator: ", ")).")
         if let url = metadata.endpoints[.keys] {
             do throws(FetchFailure) {
                 let keys = KeySet(try await get(url, for: party, until: deadline))
@@ -81,10 +83,10 @@ extension ProviderDocuments {
                 add(
                     .keys, count > 0,
                     keys == nil
-                        ? "\(url) is no key set (RFC 7517)."
+                        ? "\(url) is not a key set (RFC 7517)."
                         : count > 0
-                            ? "\(count) that can check an id token."
-                            : "\(url) has no key that can check an id token: RSA of 2048 bits or "
+                            ? "\(count) that can verify an id token."
+                            : "\(url) has no key that can verify an id token: RSA of 2048 bits or "
                                 + "more, P-256, P-384, P-521 or Ed25519."
                 )
                 if let keys, count > 0 {
@@ -111,7 +113,7 @@ extension ProviderDocuments {
         guard
             let content = (try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)))?
                 .withoutNulls, content.members != nil
-        else { throw FetchFailure(reason: "\(url) is no JSON object.") }
+        else { throw FetchFailure(reason: "\(url) is not a JSON object.") }
         guard let issuer = content["issuer"]?.string else {
             throw FetchFailure(reason: "\(url) names no issuer.")
         }
@@ -132,33 +134,33 @@ extension ProviderDocuments {
                 !all.contains { $0.string.map { sameBytes($0, value) } ?? false }
             } ?? false
         }
-        if lacks("response_types_supported", "code") { return "It does not offer the code flow." }
+        if lacks("response_types_supported", "code") { return "It does not support the code flow." }
         if lacks("code_challenge_methods_supported", "S256") {
-            return "It does not offer PKCE with S256."
+            return "It does not support PKCE with S256."
         }
         if lacks("response_modes_supported", "query") {
             return
-                "It does not answer in the query, as this kind needs: form_post and fragments are "
-                + "not read."
+                "It does not support `response_mode` query, which this server needs; form_post and "
+                + "fragment are not supported here."
         }
         return nil
     }
 
     private static let apple =
-        "Apple answers by form_post where a name or an address is asked for, and this kind does "
-        + "not offer it: a sign-in in the browser fails. Id tokens that an app brings itself are "
-        + "checked."
+        "Apple answers with form_post if a name or an address is requested, which this server does "
+        + "not support: a sign-in in the browser fails. Id tokens that an app brings itself are "
+        + "verified."
 
     /// Which of the published algorithms can be checked here, and which keys are there for them.
     private static func algorithms(
         _ published: [String]?, _ keys: KeySet
     ) -> (isGood: Bool, detail: String) {
         let checked = keys.algorithms.map(\.rawValue)
-        let unknown = "Which of them this client's tokens bear, only a sign-in shows."
+        let unknown = "Only a sign-in shows which of them this client's tokens are signed with."
         guard let published, !published.isEmpty else {
             return (
                 true,
-                "It does not say how it signs id tokens; its keys can check \(list(checked)). "
+                "It does not publish how it signs id tokens; its keys can verify \(list(checked)). "
                     + "\(unknown)"
             )
         }
@@ -167,15 +169,16 @@ extension ProviderDocuments {
         guard !fitting.isEmpty else {
             return (
                 false,
-                "It says that it signs id tokens with \(list(published)); its keys can check "
-                    + "\(list(checked)) alone."
+                "It publishes that it signs id tokens with \(list(published)); its keys can verify "
+                    + "only \(list(checked))."
             )
         }
-        var text = "It says that it signs id tokens with \(list(published)); "
+        var text = "It publishes that it signs id tokens with \(list(published)); "
         text +=
             others.isEmpty
-            ? "its keys can check all of them."
-            : "its keys can check \(list(fitting)). A token by \(list(others)) is refused."
+            ? "its keys can verify all of them."
+            : "its keys can verify \(list(fitting)). A token signed with \(list(others)) is "
+                + "refused."
         return (true, published.count == 1 ? text : "\(text) \(unknown)")
     }
 

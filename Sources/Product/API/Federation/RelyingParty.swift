@@ -100,7 +100,7 @@ package struct RelyingParty: Sendable, Equatable {
     }
 
     package static let templateAdvice =
-        "register the issuer of one directory, with its id in the place of {tenantid}"
+        "register the issuer of one directory, with its id instead of {tenantid}"
 
     /// Sign in with Apple, whose answers this kind cannot read.
     var isApple: Bool {

@@ -82,21 +82,26 @@ extension ImportOptions {
         "ImportOptions",
         [
             FieldShape(
-                "mapping", .any, "Our columns by the file's: `{\"email\": \"E-Mail\"}`."),
+                "mapping", .any,
+                "The columns of the file, by this API's names: `{\"email\": \"E-Mail\"}`."),
             FieldShape(
                 "issuer", .string(min: 1, max: ImportLimits.issuer),
-                "The former system as an issuer, or the id of the pool."),
+                "The issuer of the former system, or the id of the Cognito pool."),
             FieldShape(
                 "hash",
                 .object(
                     ObjectShape(
                         "ImportHash",
                         [
-                            FieldShape("signer_key", .string(min: 1, max: 512), "In base64."),
-                            FieldShape("salt_separator", .string(max: 512), "In base64."),
-                            FieldShape("rounds", .integer(1...64), "Firebase's rounds."),
-                            FieldShape("mem_cost", .integer(1...32), "Firebase's memory cost."),
-                        ])), "The parameters of a Firebase project, which are not kept."),
+                            FieldShape(
+                                "signer_key", .string(min: 1, max: 512),
+                                "The signer key, in base64."),
+                            FieldShape(
+                                "salt_separator", .string(max: 512),
+                                "The salt separator, in base64."),
+                            FieldShape("rounds", .integer(1...64), "The number of rounds."),
+                            FieldShape("mem_cost", .integer(1...32), "The memory cost."),
+                        ])), "The hash parameters of a Firebase project. They are not stored."),
         ])
 
     /// The part `options` of a form.
@@ -117,7 +122,7 @@ extension ImportOptions {
                 errors.append(
                     FieldError(
                         "/options/mapping", .invalid,
-                        "must name columns of ours, each with one of the file's"))
+                        "must be names of this API, each with the name of a column of the file"))
             }
         }
         if errors.isEmpty, let hash = input["hash"] {
@@ -129,7 +134,8 @@ extension ImportOptions {
             } catch {
                 errors.append(
                     FieldError(
-                        "/options/hash", .invalid, "must be a Firebase project's, within the bounds"
+                        "/options/hash", .invalid,
+                        "must be the parameters of a Firebase project, within the limits"
                     ))
             }
         }
@@ -157,8 +163,8 @@ extension ImportOptions {
                 FieldError(
                     "/options/issuer", pools.isEmpty ? .invalid : .required,
                     pools.isEmpty
-                        ? "must be the id of a Cognito pool that is a provider here"
-                        : "must say which of the pools it is")
+                        ? "must be the id of a Cognito pool that is registered as a provider"
+                        : "must name one of the pools")
             ])
         }
         pool = first

@@ -48,7 +48,7 @@ struct ImportReader: Sendable {
     var notes: [String] {
         let names = ImportedRow.readOnlyNames.filter { ignored.contains($0) }
         return names.isEmpty
-            ? [] : ["Read-only, and not taken over: \(names.joined(separator: ", "))."]
+            ? [] : ["These read-only members are not imported: \(names.joined(separator: ", "))."]
     }
 
     mutating func read(_ piece: [UInt8]) throws(ImportFileFault) -> [StagedRow] {
@@ -189,7 +189,7 @@ extension ImportReader {
         try Self.requireOnce(names)
         if let unknown = names.first(where: { !$0.isEmpty && !ImportedRow.isKnown($0) }) {
             throw .malformed(
-                "The column \(unknown.prefix(64)) is unknown; name it as ours is, or give a mapping."
+                "The column \(unknown.prefix(64)) is unknown; rename it, or give a mapping."
             )
         }
         return names.map { name in
@@ -207,7 +207,8 @@ extension ImportReader {
             (ours: $0.key, theirs: ImportedRow.columnName($0.value))
         }
         for pair in pairs where !names.contains(where: { sameBytes($0, pair.theirs) }) {
-            throw .malformed("The mapping names the column \(pair.theirs), which is not there.")
+            throw .malformed(
+                "The mapping names the column \(pair.theirs), which the file does not have.")
         }
         let asked = pairs.map(\.theirs)
         try requireOnce(names.filter { name in asked.contains { sameBytes($0, name) } })
@@ -219,7 +220,7 @@ extension ImportReader {
     private static func requireOnce(_ names: [String]) throws(ImportFault) {
         var seen: Set<[UInt8]> = []
         for name in names where !name.isEmpty && !seen.insert(Array(name.utf8)).inserted {
-            throw .malformed("Two columns have one name: \(name.prefix(64)).")
+            throw .malformed("Two columns have the same name: \(name.prefix(64)).")
         }
     }
 
@@ -256,7 +257,7 @@ extension ImportReader {
                     return .failure(.notUTF8)
                 }
                 guard let document = try? JSONValue(parsing: text), document.members != nil else {
-                    return .failure(.malformed("The row is no JSON object."))
+                    return .failure(.malformed("The row is not a JSON object."))
                 }
                 return .success(document)
             })
@@ -302,8 +303,8 @@ extension ImportReader {
 extension ImportFault {
     static let notUTF8 = ImportFault(
         "invalid_request",
-        "The row is not UTF-8; it may be Windows-1252. Save the file as UTF-8, or send it as "
-            + "text/csv; charset=windows-1252.")
+        "The row is not UTF-8; it may be Windows-1252. Save the file as UTF-8, or send it as text/csv; "
+            + "charset=windows-1252.")
 }
 
 /// Where a file comes from.

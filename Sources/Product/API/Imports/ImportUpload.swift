@@ -13,26 +13,33 @@ enum ImportEndpoint {
     private static let create = Endpoint(
         .post, "/v1/tenants/{tenant}/imports", id: "createImport", tag: "Imports",
         summary:
-            "Imports users from a file, as a job; the file is the body, or the part `file` of a "
-            + "form after the part `options` (`mapping`, `issuer`, `hash`).",
+            "Imports users from a file, as a job. The file is the request body, or the part `file` "
+            + "of a form, after the part `options` (`mapping`, `issuer`, `hash`).",
         access: .right(.createUsers),
         query: [
             QueryParameter(
                 "format", .enumeration(of: ImportFormat.self), required: true,
-                "Where the file is from."),
-            QueryParameter("dry_run", .bool, "Only says row by row what would happen."),
+                "The system and format that the file comes from."),
+            QueryParameter(
+                "dry_run", .bool,
+                "Whether to only report, row by row, what would happen."),
             QueryParameter(
                 "on_conflict", .enumeration(of: ImportRules.Conflict.self),
-                "What becomes of a row whose address or id a user has: skip."),
+                "What happens to a row whose address or id an existing user has; `skip` if "
+                    + "absent."),
             QueryParameter(
                 "guard", .enumeration(of: CSV.Guard.self),
-                "Takes off the apostrophes that an export of ours puts before formulas; a CSV with "
-                    + "all columns of the export needs it not."),
+                "Removes the apostrophes that Gatehouse's own exports put before formulas. Not "
+                    + "needed for a CSV file that has all columns of the export."),
         ],
         body: .stream([
             "text/csv", "application/x-ndjson", "application/json", "multipart/form-data",
         ]),
-        answers: [Answer(202, .object(JobRow.shape), summary: "The job, which has begun to wait.")],
+        answers: [
+            Answer(
+                202, .object(JobRow.shape),
+                summary: "The job, which waits to be started.")
+        ],
         problems: [.rateLimited], idempotent: true, maxBody: ImportLimits.packed,
         receive: receive
     ) { call in
@@ -158,7 +165,8 @@ struct ImportUpload {
                 throw Problem.invalid([
                     FieldError(
                         "/file", .invalid,
-                        "is in \(DisplayText.shortened(charset, to: 64)), which is not read; save it as UTF-8"
+                        "is in \(DisplayText.shortened(charset, to: 64)), which is not supported; "
+                            + "save it as UTF-8"
                     )
                 ])
             }
@@ -249,11 +257,11 @@ extension ImportUpload {
             ])
         }
         guard !names.contains(part.name) else {
-            throw Problem.invalid([FieldError("/\(part.name)", .duplicate, "stands twice")])
+            throw Problem.invalid([FieldError("/\(part.name)", .duplicate, "is there twice")])
         }
         guard !names.contains("file") else {
             throw Problem.invalid([
-                FieldError("/options", .notAllowed, "must stand before the file")
+                FieldError("/options", .notAllowed, "must come before the file")
             ])
         }
     }
@@ -293,8 +301,9 @@ package final class UploadSlots: Sendable {
         func check() throws {
             guard slots.holds(id) else {
                 throw Problem.rateLimited(
-                    "Another tenant's import came, and this tenant had \(UploadSlots.ofOneTenant) "
-                        + "of the \(UploadSlots.atOnce) places; try again later.", retryAfter: 10)
+                    "Another tenant's import needed a place, and this tenant had "
+                        + "\(UploadSlots.ofOneTenant) of the \(UploadSlots.atOnce) places; try "
+                        + "again later.", retryAfter: 10)
             }
         }
     }

@@ -38,7 +38,7 @@ struct ImportedRow: Sendable {
             add(.github, "https://github.com", subject, email)
         case "apple", "apple.com", "oauth_apple", "signinwithapple":
             add(.oidc, "https://appleid.apple.com", subject, email)
-        default: notes.append("The sign-in by \(provider) is not taken over.")
+        default: notes.append("The sign-in with \(provider) is not imported.")
         }
     }
 
@@ -54,7 +54,10 @@ struct ImportedRow: Sendable {
     mutating func takeCreation(_ fields: ImportFields, _ names: String...) {
         guard let found = fields.zonedTime(names) else { return }
         createdAt = found.time
-        if !found.hasZone { notes.append("The time of creation has no zone, and is read as UTC.") }
+        if !found.hasZone {
+            notes.append(
+                "The time of creation has no time zone, and is read as UTC.")
+        }
     }
 
     /// Leaves a hash out that is beyond the tighter bounds.
@@ -62,7 +65,7 @@ struct ImportedRow: Sendable {
         guard case .kept(let text) = password,
             ForeignPasswordHash(stored: text)?.isWithinTightBounds != true
         else { return }
-        password = .refused("a hash beyond the bounds of GATEHOUSE_IMPORTED_HASHES")
+        password = .refused("a hash beyond the limits of GATEHOUSE_IMPORTED_HASHES")
     }
 
     /// Parts of a name, unless there is a whole one.
@@ -110,7 +113,7 @@ struct ImportedRow: Sendable {
         case .kept(let text): user.passwordHash = text
         case .refused(let why):
             user.awaitsPassword = true
-            notes.insert("The password is not taken over (\(why)): it needs a reset.", at: 0)
+            notes.insert("The password is not imported (\(why)): it needs a reset.", at: 0)
         }
         if !notes.isEmpty {
             user.note = DisplayText.shortened(
@@ -316,7 +319,8 @@ extension ImportedRow {
         if Attributes.faults(inChange: [whole]).isEmpty {
             take([whole], to: \.privateAttributes)
         } else {
-            notes.append("What the user wrote (\(Self.userWritten)) cannot be an attribute here.")
+            notes.append(
+                "The user's own metadata (\(Self.userWritten)) cannot be an attribute here.")
         }
     }
 
@@ -355,7 +359,7 @@ enum ImportedPassword: Sendable, Equatable {
             switch error {
             case .unknown: return .refused("an unknown kind of hash")
             case .malformed: return .refused("a malformed hash")
-            case .tooCostly: return .refused("a hash beyond the bounds")
+            case .tooCostly: return .refused("a hash beyond the limits")
             case .tooWeak: return .refused("a hash that is too weak")
             }
         }

@@ -92,7 +92,7 @@ struct JSONRowReader: Sendable {
             throw .malformed(
                 container == nil
                     ? "The file is neither a JSON list nor an object for each line."
-                    : "The file is no JSON object with a list of users.")
+                    : "The file is not a JSON object with a list of users.")
         }
     }
 

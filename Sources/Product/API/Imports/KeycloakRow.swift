@@ -26,7 +26,7 @@ extension ImportedRow {
             let credential = ImportFields(item)
             switch credential.text("type") {
             case "password": password = .keycloak(credential)
-            case let other?: notes.append("The credential \(other) is not taken over.")
+            case let other?: notes.append("The credential \(other) is not imported.")
             case nil: break
             }
         }

@@ -46,7 +46,7 @@ extension ImportedRow {
         externalID = fields.text("external_id")
         takeCreation(fields, "created_at")
         if createdAt == nil, fields.text("created_at") != nil {
-            throw .invalid("created_at is no time (RFC 3339).")
+            throw .invalid("created_at is not a time (RFC 3339).")
         }
         publicAttributes = try Self.attributes(fields, "public_attributes")
         privateAttributes = try Self.attributes(fields, "private_attributes")
@@ -112,10 +112,10 @@ extension ImportedRow {
         case .object(let given): members = given
         case .string(let text):
             guard let given = (try? JSONValue(parsing: Array(text.utf8)))?.members else {
-                throw .invalid("\(name) is no JSON object.")
+                throw .invalid("\(name) is not a JSON object.")
             }
             members = given
-        default: throw .invalid("\(name) is no JSON object.")
+        default: throw .invalid("\(name) is not a JSON object.")
         }
         let prefix = name + "."
         for member in fields.document.members ?? [] where member.name.hasPrefix(prefix) {

@@ -64,8 +64,8 @@ struct MailTemplate {
                 + (mail.role.map { " as \($0)." } ?? ".")
         case .operatorLink: "You were made an operator of \(senderName)."
         case .accountGiven:
-            "An account at \(senderName) was given to the person who proved that its address is "
-                + "theirs. Passwords, sessions and keys that were there before have ended:"
+            "An account at \(senderName) was given to the person who proved that its address is theirs. "
+                + "Passwords, sessions and keys that were there before have ended:"
         case .inviteDeclined:
             "The person whom you invited to \(senderName) declined. The invite is revoked:"
         case .domainLost:
@@ -75,11 +75,11 @@ struct MailTemplate {
         case .emailChanged:
             "Your account at \(senderName) has another address from now on, and this one no more:"
         case .merged:
-            "You had two accounts at \(senderName), and an administrator made them one. All your "
-                + "sign-ins lead to it; passwords and mail go by this address:"
+            "You had two accounts at \(senderName), and an administrator made them one. "
+                + "All your sign-ins lead to it; passwords and mail go by this address:"
         case .mergeUndone:
-            "An administrator separated your accounts at \(senderName) again. Each has its own "
-                + "sign-ins; please sign in anew. The other account's address:"
+            "An administrator separated your accounts at \(senderName) again. "
+                + "Each has its own sign-ins; please sign in anew. The other account's address:"
         case .joinApproved:
             "You asked to join \(senderName), and an administrator let you in."
                 + (mail.message == nil ? "" : " Their word:")
@@ -97,7 +97,8 @@ struct MailTemplate {
             "Your account signed in to the console of \(senderName) in a browser where it had not "
                 + "before:"
         case .operatorFactorRefused:
-            "Your right password was typed at the console of \(senderName), and then wrong codes:"
+            "Your right password was typed at the console of \(senderName), and then wrong "
+                + "codes:"
         case .passwordReset:
             "Somebody, probably you, asked to set a new password for \(senderName)."
         case .notices:
@@ -155,8 +156,8 @@ struct MailTemplate {
         if mail.kind == .inviteDeclined {
             return "To ask again, send a new invite. The person is not reminded by themselves."
         }
-        return "The link works once, until \(String(decoding: end, as: UTF8.self)) UTC. If you did "
-            + "not expect this mail, ignore it."
+        return "The link works once, until \(String(decoding: end, as: UTF8.self)) UTC. "
+            + "If you did not expect this mail, ignore it."
     }
 
     /// What stands behind the link's `#`, which some mail programs cut; nil for a link without it.
@@ -186,8 +187,8 @@ struct MailTemplate {
     }
 
     private var html: String {
-        "<!doctype html>\n<html "
-            + "lang=\"en\"><body>\n\(paragraphs.joined(separator: "\n"))\n</body></html>\n"
+        "<!doctype html>\n<html lang=\"en\"><body>\n\(paragraphs.joined(separator: "\n"))\n"
+            + "</body></html>\n"
     }
 
     private var paragraphs: [String] {

@@ -143,12 +143,12 @@ private func problem(_ full: TooManyJobs) -> Problem {
     switch full {
     case .live:
         .rateLimited(
-            "The tenant has \(JobLimits.live) jobs that are not done; wait for one to end.",
+            "The tenant has \(JobLimits.live) unfinished jobs; wait for one to end.",
             limit: JobLimits.live, retryAfter: 60)
     case .rows:
         .rateLimited(
-            "With these rows the tenant's jobs would have more than \(JobLimits.kept); a job and "
-                + "its report go 30 days after its end.",
+            "With these rows, the tenant's jobs would have more than \(JobLimits.kept). A job and "
+                + "its report are removed 30 days after it ended.",
             limit: JobLimits.kept, retryAfter: 86_400)
     }
 }
@@ -168,10 +168,11 @@ func refusal(_ error: any Error) -> Problem? {
         ])
     case .quota(let member, let limit, let seconds):
         return .rateLimited(
-            "The policy's \(member), \(limit), is used up.", limit: limit, retryAfter: seconds)
+            "The policy's limit \(member), \(limit), is used up.", limit: limit, retryAfter: seconds
+        )
     case .roleTooWide(let lacks):
         return .forbidden(
-            "The role is beyond what this credential may give; for an admin it lacks: "
+            "The credential may not give this role. For an admin it lacks: "
                 + "\(lacks.joined(separator: ", ")).")
     case nil: break
     }

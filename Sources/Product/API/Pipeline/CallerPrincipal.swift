@@ -112,7 +112,7 @@ extension Principal {
         let missing = Permissions.lacking(self, for: role, in: tenant)
         guard !missing.isEmpty else { return }
         throw Problem.forbidden(
-            "The role \(role.rawValue) is beyond this credential, which lacks: "
+            "The credential does not cover the role \(role.rawValue). It lacks: "
                 + "\(missing.joined(separator: ", ")).")
     }
 
@@ -132,7 +132,7 @@ extension Call {
 enum ExpiryReason {
     static let field = FieldShape.readOnly(
         "expires_at_reason", .enumeration(["maker"]), always: false,
-        "Present where the end is that of the key that made it, earlier than asked for.")
+        "Present if it expires together with the key that created it, earlier than requested.")
 
     /// The member, if the end is the caller's own.
     static func members(of end: Timestamp, _ call: Call) -> [JSONValue.Member] {

@@ -241,7 +241,9 @@ extension Dispatcher {
         do {
             if endpoint.idempotent { _ = try IdempotencyClaim.key(of: request) }
             if request.body.count > endpoint.maxBody {
-                throw Problem(.payloadTooLarge, "The body is over \(endpoint.maxBody) bytes.")
+                throw Problem(
+                    .payloadTooLarge,
+                    "The body is larger than \(endpoint.maxBody) bytes.")
             }
         } catch {
             exchange.originFields = try await hooks.enforceCORS(request, exchange.match).fields
@@ -335,7 +337,8 @@ extension Dispatcher {
         if call.principal.isConsoleSession, !isRead,
             call.request.first("x-gatehouse-console") != "1"
         {
-            throw Problem.forbidden("A write by the console's session needs its header.")
+            throw Problem.forbidden(
+                "A write with the console's session needs the header X-Gatehouse-Console.")
         }
         if let refusal = hooks.authorize(call.principal, endpoint.access, call) { throw refusal }
         return nil
@@ -458,7 +461,7 @@ extension Dispatcher {
             request.method == .put || sameBytes(mediaType(of: request), "application/json")
         else { return }
         throw Problem(
-            .invalidRequest, "The body is empty; it must be a JSON object, `{}` at least.")
+            .invalidRequest, "The body is empty; it must be a JSON object, at least `{}`.")
     }
 
     static func mediaType(of request: Request) -> String {
@@ -471,7 +474,7 @@ extension Dispatcher {
             request.method != .head
         else { return }
         guard request.all("content-type").count <= 1 else {
-            throw Problem(.invalidRequest, "Two Content-Type headers: send one.")
+            throw Problem(.invalidRequest, "There are two Content-Type headers; send one.")
         }
         let codings = request.all("content-encoding").flatMap { $0.split(separator: ",") }
             .map { $0.trimmingSpaces.lowercased() }
@@ -481,8 +484,8 @@ extension Dispatcher {
             throw Problem(
                 .unsupportedMediaType,
                 isStreamed
-                    ? "The only Content-Encoding here is gzip."
-                    : "The body must come without a Content-Encoding.",
+                    ? "The only supported Content-Encoding is gzip."
+                    : "The body must have no Content-Encoding.",
                 fields: [Field("accept-encoding", isStreamed ? "gzip, identity" : "identity")])
         }
         let allowed: [String] =

@@ -155,7 +155,9 @@ final class ListExport: Sendable {
     /// Refuses `limit` and `cursor`: the file is the whole list.
     static func faults(_ query: Input) -> [FieldError] {
         ["limit", "cursor"].filter { query.has($0) }.map {
-            FieldError("?\($0)", .notAllowed, "does not go with an export, which is the whole list")
+            FieldError(
+                "?\($0)", .notAllowed,
+                "is not possible with an export, which is the whole list")
         }
     }
 
@@ -304,7 +306,7 @@ final class ExportSlots: Sendable {
                 $0 + ($1.key.tenant == caller.tenant ? $1.value : 0)
             }
             if running[caller] ?? 0 >= limits.ofOneCaller {
-                return Self.enough("\(limits.ofOneCaller) \(limits.noun) of yours are running")
+                return Self.enough("\(limits.ofOneCaller) of your \(limits.noun) are running")
             }
             if caller.tenant != nil, ofTenant >= limits.ofOneTenant {
                 return Self.enough(

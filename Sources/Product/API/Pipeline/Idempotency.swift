@@ -25,7 +25,8 @@ extension Dispatcher {
         case .overQuota(let seconds):
             throw Problem(
                 .idempotencyQuota,
-                "The credential has as many kept answers as it may; send no Idempotency-Key, or wait.",
+                "The credential has reached its limit of stored responses; send no "
+                    + "Idempotency-Key, or wait.",
                 fields: [Field("retry-after", "\(seconds)")])
         }
         let change = HeldChange()
@@ -207,7 +208,7 @@ extension Dispatcher {
         call.resolvedTenant = exchange.call.resolvedTenant
         guard hooks.authorize(call.principal, endpoint.access, call) == nil else {
             throw Problem.conflict(
-                "The user was merged; this is the id of the one who is left.",
+                "The user was merged; `conflicting_id` is the user who remains.",
                 with: winner.description)
         }
         var response = try await endpoint.handle(call)

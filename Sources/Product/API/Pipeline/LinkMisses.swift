@@ -13,7 +13,7 @@ enum LinkMisses {
         let database = try call.services.database
         guard try await database.counted(name(call)) >= limit else { return }
         throw Problem.rateLimited(
-            "Too many links that do not fit; wait a minute.", limit: limit,
+            "Too many invalid links; wait a minute.", limit: limit,
             retryAfter: database.secondsOfMinuteLeft)
     }
 

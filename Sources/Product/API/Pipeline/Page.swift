@@ -209,7 +209,7 @@ struct ListFilter: Sendable {
             guard found.count <= JobLimits.rows else {
                 throw Problem.invalid([
                     FieldError(
-                        "/filter", .tooLong, "leaves more than \(JobLimits.rows) rows; narrow it")
+                        "/filter", .tooLong, "selects more than \(JobLimits.rows) rows; narrow it")
                 ])
             }
             guard let next = rows.next else { return found }

@@ -14,7 +14,7 @@ enum PositionField {
         guard lines.count == 1, let position = ReadPosition(line) else {
             throw Problem(
                 .invalidRequest,
-                "X-Gatehouse-Position must be one position as an answer had it, or 0/0.")
+                "X-Gatehouse-Position must be one position from an earlier response, or 0/0.")
         }
         return position
     }

@@ -74,7 +74,7 @@ package enum RecentActs {
         "deleteDomain": .always("The removal of a domain"),
         "putPolicy": .always("A change of the policy"),
         "putClient": .always("A change of a client"),
-        "verifyDomain": .asked("A domain by your word") {
+        "verifyDomain": .asked("Verifying a domain without a DNS record") {
             sameBytes($0.input.optionalString("method"), TenantDomain.Method.operator.rawValue)
         },
         "linkIdentity": .always("A sign-in linked by hand"),
@@ -147,24 +147,25 @@ extension Call {
 
     /// What to do where no second factor can be used.
     static let unusableFactors =
-        "Your passkeys were made for another name of this server, or what you had was disowned by "
-        + "its mail. The server's administrator gives you a way back by `gatehouse operator reset`."
+        "Your passkeys were made for another name of this server, or your second factors were "
+        + "disowned by mail. The server's administrator can let you in again with `gatehouse "
+        + "operator reset`."
 
     /// `act`: the subject of a sentence.
     func signInAgain(_ act: String) -> Problem {
         let methods = principal.stepUpMethods
         guard methods.isEmpty else {
-            return stepUpRequired("\(act) needs a proof of the last 10 minutes that it is you.")
+            return stepUpRequired("\(act) needs a proof from the last 10 minutes that it is you.")
         }
         if principal.hasUnusableFactors {
             return stepUpRequired("\(act) needs a second factor. \(Self.unusableFactors)")
         }
         guard !principal.canReturn else {
             return stepUpRequired(
-                "\(act) needs a sign-in of the last 10 minutes: sign out and in again.")
+                "\(act) needs a sign-in within the last 10 minutes: sign out and in again.")
         }
         return stepUpRequired(
-            "\(act) needs a proof of the last 10 minutes that it is you, and your account has "
+            "\(act) needs a proof from the last 10 minutes that it is you, and your account has "
                 + "neither a password nor a passkey.")
     }
 

@@ -148,8 +148,7 @@ extension PolicyRow {
                 "The tenant's own scopes, which API keys may have besides the management scopes."),
             .optional(
                 "dev_origins", .bool,
-                "Whether every loopback origin (`http://localhost:3000`, any port) is allowed "
-                    + "without an entry of its own."
+                "Whether every loopback origin (`http://localhost:3000`, any port) is allowed without an entry of its own."
             ),
             .optional(
                 "private_network", .bool,

@@ -24,13 +24,14 @@ extension JSONWriter {
 extension FieldShape {
     static let publicAttributes = FieldShape(
         "public_attributes", .attributes, nullable: true,
-        "Your own facts, which go out: those of users with verifications and tokens. A change is merged (RFC 7396): "
-            + "null removes. At most 64 members, 5 levels and 16,384 bytes.",
+        "Your own data about the object, which leaves the server: a user's are in verifications "
+            + "and tokens. A change is merged (RFC 7396): null removes a member. At most 64 "
+            + "members, 5 levels and 16,384 bytes.",
         example: .object([.init("plan", .string("team"))]))
 
     static let privateAttributes = FieldShape(
         "private_attributes", .attributes, nullable: true,
-        "The same for what stays here; people do not see their own.",
+        "Your own data about the object, which stays on the server. Users do not see their own.",
         example: .object([.init("credit", .string("good"))]))
 }
 

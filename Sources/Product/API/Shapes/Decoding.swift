@@ -77,7 +77,7 @@ struct Decoder {
         case (.integer(let range), .number(let text)):
             integer(text, range, at: path)
         case (.array(let item, let max), .array(let values)):
-            if values.count > max { fail(path, .tooLong, "must hold at most \(max) items") }
+            if values.count > max { fail(path, .tooLong, "must have at most \(max) items") }
             for (index, value) in values.prefix(max).enumerated() {
                 check(value, item, at: "\(path)/\(index)")
             }
@@ -185,7 +185,7 @@ func decodeQuery(_ text: String, _ declared: [QueryParameter]) -> (Input, [Field
         guard let name = PercentEncoding.decodeForm(parts[0]),
             let value = parts.count > 1 ? PercentEncoding.decodeForm(parts[1]) : ""
         else {
-            decoder.fail("?", .invalid, "is not well percent-encoded")
+            decoder.fail("?", .invalid, "is not correctly percent-encoded")
             continue
         }
         let pointer = "?" + name
@@ -194,7 +194,7 @@ func decodeQuery(_ text: String, _ declared: [QueryParameter]) -> (Input, [Field
             continue
         }
         guard !input.has(name) else {
-            decoder.fail(pointer, .duplicate, "must stand once")
+            decoder.fail(pointer, .duplicate, "must be there only once")
             continue
         }
         let json = parameter.kind.normal(parameter.kind.value(ofQuery: value))
@@ -218,12 +218,13 @@ private func unknown(_ name: String, _ declared: [QueryParameter]) -> String {
         default: ""
         }
     if declared.contains(where: { sameBytes($0.name, instead) }) {
-        let hint = sameBytes(instead, "cursor") ? ", with `next_cursor` of the answer before" : ""
+        let hint =
+            sameBytes(instead, "cursor") ? ", with `next_cursor` of the previous response" : ""
         return "is not a known query parameter; use `\(instead)`\(hint)"
     }
     if sameBytes(name, "format") {
         return
-            "is not a known query parameter; ask by `Accept: text/csv` where an export is offered"
+            "is not a known query parameter; send `Accept: text/csv` for an export"
     }
     return "is not a known query parameter"
 }
@@ -371,7 +372,8 @@ extension Input {
                 changed.map {
                     FieldError(
                         pointer("", $0.name), .changed,
-                        "is read-only and differs" + (ways[$0.name].map { "; \($0)" } ?? ""))
+                        "is read-only and cannot be changed"
+                            + (ways[$0.name].map { "; \($0)" } ?? ""))
                 })
         }
     }

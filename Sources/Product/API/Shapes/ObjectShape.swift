@@ -181,7 +181,7 @@ package struct TextRule: Sendable {
     /// A name, a label or a note, which is displayed among others' texts: one line.
     package static let displayName = TextRule(
         detail:
-            "must have no control characters and none that are invisible or turn the direction of text",
+            "must have no control characters, no invisible characters and none that change the text direction",
         normal: DisplayText.named
     ) { DisplayText.isName($0) }
 
@@ -270,20 +270,24 @@ package struct QueryParameter: Sendable {
     /// Items of one page: accepted values of `limit`; others are 422.
     static let limits = 1...200
     package static let limit = QueryParameter(
-        "limit", .integer(limits), "Items of one page; 50 when absent.")
+        "limit", .integer(limits), "The number of items of a page; 50 if absent.")
     /// Opaque: base64url with a checksum of the list's path, sort and filters.
     package static let cursor = QueryParameter(
-        "cursor", .string(min: 1, max: 1024), "`next_cursor` of the page before.")
+        "cursor", .string(min: 1, max: 1024), "The `next_cursor` of the previous page.")
     package static let search = QueryParameter(
         "q", .string(min: 1, max: 255),
-        "Substring of email or name without case; under 3 characters a prefix.")
+        "A part of the email address or the name, in any case. With fewer than 3 characters, the beginning."
+    )
     /// Read by `Call.isDryRun`.
     package static let dryRun = QueryParameter(
-        "dry_run", .bool, "Answers what would happen and writes nothing.")
+        "dry_run", .bool, "Whether to only report what would happen. Nothing is written.")
 
     /// The parameters of every list; the first of `sorts` is the default, `-` is descending.
     package static func list(sorts: [String], search: Bool = false) -> [QueryParameter] {
-        [limit, cursor, QueryParameter("sort", .enumeration(sorts), "Order; `-` descends.")]
+        [
+            limit, cursor,
+            QueryParameter("sort", .enumeration(sorts), "The order; `-` for descending."),
+        ]
             + (search ? [.search] : [])
     }
 }
