@@ -71,18 +71,18 @@ private struct DocumentWriter {
             <code>gatehouse key issue --name first --scopes users:read --tenant demo</code>.</p>
             <p>Send <code>Authorization: Bearer</code> and an API key. Bodies are JSON in snake_case,
             times RFC 3339 in UTC. A refusal is <code>application/problem+json</code>: branch on
-            its <code>code</code>. Lists take <code>limit</code> and <code>cursor</code>, or
-            come whole as a file, with every filter and sort, by <code>Accept: text/csv</code> or
-            <code>application/x-ndjson</code>; one that ends by a cut connection is not whole. A POST
-            with an <code>Idempotency-Key</code> may be sent again and gives the same answer.</p>
+            its <code>code</code>. Lists take <code>limit</code> and <code>cursor</code>. With
+            <code>Accept: text/csv</code> or <code>application/x-ndjson</code> a list comes whole, as
+            a file, with every filter and sort; a file that ends with a cut connection is not whole.
+            A POST with an <code>Idempotency-Key</code> may be sent again and gets the same response.</p>
             """
     }
 
     private mutating func scopes() {
         html += """
             <h2 id="Scopes">Scopes</h2><p>What a key is issued with:
-            <code>{"scopes":["users:read"]}</code>. Besides these, words of the tenant's own
-            catalogue, which give no right here and are told by verification.</p>
+            <code>{"scopes":["users:read"]}</code>. A key may also have scopes of the tenant's own
+            catalogue. They give no rights here; the verification of a key returns them.</p>
             <div class="scroll"><table>
             """
         for scope in ManagementScope.allCases {

@@ -343,10 +343,10 @@ enum RefusedOriginEndpoint {
     private static let shape = ObjectShape(
         "RefusedOrigin",
         [
-            .readOnly("origin", .string(max: 512), "As the browser wrote it."),
-            .readOnly("count", .integer(1...Int.max), "The origin as the browser sent it."),
-            .readOnly("first_seen", .timestamp, "The number of refused requests."),
-            .readOnly("last_seen", .timestamp, "The first refused request in this period."),
-            .readOnly("paths", .array(of: .string(), max: 3), "The last refused request."),
+            .readOnly("origin", .string(max: 512), "The origin as the browser sent it."),
+            .readOnly("count", .integer(1...Int.max), "The number of refused requests."),
+            .readOnly("first_seen", .timestamp, "The first refused request in this period."),
+            .readOnly("last_seen", .timestamp, "The last refused request."),
+            .readOnly("paths", .array(of: .string(), max: 3), "Some of the paths, as templates."),
         ])
 }

@@ -185,7 +185,7 @@ extension MergeRow: JSONView {
                 "moved",
                 .object(
                     ObjectShape([
-                        .readOnly("The number of sign-ins.", count, "Sign-ins."),
+                        .readOnly("identities", count, "The number of identities."),
                         .readOnly("keys", count, "The number of API keys."),
                         .readOnly("invites", count, "The number of accepted invites."),
                         .readOnly("addresses", count, "The loser's address and former addresses."),

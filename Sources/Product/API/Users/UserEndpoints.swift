@@ -215,8 +215,11 @@ extension UserFilter {
         QueryParameter("external_id", .externalID, "Only the user with this external id."),
         .attributes,
         QueryParameter(
-            "Only users who last signed in at or after this time.", .timestamp, "Not before."),
-        QueryParameter("Only users who last signed in before this time.", .timestamp, "Before."),
+            "last_sign_in_since", .timestamp,
+            "Only users who last signed in at or after this time."),
+        QueryParameter(
+            "last_sign_in_until", .timestamp,
+            "Only users who last signed in before this time."),
         QueryParameter("never_signed_in", .bool, "Only users who have never signed in."),
         QueryParameter(
             "awaiting_approval", .bool,
