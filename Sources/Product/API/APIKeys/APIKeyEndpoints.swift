@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/api-keys` and `/v1/api-keys`: machines' credentials.
+/// `/v1/tenants/{tenant}/api-keys` and `/v1/api-keys`: the credentials of programs.
 enum APIKeyEndpoints {
     static let all: [Endpoint] =
         endpoints(.tenant) + endpoints(.platform) + [revokeMany] + KeyVerificationEndpoints.all
@@ -37,7 +37,8 @@ enum APIKeyEndpoints {
         }
     }
 
-    /// The member `owner_user_id`, of a merged user as the one who is left.
+    /// The member `owner_user_id`. The id of a merged user is replaced by that of the user who
+    /// remains.
     static func owner(
         in input: Input, of call: Call, _ collection: APIKeyCollection
     ) async throws -> UUID? {
@@ -234,7 +235,7 @@ enum APIKeyEndpoints {
             })
     }
 
-    /// 403, and nothing is revoked, if the caller may not revoke one of them.
+    /// Throws 403, and revokes nothing, if the caller may not revoke one of the keys.
     private static func revokeWithMade(
         _ call: Call, _ collection: APIKeyCollection, _ reason: String?
     ) async throws -> (APIKeyRow, EndedWithKey) {
@@ -301,7 +302,7 @@ extension JSONValue {
     }
 }
 
-/// A collection of keys: a tenant's, or the platform's under the nil tenant.
+/// A collection of API keys: a tenant's, or the platform's, which are stored under the nil tenant.
 struct APIKeyCollection: Sendable {
     let isPlatform: Bool
 
@@ -315,7 +316,7 @@ struct APIKeyCollection: Sendable {
         verb + (isPlatform ? "Platform" : "") + noun
     }
 
-    /// A right over own keys alone is enough here; the handler checks the key's owner.
+    /// Here a right over the caller's own keys is enough; the handler checks the key's owner.
     func access(_ right: Right) -> Access {
         if !isPlatform { return .own(right) }
         return .platform(right == .listKeys ? right : .writePlatformKeys)
@@ -344,8 +345,9 @@ struct APIKeyCollection: Sendable {
             call.principal.subject, right, in: tenantID(call), target: target) == .allowed
     }
 
-    /// 403 unless the caller may act for the user whose key gets stronger, or a new secret. The one
-    /// check for every route at `/v1` by which a caller comes to hold a user's key.
+    /// Throws 403 unless the caller may act for the user whose key becomes stronger or gets a new
+    /// secret. Every route under `/v1` by which a caller comes to hold a user's key uses this one
+    /// check.
     func requireHolding(_ owner: APIKey.Owner, _ call: Call) async throws {
         guard case .user(let id) = owner, let tenant = try tenantID(call) else { return }
         guard let user = try await call.scope.user(id) else { throw Problem.notFound("user") }
@@ -359,16 +361,16 @@ struct APIKeyCollection: Sendable {
         }
     }
 
-    /// 404 for a key that the caller may not see, 403 for one that it may only see.
+    /// Throws 404 for a key that the caller may not see, and 403 for one that it may only see.
     func require(_ call: Call, _ right: Right, _ key: APIKey) throws {
         if try permits(call, right, owner: key.owner) { return }
         if try permits(call, .listKeys, owner: key.owner) { throw Problem.forbidden() }
         throw Problem.notFound("API key")
     }
 
-    /// Changes the path's key under its lock: permission, `If-Match`, then the body. A calling key
-    /// changes only keys within its own bounds. `isStronger`: the holder of the key could do more, or
-    /// the answer shows a secret.
+    /// Changes the path's key under its lock: checks the permission, then `If-Match`, then the
+    /// body. A calling key changes only keys within its own bounds. `isStronger` means that the
+    /// holder of the key can do more afterwards, or that the response shows a secret.
     func change(
         _ call: Call, _ right: Right, action: AuditAction,
         _ body: @Sendable (APIKeyRow, Timestamp) throws -> (key: APIKey, isStronger: Bool)
@@ -406,7 +408,7 @@ struct APIKeyCollection: Sendable {
 }
 
 extension APIKeyFilter {
-    /// The parameters of the list, which are also the members of an action's `filter`.
+    /// The parameters of the list. They are also the members of a bulk action's `filter`.
     static let parameters: [QueryParameter] = [
         QueryParameter(
             "q", .string(min: 1, max: 255),
@@ -424,7 +426,7 @@ extension APIKeyFilter {
                 + "does not have an admin's rights now."),
     ]
 
-    /// Nil: nothing that the caller may see.
+    /// `nil` if the filter leaves nothing that the caller may see.
     init?(_ filter: ListFilter, _ call: Call, _ collection: APIKeyCollection) async throws {
         let input = filter.input
         self.init(
@@ -437,7 +439,7 @@ extension APIKeyFilter {
         }
         let tenant = try collection.tenantID(call) ?? .platform
         guard try !collection.permits(call, .listKeys, owner: .tenant(tenant)) else { return }
-        // A caller limited to their own keys gets no others, whatever the filter.
+        // A caller limited to its own keys gets no others, whatever the filter is.
         let own = call.principal.user ?? call.principal.id ?? .platform
         if let asked = owner, asked != own { return nil }
         owner = own

@@ -6,7 +6,7 @@ import Text
 /// own rights, with addresses and origins in canonical form.
 struct APIKeyInput {
     let call: Call
-    /// Nil: a key of the platform.
+    /// `nil` for a key of the platform.
     let tenant: UUID?
     private var errors: [FieldError] = []
 
@@ -15,8 +15,8 @@ struct APIKeyInput {
         self.tenant = tenant
     }
 
-    /// The key after the body is applied; members missing in the body stay. Throws one 422 with all
-    /// faults, then 403 for scopes beyond the issuer.
+    /// Returns the key with the body applied; members missing in the body keep their values. Throws
+    /// one 422 with all errors, then 403 for scopes that the issuer may not grant.
     mutating func applied(to key: APIKey, catalogue: [String]) throws -> APIKey {
         let input = call.input
         var next = key
@@ -41,9 +41,10 @@ struct APIKeyInput {
         return next
     }
 
-    /// Only callers who could issue the changed key may widen its scopes, networks, origins and
-    /// expiry; everyone who may write keys may narrow it. Trust is moved by no new key that is bound:
-    /// it would make what is not. A bound may be added later.
+    /// Only callers who could issue the changed key may widen its scopes, networks, origins or
+    /// expiry; every caller who may write keys may narrow them. A new scope that moves trust cannot
+    /// be given to a key that is bound, since such a key could create unbound ones. A bound may be
+    /// added later.
     private static func requireStrength(
         from key: APIKey, to next: APIKey, _ call: Call, _ tenant: UUID?
     ) throws {
@@ -67,7 +68,7 @@ struct APIKeyInput {
         }
     }
 
-    /// 403 if the caller cannot grant a scope: no key reaches further than its issuer.
+    /// Throws 403 if the caller cannot grant a scope: no key reaches further than its issuer.
     static func requireGiveable(_ scopes: [String], _ call: Call, _ tenant: UUID?) throws {
         let beyond = Permissions.scopesBeyond(call.principal.subject, asked: scopes, in: tenant)
         guard beyond.isEmpty else {
@@ -80,7 +81,7 @@ struct APIKeyInput {
     private static let managing = ManagementScope.allCases.map(\.rawValue)
         .joined(separator: ", ")
 
-    /// Each scope once, management scopes and the tenant's own.
+    /// Each scope once: management scopes, and the tenant's own.
     private mutating func known(_ scopes: [String], _ catalogue: [String]) -> [String] {
         let all = ManagementScope.allCases.map(\.rawValue) + catalogue
         var seen: [String] = []
@@ -98,7 +99,7 @@ struct APIKeyInput {
         return seen
     }
 
-    /// Blocks in their shortest form; a single address stays one.
+    /// Returns blocks in their shortest form. A single address stays a single address.
     private mutating func spelled(_ ranges: [String]) -> [String] {
         ranges.enumerated().compactMap { index, text in
             guard let range = IPRange(text) else {
@@ -124,13 +125,13 @@ struct APIKeyInput {
     }
 }
 
-/// The key of a call: what it creates or changes is bounded by its current state.
+/// The API key that makes a call. What it creates or changes is bounded by its current state.
 package struct CallingKey: Sendable {
     package let id: UUID
     /// The nil tenant for a key of the platform.
     private let home: UUID
 
-    /// Nil for operators and users, and for a provider's hook, which creates no keys.
+    /// `nil` for operators and users, and for a provider's hook, which creates no keys.
     package init?(_ principal: CallerPrincipal) {
         guard principal.kind == .key, principal.provider == nil, let id = principal.id else {
             return nil
@@ -140,7 +141,7 @@ package struct CallingKey: Sendable {
     }
 
     /// The key as it is now, locked until the transaction ends. Throws 401 if it was revoked or has
-    /// expired since the call came in: otherwise it would create something that outlives it.
+    /// expired since the call arrived; otherwise it could create something that outlives it.
     package func held(in change: Change) async throws -> APIKeyRow {
         guard let row = try await change.holdAPIKey(id, of: home),
             [.active, .grace].contains(row.key.status(at: change.now))
@@ -148,7 +149,7 @@ package struct CallingKey: Sendable {
         return row
     }
 
-    /// The same; 403 without the scope that is granted.
+    /// The same, but throws 403 if the key does not have the scope that it grants.
     func held(in change: Change, giving scope: ManagementScope) async throws -> APIKeyRow {
         let row = try await held(in: change)
         guard row.key.scopes.contains(where: { sameBytes($0, scope.rawValue) }) else {
@@ -158,7 +159,7 @@ package struct CallingKey: Sendable {
         return row
     }
 
-    /// Locks the key to be changed, and this one, in the order of their ids, as every writer of
+    /// Locks the key that is changed, and this one, in the order of their ids, as every writer of
     /// several keys does.
     package func held(
         in change: Change, with target: UUID
@@ -173,9 +174,10 @@ package struct CallingKey: Sendable {
 }
 
 extension Call {
-    /// A change that makes what ends with its maker: a link, an invite, an operator, a job. A key
-    /// that calls is held until it is done: a revocation of the key with all that it made either
-    /// finds it, or comes first and this is 401.
+    /// Makes a change that creates something that ends with its maker: a link, an invite, an
+    /// operator, a job. If a key is calling, it is locked until the change is committed: a
+    /// revocation of the key with everything that it made either finds the new object, or comes
+    /// first, and then this throws 401.
     func making<Result: Sendable>(
         in place: TenantScope? = nil, _ body: (Change) async throws -> Result
     ) async throws -> Result {
@@ -189,8 +191,9 @@ extension Call {
 
 /// What one key may grant to another, and to itself.
 package enum KeyBounding {
-    /// The new key within its creator's bounds: a member missing in `isGiven` is the creator's. A
-    /// limit is shared with the creator, not granted again. 403 for anything that reaches further.
+    /// Returns the new key within its creator's bounds. A member for which `isGiven` is false gets
+    /// the creator's value. A rate limit is shared with the creator, not granted again. Throws 403
+    /// for anything that reaches further.
     package static func bounded(
         _ key: APIKey, by maker: APIKey, isGiven: (APIKeyBounds.Part) -> Bool
     ) throws -> APIKey {
@@ -208,8 +211,8 @@ package enum KeyBounding {
         return key
     }
 
-    /// 403 unless the key is within the calling one's bounds: changing it, or reading its secret,
-    /// would be the same as having it.
+    /// Throws 403 unless the key is within the calling key's bounds: changing it, or reading its
+    /// secret, would be the same as having it.
     package static func requireWithin(_ key: APIKey, _ caller: APIKey) throws {
         let beyond = caller.bounds.exceeded(by: key.bounds)
         guard beyond.isEmpty else {
@@ -217,7 +220,8 @@ package enum KeyBounding {
         }
     }
 
-    /// 403 if the change takes a key beyond the calling one, or the calling one beyond itself.
+    /// Throws 403 if the change takes a key beyond the calling key, or the calling key beyond
+    /// itself.
     static func requireNarrower(_ next: APIKey, than key: APIKey, caller: APIKey) throws {
         let isOwn = key.id == caller.id
         let beyond = (isOwn ? key : caller).bounds.exceeded(by: next.bounds, countsCatalogue: isOwn)

@@ -3,7 +3,7 @@ import HTTP
 import Storage
 import Text
 
-/// Rotation: the id stays, the secret changes, the old one stays valid for a grace period.
+/// Rotation: the id stays, the secret changes, and the old secret stays valid for a grace period.
 enum APIKeyRotationEndpoints {
     static func endpoints(_ collection: APIKeyCollection) -> [Endpoint] {
         [
@@ -46,7 +46,7 @@ enum APIKeyRotationEndpoints {
                 let tenant = try collection.tenantID(call)
                 let row = try await collection.change(call, .writeKeys, action: .apiKeyRotated) {
                     row, now in
-                    // The new secret equals a new key with these scopes.
+                    // The new secret is equivalent to a new key with these scopes.
                     try APIKeyInput.requireGiveable(row.key.scopes, call, tenant)
                     let secret = pair.of(row.key.environment).stored
                     var next = try refusing { () throws(APIKeyRotation.Failure) in
@@ -62,7 +62,7 @@ enum APIKeyRotationEndpoints {
             })
     }
 
-    /// One for each environment, since the key's is known only under its lock.
+    /// One secret for each environment, since the key's environment is known only under its lock.
     private struct Secrets: Sendable {
         let live: APIKeySecret
         let test: APIKeySecret
@@ -96,7 +96,7 @@ enum APIKeyRotationEndpoints {
                 let row = try await collection.change(
                     call, .writeKeys, action: isCut ? .apiKeyCut : .apiKeyRolledBack
                 ) { row, now in
-                    // Extending an old secret equals a new key with these scopes.
+                    // Extending an old secret is equivalent to a new key with these scopes.
                     if !isCut { try APIKeyInput.requireGiveable(row.key.scopes, call, tenant) }
                     return (try body(row, now), isStronger: !isCut)
                 }

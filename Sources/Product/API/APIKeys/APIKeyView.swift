@@ -4,7 +4,7 @@ import Storage
 import Text
 
 extension APIKeyRow {
-    /// The key as `/v1` shows it; never its secret.
+    /// The key as `/v1` shows it, without its secret.
     func write(to json: inout JSONWriter, at now: Timestamp) {
         let (ownerType, ownerID): (String, UUID?) =
             switch key.owner {
@@ -102,11 +102,11 @@ extension APIKeyRow {
                 "The reason; `owner_deleted` while the user who owns the key is deleted."),
         ])
 
-    /// With the secret, once.
+    /// The key with its secret, which is shown once.
     static let secretShape = shape.adding(
         "APIKeyWithSecret", [.readOnly("key", .string(), "The secret; never shown again.")])
 
-    /// The body of a creation; the platform's keys have no choice of owner.
+    /// The body of a creation. The owner of a platform key cannot be chosen.
     static func creation(isPlatform: Bool) -> ObjectShape {
         let given: [FieldShape] =
             [
@@ -159,7 +159,7 @@ extension APIKey.Previous: JSONView {
     }
 }
 
-/// Who made something, as it is shown. The command line acts as an operator whom no row is.
+/// The maker of an object, as it is shown. The command line acts as an operator who has no row.
 enum MakerView {
     private static func isCommandLine(_ type: String, _ id: String) -> Bool {
         sameBytes(type, "operator") && sameBytes(id, UUID.platform.description)
@@ -174,7 +174,7 @@ enum MakerView {
     }
 }
 
-/// What ended with a key and all that it made, and what is to be looked at.
+/// What ended together with a key and all that it made, and what an operator should review.
 enum EndedView {
     static let fields: [FieldShape] = [
         .readOnly(

@@ -37,8 +37,8 @@ enum IntrospectionEndpoint {
         return token
     }
 
-    /// nil if it is invalid, or the caller may not ask about it: the response does not say which
-    /// (RFC 7662 section 2.2).
+    /// `nil` if the token is invalid or if the caller may not ask about it: the response does not
+    /// say which (RFC 7662 section 2.2).
     private static func facts(of token: String, _ call: Call) async throws -> [JSONValue.Member]? {
         if token.utf8.starts(with: "gate_".utf8) { return try await facts(ofKey: token, call) }
         let caller = call.principal.subject
@@ -52,7 +52,7 @@ enum IntrospectionEndpoint {
     ) async throws -> [JSONValue.Member]? {
         // Introspection does not count against the key's rate limit.
         let finding = try await KeyFinding.of(KeyQuestion(text), isLimited: false, call)
-        // The asking server checks the key's networks and origins: they are unknown here.
+        // The server that asks checks the key's networks and origins, since they are unknown here.
         guard [.valid, .ipNotAllowed, .originNotAllowed].contains(finding.verdict),
             let key = finding.key
         else { return nil }
@@ -109,18 +109,18 @@ extension Timestamp {
     fileprivate var wholeSeconds: Int { Int(microseconds / 1_000_000) }
 }
 
-/// The introspection of an app's active token.
+/// The introspection result of an app's active token.
 package struct ActiveToken: Sendable {
     package var tenant: UUID
     package var user: UUID
     package var email: String?
-    /// The user's id in the tenant's own system; nil if it has none.
+    /// The user's id in the tenant's own system; `nil` if there is none.
     package var externalID: String?
     /// The client contract that it was issued for.
     package var client: String
     package var issuedAt: Timestamp
     package var expiresAt: Timestamp
-    /// The user's public ones.
+    /// The user's public attributes.
     package var attributes: Attributes
 
     package init(

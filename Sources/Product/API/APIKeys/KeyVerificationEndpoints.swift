@@ -6,7 +6,7 @@ import Storage
 import Synchronization
 import Text
 
-/// `/v1/api-keys/verify`, and the same for many: is this key valid, and for what?
+/// `/v1/api-keys/verify`, and `verify-batch` for many keys: is a key valid, and for what?
 enum KeyVerificationEndpoints {
     static let all: [Endpoint] = [
         verify, verifyBatch, KeyIdentification.endpoint, IntrospectionEndpoint.endpoint,
@@ -22,7 +22,7 @@ enum KeyVerificationEndpoints {
         return .ok(finding)
     }
 
-    /// Each key counts as one use, with the same verdict as alone.
+    /// Each key counts as one use, and gets the same verdict as in a request of its own.
     private static let verifyBatch = Endpoint(
         .post, "/v1/api-keys/verify-batch", id: "verifyApiKeys", tag: "API keys",
         summary: "Verifies up to 1,000 keys. The verdicts are in the order of the keys.",
@@ -90,7 +90,8 @@ enum KeyVerificationEndpoints {
         ])
 }
 
-/// `/v1/api-keys/identify`: which key is this text? For who holds one that leaked and must find it.
+/// `/v1/api-keys/identify`: which key has this text? For someone who holds a leaked key and must
+/// find it.
 enum KeyIdentification {
     static let endpoint = Endpoint(
         .post, "/v1/api-keys/identify", id: "identifyApiKey", tag: "API keys",
@@ -149,7 +150,7 @@ package struct KeyTerms: Sendable {
     var ip: String?
     var origin: String?
 
-    /// For nothing particular.
+    /// No scope, address or origin is required.
     package init() {}
 
     init(_ input: Input) {
@@ -159,10 +160,10 @@ package struct KeyTerms: Sendable {
     }
 }
 
-/// A key to verify, and its terms.
+/// A key to verify, and the terms it is presented for.
 struct KeyQuestion: Sendable {
     let terms: KeyTerms
-    /// Nil if no key has this form.
+    /// `nil` if the text does not have the form of a key.
     let secret: (locator: String, hash: KeyHash)?
 
     init(_ key: String, _ terms: KeyTerms = KeyTerms()) {
@@ -173,16 +174,16 @@ struct KeyQuestion: Sendable {
     init(_ input: Input) throws { self.init(try input.string("key"), KeyTerms(input)) }
 }
 
-/// The verification of a presented key. A caller without the right gets `unknown` for all, and
-/// nothing is looked up; a tenant's caller costs a look-up only for keys of that tenant, which the
-/// key's own text names.
+/// The result of verifying a presented key. A caller without the right gets `unknown` for every
+/// key, and nothing is looked up. For a caller of a tenant, only keys of that tenant cost a
+/// look-up; the key's own text names its tenant.
 package struct KeyFinding: JSONView {
     package private(set) var verdict = APIKeyVerdict.unknown
     package private(set) var key: PresentedKey?
-    /// Seconds until a key over its limit per minute is good again.
+    /// Seconds until a key over its limit per minute is valid again.
     private var retryAfter: Int64?
 
-    /// Counted as a use if the key is active. `isLimited`: also against its rate limit.
+    /// Verifies one key. An active key counts as used; `isLimited`: also against its rate limit.
     static func of(
         _ question: KeyQuestion, isLimited: Bool = true, _ call: Call
     ) async throws -> KeyFinding {
@@ -198,7 +199,7 @@ package struct KeyFinding: JSONView {
         return finding
     }
 
-    /// The same for many, in their order.
+    /// The same for many keys, in their order.
     static func of(_ questions: [KeyQuestion], _ call: Call) async throws -> [KeyFinding] {
         let database = try call.services.database
         let locator = try await ownLocator(of: call)
@@ -250,7 +251,7 @@ package struct KeyFinding: JSONView {
 
     private init() {}
 
-    /// `found`: nil if no key has the secret. Counted as a use if the key is active.
+    /// `found` is `nil` if no key has the secret. An active key counts as used.
     package init(
         _ found: PresentedKey?, _ terms: KeyTerms, isLimited: Bool = true,
         to principal: Principal, in database: borrowing Database, at now: Timestamp
@@ -299,7 +300,7 @@ package struct KeyFinding: JSONView {
     }
 }
 
-/// The verdicts of many.
+/// The verdicts on many keys.
 struct KeyFindings: JSONView {
     var results: [KeyFinding]
 
@@ -307,14 +308,14 @@ struct KeyFindings: JSONView {
 }
 
 extension PresentedKey {
-    /// Nil: the platform's.
+    /// `nil` for the platform.
     var home: UUID? { tenant == .platform ? nil : tenant }
 }
 
-/// Limits the concurrent batches of look-ups of each caller in this process, so that one caller
-/// cannot occupy the database alone.
+/// Limits the concurrent look-up batches of each caller in this process, so that one caller cannot
+/// occupy the database alone.
 package final class BatchSlots: Sendable {
-    /// Concurrent batches of one caller; each has `Database.lookUpsAtOnce` concurrent look-ups.
+    /// Concurrent batches of one caller; each makes `Database.lookUpsAtOnce` concurrent look-ups.
     package static let atOnce = 8
 
     private let underWay = Mutex<[UUID: Int]>([:])

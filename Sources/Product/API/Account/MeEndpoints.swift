@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/me`: who the credential is, and an operator's own account.
+/// `/v1/me`: the caller of the credential, and an operator's own account.
 enum MeEndpoints {
     static let all: [Endpoint] =
         [me, rename] + OwnFactorEndpoints.all + OwnSessionEndpoints.all
@@ -87,7 +87,7 @@ enum MeEndpoints {
         return .ok(row, etag: row.etag)
     }
 
-    /// nil unless an operator may read the tenant's users; an unknown tenant looks the same.
+    /// `nil` unless an operator may read the tenant's users. An unknown tenant looks the same.
     private static func joinRequests(_ call: Call) async throws -> Int? {
         guard call.principal.kind == .operator,
             let name = call.query.optionalString("tenant") ?? call.principal.tenant?.description,
@@ -99,7 +99,7 @@ enum MeEndpoints {
     }
 }
 
-/// `/v1/me/sessions` and `/v1/me/sign-ins`: where the operator is signed in, and was.
+/// `/v1/me/sessions` and `/v1/me/sign-ins`: the operator's own sessions and sign-ins.
 enum OwnSessionEndpoints {
     static let all: [Endpoint] = [list, endOthers, end, signIns]
 

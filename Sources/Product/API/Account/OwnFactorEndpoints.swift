@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/me/password`, `/v1/me/totp` and `/v1/me/recovery-codes`: what the operator signs in with.
+/// `/v1/me/password`, `/v1/me/totp` and `/v1/me/recovery-codes`: the operator's own credentials.
 enum OwnFactorEndpoints {
     static let all: [Endpoint] = [setPassword, offerTotp, confirmTotp, removeTotp, recoveryCodes]
 
@@ -64,7 +64,7 @@ enum OwnFactorEndpoints {
         return noStore(.json(201, bytes: body.encoded()))
     }
 
-    /// The key URI that authenticator apps read. Some read no more of a label than its beginning.
+    /// The key URI that authenticator apps read. Some show only the beginning of a label.
     private static func otpauth(_ seed: [UInt8], _ person: OperatorRow) -> String {
         let account = PercentEncoding.encode(String(person.email.prefix(100)).utf8)
         return "otpauth://totp/Gatehouse:\(account)?secret=\(Base32.encode(seed))"
@@ -142,7 +142,7 @@ enum OwnFactorEndpoints {
             .json(201, bytes: JSONValue.object([.init("codes", .strings(codes))]).encoded()))
     }
 
-    /// One transaction with the mail about it.
+    /// Makes the change and puts the mail about it into the outbox, in one transaction.
     @discardableResult
     private static func change<Result: Sendable>(
         _ person: OperatorRow, _ call: Call, _ what: String, _ added: AddedFactor? = nil,

@@ -3,8 +3,8 @@ import JSON
 import Storage
 import Text
 
-/// Where a bulk action acts: one transaction, in the name of a principal with the rights of this
-/// moment.
+/// The context of a bulk action: one transaction, in the name of a principal with the rights that
+/// it has at this moment.
 struct BulkContext: Sendable {
     let change: Change
     let principal: Principal
@@ -16,12 +16,12 @@ struct BulkContext: Sendable {
     var tenant: UUID { change.tenant }
     var database: Database { get throws { try services.database } }
 
-    /// 403 unless the principal covers the role that it gives or touches.
+    /// Throws 403 unless the principal covers the role that it grants or acts on.
     func requireCover(of role: UserRole) throws {
         try principal.requireCover(of: role, in: tenant)
     }
 
-    /// Refuses as the action on one object does.
+    /// Refuses as the action on a single object does.
     func require(_ right: Right, owner: UUID? = nil) throws {
         let permission = Permissions.permits(
             principal, right, in: tenant, target: PermissionTarget(ownerID: owner))
@@ -31,37 +31,37 @@ struct BulkContext: Sendable {
     }
 }
 
-/// One action on many objects of a kind: at once for a few, as a job for more.
+/// An action on many objects of one kind: a few are handled at once, more by a job.
 protocol BulkAction: Sendable {
-    /// The right that the action needs, and the one to take it back; nil: it cannot be.
+    /// The right that the action needs, and the right to undo it; `nil` if it cannot be undone.
     var right: Right { get }
     var undoRight: Right? { get }
-    /// What the objects are: `user`.
+    /// The type of the objects, for example `user`.
     static var target: String { get }
-    /// Nil: not one that this version knows.
+    /// `nil` if this version does not know the action.
     init?(_ parameters: JSONParameters)
     var parameters: JSONParameters { get }
-    /// The action on one object; a refusal is thrown.
+    /// Acts on one object. A refusal is thrown.
     func act(on id: UUID, row: Int, at place: BulkContext) async throws -> JobResult
-    /// Takes it back, or keeps it.
+    /// Undoes the action on one object, or leaves it as it is.
     func undo(_ result: JobResult, at place: BulkContext) async throws -> JobResult
 }
 
 extension BulkAction {
     var undoRight: Right? { nil }
 
-    /// For actions that leave no effect to undo.
+    /// For actions that leave nothing to undo.
     func undo(_ result: JobResult, at place: BulkContext) async throws -> JobResult {
         JobResult(row: result.row, .kept, code: "no_undo")
     }
 }
 
-/// Jobs of a bulk action; their rows are the objects' ids.
+/// The jobs of a bulk action. Their rows are the objects' ids.
 struct BulkJobs<Action: BulkAction>: JobKind {
     let name: String
 
     func rights(_ job: JobRow) -> [Right] {
-        // No role has all rights: an unknown action is permitted to none.
+        // No role has all rights, so an unknown action is permitted to no caller.
         guard let action = Action(JSONParameters(job.parameters)) else { return Right.allCases }
         if job.isUndoing { return [action.undoRight ?? action.right] }
         return [action.right]
@@ -99,7 +99,7 @@ struct BulkJobs<Action: BulkAction>: JobKind {
     }
 }
 
-/// An action on many users, as the one on a single user does it.
+/// An action on many users, each handled as by the action on a single user.
 struct UserAction: BulkAction {
     enum Verb: String, Sendable, CaseIterable {
         case suspend, resume, delete, approve
@@ -164,7 +164,7 @@ struct UserAction: BulkAction {
         return try await apply(to: user, row: row, at: place)
     }
 
-    /// The action itself, on a locked user; the rights were asked for.
+    /// Performs the action on a locked user, after the rights were checked.
     func apply(to user: UserRow, row: Int, at place: BulkContext) async throws -> JobResult {
         let (change, id) = (place.change, user.id)
         var result = JobResult(row: row, .done, targetType: Self.target, targetID: id)
@@ -214,7 +214,7 @@ struct UserAction: BulkAction {
     private func give(
         _ role: UserRole, to user: UserRow, _ place: BulkContext, reason: String? = nil
     ) async throws -> UserRow {
-        // It gives one role, and takes control of who has the other.
+        // This grants one role, and takes control of a user who has another.
         if role != user.role { try place.requireCover(of: user.role) }
         try place.requireCover(of: role)
         var next = user
@@ -254,7 +254,7 @@ struct UserAction: BulkAction {
         }
     }
 
-    /// 409 with the id of the user into whom this one was merged.
+    /// Throws 409 with the id of the winner if the user was merged.
     private func locked(_ id: UUID, _ change: Change) async throws -> UserRow {
         do {
             return try await change.lockUser(id)
@@ -266,8 +266,8 @@ struct UserAction: BulkAction {
         }
     }
 
-    /// No caller acts in bulk on the own row, nor a person on one of a higher role: by a filter that
-    /// happens without being meant.
+    /// In bulk, no caller acts on its own row, and no person acts on a user of a higher role: with
+    /// a filter, this would easily happen by accident.
     private static func require(_ right: Right, over user: UserRow, _ place: BulkContext) throws {
         try place.require(right, owner: user.id)
         switch place.principal {
@@ -283,7 +283,7 @@ struct UserAction: BulkAction {
         }
     }
 
-    /// What an undo compares: the version that the action left.
+    /// Stores the version that the action left, which an undo compares.
     private static func settle(
         _ result: inout JobResult, _ isUnchanged: Bool, _ before: UserRow, _ after: UserRow
     ) {

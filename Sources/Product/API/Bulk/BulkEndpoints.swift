@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `…/actions`: one action on many users, invites or keys.
+/// `…/actions`: one action on many users, invites or API keys.
 enum BulkEndpoints {
     static let all: [Endpoint] = [users, invites, keys]
 
@@ -103,7 +103,7 @@ enum BulkEndpoints {
         "reason", .string(min: 1, max: 500, rule: .displayName),
         "The reason, for the audit log and the list; for an approval also for the mail.")
 
-    /// By `ids` or by `filter`, never both: neither is no wish for all.
+    /// A request has either `ids` or a `filter`: a request without both must not mean all objects.
     private static func action<Verb: RawRepresentable<String> & CaseIterable>(
         _ verbs: Verb.Type, _ example: Verb
     ) -> FieldShape {
@@ -148,12 +148,12 @@ enum BulkEndpoints {
 struct BulkRequest<Action: BulkAction> {
     private let call: Call
     private let action: Action
-    /// Of the job, if there are many.
+    /// The kind of the job, if there are many objects.
     private let kind: String
 
-    /// More rows are a job.
+    /// The most objects that are handled in the request itself; more become a job.
     private static var atOnce: Int { 100 }
-    /// A dry run looks at so many rows, one transaction for each hundred.
+    /// A dry run examines at most this many rows, one transaction for each hundred.
     private static var looked: Int { 1000 }
 
     init(_ call: Call, _ action: Action, kind: String) {
@@ -162,7 +162,8 @@ struct BulkRequest<Action: BulkAction> {
         self.kind = kind
     }
 
-    /// `find`: the ids that a filter leaves, read once: what is counted is acted on.
+    /// `find` returns the ids that a filter selects. They are read once, so that exactly the
+    /// counted objects are acted on.
     func answer(_ find: (ListFilter) async throws -> [UUID]) async throws -> Response {
         try require()
         let ids = try await ids(find)
@@ -182,7 +183,7 @@ struct BulkRequest<Action: BulkAction> {
         return document(results, count: ids.count)
     }
 
-    /// Who has the right over own objects alone gets it row by row.
+    /// A caller with the right over its own objects only is checked row by row.
     private func require() throws {
         let permission = Permissions.permits(
             call.principal.subject, action.right, in: try call.tenant.id,
@@ -201,8 +202,8 @@ struct BulkRequest<Action: BulkAction> {
             .filter { seen.insert($0).inserted }
     }
 
-    /// The rows in their order; they are locked in the order of their ids, so that two requests do
-    /// not wait for each other.
+    /// Returns the results in the order of the ids, but locks the rows in id order, so that two
+    /// requests cannot deadlock.
     private func act(
         on ids: ArraySlice<UUID>, _ change: Change
     ) async throws -> [(id: UUID, result: JobResult)] {
@@ -214,7 +215,7 @@ struct BulkRequest<Action: BulkAction> {
             results[id] = try await change.result(ofRow: 0) {
                 try await action.act(on: id, row: 0, at: place)
             }
-            // One proof is for the whole call: nothing of it is done before.
+            // One proof of presence is for the whole call: without it, nothing of the call is done.
             if let code = results[id]?.code, code == Code.stepUpRequired.rawValue {
                 throw call.signInAgain("The action on one of them")
             }
@@ -297,13 +298,13 @@ struct BulkRequest<Action: BulkAction> {
     }
 }
 
-/// What a job was asked for, member by member.
+/// The parameters of a job.
 struct JSONParameters: Sendable {
     private(set) var value: JSONValue
 
     init(_ value: JSONValue) { self.value = value }
 
-    /// Members without a value are left out.
+    /// Members without a value are omitted.
     init(_ members: [(String, String?)]) {
         value = .object(
             members.compactMap { name, text in text.map { .init(name, .string($0)) } })

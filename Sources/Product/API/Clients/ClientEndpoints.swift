@@ -66,7 +66,7 @@ enum ClientEndpoints {
 extension ClientRow {
     var etag: String { ETag.version(version) }
 
-    /// `bound`: the hosts of the tenant's clients.
+    /// `bound` has the hosts of all of the tenant's clients.
     func json(_ bound: [BoundClientHost], hasSecret: Bool) -> JSONValue {
         let unbound = hosts.filter { host in
             !bound.contains { sameBytes($0.client, name) && sameBytes($0.host, host) }
@@ -109,7 +109,7 @@ extension ClientRow {
         ])
 }
 
-/// A body's client settings, checked against the contract's declaration.
+/// A body's client settings, checked against what the contract declares.
 struct ClientInput {
     var row: ClientRow
     var secret: ProviderSecret
@@ -136,8 +136,8 @@ struct ClientInput {
         }
     }
 
-    /// The hash of the client secret's audience; nil if it is unknown. 422 for a new secret then: a
-    /// secret is bound to the audience that it was given for.
+    /// The hash of the client secret's audience; `nil` if the audience is unknown. Throws 422 then
+    /// for a new secret, since a secret is bound to the audience that it was set for.
     func secretAudience(_ database: Database, tenant: UUID) async throws -> [UInt8]? {
         guard let clientID = row.settings["client_id"]?.string else { return nil }
         let provider = ProviderChoice.choose(
@@ -153,7 +153,8 @@ struct ClientInput {
         Problem.invalid([FieldError("/settings/secret", .notAllowed, detail)])
     }
 
-    /// 422 for a new address of a scheme that any app may claim. `stored`: those that the client has.
+    /// Throws 422 for a new address with a scheme that any app may claim. `stored` has the client's
+    /// current addresses.
     func checkSchemes(besides stored: [String]) throws {
         let errors = row.redirectURIs.enumerated().compactMap { index, uri in
             RedirectURI.isOwnedScheme(uri) || stored.contains(where: { sameBytes($0, uri) })
@@ -184,17 +185,17 @@ struct ClientInput {
     }
 }
 
-/// A client contract as the API knows it: the contracts themselves are in a layer above.
+/// A client contract as the API knows it. The contracts themselves are in a layer above.
 package struct ClientDescription: Sendable {
     /// The name in paths.
     package var name: String
-    /// What its pages may send.
+    /// What the client's pages may send.
     package var profile: CORSProfile
     package var settings: ObjectShape
-    /// Kinds of providers to which the setting `client_id` applies.
+    /// The provider kinds that the setting `client_id` applies to.
     package var providerKinds: [String]
 
-    /// Kinds with a browser sign-in.
+    /// The kinds that have a sign-in in the browser.
     package static let signInKinds = ["oidc", "google", "github"]
 
     package init(

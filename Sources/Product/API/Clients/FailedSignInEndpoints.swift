@@ -4,9 +4,9 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/failed-sign-ins` and its counterpart below a tenant: why a sign-in failed before the rules
-/// were asked. Its person, and an app's developer, see one text for all failures; this gives the
-/// reason.
+/// `/v1/failed-sign-ins` and its counterpart below a tenant: why a sign-in failed before the policy
+/// rules were applied. The person and the app's developer see one text for all failures; this list
+/// gives the reason.
 enum FailedSignInEndpoints {
     static let all: [Endpoint] = [list, listOfTenant]
 

@@ -12,7 +12,8 @@ enum RedirectURI {
         example: "app.immich:///oauth-callback"
     ) { isAllowed($0) }
 
-    /// What browsers and systems handle themselves: no app gets what is sent there.
+    /// Schemes that browsers and operating systems handle themselves: no app receives what is sent
+    /// there.
     private static let refused = [
         "javascript", "data", "vbscript", "file", "blob", "about", "view-source", "filesystem",
         "mailto", "tel", "sms", "smsto", "mms", "mmsto", "callto", "sip", "sips", "facetime",
@@ -32,7 +33,7 @@ enum RedirectURI {
         "shell", "search", "search-ms", "vbefile", "hcp", "ldap-search", "x-man-page",
         "x-radr", "x-terminal",
     ]
-    /// Families of them.
+    /// The beginnings of further such schemes.
     private static let refusedStarts = ["ms-", "x-apple-", "com.apple.", "web+"]
 
     static func isAllowed(_ text: String) -> Bool {
@@ -54,8 +55,8 @@ enum RedirectURI {
         return origin(text) != nil
     }
 
-    /// False for a private-use scheme without a dot, which any app may claim as well (RFC 8252 section
-    /// 7.1); the apps of the contracts had theirs before.
+    /// False for a private-use scheme without a dot, which any other app may claim as well (RFC
+    /// 8252 section 7.1). The schemes of the built-in contracts' apps are exempt.
     static func isOwnedScheme(_ text: String) -> Bool {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
             let scheme = scheme(text.utf8[..<colon])
@@ -68,7 +69,7 @@ enum RedirectURI {
         "http", "https", "immich", "timetracker", "thinkwork", "relate-mail", "deeprecall",
     ]
 
-    /// Whether a sign-in's code would travel in the clear: plain http that leads neither to this
+    /// Whether a sign-in's code would be sent unencrypted: plain http that leads neither to this
     /// machine nor to this server, whose operator has chosen http (RFC 8252 section 7.3).
     static func isInTheClear(_ text: String, own: PublicAddress?) -> Bool {
         guard let origin = origin(text), sameBytes(origin.scheme, "http") else { return false }
@@ -78,7 +79,7 @@ enum RedirectURI {
         return !(own?.origins.contains { sameBytes($0, origin.canonical) } ?? false)
     }
 
-    /// Of an http or https address; nil for every other.
+    /// The origin of an http or https URL; `nil` for every other URL.
     private static func origin(_ text: String) -> Origin? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
             let scheme = scheme(text.utf8[..<colon]),
@@ -89,7 +90,7 @@ enum RedirectURI {
             configuring: scheme + "://" + String(decoding: authority, as: UTF8.self))
     }
 
-    /// The scheme in lower case; nil if there is none (RFC 3986 section 3.1).
+    /// The scheme in lower case; `nil` if there is none (RFC 3986 section 3.1).
     private static func scheme(_ bytes: Substring.UTF8View) -> String? {
         guard let first = bytes.first, (first | 0x20) &- 0x61 < 26,
             bytes.allSatisfy({
@@ -100,7 +101,7 @@ enum RedirectURI {
         return String(decoding: bytes.map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 
-    /// The part between `//` and the path; nil if there is none.
+    /// The part between `//` and the path; `nil` if there is none.
     private static func authority(_ rest: Substring.UTF8View.SubSequence) -> [UInt8]? {
         guard rest.starts(with: "//".utf8) else { return nil }
         return Array(
@@ -108,8 +109,8 @@ enum RedirectURI {
     }
 }
 
-/// `return_to`: where the page of a link leads in the end. It is one of the redirect addresses of
-/// the tenant's clients, byte for byte, so that no link of ours leads to a stranger's page.
+/// `return_to`: where the page of a link leads in the end. It must be one of the redirect URIs of
+/// the tenant's clients, byte by byte, so that no link of this server leads to a foreign page.
 enum ReturnAddress {
     static let field = FieldShape.nullable(
         "return_to", .string(min: 1, max: 2048, rule: RedirectURI.rule),
@@ -120,12 +121,12 @@ enum ReturnAddress {
         "return_to", .string(), nullable: true,
         "The page where the person can continue; `null` if there is none.")
 
-    /// The addresses that the tenant's clients have; read only if an input has one.
+    /// The redirect URIs of the tenant's clients. They are read only if an input has a `return_to`.
     static func allowed(_ inputs: [Input], _ call: Call) async throws -> [String] {
         try await allowed(inputs, of: call.tenant.id, call.services)
     }
 
-    /// `tenant` nil: none, so that no address is allowed.
+    /// If `tenant` is `nil`, no address is allowed.
     static func allowed(
         _ inputs: [Input], of tenant: UUID?, _ services: Services
     ) async throws -> [String] {
@@ -147,14 +148,14 @@ enum ReturnAddress {
     }
 }
 
-/// A host of a client: a domain name, with an optional port.
+/// A client's host: a domain name with an optional port.
 package enum ClientHost {
     static let rule = TextRule(
         detail: "must be a host, with a port if it is not the default one",
         example: "mail.acme.example"
     ) { of($0) != nil }
 
-    /// Lower case, as an A-label; nil for anything else.
+    /// The host in lower case, as an A-label; `nil` for anything else.
     package static func of(_ text: String) -> String? {
         guard let origin = try? Origin(configuring: "https://\(text)") else { return nil }
         // A text with a path, a user or a wildcard is not a host.
@@ -163,14 +164,15 @@ package enum ClientHost {
     }
 }
 
-/// Which caller may bind which host. Our own names and this machine's are never given away:
-/// requests with them (a proxy that sends its upstream's address, a health check) are ours.
+/// Which caller may bind which host. The server's own names and those of this machine can never be
+/// bound: requests with them (from a proxy that sends its upstream's address, or a health check)
+/// are for the server itself.
 struct HostBinding {
     private static let localNames = [".localhost", ".test"]
 
-    /// Nil if the public URL is invalid; then no name is known to be ours.
+    /// `nil` if the public URL is invalid; then no name is known to be the server's own.
     let own: PublicAddress?
-    /// The caller is an operator or a key of the platform.
+    /// Whether the caller is an operator or a key of the platform.
     let isPlatform: Bool
 
     init(_ call: Call) {
@@ -178,7 +180,8 @@ struct HostBinding {
         isPlatform = call.principal.platform
     }
 
-    /// 422 with the first host of `next` that is neither in `current` nor allowed to the caller.
+    /// Throws 422 for the first host of `next` that is neither in `current` nor allowed to the
+    /// caller.
     func check(_ next: [String], besides current: [String], in change: Change) async throws {
         for (index, host) in next.enumerated()
         where !current.contains(where: { sameBytes($0, host) }) {
@@ -193,7 +196,7 @@ struct HostBinding {
         }
     }
 
-    /// Why the caller may not bind a host (in the form of `ClientHost.of`); nil if it may.
+    /// Why the caller may not bind a host (in the form of `ClientHost.of`); `nil` if it may.
     func refusal(of host: String) -> String? {
         let (name, port) = Self.parts(of: host)
         guard !name.utf8.starts(with: "[".utf8), let domain = Self.domain(name) else {
@@ -208,14 +211,14 @@ struct HostBinding {
         return domain.isPublicSuffix ? "is a public suffix, below which anyone may register" : nil
     }
 
-    /// Only the platform may bind this machine's names, and only on a loopback server.
+    /// Only the platform may bind names of this machine, and only on a loopback server.
     private func localRefusal(_ name: String, _ port: Int?) -> String? {
         guard isPlatform, let own, own.isLoopback else {
             return
                 "is a name of the local machine, which only the platform may bind, and only on a "
                 + "server whose own address is a loopback address"
         }
-        // `localhost` without a port would cover every port, ours too.
+        // `localhost` without a port would cover every port, including the server's own.
         if port == own.port || port == nil && sameBytes(name, "localhost") {
             return "needs a port that is not this server's own"
         }

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/domains`: email domains that a tenant claims and proves.
+/// `/v1/tenants/{tenant}/domains`: the email domains that a tenant claims and verifies.
 enum DomainEndpoints {
     static let all: [Endpoint] = [list, create, get, update, delete, verify]
 
@@ -49,7 +49,7 @@ enum DomainEndpoints {
             row, at: "/v1/tenants/\(try call.tenant.id)/domains/\(row.id)", etag: row.etag)
     }
 
-    /// 422 for a domain that can never belong to one tenant.
+    /// Throws 422 for a domain that can never belong to one tenant.
     private static func claimable(_ text: String) throws -> DomainName {
         func refuse(_ code: FieldCode, _ detail: String) -> Problem {
             .invalid([FieldError("/domain", code, detail)])
@@ -125,7 +125,8 @@ enum DomainEndpoints {
         let method = try call.input.string("method")
         guard let claim = try await call.scope.domain(id) else { throw Problem.notFound("domain") }
         if claim.status == .verified, claim.lostAt == nil { return .ok(claim, etag: claim.etag) }
-        // The look-up precedes the transaction: no lock waits for a name server.
+        // The DNS look-up precedes the transaction, so that no lock is held while it waits for a
+        // name server.
         try await prove(claim, method, call)
         let row = try await call.scope.change(by: call.actor) { change in
             try await change.verifyDomain(change.lockDomain(id), method: method)
@@ -135,7 +136,7 @@ enum DomainEndpoints {
 
     private static func prove(_ claim: DomainRow, _ method: String, _ call: Call) async throws {
         if method == "operator" {
-            // Not a tenant's right: only the platform may prove a domain by assertion.
+            // No tenant has this right: only the platform may verify a domain by assertion.
             guard
                 Permissions.permits(call.principal.subject, .verifyDomainByAssertion, in: nil)
                     == .allowed
@@ -224,7 +225,7 @@ extension DomainRow: JSONView {
             .readOnly("verified_at", .timestamp, nullable: true),
         ])
 
-    /// The name and what it covers stay as they were claimed and proved.
+    /// The name, and whether it includes subdomains, stay as they were claimed and verified.
     static let change: ObjectShape = {
         var shape = DomainRow.shape
         for index in shape.fields.indices
@@ -245,8 +246,8 @@ package struct DomainChecks: Sendable {
         self.services = services
     }
 
-    /// One round over the domains that are due; returns their results, in that order. A failed
-    /// check is left for the next round, and thrown after all others are done.
+    /// Checks all domains that are due and returns the results in that order. A failed check is
+    /// left for the next round; its error is thrown after all others are done.
     @discardableResult
     package func round() async throws -> [DomainCheck] {
         var results: [DomainCheck] = []
@@ -266,7 +267,8 @@ package struct DomainChecks: Sendable {
     }
 
     private func look(at due: DueDomain) async throws -> DomainCheck? {
-        // The look-up precedes the transaction: no lock waits for a name server.
+        // The DNS look-up precedes the transaction, so that no lock is held while it waits for a
+        // name server.
         let isThere = await services.txtRecords(due.row.recordName, nil).map { records in
             records.contains { sameBytes($0, due.row.recordValue) }
         }

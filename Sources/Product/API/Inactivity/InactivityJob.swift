@@ -3,21 +3,21 @@ import JSON
 import Storage
 import Text
 
-/// One day's work of a tenant's rule for inactivity: warns, suspends and deletes users who are due,
-/// in the order of their ids, and not more than the day's share. The policy is read anew for each
-/// batch, so that a rule that was switched off stops it.
+/// One day's work of a tenant's inactivity rule: warns, suspends and deletes users who are due, in
+/// the order of their ids, and no more than the day's share. The policy is read again for each
+/// batch, so that switching the rule off stops the job.
 struct InactivityJob: JobKind {
     static let kind = "inactivity"
-    /// In the audit and on the suspended user.
+    /// The reason in the audit log and on the suspended user.
     static let reason = "inactivity"
-    /// Users that one page looks at, and pages of one batch.
+    /// The number of users that one page reads. `pages` is the number of pages in one batch.
     static let page = 500
     static let pages = 10
 
     let name: String = kind
 
-    /// The service needs none; a person who goes on with it, or takes it back, needs those of the
-    /// acts.
+    /// The service itself needs no rights. A person who resumes or undoes the job needs the rights
+    /// for these acts.
     func rights(_ job: JobRow) -> [Right] {
         if job.isUndoing { return [.resumeUsers, .restoreUsers] }
         return job.maker.isSystem ? [] : [.suspendUsers, .deleteUsers]
@@ -40,7 +40,7 @@ struct InactivityJob: JobKind {
         return JobStep(results, total: total, isLast: true)
     }
 
-    /// As an action on many users is taken back. A warning has no effect to undo.
+    /// Undone like an action on many users. A warning has no effect that could be undone.
     func undo(
         _ row: JobResult, _ work: JobWork, _ services: Services
     ) async throws -> JobResult {
@@ -53,12 +53,12 @@ struct InactivityJob: JobKind {
     }
 }
 
-/// One batch: some pages of users, in one transaction.
+/// One batch: several pages of users, in one transaction.
 private struct InactivityBatch {
     let work: JobWork
     let place: BulkContext
     let standing: StandingInactivity
-    /// The day's share, counted by the job's first batch.
+    /// The day's share, which the job's first batch computes.
     let cap: Int
     /// How many users may still be acted on.
     let left: Int
@@ -111,15 +111,16 @@ private struct InactivityBatch {
         }
     }
 
-    /// Without mails left of the hour no one is warned, and who is due for that waits for another
-    /// day.
+    /// When no mails are left for this hour, no user is warned, and users who are due for a warning
+    /// wait for another day.
     private func step(for facts: InactivityFacts) -> InactivityRule.Step? {
         let step = standing.rule.step(
             for: facts, since: standing.since, at: change.now, mails: place.services.sendsMail)
         return step == .warn && warnings <= 0 ? nil : step
     }
 
-    /// Asks once more under the user's lock: a sign-in of this moment counts. Nil: nothing is due.
+    /// Checks again under the user's lock, since a sign-in may have just happened. `nil` if nothing
+    /// is due.
     private mutating func act(on id: UUID) async throws -> JobResult? {
         guard
             let (row, facts) = try await change.lockInactive(
@@ -165,18 +166,18 @@ private struct InactivityBatch {
     }
 }
 
-/// Makes, once on a day of UTC and for each active tenant with a rule for inactivity, the job that
-/// follows it, if a user is due. Any number of replicas may look; one makes the job.
+/// Once per UTC day, for each active tenant with an inactivity rule, creates the job that applies
+/// it, if a user is due. Any number of replicas may run this; only one creates the job.
 package struct InactivityRounds: Sendable {
-    /// Tenants that are found at once.
+    /// The number of tenants that one query returns.
     private static let tenants = 100
 
     private let database: Database
 
     package init(database: Database) { self.database = database }
 
-    /// A tenant whose day cannot begin is left for the next round, and its error is thrown after all
-    /// others.
+    /// A tenant whose day cannot begin is left for the next round. Its error is thrown after all
+    /// others are done.
     package func round() async throws {
         var last: UUID?
         var failure: (any Error)?
@@ -190,13 +191,13 @@ package struct InactivityRounds: Sendable {
         if let failure { throw failure }
     }
 
-    /// A tenant with as many jobs as it may is looked at again in the next round.
+    /// A tenant that has reached its limit of jobs is tried again in the next round.
     private func beginDay(of tenant: UUID) async throws {
         let isDue = try await isAnyUserDue(in: tenant)
         do {
             try await database.scope(tenant).change(by: .system) { change in
                 guard try await change.beginInactivityDay(), isDue else { return }
-                // One that is paused or not at its end goes before.
+                // An unfinished job, such as a paused one, goes first.
                 guard try await !change.hasLiveJob(InactivityJob.kind) else { return }
                 _ = try await change.createJob(
                     InactivityJob.kind, .object([]), total: nil, by: .system)
@@ -204,7 +205,7 @@ package struct InactivityRounds: Sendable {
         } catch is TooManyJobs {}
     }
 
-    /// Page by page, until one is found.
+    /// Reads page by page until one user is found.
     private func isAnyUserDue(in tenant: UUID) async throws -> Bool {
         let scope = database.scope(tenant)
         guard let standing = try await scope.standingInactivity() else { return false }

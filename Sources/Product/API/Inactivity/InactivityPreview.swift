@@ -3,26 +3,27 @@ import JSON
 import Storage
 import Text
 
-/// Whom a rule for inactivity would be about if it stood since long: each user once, by the last
-/// step whose time is over. The day of publication does not count, nor that a warning comes first.
+/// The users that an inactivity rule would apply to if it had been in force for long: each user
+/// once, by the latest step that is due. The day of publication does not count, nor does the rule
+/// that a warning must come first.
 struct InactivityPreview: Sendable {
     private struct Part: Sendable {
         var count = 0
         var ids: [UUID] = []
     }
 
-    /// Ids that are shown of each step.
+    /// The number of ids that are shown for each step.
     private static let shown = 10
-    /// Users that one statement looks at.
+    /// The number of users that one statement reads.
     private static let page = 5000
-    /// A preview looks no longer than so many seconds, half of what the request has.
+    /// A preview takes at most this many seconds, half of the request's time.
     private static let seconds: Int64 = 15
 
     private var parts: [InactivityRule.Step: Part] = [:]
-    /// Not all users were looked at.
+    /// Whether some users were not examined.
     private var isCut = false
 
-    /// Ends early where every count is as large as a total is counted.
+    /// Ends early once every count has reached the limit to which totals are counted.
     static func of(
         _ rule: InactivityRule, in scope: TenantScope
     ) async throws -> InactivityPreview {
@@ -37,7 +38,7 @@ struct InactivityPreview: Sendable {
                 guard let step = rule.lastStep(after: user.facts.activeAt, at: now) else {
                     continue
                 }
-                // Who is suspended already can only be deleted.
+                // A suspended user can only be deleted.
                 if user.facts.suspendedAt != nil, step != .delete { continue }
                 preview.add(user.id, to: step)
             }

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/invites`: the acceptance page, for the holder of a token.
+/// `/v1/invites`: the endpoints of the acceptance page, for the holder of a token.
 enum InviteAcceptanceEndpoints {
     static let all: [Endpoint] = [preview, accept, signIn]
 
@@ -140,7 +140,7 @@ enum InviteAcceptanceEndpoints {
         return answer
     }
 
-    /// One text for every cause; the operator finds which by the reference.
+    /// One text for every cause. The operator finds the cause by the reference.
     private static func missed(_ token: String, _ call: Call) async throws -> Problem {
         var why = Reason.inviteUnknown.rawValue
         if let found = try await call.services.database.offeredInvite(token) {
@@ -153,14 +153,14 @@ enum InviteAcceptanceEndpoints {
     }
 }
 
-/// Why an invite or a join link admits no one. The holder of its token was invited and may know the
-/// reason.
+/// Why an invite or a join link does not admit a person. The holder of its token was invited and may
+/// know the reason.
 package enum UnacceptedInvite {
     static let unknown = Problem(.inviteUnknown, "The link is not valid; ask for a new one.")
 
     static let unknownJoinLink = Problem(.joinUnknown, "The link is not valid; ask for a new one.")
 
-    /// `reference` finds the decision.
+    /// `reference` identifies the decision.
     package static func problem(_ reason: Reason, reference: String) -> Problem {
         let detail =
             switch reason {

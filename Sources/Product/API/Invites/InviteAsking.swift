@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// Reads invites from a body and maps storage's refusals to problems.
+/// Reads invites from a body, and maps refusals of the storage layer to problems.
 enum InviteAsking {
     static func request(
         _ input: Input, _ inviting: Inviting, at pointer: String = ""
@@ -42,7 +42,7 @@ enum InviteAsking {
             pointer + "/expires_at", .outOfRange, "must be 5 minutes to 90 days in the future")
     }
 
-    /// Without a mail server the link is shown instead; the refusal says so.
+    /// Without a mail server the link can be shown instead; the error says so.
     static func deliveryFault(
         _ input: Input, _ services: Services, at pointer: String = ""
     ) -> FieldError? {
@@ -59,8 +59,8 @@ enum InviteAsking {
             ?? (services.sendsMail ? .mail : .link)
     }
 
-    /// The part of a result that the caller may see: a token that goes by mail is posted in the
-    /// same transaction and not shown.
+    /// Returns the part of a result that the caller may see: a token that is sent by mail is put
+    /// into the outbox in the same transaction and is not shown.
     static func posted(
         _ result: InviteResult, _ change: Change, _ database: Database, _ publicURL: String
     ) async throws -> InviteResult {
@@ -85,13 +85,13 @@ enum InviteAsking {
         return gap.overflow ? .max : gap.partialValue / 1_000_000
     }
 
-    /// Runs `body`, its refusals as problems.
+    /// Runs `body` and translates its refusals into problems.
     static func answering<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch { throw refusal(error) ?? error }
     }
 
-    /// A list in one transaction: each entry has its own result, and the addresses are locked in
-    /// one order, which prevents deadlocks between lists.
+    /// Creates a list of invites in one transaction. Each entry has its own result. The addresses
+    /// are locked in a fixed order, which prevents deadlocks between lists.
     static func list(_ inputs: [Input], _ call: Call) async throws -> JSONValue {
         let database = try call.services.database
         var results = [JSONValue](repeating: .null, count: inputs.count)
@@ -155,7 +155,8 @@ enum InviteAsking {
                     at: call.now, token: token, publicURL: call.services.publicURL,
                     maker: call.principal.subject.expiry), nil)
         } catch {
-            // Only refusals: an error of the database, or a proof that is missing, ends the whole list.
+            // Only refusals become results: a database error, or a missing proof of presence, ends
+            // the whole list.
             guard let problem = refusal(error), problem.status < 500,
                 problem.code != .stepUpRequired
             else { throw error }
@@ -181,7 +182,7 @@ enum InviteAsking {
     }
 }
 
-/// Who invites, and where: of a request, or of a job that makes its invites later.
+/// The inviter and the tenant, for a request or for a job that creates its invites later.
 struct Inviting {
     var principal: Principal
     var tenant: UUID
@@ -192,7 +193,7 @@ struct Inviting {
 }
 
 extension Call {
-    /// Of a request with these invites.
+    /// For a request with these invites.
     func inviting(_ inputs: [Input]) async throws -> Inviting {
         let tenant = try tenant.id
         return Inviting(

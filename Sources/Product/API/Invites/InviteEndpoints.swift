@@ -137,8 +137,8 @@ enum InviteEndpoints {
         try requireRole(call.principal.subject, role, in: call.tenant.id, isGiven: isGiven)
     }
 
-    /// A caller may not change an invite with a role that it may not give; to take it back asks for
-    /// the right alone (`isGiven` false).
+    /// A caller may not change an invite with a role that it may not give. A revocation (`isGiven`
+    /// false) needs only the right.
     static func requireRole(
         _ who: Principal, _ role: UserRole, in tenant: UUID, isGiven: Bool
     ) throws {
@@ -165,14 +165,14 @@ enum InviteEndpoints {
         return try await sees(call, row)
     }
 
-    /// A member sees the invites to their own address.
+    /// A member may see the invites to its own address.
     private static func sees(_ call: Call, _ row: InviteRow) async throws -> Bool {
         guard let own = call.bound(.readInvites) else { return true }
         return try await call.scope.user(own).map { sameBytes($0.emailKey, row.emailKey) } ?? false
     }
 }
 
-/// `PATCH …/invites/{id}`: changes role, expiry, message or attributes of a pending invite.
+/// `PATCH …/invites/{id}`: changes the role, expiry, message or attributes of a pending invite.
 enum InviteEditEndpoint {
     static let update = Endpoint(
         .patch, "/v1/tenants/{tenant}/invites/{id}", id: "updateInvite", tag: "Invites",
@@ -201,7 +201,8 @@ enum InviteEditEndpoint {
                 maker: call.principal.subject.expiry), etag: row.etag)
     }
 
-    /// The address and the external id are the person's; delivery and return are chosen when it is sent.
+    /// The address and the external id belong to the person. Delivery and return address are chosen
+    /// when the invite is sent.
     private static let change: ObjectShape = {
         var shape = InviteRow.shape
         for index in shape.fields.indices
@@ -213,12 +214,12 @@ enum InviteEditEndpoint {
         return shape.patching("InviteChange")
     }()
 
-    /// Throws 422 for read-only members that differ and an expiry that is out of bounds; an
-    /// unchanged expiry is not a change.
+    /// Throws 422 for read-only members that differ, and for an expiry that is out of bounds. An
+    /// unchanged expiry is not checked.
     private static func wanted(_ call: Call, _ row: InviteRow) throws -> InviteChange {
         let input = call.input
         try input.checkRepeated(against: row.json(at: call.now))
-        // Responses have milliseconds, the row more: the value as shown is not a change.
+        // Responses have milliseconds, the row has more digits: the value as shown is not a change.
         var end = input.optionalTimestamp("expires_at") ?? row.expiresAt
         if sameBytes(end.description, row.expiresAt.description) { end = row.expiresAt }
         if end != row.expiresAt, let fault = InviteAsking.endFault(end, call.now) {
@@ -234,7 +235,7 @@ enum InviteEditEndpoint {
 }
 
 extension InviteFilter {
-    /// The parameters of the list, which are also the members of an action's `filter`.
+    /// The parameters of the list. They are also the members of a bulk action's `filter`.
     static let parameters: [QueryParameter] = [
         .search,
         QueryParameter("status", .enumeration(of: Invite.Status.self)),

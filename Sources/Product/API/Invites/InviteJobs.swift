@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// Jobs that make the invites of a list that is too long for one answer.
+/// Jobs that create the invites of a list that is too long for one response.
 struct InviteJobs: JobKind {
     static let name = "invites"
 
@@ -11,8 +11,8 @@ struct InviteJobs: JobKind {
 
     func rights(_ job: JobRow) -> [Right] { [.manageInvites] }
 
-    /// The rows are handled in the order of their addresses, as in a list, so that two lists do not
-    /// wait for each other.
+    /// The rows are processed in the order of their addresses, as in a list, so that two lists
+    /// cannot deadlock.
     func step(_ work: JobWork, _ services: Services) async throws -> JobStep {
         let rows = try await work.waiting()
         let inviting = try await inviting(rows, work, services)
@@ -21,7 +21,7 @@ struct InviteJobs: JobKind {
         var results: [JobResult] = []
         for row in rows.sorted(by: { Self.order($0) < Self.order($1) }) {
             let result = try await work.row(row.row) {
-                // A purge of the person has removed what was asked.
+                // A purge of the person has removed the row's input.
                 guard let input = Input(object: row.input) else { throw Problem.notFound("row") }
                 var request = try InviteAsking.request(input, inviting)
                 request.mailsLeft = left
@@ -57,7 +57,7 @@ struct InviteJobs: JobKind {
         let database = try services.database
         let made = try await change.invite(request, in: database)
         _ = try await InviteAsking.posted(made, change, database, services.publicURL)
-        // An invite that was there before is not the job's to revoke.
+        // An existing invite was not created by the job, so an undo must not revoke it.
         return JobResult(
             row: row, made.outcome == .existing ? .unchanged : .done,
             targetType: "invite", targetID: made.invite.id,
@@ -82,12 +82,12 @@ struct InviteJobs: JobKind {
         return JobResult(row: row.row, .undone)
     }
 
-    /// More are a job.
+    /// The most invites that are created in the request itself; more become a job.
     static let atOnce = 1000
     static let most = 10_000
 
-    /// Makes the job of a list. Its mails are sent as the rows are handled; a link is shown in no
-    /// report, so each invite has to go by mail.
+    /// Creates the job for a list. Its mails are sent as the rows are processed. A report never
+    /// shows a link, so every invite must be sent by mail.
     static func begin(_ inputs: [Input], _ call: Call) async throws -> JobRow {
         let faults = inputs.enumerated().compactMap { index, input in
             InviteAsking.delivery(input, call.services) == .mail
@@ -98,7 +98,7 @@ struct InviteJobs: JobKind {
                         + "sent by mail")
         }
         if !faults.isEmpty { throw Problem.invalid(faults) }
-        // One of those who are invited already may be an admin.
+        // One of the people who were already invited may be an admin.
         if !call.isDryRun, inputs.contains(where: { $0.flag("resend") }) {
             try call.requireRecentSignIn(for: "To send many invites again")
         }

@@ -4,8 +4,9 @@ import Storage
 import Text
 
 extension InviteRow {
-    /// The invite as `/v1` shows it; with a token, also that and the link, both shown once.
-    /// `maker`: when the key ends that made it, which may have cut it.
+    /// The invite as `/v1` shows it. With a token, the token and the link are included; both are
+    /// shown once. `maker` is the expiry of the key that made the invite, which may have shortened
+    /// the invite's own.
     func write(
         to json: inout JSONWriter, at now: Timestamp, token: String? = nil, publicURL: String = "",
         maker: Timestamp? = nil
@@ -43,7 +44,8 @@ extension InviteRow {
         }
     }
 
-    /// The acceptance page; the token is in the fragment (`#`), so that no server's log has it.
+    /// The URL of the acceptance page. The token is in the fragment (`#`), so that no server logs
+    /// it.
     func acceptURL(_ token: String, _ publicURL: String) -> String {
         "\(publicURL)/invite#token=\(token)"
     }
@@ -58,7 +60,7 @@ extension InviteRow {
 
     var etag: String { ETag.version(version) }
 
-    /// As this caller may see it: a member sees no private attributes.
+    /// The invite as this caller may see it: a member sees no private attributes.
     func seen(by call: Call) -> InviteRow {
         var row = self
         row.hidesPrivate = call.bound(.readInvites) != nil
@@ -125,7 +127,8 @@ extension InviteRow {
         .adding("InviteCreation", [resendField])
         .or(whenHas: "invites", list)
 
-    /// Addresses of a list are checked one by one, so that one bad entry does not stop the others.
+    /// The addresses of a list are checked one by one, so that one bad entry does not stop the
+    /// others.
     private static let list: ObjectShape = {
         var item = shape.creating("InviteListItem", required: ["email"])
             .adding("InviteListItem", [resendField])

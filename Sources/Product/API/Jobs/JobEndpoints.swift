@@ -5,8 +5,8 @@ import Storage
 import Synchronization
 import Text
 
-/// `/v1/tenants/{tenant}/jobs`, and `/v1/jobs` for the platform: work that goes on after its
-/// request.
+/// `/v1/tenants/{tenant}/jobs`, and `/v1/jobs` for the platform: work that continues after its
+/// request was answered.
 struct JobEndpoints: Sendable {
     static let all: [Endpoint] =
         JobEndpoints(isPlatform: false).endpoints + JobEndpoints(isPlatform: true).endpoints
@@ -81,7 +81,7 @@ struct JobEndpoints: Sendable {
         }
     }
 
-    /// Acting on a job needs what the job itself needs.
+    /// Acting on a job needs the same rights as the job itself.
     private func act(
         _ verb: String, _ summary: String,
         _ body: @escaping @Sendable (Change, JobRow, Call) async throws -> JobRow
@@ -104,7 +104,7 @@ struct JobEndpoints: Sendable {
                             "This version of the service does not know the job's kind.")
                     }
                     var asked = job
-                    // A rule's own job needs no right; who acts on it does.
+                    // A rule's own job needs no rights, but a caller who acts on it does.
                     asked.maker = call.jobMaker
                     if undoes { asked.isUndoing = true }
                     try require(call, kind.rights(asked), on: job)
@@ -119,7 +119,7 @@ struct JobEndpoints: Sendable {
         }
     }
 
-    /// Who has a right over own objects alone acts on own jobs alone.
+    /// A caller with a right over its own objects only may act on its own jobs only.
     private func require(_ call: Call, _ rights: [Right], on job: JobRow) throws {
         let who = call.principal
         let isOwn = sameBytes(job.createdByID, who.id?.description ?? "")
@@ -142,7 +142,7 @@ struct JobEndpoints: Sendable {
         }
     }
 
-    /// The path's job and its tenant's rows.
+    /// The path's job, and the scope of its tenant.
     func find(_ call: Call) async throws -> (TenantScope, JobRow) {
         let id = try call.id()
         let database = try call.services.database
@@ -156,7 +156,7 @@ struct JobEndpoints: Sendable {
 }
 
 extension JobEndpoints {
-    /// Progress as it is made, as Server-Sent Events.
+    /// The progress as Server-Sent Events.
     var events: Endpoint {
         Endpoint(
             .get, path + "/{id}/events", id: operation("get", "JobEvents"), tag: "Jobs",
@@ -177,7 +177,7 @@ extension JobEndpoints {
     }
 }
 
-/// The events of one stream. The job is read once a second: any replica may run it.
+/// The events of one stream. The job is read once a second, because any replica may be running it.
 private final class JobEvents: Sendable {
     private struct State {
         var first: JobRow?
@@ -187,8 +187,9 @@ private final class JobEvents: Sendable {
     }
 
     private static let interval: Duration = .seconds(1)
-    /// Seconds of silence before a comment. It keeps proxies from closing, and shows whether the
-    /// client is still there: the stream of one that hung up counts until then.
+    /// Seconds of silence after which a comment is sent. It keeps proxies from closing the
+    /// connection, and shows whether the client is still connected: a stream counts until its
+    /// client is found to be gone.
     private static let heartbeat = 2
 
     private let scope: TenantScope
@@ -226,7 +227,7 @@ private final class JobEvents: Sendable {
         return isDue ? Array(":\n\n".utf8) : []
     }
 
-    /// The last event is the job's end.
+    /// The last event is the end of the job.
     private func event(_ job: JobRow, start: String = "") -> [UInt8] {
         state.withLock { state in
             state.version = job.version
@@ -241,7 +242,7 @@ private final class JobEvents: Sendable {
 }
 
 extension JobEndpoints {
-    /// Row by row; as a file by `Accept`, as every list.
+    /// The results row by row; as a file if `Accept` asks for one, as for every list.
     var report: Endpoint {
         Endpoint(
             .get, path + "/{id}/report", id: operation("get", "JobReport"), tag: "Jobs",

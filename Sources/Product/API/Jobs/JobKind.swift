@@ -2,23 +2,23 @@ import Domain
 import Storage
 import Text
 
-/// What jobs of one kind do. Its work is asked for batch by batch, each in a transaction of its own
-/// that also stores the batch's results: a kind keeps nothing in memory from one to the next.
+/// What jobs of one kind do. The work is done batch by batch, each in its own transaction, which
+/// also stores the batch's results: a kind keeps nothing in memory between batches.
 package protocol JobKind: Sendable {
-    /// Stored with each job: `users_actions`.
+    /// The name that is stored with each job, for example `users_actions`.
     var name: String { get }
-    /// Rows of one batch, at most `JobLimits.batch` if each has a savepoint.
+    /// The number of rows in a batch; at most `JobLimits.batch` if each row has a savepoint.
     var batch: Int { get }
-    /// What a caller who makes, resumes, pauses, cancels or undoes the job must have in its tenant; for
-    /// an undo what taking it back needs. Asked again at each batch. Of the system, which has no
-    /// right, only a tenant's standing rule asks for none.
+    /// The rights that a caller needs in the job's tenant to create, resume, pause, cancel or undo
+    /// the job; for an undo, the rights that undoing needs. They are checked again at each batch.
+    /// The system has no rights; only a tenant's standing rule needs none of it.
     func rights(_ job: JobRow) -> [Right]
-    /// One batch, in order from `work.job.position`. A row's refusal is a result; an error that is
-    /// thrown rolls the batch back, and it is tried again.
+    /// Processes one batch, in order from `work.job.position`. The refusal of a row is a result. A
+    /// thrown error rolls the batch back, and the batch is retried.
     func step(_ work: JobWork, _ services: Services) async throws -> JobStep
-    /// Takes one row back: `undone`, or `kept` if it has changed since.
+    /// Undoes one row: `undone`, or `kept` if the object has changed since.
     func undo(_ row: JobResult, _ work: JobWork, _ services: Services) async throws -> JobResult
-    /// In the transaction that ends the job, however it ends: deletes what it staged.
+    /// Runs in the transaction that ends the job, however it ends. Deletes what the job staged.
     func ended(_ change: Change, _ job: JobRow) async throws
 }
 
@@ -29,8 +29,8 @@ extension JobKind {
 }
 
 extension Change {
-    /// One row's result: what `body` throws as a refusal becomes a failed row, and what it wrote is
-    /// taken back. An error of the database is thrown on.
+    /// Returns the result of one row. If `body` throws a refusal, the row becomes a failed one, and
+    /// its writes are rolled back. A database error is thrown on.
     func result(
         ofRow number: Int, _ body: () async throws -> JobResult
     ) async throws -> JobResult {
@@ -49,15 +49,15 @@ extension Change {
 }
 
 extension JobWork {
-    /// One row's result: what `body` throws as a refusal becomes a failed row, and what it wrote is
-    /// taken back. An error of the database is thrown on.
+    /// Returns the result of one row. If `body` throws a refusal, the row becomes a failed one, and
+    /// its writes are rolled back. A database error is thrown on.
     package func row(
         _ number: Int, _ body: () async throws -> JobResult
     ) async throws -> JobResult {
         try await change.result(ofRow: number, body)
     }
 
-    /// The batch of an undo: rows without an effect stay as they are.
+    /// A batch of an undo. Rows without an effect stay as they are.
     func undone(by kind: any JobKind, _ services: Services) async throws -> JobStep {
         let rows = try await undoable()
         var results: [JobResult] = []
@@ -70,7 +70,7 @@ extension JobWork {
                 continue
             }
             var result = try await self.row(row.row) { try await kind.undo(row, self, services) }
-            // What cannot be taken back stays as it is, and says why.
+            // A row that cannot be undone stays as it is, with the reason.
             if result.status == .failed { result.status = .kept }
             results.append(result)
         }
@@ -78,7 +78,7 @@ extension JobWork {
     }
 }
 
-/// The kinds of jobs that a service knows.
+/// The kinds of jobs that the service knows.
 package struct JobKinds: Sendable {
     private let kinds: [any JobKind]
 
@@ -86,7 +86,7 @@ package struct JobKinds: Sendable {
 
     package var names: [String] { kinds.map(\.name) }
 
-    /// Nil for a kind of another version of the service.
+    /// `nil` for a kind that only another version of the service knows.
     package func named(_ name: String) -> (any JobKind)? {
         kinds.first { sameBytes($0.name, name) }
     }

@@ -1,15 +1,17 @@
 import Storage
 import Synchronization
 
-/// Works on jobs, each slice of one by one runner; any number of replicas may run any number.
+/// Runs jobs. Each slice of a job is run by one runner; any number of replicas may run any number
+/// of jobs.
 package final class JobRunner: Sendable {
-    /// Where a slice ends, so that other tenants' jobs get their turn.
+    /// How long a slice takes at most, so that other tenants' jobs get their turn.
     package static let slice: Duration = .seconds(10)
-    /// Batches of one job that fail one after another before the job fails.
+    /// The number of consecutive failed batches after which the job fails.
     static let attempts = 5
-    /// After so many failures a slice begins row by row, so that all before the bad one are done.
+    /// After this many failures a slice begins row by row, so that all rows before the bad one are
+    /// done.
     static let cautious = 2
-    /// Jobs that one process works on at a time.
+    /// The number of jobs that one process works on at the same time.
     package static let lanes = 4
 
     private let database: Database
@@ -17,7 +19,7 @@ package final class JobRunner: Sendable {
     private let kinds: JobKinds
     private let slice: Duration
     private let isStopped = Atomic<Bool>(false)
-    /// Rounds in progress.
+    /// The number of rounds in progress.
     private let busy = Atomic<Int>(0)
     /// Called before each batch's transaction; for tests.
     package let beforeBatch: @Sendable (JobRow) async throws -> Void
@@ -34,13 +36,13 @@ package final class JobRunner: Sendable {
         self.beforeBatch = beforeBatch
     }
 
-    /// Ends the slices in progress behind their batch.
+    /// Ends the slices in progress after their current batch.
     package func stop() { isStopped.store(true, ordering: .relaxed) }
 
     private var stops: Bool { isStopped.load(ordering: .relaxed) }
 
-    /// Works until no job is due; then what ended imports leave is removed. Nothing if as many rounds
-    /// are in progress as there are lanes.
+    /// Works until no job is due, then removes what finished imports have left. Does nothing if all
+    /// lanes are already in use.
     package func round() async throws {
         defer { busy.subtract(1, ordering: .relaxed) }
         guard busy.add(1, ordering: .relaxed).newValue <= Self.lanes else { return }
@@ -49,7 +51,7 @@ package final class JobRunner: Sendable {
         if !stops { try await database.removeImports() }
     }
 
-    /// One slice of the job that waits longest; false if there is none.
+    /// Runs one slice of the job that has waited longest; false if there is none.
     package func slice() async throws -> Bool {
         for due in try await database.dueJobs() {
             if let job = try await database.takeJob(due) {
@@ -61,10 +63,10 @@ package final class JobRunner: Sendable {
         return false
     }
 
-    /// A job has one connection, and between two batches the rows that it locks are free.
+    /// A job uses one connection. Between two batches it holds no row locks.
     private func work(on taken: JobRow) async throws {
         guard let kind = kinds.named(taken.kind) else {
-            // A newer version of the service knows it.
+            // A newer version of the service knows this kind.
             return try await database.yieldJob(taken, after: Database.jobLease)
         }
         if taken.attempts >= Self.attempts { return try await fail(taken, kind) }
@@ -98,11 +100,11 @@ package final class JobRunner: Sendable {
         of job: JobRow, _ kind: any JobKind, isSingle: Bool, worked: Duration
     ) async throws -> JobRow? {
         try await beforeBatch(job)
-        // An undo has a savepoint for each row, whatever the kind's batches are.
+        // An undo has a savepoint for each row, whatever the size of the kind's batches.
         let most = job.isUndoing ? min(kind.batch, JobLimits.batch) : kind.batch
         return try await database.runBatch(
             of: job, limit: isSingle ? 1 : most, worked: Int(worked / .microseconds(1)),
-            // Whatever ends the process next, it is not a row before this one.
+            // If the process fails next, the cause is not a row before this one.
             attempts: isSingle ? min(job.attempts, Self.cautious) : 0, rights: { kind.rights($0) },
             body: { work in
                 work.job.isUndoing
@@ -118,14 +120,15 @@ package final class JobRunner: Sendable {
         }
     }
 
-    /// A batch that failed is tried again after a while, by any runner.
+    /// A failed batch is retried after a while, by any runner.
     private func guarded(
         _ job: JobRow, _ batch: () async throws -> JobRow?
     ) async throws -> JobRow? {
         do {
             return try await batch()
         } catch {
-            // The database is away, or it is not known what became of it: the lease decides.
+            // The database is unreachable, or the outcome is unknown: the lease decides when to
+            // retry.
             if StorageFailure(error) != nil { throw error }
             if job.attempts + 1 >= Self.attempts, let kind = kinds.named(job.kind) {
                 try await fail(job, kind)
@@ -137,25 +140,26 @@ package final class JobRunner: Sendable {
     }
 }
 
-/// How a job gives way to requests. A batch keeps a processor and the database busy, and a request that
-/// meets it waits longer; so while requests come, batches have so small a part of the time that fewer
-/// than one request in a hundred meets one.
+/// How a job gives way to requests. A batch keeps a processor and the database busy, and a request
+/// that arrives during it waits longer. While requests arrive, batches therefore get so small a
+/// share of the time that fewer than one request in a hundred is delayed by one.
 struct JobRest: Sendable {
-    /// Requests a second from which on this process counts as busy: fewer are those of one who
-    /// watches the job.
+    /// The number of requests per second from which this process counts as busy; fewer come from a
+    /// person who is watching the job.
     static let busy = 40
-    /// As many at least, however short the time: a batch that one of them meets does not rest.
+    /// The minimum number of requests, however short the time: a batch during which fewer arrive is
+    /// not followed by a rest.
     static let few = 4
-    /// Of each batch's time, while it is.
+    /// How long the rest is while the process is busy, as a multiple of the batch's time.
     static let times = 149
-    /// However long the batch took.
+    /// The longest rest, however long the batch took.
     static let most: Duration = .seconds(15)
-    /// After each so long part it is looked whether requests still come.
+    /// How often a rest checks whether requests are still arriving.
     static let part: Duration = .milliseconds(100)
 
     let services: Services
 
-    /// Rests for a batch that took `time`, during which the process answered so many requests.
+    /// Rests after a batch that took `time`, during which the process answered `answered` requests.
     func after(
         _ time: Duration, answered: Int, until isOver: () -> Bool = { false }
     ) async {

@@ -5,7 +5,8 @@ import Storage
 import Text
 
 extension JobRow {
-    /// Of the parameters: what was said of a file as a whole when it came.
+    /// The member of the parameters with the notes that were made about the whole file when it
+    /// arrived.
     static let notesMember = "notes"
 
     func write(to json: inout JSONWriter, at now: Timestamp) {
@@ -43,10 +44,10 @@ extension JobRow {
 
     var etag: String { ETag.version(version) }
 
-    /// Rows that were handled in this direction.
+    /// The number of rows that were processed, or undone if the job is being undone.
     private var handled: Int { isUndoing ? undone + kept : done + failed }
 
-    /// Rows a second, to a tenth; nil before the first batch.
+    /// Rows per second, to a tenth; `nil` before the first batch.
     private var rate: Double? {
         guard worked > 0, handled > 0 else { return nil }
         return (Double(handled) / (Double(worked) / 1_000_000) * 10).rounded() / 10
@@ -114,7 +115,7 @@ extension JobRow {
 }
 
 extension Call {
-    /// In whose name a job of this call acts.
+    /// The maker in whose name a job of this call acts.
     var jobMaker: JobMaker {
         JobMaker(
             type: actor.type, id: actor.id, name: actor.name, home: principal.tenant)
@@ -122,7 +123,7 @@ extension Call {
 }
 
 extension Response {
-    /// 202 with a job that was just made.
+    /// 202 with a job that was just created.
     static func accepted(_ job: JobRow, _ call: Call) -> Response {
         accepted(
             job.json(at: call.now), at: "/v1/tenants/\(job.tenant)/jobs/\(job.id)", etag: job.etag)

@@ -44,12 +44,12 @@ enum JoinLinkEndpoints {
         return answer
     }
 
-    /// How many providers the page of a link offers.
+    /// The number of providers that a link's page offers.
     private static func providers(_ call: Call) async throws -> Int {
         try await call.services.database.offeredProviders(of: call.tenant.id).count
     }
 
-    /// 422 with every fault.
+    /// Throws 422 with every error.
     private static func request(_ call: Call) async throws -> JoinLinkRequest {
         var errors: [FieldError] = []
         let end = call.input.optionalTimestamp("expires_at")
@@ -99,8 +99,8 @@ enum JoinLinkEndpoints {
 }
 
 extension JoinLinkRow {
-    /// The link as `/v1` shows it; with a token, also its address, which is shown once.
-    /// `providers`: how many its page offers.
+    /// The link as `/v1` shows it; with a token, its URL is included, which is shown once.
+    /// `providers` is the number of providers that its page offers.
     func write(
         to json: inout JSONWriter, at now: Timestamp, providers: Int, token: String? = nil,
         publicURL: String = "", maker: Timestamp? = nil
@@ -123,7 +123,7 @@ extension JoinLinkRow {
                 $0.member("name", makerName)
             }
             $0.member("created_at", createdAt)
-            // The token is in the fragment (`#`), so that no server's log has it.
+            // The token is in the fragment (`#`), so that no server logs it.
             if let token { $0.member("url", "\(publicURL)/join#token=\(token)") }
         }
     }

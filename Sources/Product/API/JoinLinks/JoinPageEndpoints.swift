@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/join-links`: the page of a join link, for the holder of its token.
+/// `/v1/join-links`: the endpoints of a join link's page, for the holder of its token.
 enum JoinPageEndpoints {
     static let all: [Endpoint] = [preview, signIn]
 
@@ -72,7 +72,7 @@ enum JoinPageEndpoints {
         return answer
     }
 
-    /// The live link of the token; a wrong token is counted.
+    /// The active link of the token. A wrong token is counted.
     private static func offered(_ call: Call) async throws -> OfferedJoinLink {
         try await LinkMisses.check(call)
         let token = try call.input.string("token")

@@ -4,12 +4,13 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/mail/bounces`: mail that came to the return addresses of our mails, from the mail server's
-/// pipe.
+/// `/v1/mail/bounces`: mail that was sent to the return addresses of this server's mails. The mail
+/// server's pipe calls it.
 enum BounceEndpoint {
     static let all: [Endpoint] = [report]
 
-    /// Bytes of a message. A report stands before what it quotes, so a pipe may cut a longer one.
+    /// The limit of a message in bytes. A report precedes the mail that it quotes, so a pipe may
+    /// cut a longer message.
     static let messageLimit = 256 << 10
 
     private static let shape = ObjectShape(
@@ -36,9 +37,9 @@ enum BounceEndpoint {
         return .ok(.object([.init("result", .string(result.rawValue))]))
     }
 
-    /// The token of the address to which the message was delivered. The mail server writes these
-    /// fields, the latest above the others; what the report says of its recipients is the sender's
-    /// word.
+    /// The token of the address that the message was delivered to. The mail server writes these
+    /// fields, the latest above the others; what the report itself states about recipients comes
+    /// from the sender and is not trusted.
     private static func recipient(of message: MessagePart) throws -> String {
         guard let address = message.first("x-original-to") ?? message.first("delivered-to") else {
             throw Problem.invalid([

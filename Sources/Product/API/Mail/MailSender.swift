@@ -3,16 +3,16 @@ import Storage
 import Synchronization
 import Text
 
-/// Sends mail from the outbox to the mail server. Any number of replicas may run it: each mail is
-/// taken by one.
+/// Sends mail from the outbox to the mail server. Any number of replicas may run it; each mail is
+/// taken by one of them.
 package final class MailSender: Sendable {
-    /// The result for one mail, for the log: no address, no link.
+    /// The result of one mail, for the log: without address and link.
     package struct Report: Sendable {
         package var mail: UUID
         package var kind: OutgoingMail.Kind
         package var attempts: Int
         package var failure: String?
-        /// The mail server gave no answer; the mail is tried again.
+        /// Whether the mail server did not answer. The mail is retried.
         package var isOfServer = false
     }
 
@@ -32,8 +32,8 @@ package final class MailSender: Sendable {
         self.report = report
     }
 
-    /// Sends what is due until a batch comes back short, over as many connections as the mail
-    /// server allows; returns the number of mails.
+    /// Sends the mails that are due until a batch is not full, over as many connections as the mail
+    /// server allows. Returns the number of mails.
     @discardableResult
     package func round() async throws -> Int {
         defer { server.closeIdle() }
@@ -43,7 +43,7 @@ package final class MailSender: Sendable {
         }
     }
 
-    /// Starts no further mail; those in progress are finished.
+    /// Sends no further mail. Mails in progress are finished.
     package func stop() { isStopped.store(true, ordering: .relaxed) }
 
     private func drain() async throws -> Int {
@@ -81,10 +81,10 @@ package final class MailSender: Sendable {
         try await end(mail, nil)
     }
 
-    /// What stood between us and the mail server is the log's, not a tenant's.
+    /// Why the mail server was unreachable is for the log, not for a tenant.
     private static let unreached = "The mail server could not be reached in several hours."
 
-    /// `words`: what an invite shows of the failure.
+    /// `words` is what an invite shows about the failure.
     private func end(
         _ mail: DueMail, _ failure: String?, _ words: String? = nil, isRefused: Bool = false
     ) async throws {

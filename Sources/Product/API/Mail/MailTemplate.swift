@@ -2,9 +2,9 @@ import Outbound
 import Storage
 import Text
 
-/// Renders a mail. Texts of others appear in bodies only, escaped in HTML.
+/// Renders a mail. Texts of other people appear only in bodies, and are escaped in HTML.
 struct MailTemplate {
-    /// Scalars of a name; a longer name is cut.
+    /// The limit of a name in Unicode scalars. A longer name is cut.
     static let nameLimit = 100
 
     let mail: OutgoingMail
@@ -15,10 +15,10 @@ struct MailTemplate {
         DisplayText.shortened(text, to: nameLimit)
     }
 
-    /// nil if the recipient is no valid address.
+    /// `nil` if the recipient is not a valid address.
     func message(from: EmailAddress, id: UUID, date: Timestamp) -> MailMessage? {
-        // An address that was stored before hidden characters were refused may have some. The mail goes to
-        // the address without them: it is the same person's.
+        // An address that was stored before hidden characters were refused may contain some. The
+        // mail goes to the address without them, which belongs to the same person.
         guard let to = try? EmailAddress(DisplayText.visible(mail.to), allowSingleLabel: true)
         else {
             return nil
@@ -54,7 +54,7 @@ struct MailTemplate {
 
     private var noticed: Int { mail.parts.count + more }
 
-    /// Folded notices that the mail only counts.
+    /// The number of collected notices that the mail only counts.
     private var more: Int { mail.message.flatMap { Int($0) } ?? 0 }
 
     private var opening: String {
@@ -160,7 +160,8 @@ struct MailTemplate {
             + "If you did not expect this mail, ignore it."
     }
 
-    /// What stands behind the link's `#`, which some mail programs cut; nil for a link without it.
+    /// The part of the link after `#`, which some mail programs cut off; `nil` for a link without
+    /// it.
     private var code: String? {
         let rest = mail.link.utf8.drop { $0 != UInt8(ascii: "#") }.drop { $0 != UInt8(ascii: "=") }
         return rest.isEmpty ? nil : String(decoding: rest.dropFirst(), as: UTF8.self)

@@ -3,7 +3,7 @@ import Storage
 /// Processes requests for password resets, apart from the outbox. Any number of replicas may run
 /// it.
 package struct ResetAnswers: Sendable {
-    /// Concurrent transactions.
+    /// The number of concurrent transactions.
     private static let width = 4
 
     private let database: Database
@@ -14,7 +14,8 @@ package struct ResetAnswers: Sendable {
         self.publicURL = publicURL
     }
 
-    /// Runs until nothing is due; returns the number processed. A failed request is retried later.
+    /// Runs until no request is due, and returns the number processed. A failed request is retried
+    /// later.
     @discardableResult
     package func round() async throws -> Int {
         var answered = 0
@@ -26,7 +27,7 @@ package struct ResetAnswers: Sendable {
         }
     }
 
-    /// A failure does not stop the others; the first one is thrown after all were tried.
+    /// A failure does not stop the other requests. The first one is thrown after all were tried.
     private func answer(_ asks: [ResetAsk]) async throws {
         let failures = await withTaskGroup(of: (any Error)?.self) { group in
             for lane in 0..<Self.width {

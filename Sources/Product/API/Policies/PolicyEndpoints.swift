@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/policy`: the admission policy, and its published versions.
+/// `/v1/tenants/{tenant}/policy`: the admission policy and its published versions.
 enum PolicyEndpoints {
     static let all: [Endpoint] = [get, put, versions]
 
@@ -38,8 +38,8 @@ enum PolicyEndpoints {
         return .ok(row.json, etag: row.etag)
     }
 
-    /// The policy as it would be; of another rule for inactivity also whom it would be about, and
-    /// that this was asked.
+    /// Returns the policy as it would be published. If the inactivity rule changes, the response
+    /// also has the users that it applies to, and the preview is recorded.
     private static func dryRun(_ call: Call, _ wanted: TenantPolicy) async throws -> Response {
         let current = try await call.scope.policy()
         try check(call, current)
@@ -66,8 +66,8 @@ enum PolicyEndpoints {
         }
     }
 
-    /// If-Match comes first: a body that repeats the read-only `version` of an older policy is a
-    /// 412 that names the version in force, its author and its time, not a 422.
+    /// Checks `If-Match` first: a body that repeats the read-only `version` of an older policy gets
+    /// a 412 that names the version in force, its author and its time, not a 422.
     private static func check(_ call: Call, _ current: PolicyRow) throws {
         do {
             try call.requireMatch(current.etag)
@@ -109,7 +109,7 @@ extension PolicyRow {
         ])
     }
 
-    /// The version to be published: the same if nothing differs.
+    /// The version that would be published; the current one if nothing differs.
     fileprivate func dryRun(_ wanted: TenantPolicy) -> [JSONValue.Member] {
         let isSame = wanted.document == policy.document
         return (wanted.document.members ?? [])
@@ -205,7 +205,7 @@ extension PolicyRow {
                 "Days without use before this step; `null` to skip the step.")
         })
 
-    /// Entries of each block list.
+    /// The most entries of each block list.
     static let blockedMax = 500
 
     static let versionShape = ObjectShape(
@@ -218,7 +218,7 @@ extension PolicyRow {
 }
 
 extension TextRule {
-    /// A name of a scope: without white space, which separates scopes (RFC 6749 §3.3).
+    /// The name of a scope: without white space, which separates scopes (RFC 6749 section 3.3).
     static let scope = TextRule(
         pattern: "^[a-z0-9][a-z0-9._:-]{0,63}$",
         detail: "must be lower-case letters, digits, `.`, `_`, `:` and `-`", example: "api:read"
@@ -228,7 +228,7 @@ extension TextRule {
         return text.utf8.allSatisfy(inner.contains)
     }
 
-    /// The name of a domain, in either form of IDNA.
+    /// A domain name, in either form of IDNA.
     static let domain = TextRule(
         format: "idn-hostname", detail: "must be a domain name", example: "example.com"
     ) { text in
@@ -237,7 +237,7 @@ extension TextRule {
 }
 
 extension Input {
-    /// The days beside each other: 422 with every fault.
+    /// Checks how the numbers of days relate to each other. Throws 422 with every error.
     func checkInactivity() throws {
         let faults = InactivityRule(document: self["inactivity"]).faults
         guard faults.isEmpty else {
@@ -248,7 +248,7 @@ extension Input {
         }
     }
 
-    /// The policy of a PUT: missing members have the defaults of a new tenant.
+    /// The policy of a PUT. Missing members get the defaults of a new tenant.
     func policy() -> TenantPolicy {
         var members = members
         for index in members.indices {
@@ -270,7 +270,8 @@ extension Input {
 }
 
 extension [String] {
-    /// Each once, in the order of first occurrence; compared on bytes, since all are ASCII here.
+    /// Each text once, in the order of first occurrence. They are compared as bytes, since all are
+    /// ASCII here.
     fileprivate var withoutRepeats: [String] {
         var seen: Set<String> = []
         return filter { seen.insert($0).inserted }

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/attribute-schema`: what the tenant says of its users' attributes.
+/// `/v1/tenants/{tenant}/attribute-schema`: the tenant's rules for its users' attributes.
 enum AttributeSchemaEndpoints {
     static let all: [Endpoint] = [get, put, delete]
 
@@ -61,7 +61,7 @@ enum AttributeSchemaEndpoints {
         return try await call.scope.attributeSchema()
     }
 
-    /// 422 for rules that contradict themselves.
+    /// Throws 422 for rules that contradict themselves.
     private static func wanted(_ input: Input) throws -> AttributeSchema {
         let members = input["attributes"]?.members ?? []
         let schema = AttributeSchema(

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/users/merges`: two records of one person become one, and two again.
+/// `/v1/tenants/{tenant}/users/merges`: merges two users who are one person, and undoes merges.
 enum MergeEndpoints {
     static let all: [Endpoint] = [list, create, get, undo]
 
@@ -78,7 +78,7 @@ enum MergeEndpoints {
     /// Thrown to roll a transaction back.
     private struct DryRun: Error { var row: MergeRow }
 
-    /// A merge makes the loser's sign-ins the winner's, so a caller covers the roles of both.
+    /// A merge makes the loser's sign-ins the winner's, so the caller must cover the roles of both.
     private static func requireRoles(_ call: Call, _ winner: UserRow, _ loser: UserRow) throws {
         for user in [winner, loser] { try call.requireCover(of: user) }
     }
@@ -150,7 +150,7 @@ extension MergeRow: JSONView {
         }
     }
 
-    /// A merge changes once, when it is undone.
+    /// The tag of a merge, which changes only once, when it is undone.
     var etag: String { ETag.version(status == .done ? 1 : 2) }
 
     private static let count = Kind.integer(0...Int.max)
@@ -227,7 +227,7 @@ extension MergeRow: JSONView {
 enum DuplicateEndpoint {
     static let all: [Endpoint] = [list]
 
-    /// Users that are looked through for each item of a page.
+    /// Users that are examined for each item of a page.
     private static let usersOfItem = 10
 
     private static let list = Endpoint(
@@ -243,7 +243,7 @@ enum DuplicateEndpoint {
         var list = try call.listQuery()
         list.limit *= usersOfItem
         let before = list.total?.value ?? 0
-        // The users themselves need no count.
+        // The users themselves need not be counted.
         list.total = ListTotal(before, exact: false)
         let (pairs, page) = try await call.scope.duplicates(list)
         return call.list(
@@ -294,8 +294,8 @@ extension DuplicateEvidence {
 }
 
 extension Endpoint {
-    /// The same for ids of users who were merged: what is read is the winner's, and what would be
-    /// written is a 409 with the winner's id. Costs nothing unless the id is unknown.
+    /// The same endpoint for ids of merged users: a read shows the winner, and a write is refused
+    /// with 409 and the winner's id. Costs nothing unless the id is unknown.
     var followingMerges: Endpoint {
         var endpoint = self
         if method != .get, path.contains("/{id}"), !problems.contains(.conflict) {
@@ -333,7 +333,7 @@ private func isNotFound(_ error: any Error) -> Bool {
 }
 
 extension Call {
-    /// Whom the path's id names if its user was merged and the caller may see that.
+    /// The winner, if the user of the path's id was merged and the caller may see the winner.
     fileprivate func winner() async throws -> UUID? {
         guard let winner = try await scope.winner(over: id()), sees(winner) else { return nil }
         return winner
@@ -345,12 +345,12 @@ extension Call {
         return call
     }
 
-    /// The request's path with the id of another user.
+    /// The request's path with another user's id.
     fileprivate func path(of user: UUID) throws -> String {
         request.path.replacing(try parameter("id"), with: user.description)
     }
 
-    /// The user whom an id in a body or a filter names now.
+    /// The user whom an id in a body or a filter stands for now.
     func survivor(of id: UUID?) async throws -> UUID? {
         guard let id else { return nil }
         return try await scope.winner(over: id) ?? id

@@ -4,8 +4,8 @@ import JSON
 import Storage
 import Text
 
-/// `…/users/{id}/password-link` and `…/users/{id}/email-change`: an operator's help for a user who
-/// lost the password or has another address.
+/// `…/users/{id}/password-link` and `…/users/{id}/email-change`: how an operator helps a user who
+/// lost the password or has a new address.
 enum UserAccountEndpoints {
     static let all: [Endpoint] = [passwordLink, changeEmail, cancelEmail, confirmEmail]
 
@@ -132,7 +132,7 @@ enum UserAccountEndpoints {
         return noStore(.ok(.object([.init("email", .string(user.email))])))
     }
 
-    /// Wrong tokens from one address per minute; counted with those of invites.
+    /// Wrong tokens from one address per minute. They are counted together with those of invites.
     private static let missLimit = 60
 
     private static func noStore(_ response: Response) -> Response {
@@ -292,14 +292,15 @@ enum UserIdentityEndpoints {
         try await call.scope.change(by: call.actor) { change in
             let user = try await change.lockUser(id)
             try requireUnlink(call, user)
-            // Users may relink an identity that they unlinked; an operator's unlinking bars it.
+            // Users may link an identity again that they unlinked themselves; one that an operator
+            // unlinked is barred.
             let isOwn = call.principal.subject.selfID == user.id
             try await change.unlinkIdentity(user, identity, isBarred: !isOwn, database: database)
         }
         return .noContent
     }
 
-    /// A user keeps one of their identities; only an operator unlinks the last one.
+    /// Users cannot unlink their last identity; only an operator can.
     private static func requireUnlink(_ call: Call, _ user: UserRow) throws {
         guard call.sees(user.id) else { throw Problem.notFound("user") }
         let target = PermissionTarget(ownerID: user.id, isLastIdentity: user.identities.count < 2)

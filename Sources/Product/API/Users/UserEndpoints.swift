@@ -67,7 +67,7 @@ enum UserEndpoints {
         return .ok(row.seen(by: call), etag: row.etag)
     }
 
-    /// What changes a member that PATCH only repeats.
+    /// How a member that PATCH may only repeat can be changed.
     private static let ways = [
         "email": "the address changes by POST …/email-change",
         "status": "it changes by POST …/suspend, …/resume and …/restore, and by DELETE",
@@ -153,7 +153,8 @@ enum UserEndpoints {
         try await call.scope.user(call.id()).map { call.sees($0.id) } ?? false
     }
 
-    /// Another user's row that the caller may only read is refused before the body is checked.
+    /// Refuses a change of another user's row, which the caller may only read, before the body is
+    /// checked.
     @Sendable private static func mayBeEdited(_ call: Call) async throws -> Bool {
         guard try await exists(call) else { return false }
         if let own = call.bound(.renameUser), try call.id() != own {
@@ -162,7 +163,7 @@ enum UserEndpoints {
         return true
     }
 
-    /// The path's user; 404 for others if the caller may see only their own row.
+    /// The path's user. Throws 404 for others if the caller may see only its own row.
     static func visible(_ call: Call) async throws -> UserRow {
         try await call.services.database.writeSignIns(of: call.tenant.id)
         guard let row = try await call.scope.user(call.id()), call.sees(row.id) else {
@@ -171,8 +172,9 @@ enum UserEndpoints {
         return row
     }
 
-    /// A member changes their own name; only an operator changes a role, an external id or
-    /// attributes, and private ones cannot be guessed at.
+    /// Members may change their own name. Only an operator changes a role, an external id or
+    /// attributes. A body with private attributes always needs the operator's right, so that
+    /// members cannot guess them.
     private static func requireEdit(_ call: Call, _ row: UserRow, _ new: UserRow) throws {
         guard call.sees(row.id) else { throw Problem.notFound("user") }
         let isOwn =
@@ -194,7 +196,7 @@ enum UserEndpoints {
     }
 
     /// Only owners and the platform's keys may purge: `users:write` gives a tenant's key no more
-    /// than the admin has who issued it.
+    /// than its issuing admin has.
     private static func requirePurge(_ call: Call) throws {
         let permission = Permissions.permits(
             call.principal.subject, .purgeUsers, in: try call.tenant.id)
@@ -205,7 +207,7 @@ enum UserEndpoints {
 }
 
 extension UserFilter {
-    /// The parameters of the list, which are also the members of an action's `filter`.
+    /// The parameters of the list. They are also the members of a bulk action's `filter`.
     static let parameters: [QueryParameter] = [
         .search,
         QueryParameter("ids", .array(of: .uuid, max: 200), "Only users with these ids."),
@@ -244,7 +246,7 @@ extension UserFilter {
 }
 
 extension QueryParameter {
-    /// By the names that the tenant's schema indexes.
+    /// Filters by the attributes that the tenant's schema indexes.
     static let attributes: QueryParameter = {
         var parameter = QueryParameter(
             "attributes.<name>", .string(max: 255),
@@ -255,7 +257,8 @@ extension QueryParameter {
 }
 
 extension Call {
-    /// Attributes and their values; 422 for a name by which lists do not filter.
+    /// The attributes of the filter with their values. Throws 422 for a name that lists cannot
+    /// filter by.
     func attributes(of filter: ListFilter) async throws -> [(name: String, value: String)] {
         let prefix = "attributes."
         let asked = filter.input.members.compactMap { member -> (name: String, value: String)? in

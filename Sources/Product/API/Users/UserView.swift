@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// A stored user, or one of a list.
+/// A stored user, or a user in a list.
 protocol UserView: JSONView {
     associatedtype Words: JSONText
     associatedtype Identities: Collection where Identities.Element: JSONView
@@ -28,11 +28,11 @@ protocol UserView: JSONView {
     var isKept: Bool { get }
     associatedtype Document: StoredObject
     var publicAttributes: Document { get }
-    /// Nil: not for this reader.
+    /// `nil` if this reader may not see them.
     var shownPrivate: Document? { get }
 }
 
-/// What let a user in.
+/// The join link that admitted a user.
 struct JoinedBy: JSONView {
     var link: UUID
 
@@ -120,7 +120,7 @@ extension UserRow: UserView {
             .readOnly("last_sign_in_at", .timestamp, nullable: true),
         ])
 
-    /// The address does not change here: a new one has to be proved first.
+    /// The address cannot be changed here: a new one must be verified first.
     static let change: ObjectShape = {
         var shape = UserRow.shape
         for index in shape.fields.indices where shape.fields[index].name == "email" {
@@ -131,14 +131,14 @@ extension UserRow: UserView {
 }
 
 extension UserRow {
-    /// As people, their apps and hooks see it.
+    /// The user as users themselves, their apps and hooks see it.
     var withoutPrivate: UserRow {
         var row = self
         row.hidesPrivate = true
         return row
     }
 
-    /// As this caller may see it.
+    /// The user as this caller may see it.
     func seen(by call: Call) -> UserRow {
         var row = self
         row.hidesPrivate = call.bound(.readUsers) != nil
@@ -146,7 +146,7 @@ extension UserRow {
     }
 }
 
-/// A stored identity, or one of a list.
+/// A stored identity, or one in a list.
 protocol IdentityView: JSONView {
     associatedtype Words: JSONText
     var id: UUID { get }
@@ -226,7 +226,7 @@ extension IdentityRow: IdentityView {
 }
 
 extension UserSessionRow {
-    /// `current`: the calling session, if there is one.
+    /// `current` is the calling session, if there is one.
     func write(to json: inout JSONWriter, current: UUID?) {
         json.object {
             $0.member("id", id)
