@@ -9,8 +9,8 @@ struct BulkContext: Sendable {
     let change: Change
     let principal: Principal
     let services: Services
-    /// Asks for a recent sign-in of the call, by the subject of the refusal's sentence; a job was
-    /// asked when it began.
+    /// Requires a recent proof of presence; the argument is the subject of the refusal's sentence.
+    /// A job was checked when it began.
     var recent: @Sendable (String) throws -> Void = { _ in }
 
     var tenant: UUID { change.tenant }

@@ -5,16 +5,17 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/operators`: the console's operators. Below one tenant an owner sees only its operators.
+/// `/v1/operators`: the console's operators. An owner of a single tenant sees only that tenant's
+/// operators.
 enum OperatorEndpoints {
     static let all: [Endpoint] = [
         list, create, get, update, delete, OperatorLinkEndpoint.remake, OwnLinkEndpoint.mail,
     ]
 
-    /// The link is valid for one day.
+    /// How long the link is valid: one day.
     static let linkSeconds: Int64 = 86_400
 
-    /// How long a link that this caller makes lets an operator in, in seconds: no longer than a key lives.
+    /// How long a link made by this caller is valid, in seconds: no longer than the calling key.
     static func linkSeconds(_ call: Call) -> Int64 {
         let end = call.principal.subject.cut(call.now.adding(seconds: linkSeconds))
         return max(0, (end.microseconds - call.now.microseconds) / 1_000_000)
@@ -172,8 +173,8 @@ enum OperatorEndpoints {
         return .ok(row, etag: row.etag)
     }
 
-    /// An operator becomes active only by signing in; one who was suspended before that is pending
-    /// again.
+    /// An operator becomes active only by signing in. An operator who was suspended before the
+    /// first sign-in becomes pending again.
     private static func status(_ row: OperatorRow, _ call: Call) throws -> Operator.Status {
         let asked = call.input.optionalCase("status") ?? row.status
         guard asked == .active, row.lastSignInAt == nil, row.status != .active else { return asked }
@@ -198,7 +199,7 @@ enum OperatorEndpoints {
         return .noContent
     }
 
-    /// Runs `body` with the operator and the owners of the same scope locked.
+    /// Runs `body` with the operator and the other owners of the same scope locked.
     static func locked(
         _ call: Call,
         _ body: @Sendable (Change, OperatorRow, _ others: Int) async throws -> OperatorRow
@@ -234,7 +235,7 @@ enum OperatorEndpoints {
         }
     }
 
-    /// An operator outside the caller's scope is 404.
+    /// Throws 404 for an operator outside the caller's scope.
     private static func visible(_ call: Call) async throws -> OperatorRow {
         guard let row = try await call.services.database.operatorRow(call.id()),
             call.principal.platform || row.tenant == call.principal.tenant
@@ -249,8 +250,8 @@ enum OperatorEndpoints {
         return call.principal.platform || row.tenant == call.principal.tenant
     }
 
-    /// The requested scope; nil: the platform. It is never guessed: a scope that is left out would be
-    /// the widest.
+    /// The requested scope; `nil` for the platform. It has no default, since a missing scope would
+    /// mean the widest one.
     private static func scope(_ call: Call) async throws -> UUID? {
         guard let input = call.input.optionalObject("scope") else { throw Problem.internalError }
         let names = ["tenant", "platform", "tenant_id"].filter { input.has($0) }

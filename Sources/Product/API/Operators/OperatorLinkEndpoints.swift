@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `POST /v1/operators/{id}/link`: a way in for an operator who lost the first one.
+/// `POST /v1/operators/{id}/link`: a new way in for an operator who lost the first link.
 enum OperatorLinkEndpoint {
     static let remake = Endpoint(
         .post, "/v1/operators/{id}/link", id: "remakeOperatorLink", tag: "Operators",
@@ -65,7 +65,7 @@ enum OperatorLinkEndpoint {
         return answer
     }
 
-    /// Who has set a password by a mailed link keeps the account though they never signed in.
+    /// An operator who set a password with a mailed link keeps the account even without a sign-in.
     private static func isUnused(_ row: OperatorRow) -> Bool {
         row.lastSignInAt == nil && !row.factors.hasPassword && !row.factors.hasSecondFactor
     }
@@ -101,7 +101,8 @@ enum OperatorLinkEndpoint {
     }
 }
 
-/// `POST /v1/session/link`: a new sign-in for who came by a link and set nothing up in time.
+/// `POST /v1/session/link`: a new sign-in link for an operator who came by a link and set nothing
+/// up in time.
 enum OwnLinkEndpoint {
     static let mail = Endpoint(
         .post, "/v1/session/link", id: "mailOwnLink", tag: "Session",
@@ -147,7 +148,8 @@ enum OwnLinkEndpoint {
     }
 }
 
-/// `/v1/setup`: creates the first owner, by the token that the server logged. Closed ever after.
+/// `/v1/setup`: creates the first owner, with the token that the server logged. Closed from then
+/// on.
 enum SetupEndpoint {
     static let all: [Endpoint] = [setUp]
 
@@ -167,7 +169,7 @@ enum SetupEndpoint {
     ) { call in
         let database = try call.services.database
         let address = try call.input.emailAddress("email")
-        // A malformed token is answered like a wrong one.
+        // A malformed token gets the same answer as a wrong one.
         let hash = TokenSecret.hash(try call.input.string("token")) ?? []
         switch try await database.setupState(tokenHash: hash) {
         case .closed: throw Problem.notFound("set-up: this service has an owner")

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/operator-sign-in`: the provider of the platform at which operators sign in to the console.
+/// `/v1/operator-sign-in`: the platform's provider at which operators sign in to the console.
 enum OperatorSignInEndpoints {
     static let all: [Endpoint] = [get, put, delete, unbind]
 
@@ -32,7 +32,7 @@ enum OperatorSignInEndpoints {
         let seen = try await provider(call)
         let isRequired = call.input.flag("required")
         let row = try await call.services.database.platformScope.change(by: call.actor) { change in
-            // It stays as it is here until operators sign in there.
+            // The lock keeps the provider unchanged until the setting is committed.
             let provider = try await change.lockProvider(seen.id)
             let domains = try domains(call, at: provider)
             let current = try await change.lockOperatorSignIn()
@@ -129,7 +129,7 @@ enum OperatorSignInEndpoints {
     }
 }
 
-/// nil: operators do not sign in at a provider.
+/// `row` is `nil` if operators do not sign in at a provider.
 private struct OperatorSignInView: JSONView {
     var row: OperatorSignIn?
 

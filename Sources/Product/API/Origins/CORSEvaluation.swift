@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/cors/evaluate`: the policy's response to a described request, header by header.
+/// `/v1/cors/evaluate`: the response of the CORS policy to a described request, field by field.
 enum CORSEvaluation {
     private static let headers = Kind.map(of: .string(max: 1024))
 
@@ -81,7 +81,8 @@ enum CORSEvaluation {
         return .ok(json(actual, preflight))
     }
 
-    /// The path, and the owner of the rows. A tenant's credential asks about its own tenant.
+    /// The path, and the owner of the allow lists. A tenant's credential may ask only about its own
+    /// tenant.
     private static func target(_ call: Call) async throws -> (String, Database.CORSOwner) {
         let given = call.input.optionalString("path")
         var name = call.input.optionalString("tenant")
@@ -113,7 +114,8 @@ enum CORSEvaluation {
     }
 
     private static func json(_ actual: CORSDecision, _ preflight: CORSDecision) -> JSONValue {
-        // Both must pass before a page gets a response; the one that fails gives the reason.
+        // The browser gives a page the response only if both pass. The one that fails gives the
+        // reason.
         let telling = actual.allowed ? preflight : actual
         return .object([
             .init("allowed", .bool(actual.allowed && preflight.allowed)),
@@ -139,7 +141,7 @@ enum CORSEvaluation {
     }
 }
 
-/// Methods by path, for questions about paths.
+/// The methods of each path, for questions about paths.
 private enum EveryRoute {
     static let table: RouteTable<Endpoint>? = {
         var routes: [(method: HTTP.Method, pattern: RoutePattern, value: Endpoint)] = []
@@ -153,13 +155,13 @@ private enum EveryRoute {
 
 /// The allow lists that apply to a path.
 package enum CORSScope: Sendable, Equatable {
-    /// Below this tenant, by id or slug: its rows and the platform's.
+    /// Paths of this tenant, by id or slug: the tenant's list and the platform's apply.
     case tenant(String)
-    /// One of the few paths that get the tenant from the credential.
+    /// One of the few paths whose tenant follows from the credential.
     case credential
-    /// Only the platform's rows.
+    /// Only the platform's list applies.
     case platform
-    /// Public documents, readable from any origin.
+    /// Public documents, which pages of any origin may read.
     case publicDocument
 
     init(path: String) {
@@ -190,14 +192,14 @@ package enum CORSScope: Sendable, Equatable {
             || path.utf8.starts(with: "/oauth/".utf8)
     }
 
-    /// The client contract of a path; nil if none.
+    /// The client contract of a path; `nil` if there is none.
     package static func client(of path: String) -> String? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count > 3, sameBytes(String(parts[1]), "t") else { return nil }
         return String(parts[3])
     }
 
-    /// The owner of the rows to query. `locator`: of the tenant in the request's credential or
+    /// The owner of the rows to query. `locator` names the tenant in the request's credential or
     /// token.
     func holder(isPreflight: Bool, locator: @autoclosure () -> String?) -> Database.CORSOwner {
         switch self {
@@ -208,8 +210,8 @@ package enum CORSScope: Sendable, Equatable {
     }
 }
 
-/// Asks for a confirmation before the request's own origin is removed: otherwise the app that sends
-/// it would lock itself out.
+/// Requires a confirmation before the request's own origin is removed: otherwise the app that sends
+/// the request would lock itself out.
 struct CORSLockOut {
     static let parameter = QueryParameter(
         "confirm", .string(min: 1, max: 128),
@@ -217,7 +219,7 @@ struct CORSLockOut {
 
     var call: Call
 
-    /// Throws 409 with a token for exactly these rows, unless the request has it.
+    /// Throws 409 with a token for exactly these rows, unless the request contains it.
     func check(removing rows: [CORSOriginRow]) throws {
         guard let sent = call.request.first("origin") else { return }
         let bytes = Array(sent.utf8)

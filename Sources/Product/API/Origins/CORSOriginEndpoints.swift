@@ -95,7 +95,8 @@ enum CORSOriginEndpoints {
     private static func page(_ call: Call, _ scope: TenantScope) async throws -> Response {
         let list = try call.listQuery()
         let text = call.query.optionalString("q")
-        // The version first: a concurrent change then fails If-Match instead of being lost.
+        // The version is read first: a concurrent change then fails `If-Match` instead of being
+        // lost.
         let version = try await scope.originListVersion()
         var answer = call.list(try await scope.origins(list, matching: text))
         answer.fields.append(Field("etag", listTag(version)))
@@ -164,11 +165,12 @@ enum CORSOriginEndpoints {
     private static func listTag(_ version: String) -> String { "\"l\(version)\"" }
 }
 
-/// Reads one entry of an allow list from a body.
+/// Reads an entry of an allow list from a body.
 struct CORSOriginInput {
     private(set) var errors: [FieldError] = []
 
-    /// Nil if something is wrong; `errors` gets the faults. `path` is the object's JSON pointer.
+    /// `nil` if the entry is invalid; the errors are added to `errors`. `path` is the JSON pointer
+    /// of the object.
     mutating func entry(_ input: Input, at path: String, expiresAfter now: Timestamp?)
         -> CORSOriginEntry?
     {
@@ -200,7 +202,7 @@ struct CORSOriginInput {
             expiresAt: expiresAt)
     }
 
-    /// The entries of a whole list; each origin once.
+    /// The entries of a whole list. An origin that occurs twice is an error.
     mutating func entries(_ inputs: [Input]) -> [CORSOriginEntry] {
         var seen: Set<String> = []
         var entries: [CORSOriginEntry] = []
@@ -230,7 +232,7 @@ struct CORSOriginInput {
 }
 
 extension CORSOriginRow: JSONView {
-    /// The entry as `/v1` shows it; the platform's has no tenant.
+    /// The entry as `/v1` shows it. An entry of the platform has no tenant.
     func write(to json: inout JSONWriter) {
         json.object {
             $0.member("id", id)
@@ -247,7 +249,7 @@ extension CORSOriginRow: JSONView {
         }
     }
 
-    /// An entry can be created, replaced as a whole, and deleted.
+    /// An entry can only be created, replaced as a whole, or deleted.
     var etag: String {
         "\"o\(id)-\(credentials)-\(expiresAt?.microseconds ?? 0)-\(label?.utf8.count ?? 0)\""
     }
@@ -279,7 +281,7 @@ extension CORSOriginRow: JSONView {
                 "What was changed in the spelling.")
         ])
 
-    /// An entry of a whole list: a response of GET may be sent back.
+    /// An entry of a whole list. The response of GET may be sent back.
     private static let line: ObjectShape = {
         var shape = Self.shape.patching("CorsOriginLine")
         for index in shape.fields.indices where shape.fields[index].name == "origin" {
@@ -297,10 +299,10 @@ extension CORSOriginRow: JSONView {
         ])
 }
 
-/// `/v1/tenants/{tenant}/cors-origins/refused`: what knocked, and was not let in.
+/// `/v1/tenants/{tenant}/cors-origins/refused`: the origins that were refused.
 enum RefusedOriginEndpoint {
     private static let most = 200
-    /// Without `since`.
+    /// The default period, if `since` is absent.
     private static let seconds: Int64 = 86_400
 
     static let endpoint = Endpoint(

@@ -5,22 +5,23 @@ import JSON
 import Storage
 import Text
 
-/// Checks every cross-origin request of a browser against the allow lists in the database at that
-/// moment: a removed origin is refused on the very next request.
+/// Checks every cross-origin request of a browser against the allow lists that are in the database
+/// at that moment: a removed origin is refused from the very next request on.
 package struct CORSPolicyEnforcer: Sendable {
     private let database: Database
     private let own: [String]
     private let profiles: [String: CORSProfile]
 
-    /// `publicURL`: the server's public URL; its origin is our own. On a loopback address every
-    /// spelling of that address is. `profiles`: of the client contracts, by their names.
+    /// `publicURL` is the server's public URL; its origin counts as the server's own. If it is a
+    /// loopback address, so does every spelling of that address. `profiles` has the profiles of the
+    /// client contracts, by name.
     package init(database: Database, publicURL: String, profiles: [String: CORSProfile] = [:]) {
         self.database = database
         self.profiles = profiles
         own = Self.ownOrigins(publicURL)
     }
 
-    /// Queries the database only for an `Origin` that is not ours.
+    /// Queries the database only for an `Origin` that is not the server's own.
     package func enforce(
         _ request: Request, _ match: RouteMatch<Endpoint>?
     ) async throws -> CORSVerdict {
@@ -41,8 +42,8 @@ package struct CORSPolicyEnforcer: Sendable {
             try await decide(asked, holder, own: own(of: request), noting: path))
     }
 
-    /// Includes a bound host's own pages at its own mount: the host is verified to be the client's.
-    /// If TLS ends before this server, its pages' origin is still https.
+    /// Includes the pages of a bound host below its own mount, because the host is verified to be
+    /// the client's. If TLS ends before this server, the origin of these pages is still https.
     private func own(of request: Request) -> [String] {
         guard request.isMountedByHost, let host = request.first("host") else { return own }
         let schemes = request.isTLS ? ["https"] : ["https", "http"]
@@ -50,8 +51,8 @@ package struct CORSPolicyEnforcer: Sendable {
             + schemes.compactMap { try? Origin(configuring: "\($0)://\(host)").canonical }
     }
 
-    /// How long the verdict about this request stays valid while no list changes: microseconds of
-    /// the clock, `.max` if nothing in it expires, nil if that is not cached.
+    /// How long the verdict on this request stays valid if no list changes, as microseconds of the
+    /// clock; `.max` if nothing in it expires, and `nil` if it is not cached.
     package func stands(until request: Request) -> Int64? {
         let asked = question(request, nil)
         let owner = CORSScope(path: request.path)
@@ -65,16 +66,17 @@ package struct CORSPolicyEnforcer: Sendable {
         return found.rows.map { $0.expiresAt?.microseconds ?? .max }.min() ?? .max
     }
 
-    /// The same for a request that was only described. `own`: canonical origins that count as ours
-    /// there; nil uses the service's own. `noting`: the request was really made, for a path of this
-    /// template or for none (empty), and an origin that is not listed is noted for its tenant.
+    /// Decides on a request that may only have been described. `own` has the canonical origins that
+    /// count as the server's own there; `nil` for the service's own. If `noting` is set, the
+    /// request was really made, for a path with this template (empty for none), and an origin that
+    /// is not listed is recorded for its tenant.
     func decide(
         _ asked: CORSRequest, _ holder: Database.CORSOwner, own: [String]? = nil,
         noting path: String? = nil
     ) async throws -> CORSDecision {
         let own = own ?? self.own
         let now = database.clock()
-        // If no row can change the result, the rows are not read.
+        // If no row can change the result, no rows are read.
         let bare = CORSPolicy(own: own, rows: []).decide(asked, at: now)
         guard bare.reason == .notListed, let origin = asked.origins.first else { return bare }
         let text = String(decoding: origin, as: UTF8.self)
@@ -92,7 +94,7 @@ package struct CORSPolicyEnforcer: Sendable {
         return decision
     }
 
-    /// The origin and the wildcard that would allow it.
+    /// The origin itself, and the wildcard that would allow it.
     private static func listed(_ origin: String) -> [String] {
         let start = "https://"
         guard origin.utf8.starts(with: start.utf8),
@@ -115,7 +117,8 @@ package struct CORSPolicyEnforcer: Sendable {
             carriesCookie: Self.carriesCookie(request, of: profile), profile: profile)
     }
 
-    /// As the contracts read credentials: a cookie counts only if no header field has one.
+    /// Credentials are read as the contracts do it: a cookie counts only if no header field has a
+    /// credential.
     private static func carriesCookie(_ request: Request, of profile: CORSProfile) -> Bool {
         guard !profile.cookies.isEmpty,
             CORSProfile.credentialFields.allSatisfy({ request.all($0).allSatisfy(\.isEmpty) })
@@ -123,7 +126,7 @@ package struct CORSPolicyEnforcer: Sendable {
         return profile.cookies.contains { RequestCookie.value($0, in: request) != nil }
     }
 
-    /// The locator of the request's key, or of the invite's or the join link's token in the body.
+    /// The locator in the request's key, or in the token of an invite or join link in the body.
     private static func locator(_ request: Request) -> String? {
         if let line = request.first("authorization") {
             let parts = line.split(separator: " ", maxSplits: 1)
@@ -138,7 +141,7 @@ package struct CORSPolicyEnforcer: Sendable {
         return String(decoding: token.utf8.prefix(6), as: UTF8.self)
     }
 
-    /// The tenant that an access token claims. Whether it is valid is checked afterwards.
+    /// The tenant that an access token claims. Whether the token is valid is checked later.
     private static func tokenTenant(_ request: Request) -> String? {
         guard let line = request.first("authorization"),
             let token = line.split(separator: " ").last,

@@ -4,8 +4,8 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/cors/decision`: the policy's decision about a request that a reverse proxy received, for
-/// services behind it without their own list. The proxy authenticates with its own key.
+/// `/v1/cors/decision`: the decision of the CORS policy on a request that a reverse proxy received,
+/// for services behind it that have no list of their own. The proxy authenticates with its own key.
 package enum ProxyDecision {
     static let path = "/v1/cors/decision"
 
@@ -50,7 +50,8 @@ package enum ProxyDecision {
                     .init("reason", .string(decision.reason.rawValue)),
                 ]))
         } else {
-            // A proxy recognises refusals only by 403, also that of two origins at once.
+            // A proxy recognises a refusal only by 403, so 403 is also the status for two origins
+            // at once.
             response = Problem(.originNotAllowed, "Origin not allowed")
                 .response(requestID: call.request.id)
         }
@@ -58,7 +59,7 @@ package enum ProxyDecision {
         return response
     }
 
-    /// A tenant's key asks about its own tenant; others are 404.
+    /// A tenant's key may ask only about its own tenant; others are 404.
     private static func holder(_ call: Call) async throws -> Database.CORSOwner {
         let home = call.principal.tenant
         guard let name = call.query.optionalString("tenant") else {
@@ -82,8 +83,9 @@ package enum ProxyDecision {
             request.first("x-original-method") ?? request.first("x-forwarded-method")
             ?? request.method.rawValue
         let headers = request.all("access-control-request-headers")
-        // Authorization carries the proxy's own credential, so the page's is not seen: any cookie
-        // makes it a request with credentials if the client uses cookies at all.
+        // The `Authorization` field carries the proxy's own credential, so the page's is not
+        // visible: if the client uses cookies at all, any cookie makes it a request with
+        // credentials.
         let carriesCookie = profile.mayUseCookies && request.first("cookie") != nil
         return CORSRequest(
             origins: request.all("origin").map { Array($0.utf8) }, method: method,
@@ -93,8 +95,8 @@ package enum ProxyDecision {
             carriesCookie: carriesCookie, profile: profile)
     }
 
-    /// A request with the original method and with its path after ours (Envoy's ext_authz), as the
-    /// same question by GET; nil for every other request.
+    /// A request that has the original method, and its path after this endpoint's (Envoy's
+    /// ext_authz), rewritten as the equivalent GET question; `nil` for every other request.
     package static func unwrapped(_ request: Request) -> Request? {
         guard request.path.utf8.starts(with: "\(path)/".utf8) else { return nil }
         var request = request
@@ -107,7 +109,7 @@ package enum ProxyDecision {
         return request
     }
 
-    /// Whether the request is a proxy's question: its `Origin` is then the subject of the question,
+    /// Whether the request is a proxy's question. Its `Origin` is then the subject of the question,
     /// not the origin of the caller. A page in a browser has no key.
     static func isQuestion(_ request: Request) -> Bool {
         sameBytes(request.path, path) && request.first("authorization") != nil
@@ -117,23 +119,24 @@ package enum ProxyDecision {
 
 /// The server's public address: `GATEHOUSE_PUBLIC_URL`, parsed once.
 package struct PublicAddress: Sendable {
-    /// The names of this machine that may occur in a Host field.
+    /// The names of this machine that may occur in a `Host` field.
     package static let loopbackNames = ["127.0.0.1", "localhost", "[::1]"]
-    /// Wildcard listening addresses; as a public address they mean this machine.
+    /// Listening addresses that stand for all interfaces; as a public address they mean this
+    /// machine.
     private static let everywhere = ["0.0.0.0", "[::]"]
 
     /// `http` or `https`.
     package let scheme: String
     /// An A-label name or an address, IPv6 in brackets.
     package let host: String
-    /// The scheme's default if the URL has none.
+    /// The port; the scheme's default if the URL has none.
     package let port: Int
-    /// Whether the server is reached only from this machine.
+    /// Whether the server is reachable only from this machine.
     package let isLoopback: Bool
 
     private let namesPort: Bool
 
-    /// Nil if the text is not an http or https origin.
+    /// `nil` if the text is not an http or https origin.
     package init?(_ url: String) {
         guard let origin = try? Origin(configuring: url), origin.kind == .exact,
             let usual = ["http": 80, "https": 443][origin.scheme]
@@ -145,20 +148,20 @@ package struct PublicAddress: Sendable {
         isLoopback = (Self.loopbackNames + Self.everywhere).contains { sameBytes($0, origin.host) }
     }
 
-    /// The values of Host that are ours: a scheme's default port may be omitted or given (RFC 9110
-    /// section 4.2.3).
+    /// The values of `Host` that name this server. The default port of a scheme may be omitted or
+    /// given (RFC 9110 section 4.2.3).
     package var authorities: [String] {
         let names = isLoopback ? Self.loopbackNames : [host]
         return names.flatMap { namesPort ? ["\($0):\(port)"] : [$0, "\($0):\(port)"] }
     }
 
-    /// The origins of our own pages, as browsers send them (RFC 6454).
+    /// The origins of the server's own pages, as browsers send them (RFC 6454).
     package var origins: [String] {
         let names = isLoopback ? Self.loopbackNames : [host]
         return names.map { "\(scheme)://\($0)" + (namesPort ? ":\(port)" : "") }
     }
 
-    /// Whether `authority`, a value of Host in lower case, names this machine, with any port.
+    /// Whether `authority`, a lower-case value of `Host`, names this machine, with any port.
     package static func isLoopback(_ authority: String) -> Bool {
         loopbackNames.contains { name in
             guard authority.utf8.starts(with: name.utf8) else { return false }

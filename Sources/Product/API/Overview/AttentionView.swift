@@ -3,9 +3,10 @@ import JSON
 import Storage
 import Text
 
-/// What waits for an operator, as the overview lists it: each item with the number of its list.
+/// What waits for an operator, as the overview lists it: each item with the number of entries in
+/// its list.
 enum AttentionView {
-    /// What the caller may see of their home.
+    /// The items that the caller may see in its own scope.
     static func items(_ call: Call) async throws -> JSONValue {
         let database = try call.services.database
         let home = call.principal.tenant
@@ -25,7 +26,7 @@ enum AttentionView {
         return .array(own(call) + items + (try await unreachable(call, database)))
     }
 
-    /// The caller's own account has nothing that it could sign in with again.
+    /// An item if the caller's own account has no way to sign in again.
     private static func own(_ call: Call) -> [JSONValue] {
         guard call.principal.isConsoleSession, !call.principal.canReturn else { return [] }
         return [item("sign_in_unset", ListTotal(1, exact: true))]
@@ -104,7 +105,7 @@ enum AttentionView {
 }
 
 extension Attention.Kind {
-    /// Who may see the number.
+    /// The right that is needed to see the number.
     fileprivate var right: Right {
         switch self {
         case .joinRequests: .approveUsers

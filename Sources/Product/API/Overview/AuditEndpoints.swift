@@ -44,7 +44,7 @@ enum AuditEndpoints {
         try await page(call, in: try call.tenant.id)
     }
 
-    /// `tenant` nil: all tenants.
+    /// `tenant` is `nil` for all tenants.
     private static func page(_ call: Call, in tenant: UUID?) async throws -> Response {
         let list = try call.listQuery(defaultSort: "-occurred_at")
         let filter = try filter(call, in: tenant)
@@ -58,7 +58,7 @@ enum AuditEndpoints {
         return call.list(try await database.scope(tenant).auditEvents(list, filter), bars)
     }
 
-    /// A caller limited to their own actions gets exactly those.
+    /// A caller limited to its own actions gets exactly those.
     private static func filter(_ call: Call, in tenant: UUID?) throws -> AuditFilter {
         var filter = AuditFilter()
         filter.actor = call.query.optionalString("actor")

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/stats/overview`: the figures of the console's first page.
+/// `/v1/stats/overview`: the figures of the console's start page.
 enum OverviewEndpoints {
     static let all: [Endpoint] = [overview, SearchEndpoint.search]
 
@@ -118,7 +118,7 @@ extension Overview {
 }
 
 extension QueryParameter {
-    /// Where days begin; PostgreSQL decides whether it exists.
+    /// The zone in which days begin. PostgreSQL decides whether it exists.
     static let timeZone = QueryParameter(
         "time_zone", .string(min: 1, max: 64, rule: .timeZone),
         "The time zone in which days begin at midnight, for example `Europe/Berlin`; UTC if "
@@ -132,7 +132,7 @@ extension Problem {
 }
 
 extension TextRule {
-    /// A name of the form of the IANA time zone database; PostgreSQL checks whether it exists.
+    /// A name in the form of the IANA time zone database. PostgreSQL checks whether it exists.
     fileprivate static let timeZone = TextRule(
         pattern: "^[A-Za-z][A-Za-z0-9_+/-]*$", detail: "must be a time zone, such as Europe/Berlin",
         example: "Europe/Berlin"
@@ -152,7 +152,7 @@ extension UInt8 {
 }
 
 extension QueryParameter {
-    /// Of a list by time: how its rows are spread over the period.
+    /// For a list by time: the number of its items over the period.
     static let histogram: [QueryParameter] = [
         QueryParameter(
             "histogram", .integer(HistogramRequest.bars),
@@ -162,7 +162,7 @@ extension QueryParameter {
 }
 
 extension Call {
-    /// Nil: none is asked for, or the list is exported.
+    /// `nil` if no histogram is requested, or if the list is exported.
     var histogramRequest: HistogramRequest? {
         guard export == nil, let most = query.optionalInt("histogram") else { return nil }
         return HistogramRequest(
@@ -170,7 +170,8 @@ extension Call {
             most: most, zone: query.optionalString("time_zone") ?? "UTC")
     }
 
-    /// What `count` counts for the request, if one is made; 422 for a zone that does not exist.
+    /// The result of `count` for the request, if a histogram is requested. Throws 422 for a zone
+    /// that does not exist.
     func histogram(
         _ count: (HistogramRequest) async throws -> ListHistogram?
     ) async throws -> ListHistogram? {

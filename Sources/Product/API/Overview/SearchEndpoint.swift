@@ -4,11 +4,11 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/search`, for the console's palette. A text finds tenants and, in one tenant, users, keys
+/// `/v1/search`, for the console's palette. A text finds tenants and, within a tenant, users, keys
 /// and invites; an id finds the one object that has it.
 enum SearchEndpoint {
     private static let most = 10
-    /// A total given is not counted.
+    /// A total that is given is not counted.
     private static let best = ListQuery(limit: most, total: ListTotal(most, exact: false))
 
     static let search = Endpoint(
@@ -31,7 +31,7 @@ enum SearchEndpoint {
         answers: [.ok(ObjectShape("SearchResult", [.readOnly("items", .array(of: item))]))],
         problems: [.notFound], mayLag: true
     ) { call in
-        // White space around what was pasted is no part of it.
+        // White space around pasted text is ignored.
         let text = DisplayText.stripped(try call.query.string("q"))
         let database = try call.services.database
         var items: [JSONValue] = []
@@ -74,7 +74,7 @@ enum SearchEndpoint {
         return answer(items)
     }
 
-    /// The decision with this id, of any tenant or of none, for the platform's credentials.
+    /// The decision with this id, of any tenant or of none, for credentials of the platform.
     private static func decision(_ text: String, _ call: Call) async throws -> [JSONValue] {
         guard let id = UUID(text), call.principal.platform,
             Permissions.permits(call.principal.subject, .readDecisions, in: nil) == .allowed,
@@ -87,12 +87,12 @@ enum SearchEndpoint {
         .ok(.object([.init("items", .array(items))]))
     }
 
-    /// By the reference that a person was shown, by the request's id, and refusals by their address: for
-    /// the platform also those without a tenant.
+    /// Decisions by the reference that a person was shown or by the request id, and refusals by
+    /// their email address. For the platform, decisions without a tenant are included.
     private static func decisions(
         named text: String, in foundTenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {
-        // The platform's credentials need not know whose it is.
+        // Credentials of the platform need not know which tenant a decision belongs to.
         let place = call.principal.platform ? nil : foundTenant
         guard call.bound(.readDecisions) == nil,
             Permissions.permits(call.principal.subject, .readDecisions, in: place) == .allowed
@@ -113,7 +113,8 @@ enum SearchEndpoint {
             }
     }
 
-    /// Sign-ins that failed before the rules, by the reference of the page or the request's id.
+    /// Sign-ins that failed before the policy rules, by the reference on the page or the request
+    /// id.
     private static func failures(
         named text: String, in foundTenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {
@@ -132,12 +133,12 @@ enum SearchEndpoint {
             }
     }
 
-    /// In a query string a plus is a space, which no address has.
+    /// In a query string a plus sign stands for a space, which no address contains.
     private static func plused(_ text: String) -> String {
         text.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "+")
     }
 
-    /// Whether it may be the id of a request: ours, or one that a proxy gave.
+    /// Whether the text may be a request id: the server's own, or one that a proxy set.
     private static func isRequestID(_ text: String) -> Bool {
         text.utf8.count >= 8 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x40 }
     }
@@ -153,7 +154,7 @@ enum SearchEndpoint {
             .map { item("api_key", $0.id, $0.name, nil, $0.tenant == .platform ? nil : $0.tenant) }
     }
 
-    /// What has this id, in whichever tenant or in none, for the platform's credentials.
+    /// The object with this id, in any tenant or in none, for credentials of the platform.
     private static func anywhere(_ id: UUID, _ call: Call) async throws -> [JSONValue] {
         guard call.principal.platform else { return [] }
         let database = try call.services.database
@@ -175,7 +176,7 @@ enum SearchEndpoint {
         return items
     }
 
-    /// Users of other tenants, each with its tenant's name, for the platform's credentials.
+    /// Users of other tenants, each with its tenant's name, for credentials of the platform.
     private static func people(
         named text: String, outside tenant: UUID?, _ call: Call
     ) async throws -> [JSONValue] {
@@ -191,7 +192,7 @@ enum SearchEndpoint {
             }
     }
 
-    /// The verified domain of this name, in whichever tenant, for the platform.
+    /// The verified domain with this name, in any tenant, for the platform.
     private static func domains(
         verifiedAs text: String, _ call: Call
     ) async throws -> [JSONValue] {

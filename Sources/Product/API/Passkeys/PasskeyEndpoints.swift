@@ -5,12 +5,12 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/me/passkeys`: an operator's own, and what a sign-in by one asks first.
+/// `/v1/me/passkeys`: an operator's own passkeys, and the options for a sign-in with one.
 enum PasskeyEndpoints {
     static let all: [Endpoint] = [list, options, create, rename, remove, signInOptions]
 
     private static let path = "/v1/me/passkeys"
-    /// Of one client address in a minute: each page for signing in asks once.
+    /// The limit for one client address in a minute: each sign-in page asks once.
     private static let optionsLimit = 120
 
     private static let list = Endpoint(
@@ -85,7 +85,7 @@ enum PasskeyEndpoints {
         return .created(row, at: location, etag: nil)
     }
 
-    /// A challenge is used up before anything is checked.
+    /// A challenge is consumed before anything is checked.
     private static func registered(
         _ call: Call, _ site: PasskeySite, _ binding: [UInt8]
     ) async throws -> NewPasskey {
@@ -209,10 +209,10 @@ extension Change {
     }
 }
 
-/// The forms that browsers give (WebAuthn Level 3, section 5.1: `PublicKeyCredential.toJSON`). Their
-/// further members are let pass and not read.
+/// The JSON forms that browsers produce (WebAuthn Level 3, section 5.1:
+/// `PublicKeyCredential.toJSON`). Further members are accepted and ignored.
 enum PasskeyInput {
-    /// Base64url of so many bytes.
+    /// Base64url of up to this many bytes.
     private static func encoded(_ bytes: Int) -> Kind {
         .string(min: 1, max: (bytes * 4 + 2) / 3, rule: base64URL)
     }
@@ -250,7 +250,7 @@ enum PasskeyInput {
             .nullable("userHandle", .string(max: 128)),
         ])
 
-    /// For the OpenAPI document.
+    /// The description in the OpenAPI document.
     static let about = "The result of `navigator.credentials`, as its `toJSON()` returns it."
 
     static func registration(_ input: Input) throws -> Registration {
@@ -260,7 +260,7 @@ enum PasskeyInput {
             attestation: try bytes(response, "attestationObject"))
     }
 
-    /// A handle that cannot be read is another's: the check refuses it.
+    /// A handle that cannot be decoded counts as a foreign one, which the check refuses.
     static func assertion(_ input: Input) throws -> Assertion {
         let response = try input.object("response")
         return Assertion(
@@ -270,7 +270,7 @@ enum PasskeyInput {
             userHandle: response.optionalString("userHandle").map { Base64URL.decode($0) ?? [] })
     }
 
-    /// Words such as `usb` or `hybrid`; the list grows, so that unknown ones are kept.
+    /// Values such as `usb` or `hybrid`. The list grows, so unknown ones are kept.
     static func transports(_ input: Input) throws -> [String] {
         let given = try input.object("response").optionalStrings("transports") ?? []
         let words = given.filter { word in
@@ -324,7 +324,7 @@ extension PasskeyRow: JSONView {
     }
 }
 
-/// What `navigator.credentials` is asked: the JSON forms of WebAuthn Level 3, section 5.4.
+/// The options of `navigator.credentials`, in the JSON forms of WebAuthn Level 3, section 5.4.
 enum PasskeyOptions {
     static let shape = ObjectShape(
         "PasskeyOptions", open: true,
@@ -373,7 +373,7 @@ enum PasskeyOptions {
         ])
     }
 
-    /// `allowed` is empty before a sign-in: who is known must not show.
+    /// `allowed` is empty before a sign-in: the options must not reveal which accounts exist.
     static func assertion(
         _ challenge: [UInt8], relyingParty: String, allowed: [PasskeyRow] = []
     ) -> JSONValue {

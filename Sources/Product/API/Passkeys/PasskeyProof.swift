@@ -4,20 +4,20 @@ import HTTP
 import Storage
 import Text
 
-/// One attempt to prove oneself by a passkey. Failures have counters of their own, which all replicas
-/// share, and count nothing against passwords. There is one text for every failure: why is in the
-/// log alone.
+/// One attempt to sign in or step up with a passkey. Failures have their own counters, which all
+/// replicas share; they do not count against passwords. All failures get the same text; the reason
+/// is only in the log.
 struct PasskeyProof {
     private let call: Call
     private let assertion: Assertion
     private let database: Database
     private let site: PasskeySite
 
-    /// Failures before the first wait; many operators may share an address.
+    /// Failures before the first wait. Many operators may share an address.
     private static let freeOfAddress = 49
     private static let freeOfOperator = 9
 
-    /// The body's `passkey`.
+    /// Reads the body's `passkey`.
     init(_ call: Call) throws {
         self.call = call
         assertion = try PasskeyInput.assertion(call.input.object("passkey"))
@@ -28,7 +28,7 @@ struct PasskeyProof {
     /// The operator whose discoverable passkey signed this browser's challenge.
     func signIn() async throws -> OperatorRow {
         let binding = TokenCookie.challenge.hash(in: call.request)
-        // A browser that an operator is known to use is not held back by others at its address.
+        // A browser that an operator is known to use is not delayed by others at the same address.
         let device = TokenCookie.device.hash(in: call.request)
         var counter = ("address", call.request.network, Self.freeOfAddress)
         if let device, try await database.isKnownDevice(device, of: nil) {
@@ -52,7 +52,7 @@ struct PasskeyProof {
         }
     }
 
-    /// A challenge is used up before anything is checked: a wrong answer costs it.
+    /// A challenge is consumed before anything is checked, so that a wrong answer costs one.
     private func prove(
         _ asked: UUID?, _ use: (_ challenge: [UInt8]) async throws -> Bool
     ) async throws -> OperatorRow {
@@ -97,7 +97,7 @@ struct PasskeyProof {
         }
     }
 
-    /// Claims an attempt. A success ends what was counted, but for an address, which others share.
+    /// Claims an attempt. A success resets the counter, except an address's, which others share.
     private func counted(
         _ kind: String, _ name: String, _ free: Int,
         _ attempt: () async throws -> OperatorRow
@@ -119,7 +119,7 @@ struct PasskeyProof {
         return person
     }
 
-    /// Only its true holder reads this, and learns the way out.
+    /// Only the passkey's true holder sees this text, which explains the way out.
     private func changed(_ passkey: PasskeyRow) -> Problem {
         var problem = Problem.unauthorized(
             "The passkey “\(passkey.name)” has changed: its authenticator now gives another answer "
@@ -146,7 +146,7 @@ extension Call {
         }
     }
 
-    /// Why passkeys are not offered here; nil if they are.
+    /// Why passkeys are not offered here; `nil` if they are.
     var passkeyFault: String? {
         get throws {
             switch try services.database.passkeySite {
@@ -166,7 +166,8 @@ extension Call {
         }
     }
 
-    /// The operator of the console's session, and what its challenges are bound to.
+    /// The operator of the console's session, and the value that the session's challenges are bound
+    /// to.
     func passkeyHolder() async throws -> (person: OperatorRow, binding: [UInt8]) {
         guard let session = principal.session else { throw Problem.internalError }
         let person = try await `operator`

@@ -3,14 +3,14 @@ import Domain
 
 /// A newly chosen password: checked against the whole policy, then hashed.
 package struct NewPassword: Sendable {
-    /// Bytes; nothing is truncated.
+    /// The limit in bytes. Nothing is truncated.
     package static let limit = 1024
 
     package var text: String
-    /// Characters.
+    /// The minimum length, in characters.
     package var minimum = TenantPolicy().passwordMin
     package var usesBlocklist = true
-    /// What an attacker would guess for this user: address, names.
+    /// What an attacker would guess for this user: the address and names.
     package var about: [String] = []
 
     package init(
@@ -23,7 +23,8 @@ package struct NewPassword: Sendable {
         self.about = about
     }
 
-    /// The PHC string. Throws 422 at `pointer`, or 429 while too many are hashed at once.
+    /// Returns the PHC string. Throws 422 at `pointer`, or 429 while too many passwords are being
+    /// hashed.
     package func hashed(_ call: Call, at pointer: String = "/password") async throws -> String {
         if let fault = fault(at: pointer) { throw Problem.invalid([fault]) }
         do {
@@ -34,7 +35,7 @@ package struct NewPassword: Sendable {
         }
     }
 
-    /// Why it is refused: too short, too long, or among the first guesses.
+    /// Why the password is refused: it is too short, too long, or easily guessed.
     package func fault(at pointer: String) -> FieldError? {
         guard text.unicodeScalars.count >= minimum else {
             return FieldError(pointer, .tooShort, "must have at least \(minimum) characters")
@@ -49,9 +50,10 @@ package struct NewPassword: Sendable {
 }
 
 /// Passwords that are guessed first: common ones, the user's own data, and repetitions or runs of a
-/// few characters. Compared on bytes, in any ASCII case.
+/// few characters. They are compared as bytes, ignoring ASCII case.
 enum GuessablePassword {
-    /// A unit of at most this many bytes, one and a half times and more, is as weak as the unit.
+    /// A password that repeats a unit of at most this many bytes at least one and a half times is
+    /// as weak as the unit.
     private static let unitLimit = 10
 
     static func matches(_ text: String, about: [String]) -> Bool {
@@ -64,7 +66,7 @@ enum GuessablePassword {
         text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 
-    /// The name or address itself, or the part before its `@`.
+    /// Whether the password is the name or address itself, or the part before its `@`.
     private static func isKnown(_ word: String, _ bytes: [UInt8]) -> Bool {
         let known = folded(word)
         return bytes == known || bytes.elementsEqual(known.prefix { $0 != 0x40 })

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/password-resets`: a new password by a mailed link.
+/// `/v1/password-resets`: sets a new password with a mailed link.
 enum PasswordResetEndpoints {
     static let all: [Endpoint] = [ask, confirm]
 
@@ -31,7 +31,8 @@ enum PasswordResetEndpoints {
         try await checkAsks(database, call)
         var tenant: UUID?
         if let text = call.input.optionalString("tenant") {
-            // For an unknown tenant a random id: the request is stored alike and finds no rows.
+            // For an unknown tenant a random id is used: the request is stored in the same way and
+            // finds no rows.
             tenant = try await database.tenant(text)?.id ?? UUID.random()
         }
         let returns = try await ReturnAddress.allowed([call.input], of: tenant, call.services)
@@ -95,7 +96,7 @@ enum PasswordResetEndpoints {
         return answer
     }
 
-    /// From one client per minute.
+    /// The limit for one client per minute.
     private static let askLimit = 60
 
     private static func checkAsks(_ database: Database, _ call: Call) async throws {

@@ -4,14 +4,14 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/people`: one person in all tenants. Addresses stand in bodies alone, so that no log and no
-/// history has them.
+/// `/v1/people`: one person in all tenants. Email addresses are only in bodies, so that no log and
+/// no browser history contains them.
 enum PeopleEndpoints {
     static let all: [Endpoint] = [search, act]
 
-    /// Users of one call.
+    /// The most users of one call.
     static let usersLimit = 100
-    /// Each user is a transaction of its own, and an erasure of several statements.
+    /// Each user has its own transaction, and an erasure has several statements.
     private static let time: Duration = .seconds(30)
 
     private static let identity = ObjectShape(
@@ -147,15 +147,15 @@ enum PeopleEndpoints {
     }
 }
 
-/// One user that the body names.
+/// A user that the body names.
 struct NamedUser: Sendable {
-    /// As the body has it: an id or a slug.
+    /// The tenant as in the body: an id or a slug.
     let tenantText: String
-    /// Nil if there is no such tenant.
+    /// `nil` if there is no such tenant.
     let scope: TenantScope?
     let id: UUID
 
-    /// In the order of the body, each once.
+    /// The users in the order of the body, each once.
     static func all(of call: Call) async throws -> [NamedUser] {
         let database = try call.services.database
         var scopes: [String: TenantScope] = [:]
@@ -175,7 +175,8 @@ struct NamedUser: Sendable {
         throw Problem.invalid([FieldError("/users", .tooShort, "must name at least one user")])
     }
 
-    /// A user who was merged is a conflict with the id of the one who is left; of no other tenant.
+    /// Returns a conflict with the id of the remaining user for a merged user, and 404 for a user
+    /// of another tenant.
     func missing() async throws -> Problem {
         if let winner = try await scope?.winner(over: id) {
             return Problem.conflict(
@@ -185,8 +186,8 @@ struct NamedUser: Sendable {
         return Problem.notFound("user")
     }
 
-    /// A transaction of this user's tenant, committed and acknowledged when it returns: the next
-    /// user's failure takes nothing of it back.
+    /// Runs a transaction of this user's tenant. It is committed and acknowledged on return, so
+    /// that a failure with the next user rolls nothing of it back.
     func changing<Result: Sendable>(
         by call: Call, _ body: (Change) async throws -> Result
     ) async throws -> Result {
@@ -198,7 +199,8 @@ struct NamedUser: Sendable {
         return result
     }
 
-    /// The refusal of one user stands beside the others' results; a fault of ours ends the call.
+    /// A refusal of one user becomes a result beside the others. A fault of the server ends the
+    /// call.
     func result(_ body: () async throws -> Void) async throws -> PersonResult {
         do {
             try await body()
@@ -255,7 +257,7 @@ extension FoundPerson: JSONView {
         ])
 }
 
-/// What can be done with the users whom a search found.
+/// What can be done with the users that a search found.
 enum PeopleAction: String, CaseIterable {
     case export
     case endSessions = "end_sessions"

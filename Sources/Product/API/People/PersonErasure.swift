@@ -4,19 +4,19 @@ import JSON
 import Storage
 import Text
 
-/// The erasure of a person from the tenants that the request names: asked for twice, done user by
-/// user, and certified.
+/// The erasure of a person from the tenants that the request names: confirmed by a second request,
+/// done user by user, and certified.
 struct PersonErasure: Sendable {
-    /// The header's `typ` of a certificate.
+    /// The `typ` in the header of a certificate.
     static let certificateType = "gatehouse-erasure+jwt"
 
-    /// One user of the request, as read before anything is done.
+    /// One user of the request, as read before anything is changed.
     private struct Target {
         let user: NamedUser
         let row: UserRow?
-        /// What an earlier call erased of it.
+        /// What an earlier call erased of this user.
         let erased: ErasedUser?
-        /// The refusal that is known before.
+        /// A refusal that is known in advance.
         var problem: Problem?
     }
 
@@ -39,7 +39,7 @@ struct PersonErasure: Sendable {
         return try await erasure.erase(targets)
     }
 
-    /// An erasure is an operator's at the console: a key has no session.
+    /// Only an operator at the console may erase; a key has no session.
     private static func recentSession(_ call: Call) throws -> UUID {
         guard let session = call.principal.session else { throw call.signInAgain("An erasure") }
         return session
@@ -71,7 +71,7 @@ struct PersonErasure: Sendable {
         return targets
     }
 
-    /// The users whom the operator's own address finds.
+    /// The users that the operator's own address finds.
     private func ownRows() async throws -> [FoundPerson] {
         guard let id = call.principal.id, let person = try await database.operatorRow(id),
             let email = try? EmailAddress(person.email)
@@ -79,7 +79,7 @@ struct PersonErasure: Sendable {
         return try await database.people(email: email)
     }
 
-    /// 409 with what would be removed, and the token that says yes to exactly this.
+    /// A 409 with what would be removed, and the token that confirms exactly this.
     private func question(_ targets: [Target], _ confirmation: String) async throws -> Problem {
         var shown: [JSONValue] = []
         for target in targets where target.problem == nil {
@@ -136,7 +136,7 @@ struct PersonErasure: Sendable {
         return .ok(PersonResult.document(.erase, results, more))
     }
 
-    /// Ids, numbers and times alone: it keeps nothing of what was erased.
+    /// Contains only ids, numbers and times: it keeps nothing of what was erased.
     private func certificate(
         _ erased: [(user: NamedUser, what: ErasedUser)]
     ) async throws -> String {
@@ -171,7 +171,7 @@ struct PersonErasure: Sendable {
     }
 }
 
-/// What became of one user.
+/// The result for one user.
 struct PersonResult: Sendable {
     let user: NamedUser
     let problem: Problem?

@@ -5,12 +5,12 @@ import Storage
 import Synchronization
 import Text
 
-/// One file of everything that is held about the users of a request: written page by page, so that
-/// neither memory nor a connection is held while a slow client reads.
+/// One file with everything that is stored about the users of a request. It is written page by
+/// page, so that neither memory nor a connection is held while a slow client reads.
 final class PersonExport: Sendable {
-    /// Rows that are read at once.
+    /// The number of rows that are read at once.
     static let pageSize = 500
-    /// Seconds after which an unfinished export is cut off.
+    /// The number of seconds after which an unfinished export is cut off.
     static let seconds: Int64 = 600
 
     private struct State {
@@ -37,7 +37,7 @@ final class PersonExport: Sendable {
         state = Mutex(State(users: users))
     }
 
-    /// The audit logs have it before the first byte is sent.
+    /// The audit log records the export before the first byte is sent.
     static func begin(_ users: [NamedUser], _ call: Call) async throws -> Response {
         var found: [(user: NamedUser, records: PersonRecords)] = []
         var results: [PersonResult] = []
@@ -59,8 +59,8 @@ final class PersonExport: Sendable {
         return response
     }
 
-    /// The next piece, nil after the last. An error cuts the connection: the client must not take a
-    /// part for the whole.
+    /// The next piece; `nil` after the last. An error cuts the connection, so that the client does
+    /// not take a part for the whole.
     private func next() async throws -> [UInt8]? {
         let database = try call.services.database
         guard database.clock() < call.now.adding(seconds: Self.seconds) else {

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/providers`: identity providers. A tenant's credential sees its own providers.
+/// `/v1/providers`: identity providers. A tenant's credential sees its own providers only.
 enum ProviderEndpoints {
     static let all: [Endpoint] = [list, create, get, update, delete]
 
@@ -124,7 +124,7 @@ enum ProviderEndpoints {
 }
 
 extension Call {
-    /// nil sees every owner's providers.
+    /// The owner whose providers the caller sees; `nil` for the providers of every owner.
     fileprivate var providerOwner: UUID? {
         principal.platform ? nil : principal.tenant ?? .platform
     }
@@ -142,7 +142,7 @@ extension Call {
 }
 
 extension ProviderRow: JSONView {
-    /// The settings of the document with their defaults, in the order of the wire.
+    /// The settings of the document with their defaults, in the order of the response.
     static let settings: [(name: String, standard: JSONValue)] = [
         ("client_id", .null), ("email_trust", .null), ("domains", .array([])),
         ("endpoints", .object([])), ("authorized_parties", .array([])), ("upstreams", .array([])),
@@ -278,10 +278,11 @@ extension ProviderRow: JSONView {
     }()
 }
 
-/// Selects the provider of a client's users.
+/// Chooses the provider of a client's users.
 package enum ProviderChoice {
-    /// The one that the client names, by id or kind, else the tenant's only one, else the
-    /// platform's; nil if there is none, or no single one. `rows`: as from `providers(near:)`.
+    /// The provider that the client names, by id or kind; else the tenant's only one, else the
+    /// platform's. `nil` if there is none, or more than one. `rows` are those of
+    /// `providers(near:)`.
     package static func choose(
         from rows: [ProviderRow], kinds: [String], named: String?
     ) -> ProviderRow? {
@@ -299,7 +300,7 @@ package enum ProviderChoice {
 }
 
 extension ProviderRow {
-    /// The hash of everything that decides where a secret of this client goes.
+    /// The hash of everything that determines where a secret of this client is sent.
     package func secretAudience(clientID: String) -> [UInt8] {
         let endpoints = document["endpoints"] ?? .null
         let parts = [id.description, kind, issuer, clientID].map { JSONValue.string($0) }
@@ -307,7 +308,7 @@ extension ProviderRow {
     }
 }
 
-/// Asks for a confirmation before a provider with identities is deleted.
+/// Requires a confirmation before a provider with identities is deleted.
 struct ProviderRemoval {
     static let parameter = QueryParameter(
         "confirm", .string(min: 1, max: 128),

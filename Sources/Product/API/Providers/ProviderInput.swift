@@ -10,13 +10,14 @@ struct ProviderInput {
     var issuer: String
     var document: JSONValue
     var secret: ProviderSecret
-    /// The platform confirms a pool; a tenant cannot prove that a pool's id is its own.
+    /// Whether the pool is confirmed. Only the platform confirms a pool, since a tenant cannot
+    /// prove that a pool's id is its own.
     var isConfirmed: Bool
 
-    /// The provider's owner; the nil tenant: the platform.
+    /// The provider's owner; the nil tenant stands for the platform.
     private let owner: UUID
 
-    /// `current` nil for a creation. 422 if a kind lacks a required setting.
+    /// `current` is `nil` for a creation. Throws 422 if a required setting of the kind is missing.
     init(_ call: Call, owner: UUID, current: ProviderRow?) async throws {
         self.owner = owner
         let input = call.input
@@ -61,7 +62,8 @@ struct ProviderInput {
         }
     }
 
-    /// The issuer and the endpoints receive the secret: changing them requires knowing it.
+    /// The issuer and the endpoints receive the secret, so only a caller who knows it may change
+    /// them.
     private func checkSecret(_ current: ProviderRow?) throws {
         guard let current, current.hasSecret, case .keep = secret else { return }
         let isMoved =
@@ -75,8 +77,8 @@ struct ProviderInput {
         ])
     }
 
-    /// An address inside the network is refused here, not only when the server first asks it. A host's name is judged by
-    /// its addresses, at each connection.
+    /// An address inside the internal network is refused here, not only when the server first
+    /// connects to it. A host name is checked by its addresses, at each connection.
     private func checkReach(_ call: Call, _ current: ProviderRow?) async throws {
         let kinds = ["oidc", "google", "github"]
         var urls = kinds.contains(kind) ? [("/issuer", issuer)] : []
@@ -105,8 +107,8 @@ struct ProviderInput {
         "password": "gatehouse",
     ]
 
-    /// `names`: the endpoints come with this request; a name that was stored before is no reason to
-    /// refuse another change.
+    /// If `names` is true, the endpoints come with this request and their names are checked; a name
+    /// that was stored before is no reason to refuse another change.
     private func check(names: Bool) throws {
         var errors: [FieldError] = names ? unknownEndpoints + missingEndpoints : []
         if issuer.isEmpty {
@@ -163,7 +165,8 @@ struct ProviderInput {
         }
     }
 
-    /// A GitHub of one's own: what gets its secret or a token is never github.com by default.
+    /// The missing endpoints of a GitHub Enterprise Server: nothing that gets its secret or a token
+    /// defaults to github.com.
     private var missingEndpoints: [FieldError] {
         guard kind == "github" else { return [] }
         var endpoints: [RelyingParty.Endpoint: String] = [:]
@@ -182,8 +185,9 @@ struct ProviderInput {
         }
     }
 
-    /// UserPoolIdType of the Cognito API, without requiring its `_` in the middle, which emulators
-    /// omit. With a `/` it would read as another pool's upstream.
+    /// Whether the text is a pool id: UserPoolIdType of the Cognito API, but without requiring the
+    /// `_` in the middle, which emulators omit. A `/` would make it look like an upstream of
+    /// another pool.
     private static func isPool(_ text: String) -> Bool {
         (1...55).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -196,8 +200,8 @@ struct ProviderInput {
             }
     }
 
-    /// Only the platform may open a pool to this machine's processes: otherwise a tenant that named
-    /// another's pool would admit the users of an emulator here.
+    /// Only the platform may open a pool to processes on this machine: otherwise a tenant that
+    /// registered another tenant's pool could admit the users of an emulator here.
     private func checkOpening(_ call: Call, _ current: ProviderRow?) throws {
         let opening = document["lambda_open"]
         guard opening?.string == "loopback", !call.principal.platform,
@@ -208,7 +212,8 @@ struct ProviderInput {
         ])
     }
 
-    /// Domains as A-labels, `email_trust` `none` by default if the kind has it, tenants by id.
+    /// Converts domains to A-labels and tenants to ids; `email_trust` defaults to `none` if the
+    /// kind has it.
     private func settle(
         _ members: [JSONValue.Member], _ call: Call
     ) async throws -> [JSONValue.Member] {
@@ -248,7 +253,7 @@ struct ProviderInput {
 }
 
 extension ProviderRow {
-    /// The provider as an issuer of id tokens; nil for a kind that issues none.
+    /// The provider as an issuer of id tokens; `nil` for a kind that issues none.
     package var relyingParty: RelyingParty? {
         guard let kind = ProviderKind(rawValue: kind), kind != .password else { return nil }
         var endpoints: [RelyingParty.Endpoint: String] = [:]
@@ -263,9 +268,11 @@ extension ProviderRow {
     }
 }
 
-/// Guards the provider at which operators sign in: who edits its keys could sign in as any of them.
+/// Protects the provider at which operators sign in: a caller who edits its keys could sign in as
+/// any of them.
 enum OperatorsProvider {
-    /// Throws 403 for callers who may not make owners, as each account there could become one.
+    /// Throws 403 for callers who may not create owners, since any account at the provider could
+    /// become one.
     static func requireKeeper(_ call: Call) throws {
         guard Permissions.mayGrant(call.principal.subject, .owner, in: nil) else {
             throw Problem.forbidden(
@@ -273,12 +280,12 @@ enum OperatorsProvider {
         }
     }
 
-    /// The same, if operators sign in there. The provider's row is locked.
+    /// The same, if operators sign in at this provider. The provider's row is locked.
     static func requireKeeper(of row: ProviderRow, _ call: Call) async throws {
         if try await isSet(row, call) { try requireKeeper(call) }
     }
 
-    /// Throws 409 while operators sign in there.
+    /// Throws 409 while operators sign in at this provider.
     static func requireUnused(_ row: ProviderRow, _ call: Call) async throws {
         guard try await isSet(row, call) else { return }
         throw Problem(

@@ -56,7 +56,8 @@ enum ProviderTestEndpoint {
         return findings
     }
 
-    /// GitHub publishes nothing to fetch: what is known is where its secret and its tokens go.
+    /// GitHub publishes nothing to fetch: only where its secret and its tokens are sent can be
+    /// reported.
     private static func gitHub(_ party: RelyingParty, hasSecret: Bool) -> [ProviderFinding] {
         let missing = party.missingGitHubEndpoints.map(\.rawValue)
         let known = party.gitHubEndpoints

@@ -1,6 +1,6 @@
 import Domain
 
-/// Every `code` that a response may carry. Clients branch on them: frozen by a test.
+/// Every `code` that a response may carry. Clients branch on them, so a test pins them.
 package enum Code: String, Sendable, CaseIterable {
     case invalidRequest = "invalid_request"
     case validationFailed = "validation_failed"
@@ -54,7 +54,7 @@ package enum Code: String, Sendable, CaseIterable {
     case rateLimited = "rate_limited"
     case unavailable
 
-    /// The status that goes with the code unless a problem says otherwise.
+    /// The default status of the code; a problem may have another.
     package var status: Int {
         switch self {
         case .invalidRequest: 400
@@ -84,7 +84,7 @@ package enum Code: String, Sendable, CaseIterable {
         }
     }
 
-    /// A title that does not change from one occurrence to the next (RFC 9457 §3.1.3).
+    /// A title that is the same for every occurrence (RFC 9457 section 3.1.3).
     package var title: String {
         let words = rawValue.split(separator: "_").joined(separator: " ")
         return words.prefix(1).uppercased() + words.dropFirst()
@@ -92,11 +92,11 @@ package enum Code: String, Sendable, CaseIterable {
 }
 
 extension Code {
-    /// Each reason of a refusal is a code of the same name; a test checks it.
+    /// Each reason of a refusal is a code with the same name; a test checks it.
     init(_ reason: Reason) { self = Code(rawValue: reason.rawValue) ?? .forbidden }
 }
 
-/// The faults of one member of a body or one query parameter.
+/// The kinds of errors in one member of a body or one query parameter.
 package enum FieldCode: String, Sendable, CaseIterable {
     case required, unknown, duplicate, changed
     case wrongType = "wrong_type"

@@ -3,7 +3,7 @@ import JSON
 import Storage
 import Text
 
-/// The JSON forms of all objects: an unknown value is `null`.
+/// The JSON forms of all objects. A missing value is `null`.
 extension JSONValue {
     static func uuid(_ id: UUID?) -> JSONValue { id.map { .string($0.description) } ?? .null }
     static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
@@ -12,7 +12,7 @@ extension JSONValue {
     }
     static func strings(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
 
-    /// The output of `body` as a tree: for the few callers that read a view.
+    /// The output of `body` as a tree, for the few callers that read a view.
     static func written(_ body: (inout JSONWriter) -> Void) -> JSONValue {
         var writer = JSONWriter()
         body(&writer)
@@ -50,7 +50,7 @@ extension StoredText: JSONText {
     func write(to json: inout JSONWriter) { withUTF8 { json.string($0) } }
 }
 
-/// Members by name, in the same forms.
+/// Writes members by name, in the same forms.
 extension JSONWriter {
     mutating func member(_ name: StaticString, _ id: UUID?) {
         self.name(name)

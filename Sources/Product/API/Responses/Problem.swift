@@ -2,16 +2,16 @@ import HTTP
 import JSON
 import Text
 
-/// One fault of the input. `pointer` is a JSON pointer into the body (RFC 6901), or `?name` for a
+/// One error in the input. `pointer` is a JSON pointer into the body (RFC 6901), or `?name` for a
 /// query parameter.
 package struct FieldError: Sendable, Equatable {
-    /// Names the faulty member; empty: the whole body.
+    /// Identifies the wrong member; empty for the whole body.
     package var pointer: String
     package var code: FieldCode
-    /// For people: completes the sentence that begins with the field's name.
+    /// Completes, for people, the sentence that begins with the field's name.
     package var detail: String
 
-    /// `detail` must not repeat the value: it may be a secret.
+    /// `detail` must not repeat the value, which may be a secret.
     package init(_ pointer: String, _ code: FieldCode, _ detail: String) {
         self.pointer = pointer
         self.code = code
@@ -21,29 +21,30 @@ package struct FieldError: Sendable, Equatable {
 
 /// An error response by RFC 9457, thrown from anywhere below the dispatcher.
 package struct Problem: Error, Sendable {
-    /// More errors than this are not worth their bytes.
+    /// The most errors of a response; more would not be worth their bytes.
     static let maxErrors = 100
 
-    /// Usually the code's own status.
+    /// Usually the default status of the code.
     package var status: Int
-    /// For programs: decides the document's `type`.
+    /// For programs: determines the document's `type`.
     package var code: Code
     package var detail: String
-    /// Empty except for invalid input.
+    /// Empty unless the input is invalid.
     package var errors: [FieldError]
-    /// Header fields of the response: `Retry-After`, `WWW-Authenticate`, `Allow`.
+    /// Header fields of the response, for example `Retry-After`, `WWW-Authenticate` or `Allow`.
     package var fields: [Field]
-    /// Further members of the document, such as the id of the conflicting object.
+    /// Further members of the document, for example the id of the conflicting object.
     package var members: [JSONValue.Member]
-    /// The cause, only for the log.
+    /// The cause, which only the log gets.
     package var cause: String?
-    /// A 5xx that an app's contract prescribes for what is no fault of this server, such as a provider
-    /// that is not set up: anybody can cause it, so it is logged as a notice and raises no alert.
+    /// Whether this is a 5xx that an app's contract prescribes although the server has no fault,
+    /// for example because a provider is not set up. Anybody can cause it, so it is logged as a
+    /// notice and raises no alert.
     package var isForeseen = false
-    /// What a browser gets instead of the document; the log is the same.
+    /// The page that a browser gets instead of the document. The log is the same.
     package var page: Response?
 
-    /// `status` nil: the code's own.
+    /// If `status` is `nil`, the code's default applies.
     package init(
         _ code: Code, _ detail: String, status: Int? = nil, errors: [FieldError] = [],
         fields: [Field] = [], members: [JSONValue.Member] = []
@@ -56,8 +57,8 @@ package struct Problem: Error, Sendable {
         self.members = members
     }
 
-    /// 422 with all faults, at most the first hundred. `detail` is the first one's sentence, since most programs print
-    /// nothing else.
+    /// 422 with all errors, at most the first hundred. `detail` is the sentence of the first one,
+    /// since most programs print nothing else.
     package static func invalid(_ errors: [FieldError]) -> Problem {
         let sentence =
             errors.first.map { first in
@@ -73,7 +74,7 @@ package struct Problem: Error, Sendable {
             .validationFailed, sentence + more, errors: Array(errors.prefix(maxErrors)))
     }
 
-    /// 404; `what` completes "There is no such …".
+    /// 404. `what` completes "There is no such …".
     package static func notFound(_ what: String = "object") -> Problem {
         Problem(.notFound, "There is no such \(what).")
     }
@@ -87,7 +88,7 @@ package struct Problem: Error, Sendable {
             members: [JSONValue.Member("conflicting_id", .string(id))])
     }
 
-    /// Of a conflict, if it is known.
+    /// The id of the conflicting object, if it is known.
     var conflictingID: UUID? {
         let member = members.first { sameBytes($0.name, "conflicting_id") }
         return member?.value.string.flatMap { UUID($0) }
@@ -99,20 +100,20 @@ package struct Problem: Error, Sendable {
             fields: [Field("www-authenticate", "Bearer realm=\"gatehouse\"")])
     }
 
-    /// 403 for a known caller without the right.
+    /// 403 for an authenticated caller without the right.
     package static func forbidden(
         _ detail: String = "The credential does not permit this."
     ) -> Problem {
         Problem(.forbidden, detail)
     }
 
-    /// The database is unavailable: nothing was written, and retrying is safe.
+    /// The database is unavailable: nothing was written, and a retry is safe.
     package static let unavailable = Problem(
         .unavailable, "The service cannot answer now; try again.",
         fields: [Field("retry-after", "1")])
 
-    /// 429 with the draft's fields (draft-ietf-httpapi-ratelimit-headers): `limit` is the limit
-    /// that was used up, `retryAfter` the seconds until it is available again.
+    /// 429 with the header fields of draft-ietf-httpapi-ratelimit-headers. `limit` is the limit
+    /// that was reached, `retryAfter` the number of seconds until it is available again.
     package static func rateLimited(
         _ detail: String, limit: Int? = nil, retryAfter: Int64
     ) -> Problem {
@@ -125,21 +126,21 @@ package struct Problem: Error, Sendable {
         return Problem(.rateLimited, detail, fields: fields)
     }
 
-    /// The connection was lost during the commit: the change may or may not be written.
+    /// The connection was lost during the commit: the change may or may not have been written.
     package static let commitUnknown = Problem(
         .commitUnknown,
         "It is not known whether the change was written; read the object before you try again.",
         fields: [Field("retry-after", "1")])
 
-    /// 500; the cause is only in the log.
+    /// 500. The cause is only in the log.
     package static let internalError = Problem(
         .internalError,
         "Something went wrong on the server; its log has the details under the request id.")
 
-    /// The response. `requestID` nil omits the member, for responses that must be byte-equal on a
-    /// retry.
+    /// The response. If `requestID` is `nil`, the member is omitted, for responses that must be
+    /// byte-equal on a retry.
     package func response(requestID: String?) -> Response {
-        // A redirect leads to a page that explains it.
+        // A redirect leads to a page that explains the error.
         if (300..<400).contains(status) { return Response(status, fields: fields) }
         var body: [JSONValue.Member] = [
             .init("type", .string("urn:gatehouse:problem:\(code.rawValue)")),
@@ -168,8 +169,8 @@ extension FieldError {
     }
 }
 
-/// The fields of every response besides its request id and `vary`. `isPrivate`: only for its caller
-/// and not to be stored.
+/// The header fields of every response besides its request id and `Vary`. `isPrivate` means that
+/// the response is only for its caller and must not be stored.
 package enum CommonFields {
     package static let vary: StaticString = "Origin"
 

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants/{tenant}/logo` and `/assets/logos/{hash}`: the picture on a tenant's pages.
+/// `/v1/tenants/{tenant}/logo` and `/assets/logos/{hash}`: the logo on a tenant's pages.
 enum LogoEndpoints {
     static let all: [Endpoint] = [put, delete, get]
 
@@ -53,7 +53,8 @@ enum LogoEndpoints {
             throw Problem.notFound("logo")
         }
         var answer = Response(200, type: logo.type, logo.content)
-        // Its content is its name. Opened as a page of its own it can do nothing.
+        // The URL is the hash of the content, so the image never changes. Opened as a page, it can
+        // do nothing.
         answer.set("cache-control", "public, max-age=31536000, immutable")
         answer.set("content-security-policy", "default-src 'none'; sandbox")
         answer.set("x-content-type-options", "nosniff")
@@ -98,7 +99,7 @@ extension Appearance {
         ])
     }
 
-    /// After a body's change of it: an absent member stays, `null` clears.
+    /// The appearance after a body's change: an absent member stays, `null` clears it.
     func changed(by input: Input?) -> Appearance {
         guard let input else { return self }
         var new = self
@@ -109,7 +110,7 @@ extension Appearance {
 }
 
 extension TenantRow {
-    /// What strangers are shown of a tenant whose invite or join link they hold.
+    /// What the holder of an invite or join link, who may be a stranger, is shown about the tenant.
     static let faceShape = ObjectShape([
         .readOnly("name", .string()), .readOnly("slug", .string()), Appearance.field,
     ])

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/tenants`: customer spaces.
+/// `/v1/tenants`: the customers.
 enum TenantEndpoints {
     static let all: [Endpoint] = [list, create, get, update, suspend, resume, delete, restore]
 
@@ -237,14 +237,14 @@ extension TenantRow: JSONView {
 
     var etag: String { ETag.version(version) }
 
-    /// As people, their apps and hooks see it.
+    /// The tenant as people, their apps and hooks see it.
     var withoutPrivate: TenantRow {
         var row = self
         row.hidesPrivate = true
         return row
     }
 
-    /// As this caller may see it.
+    /// The tenant as this caller may see it.
     func seen(by call: Call) -> TenantRow {
         var row = self
         row.hidesPrivate = call.bound(.readTenant) != nil
