@@ -11,7 +11,7 @@ package protocol JobKind: Sendable {
     var batch: Int { get }
     /// The rights that a caller needs in the job's tenant to create, resume, pause, cancel or undo
     /// the job; for an undo, the rights that undoing needs. They are checked again at each batch.
-    /// The system has no rights; only a tenant's standing rule can therefore run for it.
+    /// The system has no rights, so it runs only a tenant's standing rule, which needs none.
     func rights(_ job: JobRow) -> [Right]
     /// Processes one batch, in order from `work.job.position`. The refusal of a row is a result. A
     /// thrown error rolls the batch back, and the batch is retried.

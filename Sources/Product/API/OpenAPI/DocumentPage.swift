@@ -184,7 +184,7 @@ private struct DocumentWriter {
         return String(decoding: value.encoded(), as: UTF8.self)
     }
 
-    /// Text whose `code` is set as such.
+    /// HTML in which text between backquotes is set as code.
     private static func marked(_ text: String) -> String {
         let parts = htmlEscaped(text).split(separator: "`", omittingEmptySubsequences: false)
         guard parts.count % 2 == 1 else { return htmlEscaped(text) }

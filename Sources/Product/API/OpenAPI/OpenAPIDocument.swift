@@ -88,7 +88,7 @@ extension String {
 }
 
 /// The members of a schema as lines of text: name, type with its limits, whether it is required,
-/// and its meaning.
+/// and its description.
 struct DocumentFields {
     struct Line {
         var name: String

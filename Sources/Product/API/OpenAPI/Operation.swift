@@ -76,7 +76,7 @@ extension Endpoint {
         return all
     }
 
-    /// Answers one object with its ETag.
+    /// Whether the endpoint returns one object with its ETag.
     private var isObject: Bool {
         method == .get
             && answers.contains { if case .object = $0.content { true } else { false } }
@@ -91,7 +91,7 @@ extension Endpoint {
             .init("required", .bool(required)),
         ]
         if !summary.isEmpty { members.append(.init("description", .string(summary))) }
-        // A list is one parameter, separated by commas.
+        // A list is one parameter; its items are separated by commas.
         if location == "query", schema.contains(where: { $0.value == .string("array") }) {
             members.append(.init("explode", .bool(false)))
         }
@@ -152,7 +152,7 @@ extension Endpoint {
         return .object(members)
     }
 
-    /// The responses of the dispatcher itself.
+    /// The problems that the dispatcher itself can cause.
     private var impliedProblems: [Code] {
         var codes: [Code] = [
             .invalidRequest, .originNotAllowed, .validationFailed, .internalError, .unavailable,
@@ -174,8 +174,8 @@ extension Endpoint {
         return codes
     }
 
-    /// One component for all problems: a schema for each operation and status would be thousands of
-    /// classes in a generated client. The codes are in the text and in `x-codes`.
+    /// All problems share one component: a schema for each operation and status would become
+    /// thousands of classes in a generated client. The codes are in the text and in `x-codes`.
     private static func problem(_ codes: [Code], _ summary: String? = nil) -> JSONValue {
         let names = codes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         return .object([
@@ -224,7 +224,7 @@ extension Answer {
         return .object(members)
     }
 
-    /// The whole list as a file, by `Accept`.
+    /// The whole list as a file, requested by `Accept`.
     private static func files(of shape: ObjectShape) -> [JSONValue.Member] {
         ExportFormat.allCases.map { format in
             let text =
@@ -242,7 +242,7 @@ extension Answer {
     }
 }
 
-/// An endpoint's access requirement in the documentation, by the scopes of keys.
+/// The access requirement of an endpoint in the documentation, expressed in scopes of API keys.
 extension Access {
     var sentence: String? {
         switch self {
@@ -260,7 +260,7 @@ extension Access {
         }
     }
 
-    /// OpenAPI's security requirements: a key with the scope, or the console's session.
+    /// OpenAPI's security requirements: an API key with the scope, or the console's session.
     var requirements: [JSONValue] {
         let alternatives: [[String]]
         switch self {
@@ -291,7 +291,7 @@ extension Access {
 }
 
 extension ManagementScope {
-    /// A description of what it permits.
+    /// A description of what the scope permits.
     var summary: String {
         isAdminEquivalent ? "\(what) Leads to the rights of an admin." : what
     }
@@ -319,13 +319,13 @@ extension ManagementScope {
         "clients": "the settings of apps",
     ]
 
-    /// All of them as lines of Markdown.
+    /// All scopes as lines of Markdown.
     static let list = allCases.map { "- `\($0.rawValue)`: \($0.summary)" }
         .joined(separator: "\n")
 }
 
 extension ObjectShape {
-    /// The envelope of lists.
+    /// The object around the items of a list.
     static func page(of item: ObjectShape, hasHistogram: Bool = false) -> ObjectShape {
         ObjectShape(
             item.name.map { $0 + "List" },

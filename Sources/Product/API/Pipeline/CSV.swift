@@ -1,12 +1,12 @@
 import JSON
 
-/// A column: a member of the list's items, or a member of an object in it.
+/// A column: a member of the list's items, or a member of an object within an item.
 struct CSVColumn: Sendable, Equatable {
     var path: [String]
 
     var name: String { path.joined(separator: ".") }
 
-    /// The columns of a shape, in its order. A repeated member is one cell, as JSON.
+    /// The columns of a shape, in its order. A list is one cell, as JSON.
     static func all(of shape: ObjectShape, under path: [String] = []) -> [CSVColumn] {
         shape.fields.flatMap { field in
             let path = path + [field.name]
@@ -16,9 +16,10 @@ struct CSVColumn: Sendable, Equatable {
     }
 }
 
-/// Lines of comma-separated values (RFC 4180).
+/// Writes comma-separated values (RFC 4180).
 enum CSV {
-    /// The value of `guard` by which an import takes off the guards of a file whose columns were changed.
+    /// The value of `guard` with which an import removes the guards from a file whose columns were
+    /// changed.
     enum Guard: String, CaseIterable { case gatehouse }
 
     static func header(_ columns: [CSVColumn]) -> [UInt8] {
@@ -36,7 +37,7 @@ enum CSV {
         Array(cells.joined(separator: [UInt8(ascii: ",")])) + [0x0D, 0x0A]
     }
 
-    /// An unknown value is empty.
+    /// A missing value is an empty cell.
     private static func cell(_ value: JSONValue?) -> [UInt8] {
         switch value {
         case nil, .null: []
@@ -47,20 +48,21 @@ enum CSV {
 
     /// Spreadsheets evaluate cells that begin with these characters: a name such as
     /// `=HYPERLINK("https://evil.example")` would act for the operator who opens the file (OWASP,
-    /// CSV injection; some languages read the full-width signs as the plain ones). If semicolons or
-    /// tabs separate cells, a cell begins after those too. An apostrophe goes before them, and before
-    /// an apostrophe that would read as such a guard, so that `unguarded` gives back every text.
+    /// CSV injection; in some languages spreadsheets read the full-width signs as the plain ones).
+    /// If semicolons or tabs separate cells, a cell also begins after those. An apostrophe is
+    /// written before such characters, and before an apostrophe that would read as such a guard, so
+    /// that `unguarded` restores every text.
     static func guarded(_ text: String) -> String { walked(text) { $0.append("'") } }
 
-    /// The text before `guarded`.
+    /// The text before `guarded` was applied.
     static func unguarded(_ text: String) -> String { walked(text, atGuard: nil) }
 
-    /// `atGuard`: writes what goes before a character that begins a cell and needs a guard; nil: the
-    /// text has the guards, and loses them.
+    /// `atGuard` writes the guard before a character that begins a cell and needs one; if it is
+    /// `nil`, the text has guards, which are removed.
     private static func walked(
         _ text: String, atGuard: ((inout String.UnicodeScalarView) -> Void)?
     ) -> String {
-        // Most texts have neither.
+        // Most texts contain neither.
         guard let first = text.utf8.first, !isPlain(first) || text.utf8.contains(where: isSeparator)
         else { return text }
         let scalars = Array(text.unicodeScalars)
@@ -88,8 +90,8 @@ enum CSV {
         return String(out)
     }
 
-    /// Whether a spreadsheet may calculate a cell that begins so; a line feed counts at the first place
-    /// alone, since it ends most line breaks.
+    /// Whether a spreadsheet may evaluate a cell that begins like this. A line feed counts only at
+    /// the very beginning, since it ends most line breaks.
     private static func isFormula(_ scalar: Unicode.Scalar, isFirst: Bool) -> Bool {
         switch scalar {
         case "=", "+", "-", "@", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}", "\t", "\r": true
@@ -98,7 +100,7 @@ enum CSV {
         }
     }
 
-    /// Whether nothing that begins with this byte of UTF-8 needs a guard.
+    /// Whether no text that begins with this UTF-8 byte needs a guard.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte < 0x80 && byte > 0x20 && !"=+-@'".utf8.contains(byte)
     }
@@ -107,7 +109,7 @@ enum CSV {
         byte == 0x3B || byte == 0x09 || byte == 0x0D || byte == 0x0A
     }
 
-    /// What may separate cells where the file is opened.
+    /// Characters that may separate cells where the file is opened.
     private static let separators: Set<Unicode.Scalar> = [";", "\t", "\r", "\n"]
 
     private static func quoted(_ text: String) -> [UInt8] {

@@ -4,14 +4,15 @@ import JSON
 import Storage
 import Text
 
-/// A request that passed every check before the handler: caller, tenant and valid input.
+/// A request that passed every check before the handler: its caller, tenant and valid input.
 package struct Call: Sendable {
     package internal(set) var request: Request
-    /// Percent-decoded values of the path's `{…}`.
+    /// The percent-decoded values of the path's `{…}` parameters.
     package internal(set) var parameters: RouteParameters
-    /// What handlers may use; the same for all calls, but for where lists are read.
+    /// What handlers may use. It is the same for all calls, except for the database that lists are
+    /// read from.
     package internal(set) var services: Services
-    /// When dispatch began; handlers read no other clock.
+    /// When dispatch began. Handlers use no other clock.
     package let now: Timestamp
     package internal(set) var principal: CallerPrincipal = .anonymous
     package internal(set) var resolvedTenant: ResolvedTenant?
@@ -19,14 +20,14 @@ package struct Call: Sendable {
     package internal(set) var input = Input()
     /// The query parameters, decoded by their declarations.
     package internal(set) var query = Input()
-    /// What the endpoint's `receive` made of the body.
+    /// The result of the endpoint's `receive` for the body.
     var received: ReceivedBody?
-    /// Identifies the list of a cursor: path, sort and filters.
+    /// Identifies the list that a cursor belongs to: path, sort and filters.
     var listIdentity: String = ""
-    /// If the list is exported as a file; `page` and `list` then mean its next part.
+    /// Set if the list is exported as a file; `page` and `list` then handle the file's next part.
     var export: ListExport?
 
-    /// Starts anonymous, without tenant and input: the dispatcher fills them in.
+    /// A call starts anonymous, without tenant and input, which the dispatcher adds.
     package init(
         request: Request, parameters: RouteParameters = RouteParameters(),
         services: Services = Services(), now: Timestamp
@@ -37,7 +38,7 @@ package struct Call: Sendable {
         self.now = now
     }
 
-    /// The path's `{tenant}`. Throws if the path has none, which is a fault of the declaration.
+    /// The path's `{tenant}`. Throws if the path has none, which is an error in the declaration.
     package var tenant: ResolvedTenant {
         get throws {
             guard let resolvedTenant else { throw Problem.internalError }
@@ -45,14 +46,14 @@ package struct Call: Sendable {
         }
     }
 
-    /// A path parameter; text that is not a UUID names no object, hence 404.
+    /// A path parameter as a UUID. Other text names no object, so it is 404.
     package func id(_ name: String = "id") throws -> UUID {
         guard let id = parameters[name].flatMap({ UUID($0) }) else { throw Problem.notFound() }
         return id
     }
 
-    /// A path parameter as text. Throws if the path has none of this name, which is a fault of the
-    /// declaration.
+    /// A path parameter as text. Throws if the path has no parameter of this name, which is an
+    /// error in the declaration.
     package func parameter(_ name: String) throws -> String {
         guard let value = parameters[name] else { throw Problem.internalError }
         return value
@@ -61,22 +62,22 @@ package struct Call: Sendable {
     /// The body of an endpoint that receives it in pieces.
     package var pieces: BodyStream { request.stream ?? BodyStream(request.body) }
 
-    /// `?dry_run=true`: the handler computes and writes nothing.
+    /// `?dry_run=true`: the handler computes the result and writes nothing.
     package var isDryRun: Bool { query.flag("dry_run") }
 }
 
 extension Call {
-    /// The actor of this call's audit rows.
+    /// The actor in the audit log for this call.
     package var actor: Actor {
         Actor(
             type: principal.kind.rawValue, id: principal.id?.description ?? "",
             name: principal.name, requestID: request.id, ip: request.remoteAddress)
     }
 
-    /// The rows of the path's tenant.
+    /// The scope of the path's tenant.
     package var scope: TenantScope { get throws { try services.database.scope(tenant.id) } }
 
-    /// One page's query for a store, from `limit`, `cursor` and `sort`.
+    /// The query for one page of a store, from `limit`, `cursor` and `sort`.
     package func listQuery(defaultSort: String = "-created_at") throws -> ListQuery {
         let page = try page(defaultSort: defaultSort)
         let sort: ListQuery.Sort =
@@ -97,7 +98,7 @@ extension Call {
 }
 
 extension Call {
-    /// A store's page as the response.
+    /// The response with a page of a store.
     func list<Row>(
         _ page: ListPage<Row>, _ histogram: ListHistogram? = nil,
         write: (Row, inout JSONWriter) -> Void
@@ -113,7 +114,7 @@ extension Call {
     }
 }
 
-/// Storage's refusals as problem documents.
+/// The refusals of the storage layer as problem documents.
 package func storageProblem(_ error: any Error) -> Problem? {
     if let refused = error as? AttributeFaults {
         return .invalid(
@@ -153,8 +154,8 @@ private func problem(_ full: TooManyJobs) -> Problem {
     }
 }
 
-/// What an error means for one row of many: storage's refusals, and those of invites and mails. Nil
-/// if it is a fault.
+/// What an error means for one row of many: refusals of the storage layer, of invites and of mails.
+/// `nil` if the error is a fault.
 func refusal(_ error: any Error) -> Problem? {
     if let problem = error as? Problem { return problem }
     switch error as? InviteRefusal {
@@ -182,12 +183,13 @@ func refusal(_ error: any Error) -> Problem? {
     return storageProblem(error)
 }
 
-/// Callers limited to their own objects.
+/// Callers that are limited to their own objects.
 extension Call {
-    /// The only user whose objects the caller reaches under this right; nil: not limited.
+    /// The only user whose objects the caller reaches under this right; `nil` if the caller is not
+    /// limited.
     func bound(_ right: Right) -> UUID? { Permissions.bound(principal.subject, right) }
 
-    /// Callers limited to their own objects get 404 for others'.
+    /// Callers limited to their own objects get 404 for those of others.
     func sees(_ user: UUID?) -> Bool {
         guard let own = bound(.readUsers) else { return true }
         return user == own

@@ -5,33 +5,35 @@ import Text
 
 /// The authenticated caller.
 package struct CallerPrincipal: Sendable, Equatable {
-    /// Decides how `role` and `scopes` are read.
+    /// Determines how `role` and `scopes` are read.
     package enum Kind: String, Sendable {
         case anonymous, `operator`, user, key
     }
 
     package var subject: Principal
-    /// For the audit trail: an address or a key's name.
+    /// For the audit log: an address, or the name of a key.
     package var name: String
-    /// Authenticated by the console's cookie, so that writes need `X-Gatehouse-Console: 1`.
+    /// Whether the caller was authenticated by the console's cookie, so that writes need
+    /// `X-Gatehouse-Console: 1`.
     package var isConsoleSession = false
-    /// The console's session, so that it can end itself.
+    /// The console's session, so that it can be ended.
     package var session: UUID?
-    /// Until when the console's operator counts as present; nil: was not proved in this session.
+    /// Until when the console's operator counts as present; `nil` if presence was not proved in
+    /// this session.
     package var stepUpUntil: Timestamp?
-    /// What a step-up of the console's operator asks for.
+    /// The methods with which the console's operator can step up.
     package var stepUpMethods: [StepUpMethod] = []
-    /// Whether its second factors are passkeys of another name of the server alone.
+    /// Whether the only second factors are passkeys made for another name of the server.
     package var hasUnusableFactors = false
     /// Whether the console's operator can sign in again without a link or a colleague.
     package var canReturn = true
-    /// Whether it came through the provider past the operator's own second factor.
+    /// Whether the session came through the provider without the operator's own second factor.
     package var lacksSecondFactor = false
     /// The only provider that the credential may name.
     package var provider: UUID?
-    /// The remainder of the key's limit after this call; nil if it has none.
+    /// What is left of the key's limit after this call; `nil` if the key has no limit.
     package var rateLimit: RateLimitLeft?
-    /// An owner of a suspended tenant who may resume it.
+    /// Whether this is an owner of a suspended tenant who may resume it.
     package var mayResume = false
 
     package init(_ subject: Principal, name: String = "") {
@@ -57,13 +59,13 @@ package struct CallerPrincipal: Sendable, Equatable {
         }
     }
 
-    /// The tenant the credential belongs to; nil for the platform's own.
+    /// The tenant that the credential belongs to; `nil` for the platform's own.
     package var tenant: UUID? { subject.tenantID }
 
-    /// May reach every tenant.
+    /// Whether the caller may reach every tenant.
     package var platform: Bool { kind != .anonymous && tenant == nil }
 
-    /// A key's scopes; empty for operators and users, whose role decides.
+    /// The scopes of a key; empty for operators and users, whose role decides.
     package var scopes: [String] {
         if case .key(_, _, let scopes, _) = subject { scopes } else { [] }
     }
@@ -80,7 +82,7 @@ package struct CallerPrincipal: Sendable, Equatable {
 package struct RateLimitLeft: Sendable, Equatable {
     /// Uses per minute.
     package var limit: Int
-    /// Uses left in this minute, this one already counted.
+    /// Uses left in this minute, after this one.
     package var remaining: Int
     /// Seconds until the limit is reset.
     package var resetsIn: Int64
@@ -92,11 +94,11 @@ package struct RateLimitLeft: Sendable, Equatable {
     }
 }
 
-/// A tenant of the path, found by id or slug.
+/// The tenant of the path, found by id or slug.
 package struct ResolvedTenant: Sendable, Equatable {
-    /// The tenant's id, also if the path held its slug.
+    /// The tenant's id, even if the path has the slug.
     package var id: UUID
-    /// The current slug; it may change, the id never does.
+    /// The current slug. It may change; the id never does.
     package var slug: String
 
     package init(id: UUID, slug: String) {
@@ -106,8 +108,8 @@ package struct ResolvedTenant: Sendable, Equatable {
 }
 
 extension Principal {
-    /// 403 with what is missing, unless the principal covers the role that it gives, or that the
-    /// user has whom it touches.
+    /// Throws 403 with what is missing, unless the principal covers the role that it gives, or the
+    /// role of the user whom it acts on.
     package func requireCover(of role: UserRole, in tenant: UUID) throws {
         let missing = Permissions.lacking(self, for: role, in: tenant)
         guard !missing.isEmpty else { return }
@@ -116,25 +118,25 @@ extension Principal {
                 + "\(missing.joined(separator: ", ")).")
     }
 
-    /// When something ends that this principal makes and that should end at `end`: what a key makes ends no
-    /// later than the key.
+    /// The end of something that this principal creates and that should end at `end`: what a key
+    /// creates ends no later than the key.
     package func cut(_ end: Timestamp) -> Timestamp { expiry.map { min($0, end) } ?? end }
 }
 
 extension Call {
-    /// 403 unless the caller covers the role of the user.
+    /// Throws 403 unless the caller covers the role of the user.
     func requireCover(of user: UserRow) throws {
         try principal.subject.requireCover(of: user.role, in: user.tenant)
     }
 }
 
-/// Why an end is earlier than was asked.
+/// Why something expires earlier than was requested.
 enum ExpiryReason {
     static let field = FieldShape.readOnly(
         "expires_at_reason", .enumeration(["maker"]), always: false,
         "Present if it expires together with the key that created it, earlier than requested.")
 
-    /// The member, if the end is the caller's own.
+    /// The member, if the end is that of the caller itself.
     static func members(of end: Timestamp, _ call: Call) -> [JSONValue.Member] {
         guard call.principal.subject.expiry == end else { return [] }
         return [.init("expires_at_reason", .string("maker"))]

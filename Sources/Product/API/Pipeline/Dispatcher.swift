@@ -5,7 +5,7 @@ import Runtime
 import Storage
 import Text
 
-/// Answers every API request: one table of endpoints, one visible list of steps.
+/// Answers every API request, with one table of endpoints and one list of steps.
 package struct Dispatcher: Sendable {
     /// All endpoints, as declared.
     package let endpoints: [Endpoint]
@@ -14,7 +14,8 @@ package struct Dispatcher: Sendable {
     let services: Services
     let exports: ExportSlots
     let streams = ExportSlots(.streams)
-    /// The last parts of the paths whose bodies are received in pieces, each with its slash.
+    /// The last parts of the paths whose bodies are received in pieces, each with its leading
+    /// slash.
     private let streamedEnds: [[UInt8]]
 
     /// Throws `RouteError` for a malformed or conflicting declaration.
@@ -37,7 +38,7 @@ package struct Dispatcher: Sendable {
         self.exports = ExportSlots(exports)
     }
 
-    /// The order of refusals, top to bottom; a step responds early or stores its result.
+    /// The steps in the order of their refusals. A step responds early or stores its result.
     private static let steps: [Step] = [
         { try await $0.head(&$1) },  // 400, 413
         { try await $0.origin(&$1) },  // 403; a preflight is answered here
@@ -51,7 +52,7 @@ package struct Dispatcher: Sendable {
         { try await $0.handle(&$1) },  // 409, 412 and the response, stored if idempotent
     ]
 
-    /// Never throws: every error on the way becomes a problem document.
+    /// Never throws: every error becomes a problem document.
     package func respond(to request: Request) async -> Response {
         guard let trace = hooks.trace?(request) else {
             return await respond(to: request, by: Self.steps)
@@ -61,8 +62,8 @@ package struct Dispatcher: Sendable {
         }
     }
 
-    /// The response to a request that is not served, its body too large or truncated: with CORS
-    /// fields, so that an allowed page can read it.
+    /// The response to a request that is not processed because its body is too large or truncated.
+    /// It has the CORS fields, so that an allowed page can read it.
     package func refuse(_ request: Request, as error: HTTPError) async -> Response {
         let problem = Self.problem(error)
         return await respond(
@@ -82,9 +83,9 @@ package struct Dispatcher: Sendable {
         return Problem(code, error.detail, status: error.status)
     }
 
-    /// Whether a request may proceed, by everything known before its body: its path, its origin,
-    /// its credential and its rights. Nil if it may; else the refusal. A hook's credential may be a
-    /// signature over the body, so it is checked later.
+    /// Whether a request may proceed, as far as this is known before its body: checks its path,
+    /// origin, credential and rights. `nil` if it may; else the refusal. The credential of a hook
+    /// may be a signature over the body, so it is checked later.
     package func precheck(_ request: Request) async -> Response? {
         let answer = await respond(
             to: request,
@@ -139,7 +140,8 @@ package struct Dispatcher: Sendable {
                 problem = self.problem(for: error, &exchange)
             }
         }
-        // Already deleted, possibly by a concurrent request: wait for its invalidation first.
+        // The object was already deleted, possibly by a concurrent request: wait for that
+        // invalidation first.
         if problem.status == 404, exchange.isHandled, exchange.endpoint?.access != .open,
             exchange.call.request.method == .delete
         {
@@ -153,13 +155,13 @@ package struct Dispatcher: Sendable {
             ?? problem.response(requestID: exchange.problemID)
     }
 
-    /// Of all endpoints; 0 if none receives its body in pieces.
+    /// The largest of all endpoints' limits; 0 if no endpoint receives its body in pieces.
     package var longestStreamedBody: Int {
         endpoints.map { if case .stream = $0.body { $0.maxBody } else { 0 } }.max() ?? 0
     }
 
-    /// The most bytes of the body of a POST if its handler receives it in pieces, else nil. By the
-    /// path as sent.
+    /// The limit, in bytes, of a POST body that the handler receives in pieces; `nil` if it does
+    /// not. The path is as sent.
     package func streamedBody(_ path: UnsafeBufferPointer<UInt8>) -> Int? {
         guard streamedEnds.contains(where: { path.suffix($0.count).elementsEqual($0) }),
             let endpoint = table.match(String(decoding: path, as: UTF8.self))?.value(for: .post),
@@ -168,7 +170,8 @@ package struct Dispatcher: Sendable {
         return endpoint.maxBody
     }
 
-    /// An unknown error is our fault: logged in full, answered without details.
+    /// An unknown error is a fault of the server: it is logged in full and answered without
+    /// details.
     func problem(for error: any Error, _ exchange: inout Exchange) -> Problem {
         if let problem = error as? Problem {
             exchange.fault = problem.cause
@@ -176,14 +179,14 @@ package struct Dispatcher: Sendable {
             return problem
         }
         if let refused = error as? HTTPError { return Self.problem(refused) }
-        // The answer is never read.
+        // The client has gone, so this answer is never read.
         if error is BodyLost { return Problem(.invalidRequest, "The body ended too early.") }
         if var problem = hooks.problem(error) {
             if problem.status >= 500 { exchange.fault = "\(error)" }
             if problem.status == 503 {
                 exchange.outage = problem.code == .commitUnknown ? .commitUnknown : .database
             }
-            // A request that only reads changed nothing, whatever became of it.
+            // A request that only reads changed nothing, whatever the outcome.
             if problem.code == .commitUnknown, exchange.isSafe { problem = .unavailable }
             return problem
         }
@@ -191,11 +194,11 @@ package struct Dispatcher: Sendable {
         return .internalError
     }
 
-    /// Sets the server's response for when the request's time is over.
+    /// Prepares the response that is sent when the request's time is over.
     func nameLateForm(of exchange: Exchange) {
         let form = exchange.call.request.lateForm
         var exchange = exchange
-        // The form must not hold itself: a reference cycle.
+        // The form must not contain itself, which would be a reference cycle.
         exchange.call.request.lateForm = nil
         form?.set { [exchange] mayHaveWritten in
             let problem: Problem =
@@ -208,9 +211,9 @@ package struct Dispatcher: Sendable {
         }
     }
 
-    /// Adds the common fields of every response, including refusals.
+    /// Adds the header fields that every response has, including refusals.
     private func finish(_ response: inout Response, _ exchange: Exchange) {
-        // A page that may not send cookies must not receive one either, or it could sign its
+        // A page that may not send cookies must not receive one either: otherwise it could sign its
         // visitors in as another user.
         let names = exchange.originFields.map(\.name)
         if names.contains("access-control-allow-origin"),
@@ -234,7 +237,7 @@ typealias Step = @Sendable (Dispatcher, inout Exchange) async throws -> Response
 
 /// The steps of `Dispatcher.steps`, in their order.
 extension Dispatcher {
-    /// These checks precede the origin's, but an allowed page has to be able to read their errors.
+    /// These checks precede the origin's, but an allowed page must be able to read their errors.
     func head(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         let request = exchange.call.request
@@ -275,7 +278,7 @@ extension Dispatcher {
             fields: [allow])
     }
 
-    /// Completes "There is no such path" with the path that was meant, if a known slip explains it.
+    /// Completes "There is no such path" with the intended path, if it can be guessed.
     private func hint(_ path: String) -> String {
         let bare = path.utf8.last == UInt8(ascii: "/") ? String(path.dropLast()) : path
         let meant = [bare, "/v1" + bare].first { !sameBytes($0, path) && table.match($0) != nil }
@@ -300,14 +303,14 @@ extension Dispatcher {
         return try permit(&exchange)
     }
 
-    /// A foreign or unknown tenant and an id that is not a UUID are the same 404. A platform
-    /// credential without the right, and any other at what is the platform's alone, is refused before
-    /// any look-up: otherwise 403 and 404 would reveal what exists.
+    /// A tenant of others, an unknown tenant and an id that is not a UUID all get the same 404. A
+    /// credential of the platform without the right, and any other credential at an endpoint of the
+    /// platform, is refused before any look-up: otherwise 403 and 404 would reveal what exists.
     func tenant(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         if exchange.call.principal.platform || endpoint.isOutsideTenants {
             var call = exchange.call
-            // Its rights are the same in every tenant.
+            // The caller's rights are the same in every tenant.
             if call.parameters["tenant"] != nil {
                 call.resolvedTenant = ResolvedTenant(id: UUID(high: 0, low: 0), slug: "")
             }
@@ -344,7 +347,8 @@ extension Dispatcher {
         return nil
     }
 
-    /// Decodes the body by media type and shape, the query by declaration: all faults in one 422.
+    /// Decodes the body by media type and shape, and the query by its declaration. All errors are
+    /// in one 422.
     func decode(_ exchange: inout Exchange) throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         if endpoint.isForeign { return nil }
@@ -367,7 +371,7 @@ extension Dispatcher {
         if let shape, request.method != .get, request.method != .head {
             var decoder = Decoder(
                 allowsReadOnly: request.method == .put || request.method == .patch)
-            // An empty body gets every missing member as a fault, as `{}` would.
+            // With an empty body, every missing member is an error, as with `{}`.
             let value = request.body.isEmpty ? .object([]) : try Self.parse(request.body)
             exchange.call.input = decoder.object(value, shape, at: "")
             errors += decoder.errors
@@ -409,8 +413,8 @@ extension Dispatcher {
         return try await receiving(receive, &exchange) { try await answer(endpoint, &$0) }
     }
 
-    /// A failure among the pieces of a response cuts it, and is a second log line: the first one says
-    /// that the response had begun.
+    /// A failure while the pieces of a response are sent cuts the response, and is logged in a
+    /// second line: the first one states that the response had begun.
     private func noting(_ response: Response, _ exchange: Exchange) -> Response {
         guard case .stream(let next) = response.body else { return response }
         var noted = response
@@ -448,10 +452,10 @@ extension Dispatcher {
         }
     }
 
-    /// 400 if a JSON body was announced and is missing, or if it is the whole value of a PUT: an
-    /// empty text is not JSON (RFC 8259 section 2), and a body lost on the way must not act as `{}`
-    /// would. For an action on one object (`…/{id}/revoke`) the path says everything; clients send
-    /// the type with each call.
+    /// Throws 400 if a JSON body was announced and is missing, or if it is the whole value of a
+    /// PUT: an empty text is not JSON (RFC 8259 section 2), and a body that was lost on the way
+    /// must not act as `{}` would. For an action on one object (`…/{id}/revoke`) the path is
+    /// sufficient; clients send the media type with each call.
     private static func checkPresence(_ exchange: Exchange, _ endpoint: Endpoint) throws {
         let request = exchange.call.request
         guard case .json(let shape) = endpoint.body, request.body.isEmpty,
@@ -468,7 +472,8 @@ extension Dispatcher {
         (request.first("content-type") ?? "").prefix { $0 != ";" }.trimmingSpaces.lowercased()
     }
 
-    /// Only if there is a body; parameters of the type (`; charset=utf-8`) do not matter.
+    /// Checks the type only if there is a body. Parameters of the type (`; charset=utf-8`) do not
+    /// matter.
     private static func checkMediaType(of request: Request, _ endpoint: Endpoint) throws {
         guard !request.body.isEmpty || request.stream != nil, request.method != .get,
             request.method != .head
@@ -502,14 +507,14 @@ extension Dispatcher {
     }
 }
 
-/// A body that came in pieces and was stored on the way.
+/// A body that arrived in pieces and was stored as it arrived.
 package struct ReceivedBody: Sendable {
-    /// Under which it is stored.
+    /// The id under which it is stored.
     var id: UUID
     var rows: Int
-    /// What is to be said of it as a whole.
+    /// Notes on the body as a whole.
     var notes: [String]
-    /// Removes what no handler took.
+    /// Removes what no handler used.
     var discard: @Sendable () async throws -> Void
 
     init(
@@ -524,9 +529,9 @@ package struct ReceivedBody: Sendable {
 }
 
 extension Dispatcher {
-    /// Receives the body, answers as for one that came whole, and removes what was not taken: the
-    /// answer may be a stored one. The digest of the body stands for it under its idempotency key. A
-    /// body may take long to arrive, so the caller is checked again once it is there.
+    /// Receives the body, answers as if it had arrived in one piece, and removes what was not used,
+    /// since the answer may be a stored one. Under an idempotency key, the body's digest represents
+    /// it. Receiving a body may take long, so the caller is checked again afterwards.
     func receiving(
         _ receive: Endpoint.Receive, _ exchange: inout Exchange,
         _ answer: (inout Exchange) async throws -> Response

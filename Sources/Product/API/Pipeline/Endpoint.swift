@@ -1,34 +1,34 @@
 import Domain
 import HTTP
 
-/// One declaration that routes, checks, decodes and documents.
+/// A declaration that routes, checks, decodes and documents requests.
 package struct Endpoint: Sendable {
-    /// Runs after all checks; throws `Problem` or an error that `Hooks.problem` translates.
+    /// Runs after all checks. Throws `Problem`, or an error that `Hooks.problem` translates.
     package typealias Handler = @Sendable (Call) async throws -> Response
 
     /// What the request body must be.
     package enum Body: Sendable {
-        /// Nothing, or `{}`.
+        /// No body, or `{}`.
         case none
         /// `application/json` of this shape.
         case json(ObjectShape)
         /// One of these media types; the handler reads `call.request.body`.
         case raw([String])
-        /// The same, but the handler receives it in pieces, by `call.pieces`; gzip is accepted. The
-        /// method is POST.
+        /// The same, but the handler receives the body in pieces, by `call.pieces`. gzip is
+        /// accepted. The method is POST.
         case stream([String])
     }
 
     /// How the endpoint treats the `If-Match` field (RFC 9110, section 13.1.1).
     package enum IfMatch: Sendable {
         case ignored
-        /// The handler calls `call.requireMatch(_:)`: 412.
+        /// The handler calls `call.requireMatch(_:)`, which throws 412.
         case honoured
-        /// Absent is 428.
+        /// A missing field is 428.
         case required
     }
 
-    /// HEAD is answered by the GET endpoint.
+    /// The GET endpoint also answers HEAD.
     package var method: Method
     /// A pattern with `{name}` parameters, such as `/v1/tenants/{tenant}`.
     package var path: String
@@ -39,53 +39,55 @@ package struct Endpoint: Sendable {
     /// One line in the OpenAPI document.
     package var summary: String
     package var access: Access
-    /// Undeclared parameters are refused unless `isForeign`.
+    /// Undeclared parameters are refused, unless `isForeign` is set.
     package var query: [QueryParameter]
     package var body: Body
     /// The responses in the OpenAPI document.
     package var answers: [Answer]
-    /// Problem codes beyond those that every endpoint has.
+    /// Problem codes beyond those that every endpoint can have.
     package var problems: [Code]
     package var idempotent: Bool
     package var ifMatch: IfMatch
-    /// The response contains a one-time secret, so a stored copy must be sealed.
+    /// The response contains a one-time secret, so a stored copy must be encrypted.
     package var secret: Bool
     /// Problem bodies have no request id, so that a retry gets a byte-equal response.
     package var hook: Bool
-    /// Another system's contract: the handler reads the query, which our document omits.
+    /// The endpoint implements another system's contract: the handler reads the query, which the
+    /// OpenAPI document omits.
     package var isForeign = false
-    /// The response goes on while things happen: its streams are counted, and the caller is checked
+    /// The response is sent as things happen: its streams are counted, and the caller is checked
     /// again before each piece.
     package var isStream = false
-    /// A standby of PostgreSQL may answer, if the request brings a position. For a GET of many rows
+    /// A standby database may answer if the request contains a position. For a GET of many rows
     /// that decides nothing and that no change is conditional on.
     package var mayLag: Bool
-    /// A document for everyone, on any origin's pages, without credentials.
+    /// A document that pages of every origin may read, without credentials.
     package var isPublicDocument = false
-    /// Bytes; a larger body is 413.
+    /// The limit of the body in bytes. A larger body is 413.
     package var maxBody: Int
-    /// From the request's last byte to its response's first; then it is 503.
+    /// The time from the request's last byte to its response's first. After it the answer is 503.
     package var time: Duration
-    /// Only the platform may call it, and its path names no tenant.
+    /// Whether only the platform may call the endpoint and its path names no tenant.
     var isOutsideTenants: Bool {
         if case .platform = access { !path.hasPrefix("/v1/tenants/{tenant}") } else { false }
     }
-    /// The defaults for an endpoint, and for a hook, whose caller waits 5 seconds and may retry
-    /// within them.
+    /// The default for an endpoint. `hookTime` is the default for a hook, whose caller waits 5
+    /// seconds and may retry within them.
     package static let ordinaryTime: Duration = .seconds(5)
     /// Half of the 5 seconds that Cognito waits, so that one retry fits.
     package static let hookTime: Duration = .milliseconds(2500)
-    /// Whether the path's object exists, checked only before 403, 415 or 422, since 404 precedes
-    /// them. A successful request does not pay for it: the handler finds out itself.
+    /// Whether the path's object exists. It is called only before a 403, 415 or 422, since 404
+    /// takes precedence over them. A successful request does not pay for it, because the handler
+    /// finds out itself.
     package var exists: (@Sendable (Call) async throws -> Bool)?
     package typealias Receive = @Sendable (Call) async throws -> ReceivedBody
-    /// Reads a body that comes in pieces, before the idempotency key is looked at; its result is
+    /// Reads a body that arrives in pieces, before the idempotency key is checked. Its result is
     /// the handler's `call.received`.
     package var receive: Receive?
-    /// Answers the request; runs at most once for each idempotency key.
+    /// Answers the request. Runs at most once for each idempotency key.
     package var handle: Handler
 
-    /// `time` nil: `hookTime` for a hook, else `ordinaryTime`. `maxBody` is in bytes.
+    /// If `time` is `nil`, it is `hookTime` for a hook, else `ordinaryTime`. `maxBody` is in bytes.
     package init(
         _ method: Method, _ path: String, id: String, tag: String, summary: String,
         access: Access, query: [QueryParameter] = [], body: Body = .none, answers: [Answer],
@@ -122,24 +124,25 @@ package struct Endpoint: Sendable {
 
 /// A documented response.
 package struct Answer: Sendable {
-    /// The media type follows from the case: JSON, or one of `other`'s texts.
+    /// The case determines the media type: JSON, or one of the types of `other`.
     package enum Content: Sendable {
         case none
         case object(ObjectShape)
-        /// `{"items", "next_cursor", "total"}` of such objects, and `histogram` where it is offered.
+        /// `{"items", "next_cursor", "total"}` with such objects, and `histogram` where it is
+        /// offered.
         case list(ObjectShape, hasHistogram: Bool = false)
         case other([String])
-        /// Problem documents of these codes, whatever status they have elsewhere.
+        /// Problem documents with these codes, whatever status they have elsewhere.
         case problem([Code])
     }
 
     package var status: Int
-    /// The body's documentation; responses are not checked against it.
+    /// The documentation of the body. Responses are not checked against it.
     package var content: Content
-    /// One sentence in the OpenAPI document; empty: the status's own.
+    /// One sentence in the OpenAPI document; if empty, a default text with the status.
     package var summary: String
 
-    /// `summary` empty: the status's own.
+    /// If `summary` is empty, a default text with the status is used.
     package init(_ status: Int, _ content: Content = .none, summary: String = "") {
         self.status = status
         self.content = content
@@ -156,18 +159,18 @@ package struct Answer: Sendable {
 
 /// The access that an endpoint requires.
 package enum Access: Sendable, Equatable {
-    /// No credential is checked; the endpoint may have its own rules (hooks, sign-in).
+    /// No credential is checked. The endpoint may have its own rules (hooks, sign-in).
     case open
     /// Any authenticated caller.
     case principal
-    /// An operator by the console's session.
+    /// An operator with a session of the console.
     case console
-    /// A right, in the path's tenant if any.
+    /// A right, in the path's tenant if there is one.
     case right(Right)
-    /// The right, possibly only over own objects: the handler checks the owner.
+    /// The right, possibly over the caller's own objects only: the handler checks the owner.
     case own(Right)
-    /// Any of the rights: the handler checks which one the request needs.
+    /// Any of the rights. The handler checks which one the request needs.
     case anyOf([Right])
-    /// The right, and only for the platform's operators and keys.
+    /// The right, but only for operators and keys of the platform.
     case platform(Right)
 }

@@ -2,8 +2,8 @@ import HTTP
 import Synchronization
 import Text
 
-/// A response whose pieces come as things happen: it counts among the streams, and before each
-/// piece its caller is checked again.
+/// A response whose pieces are sent as things happen. It counts as a stream, and its caller is
+/// checked again before each piece.
 final class EventRun: Sendable {
     private let dispatcher: Dispatcher
     private let slot: ExportSlots.Slot
@@ -31,7 +31,8 @@ final class EventRun: Sendable {
         self.exchange = Mutex(exchange)
     }
 
-    /// An empty piece only gives time to check; on the wire it would be the end.
+    /// An empty piece only gives an opportunity to check; if it were sent, it would end the
+    /// response.
     private func next() async throws -> [UInt8]? {
         while let piece = try await pieces() {
             guard try await isAdmitted() else { return nil }
@@ -40,8 +41,8 @@ final class EventRun: Sendable {
         return nil
     }
 
-    /// False after the longest time of a stream. Throws if the caller may no longer read, which
-    /// cuts it.
+    /// False when the stream has reached its time limit. Throws if the caller may no longer read,
+    /// which cuts the stream.
     private func isAdmitted() async throws -> Bool {
         var exchange = exchange.withLock { $0 }
         let limit = dispatcher.streams.limits.seconds

@@ -2,7 +2,7 @@ import HTTP
 import Storage
 import Text
 
-/// One request on its way through the steps, with their results.
+/// A request on its way through the steps, with their results.
 struct Exchange {
     var call: Call
     let match: RouteMatch<Endpoint>?
@@ -10,10 +10,10 @@ struct Exchange {
     var isPastTenant = false
     var isHandled = false
     var fault: String?
-    /// Of the problem that is answered.
+    /// Whether the problem that is answered was foreseen.
     var isForeseen = false
     var outage: Outage?
-    /// What the handler committed; nil: no position is asked for.
+    /// What the handler committed; `nil` if no position is needed.
     var commits: OwnCommits?
 
     init(call: Call, match: RouteMatch<Endpoint>?) {
@@ -25,10 +25,11 @@ struct Exchange {
 
     var endpoint: Endpoint? { match?.value(for: call.request.method) }
 
-    /// Whether it only reads (RFC 9110 section 9.2.1).
+    /// Whether the request only reads (RFC 9110 section 9.2.1).
     var isSafe: Bool { [.get, .head, .options].contains(call.request.method) }
 
-    /// Whether it is an action on one object (`…/{id}/revoke`) rather than an addition to a list.
+    /// Whether the request is an action on one object (`…/{id}/revoke`) rather than an addition to
+    /// a list.
     var isVerb: Bool {
         guard call.request.method == .post, match?.value(for: .get) == nil,
             let parts = endpoint?.path.split(separator: "/"), parts.count > 1
@@ -36,13 +37,13 @@ struct Exchange {
         return parts[parts.count - 2].utf8.first == UInt8(ascii: "{")
     }
 
-    /// A page waits for the preflight's response.
+    /// The time limit. A page waits for the response to its preflight.
     var time: Duration {
         if call.request.method == .options { return Endpoint.hookTime }
         return endpoint?.time ?? Endpoint.ordinaryTime
     }
 
-    /// The request id in problem bodies; nil if retries must be byte-equal.
+    /// The request id in problem bodies; `nil` if retries must be byte-equal.
     var problemID: String? { endpoint?.hook == true ? nil : call.request.id }
 
     func record(_ status: Int, took end: Timestamp, since start: Timestamp) -> RequestRecord {
@@ -60,7 +61,7 @@ struct Exchange {
         return record
     }
 
-    /// Two parts of a path, at most 64 characters.
+    /// The first two parts of a path, at most 64 characters.
     private static func beginning(of path: String) -> String {
         let parts = path.split(separator: "/", maxSplits: 2).prefix(2)
         return String(("/" + parts.joined(separator: "/")).unicodeScalars.prefix(64))

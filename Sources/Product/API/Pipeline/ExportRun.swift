@@ -3,8 +3,8 @@ import JSON
 import Synchronization
 import Text
 
-/// Fetches one page after another, each when the one before is sent: no database resource is held
-/// while a slow client reads.
+/// Fetches one page after another, each when the previous one has been sent, so that no database
+/// resource is held while a slow client reads.
 final class ExportRun: Sendable {
     private struct State {
         var exchange: Exchange
@@ -20,7 +20,7 @@ final class ExportRun: Sendable {
     private let slot: ExportSlots.Slot
     private let state: Mutex<State>
 
-    /// Fetches the first page, so that a refusal is a response of its own.
+    /// Fetches the first page, so that a refusal is a normal response.
     static func begin(
         _ export: ListExport, _ endpoint: Endpoint, _ exchange: Exchange, by dispatcher: Dispatcher
     ) async throws -> ExportRun {
@@ -51,7 +51,8 @@ final class ExportRun: Sendable {
         return response
     }
 
-    /// `users-acme-2026-11-22.csv`: each part is of letters, digits and hyphens.
+    /// A name such as `users-acme-2026-11-22.csv`. Its parts consist of letters, digits and
+    /// hyphens.
     private var fileName: String {
         let call = state.withLock { $0.exchange.call }
         let list = endpoint.path.split(separator: "/").last { $0.first != "{" } ?? "list"
@@ -60,8 +61,8 @@ final class ExportRun: Sendable {
         return parts.joined(separator: "-") + "." + export.format.fileExtension
     }
 
-    /// The next piece, nil after the last. An error cuts the connection: the client must not take a
-    /// part for the whole.
+    /// The next piece; `nil` after the last. An error cuts the connection, so that the client does
+    /// not take a part for the whole.
     private func next() async throws -> [UInt8]? {
         let first = state.withLock { state in
             defer { state.first = nil }
@@ -84,9 +85,9 @@ final class ExportRun: Sendable {
         return lines
     }
 
-    /// The call, after rechecking before each page that its origin and its credential have the
-    /// rights of the beginning: with fewer rights the rest would be fewer rows, and the file would
-    /// look whole.
+    /// The call, after checking again, before each page, that its origin is allowed and that its
+    /// credential still has the same rights: with fewer rights the rest would have fewer rows, and
+    /// the file would look complete.
     private func admitted() async throws -> Call {
         var exchange = state.withLock { $0.exchange }
         let now = dispatcher.hooks.now()
@@ -97,7 +98,8 @@ final class ExportRun: Sendable {
         return exchange.call
     }
 
-    /// A second log line for this request: the first one recorded that its response had begun.
+    /// Writes a second log line for this request. The first one recorded that its response had
+    /// begun.
     private func record(_ error: any Error) {
         var exchange = state.withLock { $0.exchange }
         let status = dispatcher.problem(for: error, &exchange).status
@@ -108,7 +110,7 @@ final class ExportRun: Sendable {
 }
 
 extension Dispatcher {
-    /// Checks the origin, the credential and the rights of a response that goes on.
+    /// Checks the origin, the credential and the rights again for a response that continues.
     func readmit(_ exchange: inout Exchange) async throws {
         _ = try await origin(&exchange)
         let principal = try await hooks.recheck(exchange.call.request)
@@ -128,8 +130,8 @@ extension CallerPrincipal {
     }
 }
 
-/// A list exported as a file: its current position, and its items as lines. Every list of the API
-/// can be exported; the code that makes its pages does not know of it.
+/// A list that is exported as a file: its current position, and its items as lines. Every list of
+/// the API can be exported; the code that creates its pages does not know about it.
 final class ListExport: Sendable {
     private struct Progress {
         var after: Cursor?
@@ -143,7 +145,7 @@ final class ListExport: Sendable {
     private let columns: [CSVColumn]
     private let progress = Mutex(Progress())
 
-    /// Nil if the endpoint is not a list, or if a page of JSON is requested.
+    /// `nil` if the endpoint is not a list, or if a page of JSON is requested.
     init?(_ endpoint: Endpoint, for request: Request) {
         guard let shape = endpoint.listedShape, let format = ExportFormat.asked(by: request) else {
             return nil
@@ -152,7 +154,7 @@ final class ListExport: Sendable {
         columns = format == .csv ? CSVColumn.all(of: shape) : []
     }
 
-    /// Refuses `limit` and `cursor`: the file is the whole list.
+    /// Refuses `limit` and `cursor`, since the file is the whole list.
     static func faults(_ query: Input) -> [FieldError] {
         ["limit", "cursor"].filter { query.has($0) }.map {
             FieldError(
@@ -166,7 +168,7 @@ final class ListExport: Sendable {
     var rows: Int { progress.withLock { $0.rows } }
     var isWhole: Bool { progress.withLock { $0.isWhole } }
 
-    /// The most recent page, nil if the handler gave none; it is not kept.
+    /// Returns the most recent page and forgets it; `nil` if the handler provided none.
     func take() -> [UInt8]? {
         progress.withLock { progress in
             defer { progress.lines = nil }
@@ -174,7 +176,7 @@ final class ListExport: Sendable {
         }
     }
 
-    /// Adds a page's items; `next` is set if more follow.
+    /// Adds the items of a page. `next` is set if more follow.
     func give<Items: Collection>(
         _ items: Items, next: Cursor?, write: (Items.Element, inout JSONWriter) -> Void
     ) {
@@ -188,7 +190,7 @@ final class ListExport: Sendable {
                 json.withBytes { lines += $0 }
                 lines.append(UInt8(ascii: "\n"))
             case .csv:
-                // An unreadable item leaves the page without lines, and the file is cut.
+                // If an item cannot be parsed, the page has no lines, and the file is cut.
                 guard let value = try? JSONValue(parsing: json.bytes) else { return }
                 lines += CSV.line(value, columns)
             }
@@ -204,7 +206,7 @@ final class ListExport: Sendable {
 }
 
 extension Endpoint {
-    /// The shape of the items if the endpoint lists; otherwise nil.
+    /// The shape of the items if the endpoint is a list; otherwise `nil`.
     var listedShape: ObjectShape? {
         guard method == .get else { return nil }
         for answer in answers {
@@ -216,7 +218,7 @@ extension Endpoint {
 
 /// The format of an exported list, requested by `Accept`.
 enum ExportFormat: Sendable, CaseIterable {
-    /// One item per line, as the list shows it.
+    /// One item per line, as the list returns it.
     case lines
     /// RFC 4180, with a header line.
     case csv
@@ -234,7 +236,7 @@ enum ExportFormat: Sendable, CaseIterable {
 
     var fileExtension: String { self == .csv ? "csv" : "ndjson" }
 
-    /// Nil: a page of JSON, also for `*/*` and for unknown types.
+    /// `nil` for a page of JSON, also for `*/*` and for unknown types.
     static func asked(by request: Request) -> ExportFormat? {
         let accepted = request.all("accept")
         guard !accepted.isEmpty else { return nil }
@@ -244,14 +246,14 @@ enum ExportFormat: Sendable, CaseIterable {
     }
 }
 
-/// Limits of exports, or of other responses that take long.
+/// The limits of exports, or of other responses that take long.
 package struct ExportLimits: Sendable {
-    /// What is counted, for refusals.
+    /// The noun for what is counted, for error texts.
     var noun = "exports"
-    /// Rows of one export; a longer one is cut off.
+    /// The limit of rows in one export. A longer one is cut off.
     package var rows = 10_000_000
-    /// Concurrent exports on this replica: each requests the next page as soon as the one before is
-    /// sent.
+    /// Concurrent exports on this replica. Each requests the next page as soon as the previous one
+    /// is sent.
     package var atOnce = 8
     /// Of these, one credential's, and one tenant's credentials'.
     package var ofOneCaller = 2
@@ -261,8 +263,8 @@ package struct ExportLimits: Sendable {
 
     package init() {}
 
-    /// Streams of events: each asks the database once a second, and ends after ten minutes, when
-    /// its client asks again.
+    /// The limits of event streams. Each queries the database once a second and ends after ten
+    /// minutes; its client then connects again.
     static var streams: ExportLimits {
         var limits = ExportLimits()
         limits.noun = "streams"
@@ -274,7 +276,7 @@ package struct ExportLimits: Sendable {
 
 /// Counts the running exports.
 final class ExportSlots: Sendable {
-    /// Held while an export runs; released on deinit, however it ended.
+    /// Held while an export runs. It is released on deinit, however the export ended.
     final class Slot: Sendable {
         private let slots: ExportSlots
         private let caller: Caller
@@ -292,13 +294,13 @@ final class ExportSlots: Sendable {
 
     fileprivate struct Caller: Hashable {
         var id: UUID?
-        /// Nil: the platform's.
+        /// `nil` for the platform.
         var tenant: UUID?
     }
 
     init(_ limits: ExportLimits) { self.limits = limits }
 
-    /// 429 if the caller has reached its limit, 503 if the replica has.
+    /// Throws 429 if the caller has reached its limit, and 503 if the replica has.
     func take(for principal: CallerPrincipal) throws(Problem) -> Slot {
         let caller = Caller(id: principal.id, tenant: principal.tenant)
         let refusal: Problem? = running.withLock { running in

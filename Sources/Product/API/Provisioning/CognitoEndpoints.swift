@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// Cognito's triggers, as a forwarder sends them and in the Lambda Invoke API.
+/// Cognito's triggers, as a forwarder sends them and in the form of the Lambda Invoke API.
 enum CognitoEndpoints {
     static let all: [Endpoint] = [preSignup, postConfirmation, LambdaEndpoint.invoke]
 
@@ -54,7 +54,7 @@ enum CognitoEndpoints {
         let result = try await call.services.database.provision(attempt, by: call.hookActor) {
             $0.answerText
         }
-        // A user who waits for approval has a row, but no sign-in.
+        // A user who waits for approval has a row, but may not sign in yet.
         let waits = result.verdict.outcome == .created && result.user?.status == .pending
         guard result.verdict.outcome == .refused || waits else { return .allowed(event.allowed) }
         return .refused(
@@ -62,8 +62,9 @@ enum CognitoEndpoints {
             result.verdict.reason ?? .approvalPending)
     }
 
-    /// Only a confirmed sign-up decides; other triggers are echoed. A confirmation by an operator
-    /// or a phone proves no mailbox: the reservation waits for a token that does.
+    /// Only a confirmed sign-up is decided; other triggers are returned unchanged. A confirmation
+    /// by an operator or by phone does not verify the mailbox: the reservation then waits for a
+    /// token that does.
     static func confirm(_ event: CognitoEvent, _ call: Call) async throws -> JSONValue {
         guard sameBytes(event.trigger, CognitoMapping.Trigger.confirmSignUp.rawValue),
             let attempt = event.call(for: call)
@@ -83,7 +84,7 @@ enum CognitoEndpoints {
     }
 }
 
-/// A Cognito trigger event: a tree to be echoed, of which a few members are read.
+/// A Cognito trigger event: a JSON tree that is returned, of which a few members are read.
 struct CognitoEvent: Sendable {
     var document: JSONValue
     var trigger: String
@@ -101,7 +102,7 @@ struct CognitoEvent: Sendable {
             .nullable("response", .any),
         ])
 
-    /// 422 with every fault, as for any body.
+    /// Throws 422 with every error, as for any body.
     init(_ document: JSONValue) throws {
         var decoder = Decoder(allowsReadOnly: false)
         let input = decoder.object(document, Self.shape, at: "")
@@ -126,7 +127,7 @@ struct CognitoEvent: Sendable {
         }
     }
 
-    /// The call of this event; nil for a trigger without a decision.
+    /// The provisioning call for this event; `nil` for a trigger without a decision.
     func call(for request: Call) -> ProvisioningCall? {
         guard let source = CognitoMapping.Trigger(rawValue: trigger) else { return nil }
         let kind: Attempt.Trigger =
@@ -144,7 +145,7 @@ struct CognitoEvent: Sendable {
         call.clientID = document["callerContext"]?["clientId"]?.string
         call.caller = request.callerTenant
         call.onlyProvider = request.principal.provider
-        // The id token of a native user has its `sub`, which the sign-up's event did not have.
+        // The id token of a native user contains a `sub`, which the sign-up's event did not have.
         if kind == .nativeProved {
             call.alias = attribute("sub").map { PoolAlias(pool: pool, sub: $0) }
         }
@@ -161,14 +162,14 @@ struct CognitoEvent: Sendable {
         return call
     }
 
-    /// What the app passed to the sign-up.
+    /// A value that the app passed to the sign-up.
     private func passed(_ name: String) -> String? {
         let request = document["request"]
         return request?["validationData"]?[name]?.string
             ?? request?["clientMetadata"]?[name]?.string
     }
 
-    /// The event with all three flags written by us, everything else as it came.
+    /// The event with all three flags set by this server and everything else unchanged.
     var allowed: JSONValue {
         var members = document.members ?? []
         var response = (document["response"]?.members ?? []).filter { member in

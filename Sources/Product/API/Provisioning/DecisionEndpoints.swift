@@ -105,7 +105,7 @@ enum DecisionEndpoints {
 }
 
 extension QueryParameter {
-    /// Of a list over all tenants.
+    /// For a list over all tenants.
     static let ofTenant = QueryParameter(
         "tenant", .string(min: 1, max: 63),
         "Only decisions or events of this tenant, by id or slug. A tenant's credential sees its "
@@ -113,8 +113,8 @@ extension QueryParameter {
 }
 
 extension Call {
-    /// The tenant of the query `tenant=`; nil if it is missing, or if the path names one. Throws 404 for a tenant other
-    /// than the credential's own.
+    /// The tenant of the query parameter `tenant`; `nil` if it is missing or if the path names a
+    /// tenant. Throws 404 for a tenant other than the credential's own.
     var askedTenant: UUID? {
         get async throws {
             guard resolvedTenant == nil, let wanted = query.optionalString("tenant") else {
@@ -127,7 +127,8 @@ extension Call {
         }
     }
 
-    /// The path's tenant, else the credential's; nil: all, for the platform.
+    /// The path's tenant, else the credential's; `nil` for all tenants, with a credential of the
+    /// platform.
     fileprivate var decisionTenant: UUID? {
         resolvedTenant?.id ?? (principal.platform ? nil : principal.tenant ?? .platform)
     }

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// The generic hook and its dry run: 200 for every decision, refusals included.
+/// The generic hook and its dry run. Every decision gets a 200, refusals included.
 enum HookEndpoints {
     static let all: [Endpoint] = [preSignup, evaluate]
 
@@ -40,7 +40,7 @@ enum HookEndpoints {
 }
 
 extension Call {
-    /// Audit rows of a hook name the hook's credential.
+    /// In the audit log, a change by a hook is attributed to the hook's credential.
     var hookActor: Actor {
         var actor = actor
         actor.type = "hook"
@@ -55,9 +55,10 @@ package enum LambdaEndpoint {
     /// `X-Amz-Invocation-Type`.
     private enum Invocation: String, CaseIterable {
         case requestResponse = "RequestResponse"
-        /// Completed before the acknowledgement, so that no acknowledged event is lost; 202.
+        /// The event is processed before it is acknowledged with 202, so that no acknowledged event
+        /// is lost.
         case event = "Event"
-        /// Only checks the permission; 204.
+        /// Only checks the permission, and answers 204.
         case dryRun = "DryRun"
     }
 
@@ -106,13 +107,14 @@ package enum LambdaEndpoint {
         } else {
             response = .ok(try await CognitoEndpoints.confirm(event, call))
         }
-        // The result of an Event is not awaited; its decision is recorded like every other.
+        // The caller does not wait for the result of an Event. Its decision is recorded like any
+        // other.
         if invocation == .event { response = Response(202) }
         response.set("x-amz-executed-version", "$LATEST")
         return response
     }
 
-    /// The Lambda runtime's response if a function throws.
+    /// The response of the Lambda runtime when a function throws.
     private static let functionError = ObjectShape(
         "FunctionError",
         [.readOnly("errorMessage", .string()), .readOnly("errorType", .string())])
@@ -127,8 +129,8 @@ package enum LambdaEndpoint {
         return known
     }
 
-    /// A refusal on its path with the members that AWS clients read: `Message`, and the type in
-    /// `x-amzn-errortype`; nil for other paths.
+    /// Encodes a refusal on this endpoint's path with what AWS clients read: the member `Message`,
+    /// and the type in `x-amzn-errortype`. `nil` for other paths.
     package static func encode(_ problem: Problem, _ request: Request) -> Response? {
         guard request.path.utf8.starts(with: prefix.utf8) else { return nil }
         var problem = problem

@@ -4,7 +4,7 @@ import JSON
 import Storage
 import Text
 
-/// `…/decisions/{id}/resolve`: decides the owner of an account with an unproved address.
+/// `…/decisions/{id}/resolve`: decides who owns an account with an unverified address.
 enum ResolveEndpoint {
     static let all: [Endpoint] = [resolve]
 
@@ -51,7 +51,7 @@ enum ResolveEndpoint {
             }, etag: ETag.version(1))
     }
 
-    /// 404 for a caller who sees only their own decisions.
+    /// Throws 404 for a caller who sees only its own decisions.
     @Sendable private static func exists(_ call: Call) async throws -> Bool {
         guard call.bound(.readDecisions) == nil else { return false }
         return try await call.services.database.decision(call.id(), tenant: call.tenant.id) != nil
@@ -81,7 +81,8 @@ enum ResolveEndpoint {
         _ resolved: ResolvedDecision, _ change: Change, _ database: Database, _ call: Call
     ) async throws {
         for address in resolved.recipients {
-            // With a random object each: a later mail about one object replaces the earlier.
+            // A random id for each mail: a later mail about the same object would replace the
+            // earlier one.
             try await change.post(
                 OutgoingMail(
                     .accountGiven, to: address, tenantName: try await change.tenantName(),
@@ -92,7 +93,7 @@ enum ResolveEndpoint {
     }
 }
 
-/// The body of an attempt for the generic hook and the dry run.
+/// The body of an attempt, for the generic hook and the dry run.
 enum AttemptShape {
     static let shape = ObjectShape(
         "Attempt",
@@ -144,16 +145,16 @@ enum AttemptShape {
 }
 
 extension Call {
-    /// The only tenant that a tenant's credential reaches; nil is the platform's.
+    /// The only tenant that a tenant's credential reaches; `nil` for the platform's credentials.
     var callerTenant: UUID? { principal.platform ? nil : principal.tenant }
 }
 
 extension ProvisioningResult {
-    /// The response of the generic hook, as text.
+    /// The response of the generic hook as text.
     var answerText: String { String(decoding: json().encoded(), as: UTF8.self) }
 
-    /// The response of the generic hook; with the trace, that of the dry run. It goes to hooks and to the
-    /// person: private attributes are for neither.
+    /// The response of the generic hook and, with the trace, of the dry run. Hooks and the person
+    /// get it; neither may see private attributes.
     func json(trace: JSONValue? = nil) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("outcome", .string(verdict.outcome.rawValue)),
@@ -257,7 +258,7 @@ extension NearestYes {
 
 extension Call {
     /// Counts runs of the rules that write nothing against the caller's limit per minute: they
-    /// block no other call, but cost as much as real ones. Throws 429.
+    /// block no other call, but cost as much as real runs. Throws 429.
     func takeDryRuns(_ number: Int = 1) async throws {
         let database = try services.database
         let caller = principal.id?.description ?? (principal.tenant ?? .platform).description

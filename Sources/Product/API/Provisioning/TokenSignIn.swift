@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/provisioning/sign-in`: the hooks' rules for every later sign-in.
+/// `/v1/provisioning/sign-in`: applies the hooks' rules at every later sign-in.
 enum TokenSignInEndpoint {
     static let all: [Endpoint] = [signIn]
 
@@ -38,8 +38,8 @@ enum TokenSignInEndpoint {
     }
 }
 
-/// A sign-in proved by a provider's id token: verifies the token, finds its provider, and makes an
-/// attempt of its claims.
+/// A sign-in that is proved by a provider's id token: verifies the token, finds its provider, and
+/// makes an attempt from its claims.
 struct TokenSignIn {
     let call: Call
     let database: Database
@@ -82,10 +82,10 @@ struct TokenSignIn {
             requestID: call.request.id, ip: call.request.remoteAddress)
     }
 
-    /// Seconds for which a purely informational mail is attempted.
+    /// Seconds for which the delivery of a purely informational mail is attempted.
     static let noticeSeconds: Int64 = 3 * 86_400
 
-    /// A request to decline a tenant names that tenant, and nothing else.
+    /// A request to decline a tenant must name that tenant and nothing else.
     private func decline(
         _ attempt: ProvisioningCall, _ provider: ProviderRow
     ) async throws -> Response {
@@ -132,7 +132,7 @@ struct TokenSignIn {
         return "id-token " + Hex.encode(SHA256.hash(Array(texts.joined(separator: "\n").utf8)))
     }
 
-    /// One text for every refused token; the reason is only for the log.
+    /// All refused tokens get the same text; the reason is only in the log.
     static func refused(_ cause: String) -> Problem {
         var problem = Problem(
             .unauthorized, "The id token is not accepted.",
@@ -153,7 +153,8 @@ struct TokenSignIn {
         return String(parts[1].trimmingSpaces)
     }
 
-    /// The asked tenant's own provider before the platform's, and that before the only other one.
+    /// The requested tenant's own provider takes precedence over the platform's, and that over any
+    /// other, if there is only one.
     private func provider(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
         let rows = try await database.providers(issuing: token.claimedIssuer)
         var fitting: [(ProviderRow, RelyingParty)] = []
@@ -194,8 +195,8 @@ struct TokenSignIn {
 }
 
 extension ProvisioningCall {
-    /// The identity and the claims of a verified id token. For a pool's federated user the identity
-    /// behind it, so that it is the same one as in the pool's triggers.
+    /// The identity and the claims of a verified id token. For a federated user of a pool this is
+    /// the identity behind the pool's, so that it is the same one as in the pool's triggers.
     package init(_ claims: IDClaims, from provider: ProviderRow) {
         if !sameBytes(provider.kind, ProviderKind.cognito.rawValue) {
             self.init(
@@ -210,7 +211,7 @@ extension ProvisioningCall {
             }
             if let first = names.first {
                 self.init(provider: .federated(pool: provider.issuer, first))
-                // A pool links few of them to one user.
+                // A pool links only a few of them to one user.
                 otherNames = Array(names.dropFirst().prefix(9))
             } else {
                 let name = claims.all["cognito:username"]?.string ?? claims.subject
@@ -219,7 +220,8 @@ extension ProvisioningCall {
                     trigger: .nativeProved)
             }
             alias = PoolAlias(pool: provider.issuer, sub: claims.subject)
-            // Its keys verified the token: no other registration of the pool may be used.
+            // This provider's keys verified the token, so no other registration of the pool may be
+            // used.
             onlyProvider = provider.id
         }
         tokenTime = TokenTime(claims: claims.all)

@@ -8,7 +8,7 @@ import Text
 /// A session of the console, as its operator sees it.
 struct ConsoleSession {
     var `operator`: OperatorRow
-    /// Until when the operator counts as present; nil: was not proved in this session.
+    /// Until when the operator counts as present; `nil` if presence was not proved in this session.
     var until: Timestamp?
 
     func json(_ call: Call) throws -> JSONValue {
@@ -46,7 +46,7 @@ struct ConsoleSession {
                     + "the server's administrator run `gatehouse operator reset`."),
         ])
 
-    /// Signs the operator in: the answer with its cookie.
+    /// Signs the operator in and returns the response with the session's cookie.
     static func begin(
         _ person: OperatorRow, by method: SignInMethod, _ call: Call
     ) async throws -> Response {
@@ -58,7 +58,8 @@ struct ConsoleSession {
             answering: .created(session.json(call), at: "/v1/session", etag: nil))
     }
 
-    /// With another answer. `provider`, `isFresh`: of a sign-in there; see `startOperatorSession`.
+    /// The same with another response. `provider` and `isFresh` describe a sign-in at a provider;
+    /// see `startOperatorSession`.
     static func begin(
         _ person: OperatorRow, by method: SignInMethod, at provider: UUID? = nil,
         isFresh: Bool = true, _ call: Call, in known: String? = nil, answering answer: Response
@@ -75,8 +76,8 @@ struct ConsoleSession {
         return answer
     }
 
-    /// Stamps the calling session, and gives it another id and another cookie. `person`: as read
-    /// before the proof. 401 if the session has ended.
+    /// Records the proof in the calling session, and gives the session a new id and cookie.
+    /// `person` is the operator as read before the proof. Throws 401 if the session has ended.
     static func stepUp(
         _ person: OperatorRow, by method: StepUpMethod, _ call: Call
     ) async throws -> Response {
@@ -89,7 +90,7 @@ struct ConsoleSession {
         return answer
     }
 
-    /// The same for a session of the operator that need not be the calling one; nil if it has ended.
+    /// The same for any session of the operator, not only the calling one; `nil` if it has ended.
     static func stepUp(
         _ person: OperatorRow, in session: UUID, by method: SignInMethod, at provider: UUID? = nil,
         _ call: Call, answering answer: Response
@@ -101,7 +102,8 @@ struct ConsoleSession {
         return stamped == nil ? nil : withCookie(answer, token, call)
     }
 
-    /// Opens the calling session by what proves no presence: it gets another id and another cookie.
+    /// Opens the calling session with something that is not a proof of presence. The session gets a
+    /// new id and cookie.
     static func open(by method: SignInMethod, _ call: Call) async throws -> Response {
         let person = try await call.operator
         guard let session = call.principal.session,
@@ -129,7 +131,7 @@ struct ConsoleSession {
 }
 
 extension OperatorRow {
-    /// Who acts before there is a session.
+    /// The actor, before there is a session.
     func actor(_ call: Call) -> Actor {
         Actor(
             type: "operator", id: id.description, name: name ?? email, requestID: call.request.id,
@@ -138,7 +140,7 @@ extension OperatorRow {
 }
 
 extension Call {
-    /// When, from where and with what, for a mail.
+    /// The time, address and browser of the request, for a mail.
     var place: String {
         let minute = now.description.prefix(16).split(separator: "T").joined(separator: " ")
         let device = request.first("user-agent").map { "with \(DeviceName.of($0))" }
@@ -146,7 +148,7 @@ extension Call {
             .joined(separator: ", ")
     }
 
-    /// The operator who calls; 403 for any other caller.
+    /// The operator who calls. Throws 403 for any other caller.
     var `operator`: OperatorRow {
         get async throws {
             guard principal.kind == .operator, let id = principal.id,
@@ -160,9 +162,9 @@ extension Call {
     }
 }
 
-/// A browser and its system in words, by what it says of itself.
+/// The name of a browser and its system, from the `User-Agent` field.
 enum DeviceName {
-    /// The order decides: most name others as well.
+    /// The order matters, since most browsers name others as well.
     private static let browsers = [
         ("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"),
         ("Safari/", "Safari"), ("curl/", "curl"),

@@ -4,9 +4,10 @@ import JSON
 import Storage
 import Text
 
-/// Operators at a provider of the platform: a redirect there, for a sign-in or a step-up, and the
-/// return, which the session's cookie does not accompany, since it is `SameSite=Strict`. The state
-/// carries what is to be stepped up, and a cookie of its own binds the return to the browser.
+/// The sign-in and step-up of operators at a provider of the platform: a redirect to the provider,
+/// and the return from it. The session's cookie is not sent with the return, since it is
+/// `SameSite=Strict`. The state therefore carries the session that is to be stepped up, and a
+/// separate cookie binds the return to the browser.
 enum ProviderSignInEndpoints {
     static let all: [Endpoint] = [signIn, stepUp, callback]
 
@@ -63,7 +64,7 @@ enum ProviderSignInEndpoints {
             guard let setting = try await call.services.database.operatorSignIn() else {
                 throw Problem(.conflict, "Operators do not sign in at a provider on this server.")
             }
-            // Another site must not sign a browser in where the provider asks its user nothing.
+            // Another site must not sign a browser in at a provider that asks its user nothing.
             guard call.request.first("sec-fetch-site").map({ Self.own.contains($0) }) ?? true else {
                 throw Problem.forbidden("Start from this server's own sign-in page.")
             }
@@ -109,7 +110,8 @@ enum ProviderSignInEndpoints {
         guard person.status != .suspended, person.factors.stepUpMethods.contains(.provider) else {
             throw Refused.otherPerson.problem
         }
-        // `max_age=0` asks for it; a provider that ignores it says an old time, or none.
+        // `max_age=0` requests a new sign-in; a provider that ignores it states an old time, or
+        // none.
         guard assertion.isAuthenticated(since: assertion.begunAt, at: call.now) ?? false else {
             throw Refused.notAnew.problem
         }
@@ -120,8 +122,9 @@ enum ProviderSignInEndpoints {
         return stamped
     }
 
-    /// The first sign-in there finds the operator by an address for which the provider is
-    /// authoritative, and which is the operator's own: a claim of a tenant about an address is none.
+    /// At the first sign-in, the operator is found by an address for which the provider is
+    /// authoritative and which is confirmed to be the operator's own: a tenant's claim about an
+    /// address is not enough.
     private static func bind(
         _ assertion: OperatorAssertion, _ setting: OperatorSignIn, _ call: Call
     ) async throws -> OperatorRow {
@@ -143,20 +146,22 @@ enum ProviderSignInEndpoints {
                 "a sign-in at \(provider.name) was added", added: .provider, to: person,
                 publicURL: publicURL, in: database)
         }
-        // Of two first sign-ins at once one binds, and both are bound then.
+        // Of two first sign-ins at the same time one binds the account; afterwards both find it
+        // bound.
         let bound = try await database.operatorRow(
             issuer: provider.issuer, subject: assertion.subject)
         guard let bound, bound.id == person.id else { throw Refused.unknown.problem }
         return bound
     }
 
-    /// Why the return begins nothing, as the page for signing in explains it.
+    /// Why the return did not lead to a session, as the sign-in page explains it.
     private enum Refused: String {
-        /// No operator is bound to it, nor has its address; or the operator is suspended.
+        /// No operator is bound to the account or has its address, or the operator is suspended.
         case unknown
-        /// It is not of the session that was to be stepped up, or that session is over.
+        /// The account does not belong to the session that was to be stepped up, or that session
+        /// has ended.
         case otherPerson = "other_person"
-        /// The provider did not ask its user anew.
+        /// The provider did not ask its user to sign in again.
         case notAnew = "not_anew"
         case noProvider = "no_provider"
 
@@ -172,8 +177,8 @@ extension Response {
 }
 
 extension Problem {
-    /// The same as a redirect to the page for signing in, which explains it. The fault stands in the
-    /// fragment, where it reaches no other server.
+    /// The same problem as a redirect to the sign-in page, which explains it. The fault is in the
+    /// fragment, so that it reaches no other server.
     fileprivate func atDoor(_ fault: String? = nil) -> Problem {
         var problem = self
         problem.status = 303
@@ -187,7 +192,7 @@ extension Problem {
 }
 
 extension Call {
-    /// A browser that follows a link shows a page, not a problem document.
+    /// Whether a browser follows a link: it must be shown a page, not a problem document.
     fileprivate var isFromBrowser: Bool {
         request.first("sec-fetch-mode").map { sameBytes($0, "navigate") } ?? false
     }

@@ -5,7 +5,7 @@ import JSON
 import Storage
 import Text
 
-/// `/v1/session`: operators at the console.
+/// `/v1/session`: operators' sessions at the console.
 enum SessionEndpoints {
     static let all: [Endpoint] =
         [
@@ -66,12 +66,12 @@ enum SessionEndpoints {
             session, of: call.operator, by: call.actor)
         var answer = Response.noContent
         answer.fields.append(SessionCookie.clear(isTLS: call.request.isTLS))
-        // Not the cookies: the browser stays one that its operator is known to use.
+        // The cookies stay: the browser remains one that its operator is known to use.
         answer.fields.append(Field("clear-site-data", "\"cache\", \"storage\""))
         return answer
     }
 
-    /// The operator of the given password or link. One text for every failure.
+    /// The operator with the given password or link. All failures get the same text.
     private static func proved(_ call: Call) async throws -> (OperatorRow, SignInMethod) {
         let database = try call.services.database
         if call.input.has("passkey") { return (try await PasskeyProof(call).signIn(), .passkey) }
@@ -109,13 +109,14 @@ enum SessionEndpoints {
         return (person, method)
     }
 
-    /// Says where the operators of the address's domain sign in, whether there is one or not.
+    /// Names the place where operators of the address's domain sign in, whether the address belongs
+    /// to an operator or not.
     private static func refused(_ call: Call) async throws -> Problem {
         try await elsewhere(call.input.string("email"), call)
             ?? .unauthorized("The address or the password is wrong.")
     }
 
-    /// Nil where the provider is not required for the address.
+    /// `nil` if the address does not have to sign in at the provider.
     private static func elsewhere(_ email: String, _ call: Call) async throws -> Problem? {
         let database = try call.services.database
         guard let setting = try await database.operatorSignIn(), setting.isRequired,
@@ -125,13 +126,13 @@ enum SessionEndpoints {
         return .unauthorized("Operators of \(address.domain.ascii) sign in at \(provider.name).")
     }
 
-    /// Refuses at once a session in a suspended tenant, which its first use would refuse.
+    /// Refuses a session in a suspended tenant at once, since its first use would be refused.
     static func checkTenant(of person: OperatorRow, _ call: Call) async throws {
         guard let tenant = person.tenant else { return }
         switch try await call.services.database.scope(tenant).tenantRow()?.status {
         case .active: return
         case .suspended:
-            // An owner may return to resume what the tenant's own side suspended.
+            // An owner may sign in to end a suspension by the tenant itself.
             guard person.role == .owner,
                 try await call.services.database.scope(tenant).isSuspendedByItself()
             else { throw Problem(.tenantSuspended, "The tenant is suspended.") }
@@ -140,7 +141,7 @@ enum SessionEndpoints {
     }
 }
 
-/// `GET /v1/session/ways`: what the page for signing in offers, the same for everyone.
+/// `GET /v1/session/ways`: what the sign-in page offers; the same for everyone.
 enum SignInWaysEndpoint {
     static let ways = Endpoint(
         .get, "/v1/session/ways", id: "getSignInWays", tag: "Session",
@@ -191,7 +192,7 @@ enum SignInWaysEndpoint {
 }
 
 /// `POST /v1/session/not-me`: the button behind "this was not me" in a mail about an operator's
-/// account. Opening the link does nothing: mail systems open links by themselves.
+/// account. Opening the link changes nothing, since mail systems open links by themselves.
 enum NotMeEndpoint {
     static let disown = Endpoint(
         .post, "/v1/session/not-me", id: "disownSessions", tag: "Session",

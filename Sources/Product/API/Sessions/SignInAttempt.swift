@@ -4,18 +4,19 @@ import HTTP
 import Storage
 import Text
 
-/// One attempt at an operator's password, locked out after failures by counters that all replicas
-/// share: of the client's network, and of the account. Unknown accounts cost and count the same as
-/// known ones. A browser in which the operator signed in before has its own counter, by a cookie of
-/// its own, so that attempts from elsewhere cannot lock the owner out, not even those at his address.
+/// One attempt at an operator's password. After failures it is locked out by counters that all
+/// replicas share: one for the client's network and one for the account. Unknown accounts cost and
+/// count the same as known ones. A browser in which the operator signed in before has its own
+/// counter, found by a cookie, so that attempts from elsewhere, even from the operator's own
+/// address, cannot lock the operator out.
 struct SignInAttempt {
     var email: String
     var network: String
     var database: Database
     var passwords: PasswordHasher
-    /// The hash of the browser's cookie; nil: it sent none.
+    /// The hash of the browser's cookie; `nil` if it sent none.
     var device: [UInt8]?
-    /// As a wrong password is written down.
+    /// How a wrong password is recorded.
     private let described: WrongPasswords.Attempt
 
     init(of email: String, _ call: Call) throws {
@@ -33,7 +34,8 @@ struct SignInAttempt {
             })
     }
 
-    /// Counts one wrong password of each account that was tried; of none, one of an unknown account.
+    /// Records one wrong password for each account that was tried; if there was none, one for an
+    /// unknown account.
     private func noteWrong(_ people: [OperatorRow]) {
         let (log, now) = (database.wrongPasswords, database.clock())
         if people.isEmpty { return log.note(.unknown, of: .platform, described, at: now) }
@@ -42,19 +44,19 @@ struct SignInAttempt {
         }
     }
 
-    /// Failures before the first wait; many users may share an address.
+    /// Failures before the first wait. Many users may share an address.
     private static let freeOfAddress = 49
     private static let freeOfAccount = 4
 
-    /// A row that the address may mean, and its counters of attempts.
+    /// An account that the address may stand for, and its counter of attempts.
     private struct Candidate {
         var found: (OperatorRow, String?)?
-        /// Of the account, or of this browser if the account knows it.
+        /// The counter of the account, or of this browser if the account knows the browser.
         var counter: [UInt8]
         var isKnown: Bool
     }
 
-    /// The result of one attempt at a candidate.
+    /// The result of an attempt at one candidate.
     private enum Outcome {
         case right(OperatorRow)
         /// With the counter of the attempt.
@@ -62,10 +64,10 @@ struct SignInAttempt {
         case locked(until: Timestamp)
     }
 
-    /// The operator, or nil if address and password do not match. Checks the named tenant's row (id
-    /// or slug), then the confirmed row with the address, or the only one. Each row has its own
-    /// password and counters, and a locked one does not block the other; a missing one costs the
-    /// same. Throws 429 if none matched and one was locked.
+    /// The operator; `nil` if the address and the password do not match. Checks the row in the
+    /// named tenant (id or slug), then the confirmed row with the address, or the only row. Each
+    /// row has its own password and counters, and a locked one does not block the other; a missing
+    /// row costs the same as an existing one. Throws 429 if no row matched and one was locked.
     func prove(_ password: [UInt8], in tenant: String? = nil) async throws -> OperatorRow? {
         let candidates = try await candidates(key, tenant)
         var tried = try await claimAddress(candidates)
@@ -74,7 +76,7 @@ struct SignInAttempt {
         for candidate in candidates {
             switch try await outcome(of: password, candidate) {
             case .right(let person):
-                // The earlier attempts were not guesses.
+                // The operator knew the password, so the earlier attempts were not guesses.
                 for counter in tried { try await database.forgiveAttempt(counter) }
                 return person
             case .wrong(let counter):
@@ -88,8 +90,8 @@ struct SignInAttempt {
         return nil
     }
 
-    /// Whether it is this operator's password: a step-up, counted and locked out as a sign-in of
-    /// the same row. Throws 429.
+    /// Whether this is the operator's password. Used for a step-up, which is counted and locked out
+    /// like a sign-in with the same row. Throws 429.
     func prove(_ password: [UInt8], of person: OperatorRow) async throws -> Bool {
         let row = try await database.operatorsWithPassword(emailKey: person.emailKey)
             .first { $0.0.id == person.id }
@@ -107,9 +109,9 @@ struct SignInAttempt {
         }
     }
 
-    /// Claims an attempt of the address; none in a browser that all of the accounts know, which
-    /// others at its address must not hold back. One that knows it must not open the way to guesses
-    /// at another. Throws 429.
+    /// Claims an attempt for the address. No attempt is claimed in a browser that all of the
+    /// accounts know, so that others at the same address cannot hold it back. A browser that knows
+    /// only one of the accounts must not be used to guess at another. Throws 429.
     private func claimAddress(_ candidates: [Candidate]) async throws -> [[UInt8]] {
         let real = candidates.filter { $0.found != nil }
         if !real.isEmpty, real.allSatisfy(\.isKnown) { return [] }
@@ -132,7 +134,7 @@ struct SignInAttempt {
         return [own, everywhere]
     }
 
-    /// For an unknown account the same is asked.
+    /// For an unknown account, the same is queried.
     private func candidate(
         _ found: (OperatorRow, String?)?, _ account: [UInt8]
     ) async throws -> Candidate {
@@ -142,7 +144,7 @@ struct SignInAttempt {
         return Candidate(found: found, counter: counter(account, of: device), isKnown: true)
     }
 
-    /// Whether the address alone is unambiguous: the first row is confirmed, or the only one.
+    /// Whether the address alone is unambiguous: the first row is confirmed, or is the only one.
     private static func isClear(_ rows: [(OperatorRow, String?)]) -> Bool {
         rows.first?.0.isConfirmed ?? false || rows.count == 1
     }
@@ -159,9 +161,9 @@ struct SignInAttempt {
         return .right(person)
     }
 
-    /// Claims an attempt at the operator's second factor, whose counter is its own: who knows the
-    /// password must not try a million codes, nor lock out the browsers that the operator uses.
-    /// Throws 429. The counter is to be cleared if the attempt succeeds.
+    /// Claims an attempt at the operator's second factor, which has its own counter: an attacker
+    /// who knows the password must be able neither to try a million codes nor to lock out the
+    /// operator's own browsers. Throws 429. The counter must be cleared if the attempt succeeds.
     func claimFactorAttempt(of person: OperatorRow) async throws -> [UInt8] {
         var counter = name("second factor", person.id.description)
         if let device, try await database.isKnownDevice(device, of: person.id) {
@@ -177,7 +179,7 @@ struct SignInAttempt {
     private func account(_ key: String, in scope: String) -> [UInt8] {
         name("operator", key, "in", scope)
     }
-    /// The counter of one browser in the place of everybody's.
+    /// The counter of one browser, which replaces the account's counter.
     private func counter(_ account: [UInt8], of device: [UInt8]) -> [UInt8] {
         SHA256.authenticate(account + device, key: database.directoryKey)
     }

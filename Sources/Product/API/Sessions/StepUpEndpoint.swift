@@ -43,7 +43,7 @@ enum StepUpEndpoint {
         return try await ConsoleSession.stepUp(person, by: method, call)
     }
 
-    /// A recovery code signs in, as it does beside a password, and proves no presence.
+    /// A recovery code signs in, as it does beside a password, but is not a proof of presence.
     private static func open(
         by code: String, _ person: OperatorRow, _ call: Call
     ) async throws -> Response {
@@ -58,7 +58,7 @@ enum StepUpEndpoint {
         return try await ConsoleSession.open(by: .recoveryCode, call)
     }
 
-    /// The one that is given.
+    /// The method that the body contains.
     private static func method(_ call: Call) throws -> StepUpMethod {
         let given = [StepUpMethod.password, .totp, .passkey].filter {
             call.input.has($0.rawValue)
@@ -89,14 +89,15 @@ enum StepUpEndpoint {
     }
 }
 
-/// The second step of a sign-in, after a right password, and the app's part of a step-up.
+/// The second step of a sign-in, after a correct password, and a step-up with the authenticator
+/// app.
 struct SecondFactor {
     var person: OperatorRow
     var attempt: SignInAttempt
     var call: Call
 
-    /// How the sign-in is proved as a whole. Throws 401 `second_factor_required` without the code
-    /// of an operator who has a second factor, and if it is wrong; makes no session.
+    /// Returns how the sign-in as a whole is proved. Throws 401 `second_factor_required` if an
+    /// operator with a second factor sent no code or a wrong one, and creates no session.
     func prove() async throws -> SignInMethod {
         guard person.factors.hasSecondFactor else { return .password }
         let totp = call.input.optionalString("totp")
@@ -130,8 +131,8 @@ struct SecondFactor {
         }
     }
 
-    /// A wrong code after a right password is a sign of a stolen one: it is in the audit, and the third
-    /// one in a mail.
+    /// A wrong code after a correct password suggests that the password was stolen: it is recorded
+    /// in the audit log, and the third one causes a mail.
     private func counted(_ body: () async throws -> Bool) async throws -> Bool {
         let database = try call.services.database
         let counter = try await attempt.claimFactorAttempt(of: person)
@@ -164,7 +165,7 @@ struct SecondFactor {
     }
 }
 
-/// What a provider of the platform asserts about who signs in to the console.
+/// What a provider of the platform asserts about a person who signs in to the console.
 package struct OperatorAssertion: Sendable {
     package var provider: ProviderRow
     package var subject: String
@@ -173,17 +174,18 @@ package struct OperatorAssertion: Sendable {
     package var emailVerified: Bool?
     /// Google's `hd`.
     package var hostedDomain: String?
-    /// When the person proved it there, in seconds since 1970; nil: the provider does not say.
+    /// When the person proved their identity to the provider, in seconds since 1970; `nil` if the
+    /// provider does not state it.
     package var authenticatedAt: Int64?
     /// Whether the provider asked for two factors.
     package var isMultiFactor: Bool
-    /// The console's session that is to be stepped up; nil: a sign-in.
+    /// The console session that is to be stepped up; `nil` for a sign-in.
     package var session: UUID?
     package var begunAt: Timestamp
-    /// The browser, by the cookie that came along when it began: the return comes from another site,
-    /// without it.
+    /// The browser, by the cookie that it sent at the beginning: the return comes from another
+    /// site, without the cookie.
     package var device: String?
-    /// Ends the cookie that bound the return.
+    /// Ends the cookie that bound the return to the browser.
     package var spentCookie: Field
 
     package init(
@@ -206,14 +208,14 @@ package struct OperatorAssertion: Sendable {
 
     var method: SignInMethod { isMultiFactor ? .providerMFA : .provider }
 
-    /// Whether a provider of this kind says when its user signed in, as `max_age` asks it to.
+    /// Whether a provider of this kind states when its user signed in, as `max_age` requests.
     var saysWhen: Bool { provider.kind == "oidc" }
 
     /// Seconds by which the provider's clock may be behind or ahead.
     private static let clockSkew: Int64 = 60
 
-    /// Whether its user signed in there no earlier than that, and not in the future; nil: the provider
-    /// does not say.
+    /// Whether the user signed in at the provider at this time or later, and not in the future;
+    /// `nil` if the provider does not state it.
     func isAuthenticated(since time: Timestamp, at now: Timestamp) -> Bool? {
         authenticatedAt.map {
             $0 >= time.microseconds / 1_000_000 - Self.clockSkew

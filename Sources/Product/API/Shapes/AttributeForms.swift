@@ -1,7 +1,7 @@
 import JSON
 import Storage
 
-/// A JSON object as the database keeps it.
+/// A JSON object in the form in which the database stores it.
 protocol StoredObject {
     func writeObject(to json: inout JSONWriter)
 }
@@ -36,7 +36,7 @@ extension FieldShape {
 }
 
 extension Input {
-    /// The attributes after a body's change of them.
+    /// The attributes after a body's change to them.
     func attributes(on before: AttributePair) -> AttributePair {
         var after = before
         if let change = self["public_attributes"] { after.public = before.public.merging(change) }

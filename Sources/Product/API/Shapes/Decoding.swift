@@ -2,7 +2,7 @@ import JSON
 import Storage
 import Text
 
-/// Checks a value against a shape and collects all faults.
+/// Checks a value against a shape and collects all errors.
 struct Decoder {
     let allowsReadOnly: Bool
     private(set) var errors: [FieldError] = []
@@ -126,7 +126,7 @@ struct Decoder {
     }
 }
 
-/// One step further in a JSON pointer (RFC 6901 §3: `~` and `/` escaped).
+/// Appends one reference token to a JSON pointer (RFC 6901 section 3: `~` and `/` are escaped).
 func pointer(_ path: String, _ name: String) -> String {
     var escaped: [UInt8] = []
     for byte in name.utf8 {
@@ -139,7 +139,8 @@ func pointer(_ path: String, _ name: String) -> String {
     return path + "/" + String(decoding: escaped, as: UTF8.self)
 }
 
-/// Checks only the outline, to report gross faults with the others; the domain's parser decides.
+/// Checks only the outline, so that obvious errors are reported with the others; the domain's
+/// parser decides.
 func isEmailShaped(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     guard bytes.count <= 254, let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return false }
@@ -147,13 +148,13 @@ func isEmailShaped(_ text: String) -> Bool {
         && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F }
 }
 
-/// Of a query's text: a raw `+` is a space there.
+/// A hint for texts from a query, where an unescaped `+` stands for a space.
 private func plusHint(_ text: String) -> String {
     text.utf8.contains(0x20) ? "; in a query a + is written as %2B" : ""
 }
 
 extension ObjectShape {
-    /// The alternative whose member is there, else itself.
+    /// The alternative whose member is present, else the shape itself.
     func chosen(for members: [JSONValue.Member]) -> ObjectShape {
         alternatives.first { alternative in
             members.contains { sameBytes($0.name, alternative.member) }
@@ -175,7 +176,8 @@ extension Kind {
     }
 }
 
-/// Decodes `a=b&c=d` (application/x-www-form-urlencoded) by the declarations; every fault at once.
+/// Decodes `a=b&c=d` (application/x-www-form-urlencoded) by the declarations, and reports all
+/// errors at once.
 func decodeQuery(_ text: String, _ declared: [QueryParameter]) -> (Input, [FieldError]) {
     var decoder = Decoder(allowsReadOnly: false)
     var input = Input()
@@ -207,7 +209,8 @@ func decodeQuery(_ text: String, _ declared: [QueryParameter]) -> (Input, [Field
     return (input, decoder.errors)
 }
 
-/// Completes "?name …", with what serves the purpose here, if other interfaces' word for it is known.
+/// Completes "?name …". If another API's name for the parameter is known, the text suggests the one
+/// to use here.
 private func unknown(_ name: String, _ declared: [QueryParameter]) -> String {
     let instead =
         switch name {
@@ -230,7 +233,7 @@ private func unknown(_ name: String, _ declared: [QueryParameter]) -> String {
 }
 
 extension Kind {
-    /// Text of the query as the JSON that the kind is checked against.
+    /// The text of a query as the JSON value that is checked against the kind.
     fileprivate func value(ofQuery text: String) -> JSONValue {
         switch self {
         case .integer:
@@ -242,7 +245,8 @@ extension Kind {
             if sameBytes(text, "true") { return .bool(true) }
             return sameBytes(text, "false") ? .bool(false) : .string(text)
         case .array(let item, _):
-            // An empty item is checked as one: left out, `status=` would filter by no status at all.
+            // An empty item is checked as an item: if it were dropped, `status=` would filter by no
+            // status at all.
             let items = text.utf8.split(
                 separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
             return .array(items.map { item.value(ofQuery: String(decoding: $0, as: UTF8.self)) })
@@ -252,8 +256,8 @@ extension Kind {
     }
 }
 
-/// Members that passed their shape. Accessors throw only if the shape does not promise the
-/// requested type, which is a fault of the declaration and answered 500.
+/// The members that passed the check against their shape. Accessors throw only if the shape does
+/// not promise the requested type; this is an error in the declaration and answered with 500.
 package struct Input: Sendable, Equatable {
     package internal(set) var members: [JSONValue.Member] = []
     /// Read-only members that the body repeated.
@@ -261,13 +265,13 @@ package struct Input: Sendable, Equatable {
 
     package init() {}
 
-    /// Present, also if null.
+    /// Whether the member is present, even if it is null.
     package func has(_ name: String) -> Bool { self[name] != nil }
 
-    /// Present as null: in a PATCH, to clear the value.
+    /// Whether the member is present as null; in a PATCH this clears the value.
     package func isNull(_ name: String) -> Bool { self[name] == .null }
 
-    /// nil if absent; `.null` if present as null.
+    /// `nil` if the member is absent; `.null` if it is present as null.
     package subscript(name: String) -> JSONValue? {
         members.first { sameBytes($0.name, name) }?.value
     }
@@ -290,12 +294,12 @@ package struct Input: Sendable, Equatable {
 
     package func optionalUUID(_ name: String) -> UUID? { optionalString(name).flatMap { UUID($0) } }
 
-    /// nil if absent, null or no RFC 3339 time.
+    /// `nil` if absent, null or not an RFC 3339 time.
     package func optionalTimestamp(_ name: String) -> Timestamp? {
         optionalString(name).flatMap { Timestamp($0) }
     }
 
-    /// nil if absent, null or no array; items that are no strings are dropped.
+    /// `nil` if absent, null or not an array. Items that are not strings are dropped.
     package func optionalStrings(_ name: String) -> [String]? {
         guard case .array(let items) = self[name] else { return nil }
         return items.compactMap { if case .string(let text) = $0 { text } else { nil } }
@@ -303,7 +307,7 @@ package struct Input: Sendable, Equatable {
 
     package func optionalObject(_ name: String) -> Input? { self[name].flatMap { Input($0) } }
 
-    /// nil if absent, null or no array; items that are no objects are dropped.
+    /// `nil` if absent, null or not an array. Items that are not objects are dropped.
     package func optionalObjects(_ name: String) -> [Input]? {
         guard case .array(let items) = self[name] else { return nil }
         return items.compactMap { Input($0) }
@@ -313,8 +317,7 @@ package struct Input: Sendable, Equatable {
     package func `case`<Value: RawRepresentable<String>>(_ name: String) throws -> Value {
         try given(optionalCase(name))
     }
-    /// A required integer of the shape.
-    /// 422 for text that is no email address.
+    /// Throws 422 for text that is not an email address.
     package func emailAddress(_ name: String) throws -> EmailAddress {
         do throws(EmailFault) {
             return try EmailAddress(optionalString(name) ?? "")
@@ -332,10 +335,10 @@ package struct Input: Sendable, Equatable {
     package func object(_ name: String) throws -> Input { try given(optionalObject(name)) }
     package func objects(_ name: String) throws -> [Input] { try given(optionalObjects(name)) }
 
-    /// False when absent.
+    /// False if absent.
     package func flag(_ name: String) -> Bool { optionalBool(name) ?? false }
 
-    /// For PATCH: nil keeps the current value, `.some(nil)` clears it.
+    /// For PATCH: `nil` keeps the current value, `.some(nil)` clears it.
     package func change<T>(_ name: String, _ read: (Input) -> (String) -> T?) -> T?? {
         guard has(name) else { return nil }
         return .some(read(self)(name))
@@ -346,7 +349,8 @@ package struct Input: Sendable, Equatable {
         self.members = members
     }
 
-    /// An object without a declared shape: the reader checks each member; nil if not an object.
+    /// An object without a declared shape, whose members the reader checks; `nil` if the value is
+    /// not an object.
     package init?(object value: JSONValue) { self.init(value) }
 
     private func given<T>(_ value: T?) throws -> T {
@@ -356,9 +360,9 @@ package struct Input: Sendable, Equatable {
 }
 
 extension Input {
-    /// PUT and PATCH may repeat read-only members as GET gave them; a changed one is 422.
-    /// `counted`: a member that may differ, since it is counted anew each time. `ways`: for a member's name, what changes
-    /// it instead.
+    /// PUT and PATCH may repeat read-only members as GET returned them. Throws 422 for one that
+    /// differs. `counted` is a member that may differ, because it is computed for each response.
+    /// `ways` states, by member, how it can be changed instead.
     package func checkRepeated(
         against current: JSONValue, but counted: String? = nil, ways: [String: String] = [:]
     ) throws {

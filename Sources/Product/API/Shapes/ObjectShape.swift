@@ -7,13 +7,13 @@ package struct FieldShape: Sendable {
     /// What a present, non-null value must be.
     package var kind: Kind
     package var isRequired: Bool
-    /// `null` is allowed, in a PATCH to clear the value.
+    /// `null` is allowed; in a PATCH it clears the value.
     package var isNullable: Bool
-    /// Present in responses; PUT and PATCH may repeat it unchanged.
+    /// Responses contain the member. PUT and PATCH may repeat it unchanged.
     package var isReadOnly: Bool
-    /// For the OpenAPI document; empty: the common text of the name.
+    /// The description in the OpenAPI document; if empty, the vocabulary's text for the name.
     package var summary: String
-    /// Must pass the kind; nil: made up.
+    /// An example, which must pass the kind's check; `nil` to generate one.
     package var example: JSONValue?
 
     package init(
@@ -29,24 +29,24 @@ package struct FieldShape: Sendable {
         self.example = example
     }
 
-    /// Its own description, else the common one of its name.
+    /// The field's own description, else the vocabulary's for its name.
     var description: String? { summary.isEmpty ? Vocabulary.description(of: name) : summary }
 
     package static func required(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
         Self(name, kind, required: true, summary)
     }
 
-    /// May be absent; null is 422.
+    /// The member may be absent. Null is 422.
     package static func optional(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
         Self(name, kind, summary)
     }
 
-    /// May be absent, and may be `null` for none.
+    /// The member may be absent, and may be `null`, which means that there is no value.
     package static func nullable(_ name: String, _ kind: Kind, _ summary: String = "") -> Self {
         Self(name, kind, nullable: true, summary)
     }
 
-    /// Present in every response, unless `always` is false.
+    /// Every response contains the member, unless `always` is false.
     package static func readOnly(
         _ name: String, _ kind: Kind, nullable: Bool = false, always: Bool = true,
         _ summary: String = ""
@@ -55,15 +55,16 @@ package struct FieldShape: Sendable {
     }
 }
 
-/// The shape of a JSON object: decodes bodies and documents them.
+/// The shape of a JSON object. It decodes bodies and documents them.
 package struct ObjectShape: Sendable {
-    /// The component's name in the OpenAPI document; nil: written inline.
+    /// The component's name in the OpenAPI document; `nil` to write the shape inline.
     package var name: String?
-    /// In the order of the documentation; names are unique.
+    /// The fields in the order of the documentation. The names are unique.
     package var fields: [FieldShape]
-    /// Undeclared members are allowed (other systems' events).
+    /// Whether undeclared members are allowed, as in other systems' events.
     package var isOpen: Bool
-    /// Used instead if the body has that member: `{"invites": […]}` beside a single invite.
+    /// Shapes that apply instead if the body has the member: `{"invites": […]}` beside a single
+    /// invite.
     package var alternatives: [(member: String, shape: ObjectShape)] = []
 
     /// An unnamed shape, written inline in the document.
@@ -79,10 +80,10 @@ package struct ObjectShape: Sendable {
 
     package static let empty = ObjectShape()
 
-    /// Another shape for bodies that have `member`.
+    /// Adds another shape for bodies that have `member`.
     package func or(whenHas member: String, _ shape: ObjectShape) -> ObjectShape {
         var copy = self
-        // Its name is the plain shape's, which may be documented alone.
+        // The name belongs to the plain shape, which may be documented on its own.
         copy.name = nil
         copy.alternatives.append((member, shape))
         return copy
@@ -108,7 +109,7 @@ package struct ObjectShape: Sendable {
         return copy
     }
 
-    /// The same with more members: a key with its secret, once.
+    /// The same shape with more members, for example a key with its secret.
     package func adding(_ name: String? = nil, _ more: [FieldShape]) -> ObjectShape {
         var copy = self
         copy.name = name
@@ -119,18 +120,18 @@ package struct ObjectShape: Sendable {
     func field(_ name: String) -> FieldShape? { fields.first { sameBytes($0.name, name) } }
 }
 
-/// The kinds of values a field may hold.
+/// The kinds of values that a field may have.
 package indirect enum Kind: Sendable {
-    /// Lengths in Unicode scalars, as JSON Schema counts.
+    /// The lengths are in Unicode scalars, as JSON Schema counts.
     case string(min: Int = 0, max: Int = 255, rule: TextRule? = nil)
     case email, uuid, timestamp, bool
     case integer(ClosedRange<Int>)
     case enumeration([String])
     case array(of: Kind, max: Int = 1000)
     case object(ObjectShape)
-    /// Any member names, each value of the kind.
+    /// Any member names; each value is of this kind.
     case map(of: Kind)
-    /// A customer's own members; the writer merges them and checks the rest.
+    /// A customer's own members. The writer merges them and checks the rest.
     case attributes
     case any
 
@@ -144,19 +145,20 @@ package indirect enum Kind: Sendable {
     package static let externalID = Kind.string(min: 1, max: 255, rule: .externalID)
 }
 
-/// A rule on text beyond its length: the check decides, the pattern documents it.
+/// A rule on text beyond its length. `check` decides; the pattern only documents the rule.
 package struct TextRule: Sendable {
-    /// ECMA-262, for the JSON Schema.
+    /// An ECMA-262 pattern, for the JSON Schema.
     package var pattern: String?
-    /// JSON Schema's `format`; documents only.
+    /// JSON Schema's `format`, for the documentation only.
     package var format: String?
-    /// A sentence for the error: `must be a slug`.
+    /// The text of the error, for example `must be a slug`.
     package var detail: String
-    /// Must pass `check`; nil: made from the field's name.
+    /// An example, which must pass `check`; `nil` to derive one from the field's name.
     package var example: String?
-    /// Sees text that has passed the length limits.
+    /// Gets only text that has passed the length limits.
     package var check: @Sendable (String) -> Bool
-    /// The form in which a text is kept: the ends of names, addresses and ids have nothing invisible.
+    /// The form in which a text is stored: without invisible characters at the ends of names,
+    /// addresses and ids.
     package var normal: @Sendable (String) -> String = { $0 }
 
     /// `detail` completes the sentence "the field …".
@@ -178,25 +180,26 @@ package struct TextRule: Sendable {
         pattern: "^[!-~]([ -~]*[!-~])?$", detail: "must be one line of printable ASCII"
     ) { text in text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 
-    /// A name, a label or a note, which is displayed among others' texts: one line.
+    /// A name, a label or a note, which is displayed among other texts: a single line.
     package static let displayName = TextRule(
         detail:
             "must have no control characters, no invisible characters and none that change the text direction",
         normal: DisplayText.named
     ) { DisplayText.isName($0) }
 
-    /// An id in the customer's own system; the limit counts bytes, unlike the one on length.
+    /// An id in the customer's own system. The limit counts bytes, unlike the limit on length.
     package static let externalID = TextRule(
         detail: "must be at most 255 bytes, without control characters",
         normal: DisplayText.stripped
     ) { DisplayText.hidden(in: $0) == nil && $0.utf8.count <= 255 }
 
-    /// A name that another system gave, typed by hand: a hidden character in it would match no one.
+    /// A name that another system assigned, typed by hand: with a hidden character it would match
+    /// no person.
     package static let foreignID = TextRule(
         detail: "must have no control and no invisible characters", normal: DisplayText.stripped
     ) { DisplayText.hidden(in: $0) == nil }
 
-    /// A tenant's slug: not shaped like a UUID, since a path takes either.
+    /// A tenant's slug. It must not look like a UUID, since a path accepts either.
     package static let slug = TextRule(
         pattern: "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$",
         detail: "must be 2 to 63 lower-case letters, digits and inner hyphens, and not a UUID",
@@ -213,7 +216,7 @@ package struct TextRule: Sendable {
 }
 
 extension TextRule {
-    /// `detail`, and the hidden character, if there is one.
+    /// `detail` and, if there is one, the hidden character.
     package func fault(of text: String) -> String {
         guard let scalar = DisplayText.hidden(in: text) else { return detail }
         return "\(detail) (it has \(DisplayText.name(of: scalar)))"
@@ -221,8 +224,8 @@ extension TextRule {
 }
 
 extension Kind {
-    /// The form in which a value is kept: a name, an address or an id without what is invisible at its
-    /// ends. Of any other value itself.
+    /// The form in which a value is stored: a name, an address or an id without invisible
+    /// characters at its ends. Any other value is returned unchanged.
     func normal(_ value: JSONValue) -> JSONValue {
         switch (self, value) {
         case (.string(_, _, let rule?), .string(let text)): .string(rule.normal(text))
@@ -242,15 +245,16 @@ extension Kind {
     }
 }
 
-/// A parameter of the query. Values are text on the wire; the kind says what they must be.
+/// A parameter of the query. Its value is text; the kind defines the text's form.
 package struct QueryParameter: Sendable {
-    /// As on the wire: snake_case; repeating it is 422.
+    /// The name in the URL, in snake_case. Repeating the parameter is 422.
     package var name: String
-    /// The text is parsed as this kind.
+    /// The kind as which the text is parsed.
     package var kind: Kind
     package var isRequired: Bool
     package var summary: String
-    /// One for each name after the dot: `attributes.<name>` in the documentation.
+    /// Whether there is one parameter for each name after the dot: `attributes.<name>` in the
+    /// documentation.
     package var isFamily = false
 
     package init(_ name: String, _ kind: Kind, required: Bool = false, _ summary: String = "") {
@@ -260,14 +264,14 @@ package struct QueryParameter: Sendable {
         self.summary = summary
     }
 
-    /// Whether a name of the query is this parameter's.
+    /// Whether a name in the query belongs to this parameter.
     func covers(_ given: String) -> Bool {
         guard isFamily else { return sameBytes(name, given) }
         let start = name.utf8.prefix { $0 != UInt8(ascii: "<") }
         return given.utf8.count > start.count && given.utf8.starts(with: start)
     }
 
-    /// Items of one page: accepted values of `limit`; others are 422.
+    /// The accepted values of `limit`, the number of items of a page; others are 422.
     static let limits = 1...200
     package static let limit = QueryParameter(
         "limit", .integer(limits), "The number of items of a page; 50 if absent.")
@@ -282,7 +286,7 @@ package struct QueryParameter: Sendable {
     package static let dryRun = QueryParameter(
         "dry_run", .bool, "Whether to only report what would happen. Nothing is written.")
 
-    /// The parameters of every list; the first of `sorts` is the default, `-` is descending.
+    /// The parameters of every list. The first of `sorts` is the default; `-` is descending.
     package static func list(sorts: [String], search: Bool = false) -> [QueryParameter] {
         [
             limit, cursor,

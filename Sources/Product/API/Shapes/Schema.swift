@@ -2,15 +2,15 @@ import JSON
 import Storage
 import Text
 
-/// Shapes as JSON Schema 2020-12, the dialect of OpenAPI 3.1. Named shapes are collected into
-/// components and referred to.
+/// Writes shapes as JSON Schema 2020-12, the dialect of OpenAPI 3.1. Named shapes are collected as
+/// components and referenced.
 struct SchemaWriter {
     private(set) var components: [JSONValue.Member] = []
 
     mutating func reference(_ shape: ObjectShape) -> JSONValue {
         guard let name = shape.name else { return schema(shape) }
         if !components.contains(where: { sameBytes($0.name, name) }) {
-            // Reserved first, so that a shape that refers to itself terminates.
+            // The place is reserved first, so that a shape that refers to itself terminates.
             components.append(JSONValue.Member(name, .null))
             let index = components.count - 1
             components[index].value = schema(shape)
@@ -41,7 +41,7 @@ struct SchemaWriter {
 
     private mutating func schema(_ field: FieldShape) -> JSONValue {
         var members = schema(field.kind)
-        // Limits apply to input only: responses may be longer.
+        // Limits apply to input only; responses may be longer.
         if field.isReadOnly { members.removeAll { sameBytes($0.name, "maxLength") } }
         if field.isNullable { members = Self.nullable(members) }
         if field.isReadOnly { members.append(.init("readOnly", .bool(true))) }
@@ -112,11 +112,11 @@ struct SchemaWriter {
     }
 }
 
-/// Example values that a shape accepts, for the documentation. The server accepts those of a body
-/// as they are.
+/// Example values of a shape, for the documentation. The server accepts the example of a body as it
+/// is.
 extension ObjectShape {
-    /// `input` omits read-only members and those without a valid made-up value: times, and objects
-    /// that must already exist.
+    /// `input` omits read-only members and those for which no valid value can be made up: times,
+    /// and objects that must already exist.
     package func example(input: Bool) -> JSONValue {
         .object(
             fields.filter { !input || $0.hasExample }.map { field in
@@ -133,7 +133,7 @@ extension FieldShape {
         return isRequired || example != nil || kind.isFreelyChosen && !Self.found.contains(name)
     }
 
-    /// Names of what must already exist, such as a mail server.
+    /// The names of members whose objects must already exist, such as a mail server.
     private static let found: Set = [
         "tenant", "token", "invite_token", "join_token", "link_grant", "return_to",
         "client_tenants", "endpoints", "upstreams",
@@ -152,7 +152,7 @@ extension Kind {
         }
     }
 
-    /// A value of this kind; `name` chooses the word from the vocabulary.
+    /// A value of this kind. `name` chooses the text from the vocabulary.
     package func example(input: Bool, name: String = "") -> JSONValue {
         switch self {
         case .string(let min, let max, let rule):

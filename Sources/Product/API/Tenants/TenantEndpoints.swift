@@ -98,7 +98,7 @@ enum TenantEndpoints {
         }
     }
 
-    /// The slug never changes: links and apps contain it.
+    /// The slug never changes, since links and apps contain it.
     private static let slugless: ObjectShape = {
         var shape = TenantRow.shape
         for index in shape.fields.indices where shape.fields[index].name == "slug" {
