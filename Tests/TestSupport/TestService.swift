@@ -130,7 +130,7 @@ package final class TestService: Sendable {
         let hash = try await composition.passwords.hash(Array(password.utf8))
         return try await storage.scope(tenant.id).change(by: .system) { change in
             let row = try await change.createUser(
-                email: EmailAddress(email), name: name, role: role, database: storage)
+                email: EmailAddress(email), name: name, role: role)
             try await change.query(
                 """
                 UPDATE users SET status = 'active', email_verified_at = \(change.now)

@@ -7,7 +7,7 @@ import Text
 
 /// The services of handlers, in `call.services`; the composition root fills it once.
 package struct Services: Sendable {
-    private var storage: Database?
+    private let storage: Database?
     private let hasher: PasswordHasher?
     private let documents: ProviderDocuments?
     /// The server's public URL, without a trailing slash: the base of links.
@@ -102,13 +102,6 @@ package struct Services: Sendable {
 
     /// Whether standbys may answer what may lag.
     var hasStandbys: Bool { storage?.hasStandbys ?? false }
-
-    /// The same, whose database may read standbys from a position.
-    func reading(from position: ReadPosition) -> Services {
-        var services = self
-        services.storage = storage?.reading(from: position)
-        return services
-    }
 
     /// Without `database`, `passwords` or `providerDocuments` the accessors throw 500.
     package init(

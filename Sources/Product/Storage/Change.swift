@@ -33,6 +33,7 @@ package struct Actor: Sendable {
 
 /// One transaction in the scope of one tenant.
 package struct Change: Sendable {
+    package let database: Database
     /// The tenant whose rows the transaction sees.
     package let tenant: UUID
     package internal(set) var actor: Actor
@@ -70,7 +71,7 @@ extension Change {
             transaction.setLater("app.tenant", tenant.description)
         }
         return Change(
-            tenant: tenant, actor: actor, now: now, transaction: transaction,
+            database: database, tenant: tenant, actor: actor, now: now, transaction: transaction,
             invalidations: invalidations, locksRows: locksRows, decision: decision)
     }
 }

@@ -5,7 +5,7 @@ import Text
 
 /// PostgreSQL as the product sees it: the app role, which reaches one tenant at a time, and the
 /// platform role, which may only read, across tenants.
-package struct Database: Sendable {
+package final class Database: Sendable {
     /// The role that requests use: under row-level security it sees one tenant at a time.
     package let app: Postgres
     /// Reads across tenants; has no write rights.
@@ -14,12 +14,9 @@ package struct Database: Sendable {
     /// queries cannot delay them in a pipeline.
     let lookups: Postgres
     let keyLookUps: KeyLookUps
-    /// Reads that may lag go to these standbys; `nil` if they go to the primary.
-    package var standbys: Standbys?
-    /// The position that `readLagging` requires of a standby; `nil` if it must not use one.
-    var position: ReadPosition?
     /// The one clock for rows and rules; tests inject their own.
-    package var clock: @Sendable () -> Timestamp
+    package let clock: @Sendable () -> Timestamp
+    package let options: Options
     /// The service's secret keys; all its other keys are derived from them by purpose.
     package let secrets: SecretKeys
     /// The keys of the directory's look-ups; with them a dump of the database names no person.
@@ -38,26 +35,35 @@ package struct Database: Sendable {
     package let replica: Replica
     /// Valid only while the replica's lease lasts.
     package let caches: StorageCaches
-    let personLock: PersonLock
     let overLimit = OverLimit()
-    /// Limits for attempts at secrets; tests set smaller ones.
-    package var limits = AttemptLimits()
-    /// Whether mail is sent. Without a mail server no informational mail is stored.
-    package var sendsMail = false
-    /// Owners and admins need a second factor within this many days; `nil` if they may go without.
-    package var secondFactorDays: Int?
-    /// The site for which operators' passkeys are valid; without it passkeys are not available.
-    package var passkeySite: Result<PasskeySite, PasskeySite.Fault> = .failure(.address)
-    /// How long ended rows are kept.
-    package var retention = Retention()
-    /// Called for each decision that was answered, including retries but not dry runs.
-    package var onDecision: @Sendable (Outcome) -> Void = { _ in }
+
+    /// What a service decides about its database when it starts.
+    package struct Options: Sendable {
+        /// Reads that may lag go to these standbys; `nil` if they go to the primary.
+        package var standbys: Standbys?
+        package var personLock = PersonLock()
+        /// Limits for attempts at secrets; tests set smaller ones.
+        package var limits = AttemptLimits()
+        /// Whether mail is sent. Without a mail server no informational mail is stored.
+        package var sendsMail = false
+        /// Owners and admins need a second factor within this many days; `nil` if they may go
+        /// without.
+        package var secondFactorDays: Int?
+        /// The site for which operators' passkeys are valid; without it passkeys are not available.
+        package var passkeySite: Result<PasskeySite, PasskeySite.Fault> = .failure(.address)
+        /// How long ended rows are kept.
+        package var retention = Retention()
+        /// Called for each decision that was answered, including retries but not dry runs.
+        package var onDecision: @Sendable (Outcome) -> Void = { _ in }
+
+        /// No mail, no passkeys, no standbys.
+        package init() {}
+    }
 
     /// If `lookups` is nil, hash look-ups share the connections of `platform`.
     package init(
         app: Postgres, platform: Postgres, lookups: Postgres? = nil, replica: Replica,
-        secrets: SecretKeys,
-        personLock: PersonLock = PersonLock(),
+        secrets: SecretKeys, options: Options = Options(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.app = app
@@ -69,7 +75,7 @@ package struct Database: Sendable {
         self.secrets = secrets
         directory = secrets.derive("directory")
         sealer = Sealer(secrets.derive("secrets at rest"))
-        self.personLock = personLock
+        self.options = options
         self.clock = clock
     }
 

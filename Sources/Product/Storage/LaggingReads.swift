@@ -3,6 +3,10 @@ import Text
 
 /// The WAL position that a read must include. A standby that has not replayed it is not used.
 package struct ReadPosition: Sendable, Comparable, CustomStringConvertible {
+    /// The position of the call that runs; `nil` if its reads must not use a standby. It belongs to
+    /// the call: callers at once have positions of their own.
+    @TaskLocal package static var current: ReadPosition?
+
     let log: WALPosition
 
     init(_ log: WALPosition) { self.log = log }
@@ -42,27 +46,19 @@ package final class OwnCommits: Sendable {
 
 extension Database {
     /// Whether standbys may answer at all.
-    package var hasStandbys: Bool { standbys != nil }
-
-    /// The same database, whose `readLagging` may ask a standby. For requests that only read and
-    /// decide nothing.
-    package func reading(from position: ReadPosition) -> Database {
-        var database = self
-        database.position = position
-        return database
-    }
+    package var hasStandbys: Bool { options.standbys != nil }
 
     /// The current position, after every commit that was acknowledged.
     package func currentPosition() async throws -> ReadPosition {
         ReadPosition(try await app.currentPosition())
     }
 
-    /// A read that may miss others' latest changes. A standby answers if this database is `reading`
-    /// from a position, otherwise the primary. If `tenant` is nil, the platform's role reads over
+    /// A read that may miss others' latest changes. A standby answers if `ReadPosition.current` is
+    /// set, otherwise the primary. If `tenant` is nil, the platform's role reads over
     /// all tenants. Never use it for what is cached, or for a decision.
     func readLagging(_ sql: SQL, in tenant: UUID?) async throws(PostgresError) -> Rows {
         let role: Standbys.Role = tenant == nil ? .platform : .app
-        if let rows = await standbys?.read(sql, by: role, in: tenant, from: position?.log) {
+        if let rows = await options.standbys?.read(sql, by: role, in: tenant, from: ReadPosition.current?.log) {
             return rows
         }
         guard let tenant else { return try await platform.read(sql) }
@@ -71,7 +67,7 @@ extension Database {
 
     /// The same with the app's role, for rows that belong to the system.
     func readLaggingAsApp(_ sql: SQL) async throws(PostgresError) -> Rows {
-        if let rows = await standbys?.read(sql, by: .app, from: position?.log) { return rows }
+        if let rows = await options.standbys?.read(sql, by: .app, from: ReadPosition.current?.log) { return rows }
         return try await app.read(sql)
     }
 }

@@ -51,7 +51,7 @@ package struct TenantScope: Sendable {
         do {
             result = try await body(
                 Change(
-                    tenant: tenant, actor: actor, now: now,
+                    database: database, tenant: tenant, actor: actor, now: now,
                     transaction: open.transaction.transaction, invalidations: open.invalidations))
             try await open.invalidations.publish(in: open.transaction.transaction)
         } catch {

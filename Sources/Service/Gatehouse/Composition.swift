@@ -51,16 +51,18 @@ package struct Composition: Sendable {
         databaseClock: DatabaseClock? = nil,
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
-        var storage = Database(
+        var options = Database.Options()
+        options.standbys = standbys
+        options.personLock = personLock
+        options.retention = retention
+        options.secondFactorDays = secondFactorDays
+        options.sendsMail = externalServices.mail != nil
+        options.passkeySite = PasskeySite.of(publicURL: publicURL)
+        options.onDecision = { metrics.record($0) }
+        let storage = Database(
             app: app, platform: platform, lookups: lookups,
             replica: Self.replica(app, lease, metrics, databaseClock),
-            secrets: secrets, personLock: personLock, clock: clock)
-        storage.standbys = standbys
-        storage.retention = retention
-        storage.secondFactorDays = secondFactorDays
-        storage.sendsMail = externalServices.mail != nil
-        storage.passkeySite = PasskeySite.of(publicURL: publicURL)
-        storage.onDecision = { metrics.record($0) }
+            secrets: secrets, options: options, clock: clock)
         database = storage
         self.metrics = metrics
         tokens = try AccessTokens(database: storage, issuer: publicURL, signingKey: signingKey)

@@ -163,7 +163,7 @@ package final class Service: Sendable {
                 try await composition.inactivity.round()
             },
         ]
-        if let standbys = database.standbys {
+        if let standbys = database.options.standbys {
             tasks.append(
                 task("following the standby failed", every: 1) {
                     try await standbys.follow(database.app)

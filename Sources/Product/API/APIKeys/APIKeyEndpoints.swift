@@ -247,7 +247,7 @@ enum APIKeyEndpoints {
             try collection.require(call, .revokeKeys, row.key)
             try call.requireMatch(row.etag)
             let ended = try await change.revokeWithMade(
-                row, reason: reason, in: database
+                row, reason: reason
             ) { made in
                 guard try collection.permits(call, .revokeKeys, owner: made.key.owner) else {
                     throw Problem.forbidden(

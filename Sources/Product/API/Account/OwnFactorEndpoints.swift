@@ -52,7 +52,7 @@ enum OwnFactorEndpoints {
         let database = try call.services.database
         let seed = TOTP.makeSeed()
         try await database.scope(person.tenant ?? .platform).change(by: call.actor) {
-            try await $0.offerTotp(seed, to: person, in: database)
+            try await $0.offerTotp(seed, to: person)
         }
         let url = otpauth(seed, person)
         guard let code = QRCode(Array(url.utf8)) else { throw Problem.internalError }
@@ -91,7 +91,7 @@ enum OwnFactorEndpoints {
         try await change(person, call, "an authenticator app was added", .totp) { change in
             guard
                 try await change.confirmTotp(
-                    String(decoding: code, as: UTF8.self), of: person, in: database)
+                    String(decoding: code, as: UTF8.self), of: person)
             else {
                 throw Problem.invalid([
                     FieldError(
@@ -153,7 +153,7 @@ enum OwnFactorEndpoints {
             change in
             let result = try await body(change)
             try await change.tellOfChange(
-                what, added: added, to: person, publicURL: call.services.publicURL, in: database)
+                what, added: added, to: person, publicURL: call.services.publicURL)
             return result
         }
     }

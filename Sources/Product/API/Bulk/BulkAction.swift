@@ -181,7 +181,7 @@ struct UserAction: BulkAction {
                 result.status = .unchanged
             } else if place.services.sendsMail {
                 try await change.tellOfAnswer(
-                    to: approved, .joinApproved, reason: reason, in: place.database)
+                    to: approved, .joinApproved, reason: reason)
             }
         case .delete:
             try await change.deleteUser(user, reason: reason)
@@ -326,12 +326,12 @@ struct InviteAction: BulkAction {
         case .resend:
             if invite.role == .admin { try place.recent("An invite of an admin") }
             let sent = try await change.resend(
-                invite, .mail, until: place.principal.expiry, in: database)
+                invite, .mail, until: place.principal.expiry)
             _ = try await InviteAsking.posted(
                 sent, change, database, place.services.publicURL)
         case .revoke:
             if invite.status(at: change.now) == .revoked { result.status = .unchanged }
-            _ = try await change.revoke(invite, in: database)
+            _ = try await change.revoke(invite)
         }
         return result
     }

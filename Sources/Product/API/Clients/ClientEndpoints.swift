@@ -52,7 +52,7 @@ enum ClientEndpoints {
                     of: current, as: next, isAssertedByPlatform: binding.isPlatform)
                 let row = try await change.putClient(current, as: next)
                 let hasSecret = try await change.changeClientSecret(
-                    of: row, input.secret, for: audience, in: database)
+                    of: row, input.secret, for: audience)
                 return .ok(row.json(bound, hasSecret: hasSecret), etag: row.etag)
             }
         })

@@ -275,7 +275,7 @@ package struct DomainChecks: Sendable {
         return try await database.scope(due.tenant).change(by: .system) { change in
             let result = try await change.check(due.row, isThere: isThere)
             if result == .lost, services.sendsMail {
-                try await change.warnOfLoss(due.row, publicURL: services.publicURL, in: database)
+                try await change.warnOfLoss(due.row, publicURL: services.publicURL)
             }
             return result
         }

@@ -26,15 +26,14 @@ struct ImportJob: JobKind {
         // Each known user has a savepoint.
         let limit = rules.conflict == .update ? min(work.limit, JobLimits.batch) : work.limit
         let (results, isLast) = try await work.change.importBatch(
-            by: rules, after: work.job.position, limit: limit,
-            in: try services.database
+            by: rules, after: work.job.position, limit: limit
         ) { row, update in try await work.row(row, update) }
         return JobStep(results, isLast: isLast)
     }
 
     func undo(_ row: JobResult, _ work: JobWork, _ services: Services) async throws -> JobResult {
         try await work.change.undoImport(
-            row, roles: roles(of: work), in: try services.database)
+            row, roles: roles(of: work))
     }
 
     func ended(_ change: Change, _ job: JobRow) async throws {

@@ -78,7 +78,7 @@ private struct InactivityBatch {
         cap = if let counted { counted } else { try await work.change.inactivityCap() }
         left = min(
             cap - (try await work.change.inactivityActs()), cap - work.job.done - work.job.failed)
-        warnings = try await work.change.warningsLeft(in: place.database)
+        warnings = try await work.change.warningsLeft()
         cursor = work.job.state["after"]?.string.flatMap { UUID($0) }
     }
 
@@ -145,7 +145,7 @@ private struct InactivityBatch {
             row,
             suspension: standing.rule.suspension(
                 of: facts, since: standing.since, warnedAt: change.now),
-            left: warnings, in: try place.database)
+            left: warnings)
         return JobResult(
             row: number, isSent ? .done : .unchanged, code: isSent ? nil : "no_mail_server",
             detail: isSent ? "Warned by mail." : "Not warned: no mail server is set.",
@@ -216,7 +216,7 @@ package struct InactivityRounds: Sendable {
                 after: cursor, limit: InactivityJob.page, activeUntil: standing.latest(at: now))
             let isDue = page.users.contains { user in
                 standing.rule.step(
-                    for: user.facts, since: standing.since, at: now, mails: database.sendsMail)
+                    for: user.facts, since: standing.since, at: now, mails: database.options.sendsMail)
                     != nil
             }
             if isDue { return true }

@@ -74,7 +74,7 @@ enum InviteAsking {
                 link: invite.acceptURL(token, publicURL),
                 inviter: invite.inviterName, role: invite.role.rawValue, message: invite.message,
                 expiresAt: invite.expiresAt),
-            about: invite.id, as: invite.mailID, in: database)
+            about: invite.id, as: invite.mailID)
         if isSent { return InviteResult(outcome: result.outcome, invite: invite) }
         let shown = try await change.lockInvite(invite.id)
         return InviteResult(outcome: result.outcome, invite: shown)
@@ -143,7 +143,7 @@ enum InviteAsking {
         _ index: Int, _ request: InviteRequest, _ change: Change, _ database: Database, _ call: Call
     ) async throws -> JSONValue {
         do {
-            let made = try await change.invite(request, in: database)
+            let made = try await change.invite(request)
             if made.token != nil, !call.isDryRun {
                 try call.requireRecentSignIn(forInvite: made.invite.role)
             }

@@ -59,7 +59,7 @@ enum InviteEndpoints {
                 if request.delivery == .mail {
                     request.mailsLeft = try await change.mailsLeft(.invite)
                 }
-                let made = try await change.invite(request, in: database)
+                let made = try await change.invite(request)
                 if made.token != nil { try call.requireRecentSignIn(forInvite: made.invite.role) }
                 return try await InviteAsking.posted(
                     made, change, database, call.services.publicURL)
@@ -106,7 +106,7 @@ enum InviteEndpoints {
                 }
                 let sent = try await change.resend(
                     row, InviteAsking.delivery(call.input, call.services),
-                    until: call.principal.subject.expiry, in: database)
+                    until: call.principal.subject.expiry)
                 return try await InviteAsking.posted(
                     sent, change, database, call.services.publicURL)
             }
@@ -127,7 +127,7 @@ enum InviteEndpoints {
             try await call.scope.change(by: call.actor) { change in
                 let row = try await change.lockInvite(id)
                 try requireRole(call, row.role, isGiven: false)
-                return try await change.revoke(row, in: database)
+                return try await change.revoke(row)
             }
         }
         return .ok(row.json(at: call.now), etag: row.etag)
@@ -192,7 +192,7 @@ enum InviteEditEndpoint {
                 let next = try wanted(call, row)
                 try InviteEndpoints.requireRole(call, next.role)
                 try call.requireMatch(row.etag)
-                return try await change.editInvite(row, to: next, in: database)
+                return try await change.editInvite(row, to: next)
             }
         }
         return .ok(

@@ -55,7 +55,7 @@ struct InviteJobs: JobKind {
         _ request: InviteRequest, _ row: Int, _ change: Change, _ services: Services
     ) async throws -> JobResult {
         let database = try services.database
-        let made = try await change.invite(request, in: database)
+        let made = try await change.invite(request)
         _ = try await InviteAsking.posted(made, change, database, services.publicURL)
         // An existing invite was not created by the job, so an undo must not revoke it.
         return JobResult(
@@ -78,7 +78,7 @@ struct InviteJobs: JobKind {
                 row: row.row, .kept, code: "changed",
                 detail: "The invite is \(status.rawValue).")
         }
-        _ = try await work.change.revoke(invite, in: services.database)
+        _ = try await work.change.revoke(invite)
         return JobResult(row: row.row, .undone)
     }
 

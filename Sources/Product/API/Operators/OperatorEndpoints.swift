@@ -87,7 +87,7 @@ enum OperatorEndpoints {
                 let mail = OutgoingMail(
                     .operatorLink, to: row.email, tenantName: row.tenantName, link: url,
                     expiresAt: change.now.adding(seconds: linkSeconds(call)))
-                try await change.post(mail, about: row.id, in: database)
+                try await change.post(mail, about: row.id)
             }
             return row
         }

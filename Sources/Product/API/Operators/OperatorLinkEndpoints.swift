@@ -97,7 +97,7 @@ enum OperatorLinkEndpoint {
                 kind, to: row.email,
                 tenantName: row.tenant == nil ? nil : try await change.tenantName(), link: link,
                 expiresAt: change.now.adding(seconds: seconds)),
-            about: row.id, in: database)
+            about: row.id)
     }
 }
 

@@ -204,8 +204,7 @@ extension Change {
         _ what: String, added factor: AddedFactor? = nil, to person: OperatorRow, _ call: Call
     ) async throws {
         try await tellOfChange(
-            what, added: factor, to: person, publicURL: call.services.publicURL,
-            in: call.services.database)
+            what, added: factor, to: person, publicURL: call.services.publicURL)
     }
 }
 

@@ -140,7 +140,7 @@ extension Call {
     /// Throws 409 with the reason if passkeys are not offered here.
     func passkeySite() throws -> PasskeySite {
         do {
-            return try services.database.passkeySite.get()
+            return try services.database.options.passkeySite.get()
         } catch let fault as PasskeySite.Fault {
             throw Problem(.conflict, Self.words(fault))
         }
@@ -149,7 +149,7 @@ extension Call {
     /// Why passkeys are not offered here; `nil` if they are.
     var passkeyFault: String? {
         get throws {
-            switch try services.database.passkeySite {
+            switch try services.database.options.passkeySite {
             case .success: nil
             case .failure(let fault): Self.words(fault)
             }

@@ -123,7 +123,7 @@ struct PersonErasure: Sendable {
                 results.append(
                     try await user.result {
                         let what = try await user.changing(by: call) {
-                            try await $0.eraseUser(user.id, version: version, database: database)
+                            try await $0.eraseUser(user.id, version: version)
                         }
                         erased.append((user, what))
                     })

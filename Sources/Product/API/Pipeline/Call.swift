@@ -9,9 +9,10 @@ package struct Call: Sendable {
     package internal(set) var request: Request
     /// The percent-decoded values of the path's `{…}` parameters.
     package internal(set) var parameters: RouteParameters
-    /// What handlers may use. It is the same for all calls, except for the database that lists are
-    /// read from.
-    package internal(set) var services: Services
+    /// What handlers may use, the same for all calls.
+    package let services: Services
+    /// The position that a list's reads must include on a standby; `nil` if the primary answers.
+    var readPosition: ReadPosition?
     /// When dispatch began. Handlers use no other clock.
     package let now: Timestamp
     package internal(set) var principal: CallerPrincipal = .anonymous

@@ -439,7 +439,7 @@ extension Dispatcher {
         guard endpoint.idempotent, let store = hooks.idempotency,
             let claim = try IdempotencyClaim(exchange.call)
         else {
-            return try await endpoint.handle(exchange.call).unlessKnown(to: exchange.call.request)
+            return try await endpoint.answer(exchange.call).unlessKnown(to: exchange.call.request)
         }
         return try await once(claim, store, endpoint, &exchange)
     }

@@ -1,5 +1,6 @@
 import Domain
 import HTTP
+import Storage
 
 /// A declaration that routes, checks, decodes and documents requests.
 package struct Endpoint: Sendable {
@@ -119,6 +120,12 @@ package struct Endpoint: Sendable {
         self.receive = receive
         self.exists = exists
         self.handle = handle
+    }
+
+    /// Runs the handler with the call's read position.
+    func answer(_ call: Call) async throws -> Response {
+        guard let position = call.readPosition else { return try await handle(call) }
+        return try await ReadPosition.$current.withValue(position) { try await handle(call) }
     }
 }
 

@@ -14,7 +14,7 @@ final class EventRun: Sendable {
         _ endpoint: Endpoint, _ exchange: Exchange, by dispatcher: Dispatcher
     ) async throws -> Response {
         let slot = try dispatcher.streams.take(for: exchange.call.principal)
-        var response = try await endpoint.handle(exchange.call)
+        var response = try await endpoint.answer(exchange.call)
         guard case .stream(let pieces) = response.body else { return response }
         let run = EventRun(pieces, exchange, dispatcher, slot)
         response.body = .stream { try await run.next() }

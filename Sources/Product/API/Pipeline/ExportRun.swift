@@ -79,7 +79,7 @@ final class ExportRun: Sendable {
     }
 
     private func page(_ call: Call) async throws -> [UInt8] {
-        _ = try await endpoint.handle(call)
+        _ = try await endpoint.answer(call)
         guard let lines = export.take() else { throw Problem.internalError }
         if export.rows > dispatcher.exports.limits.rows { throw TooLong() }
         return lines

@@ -34,7 +34,7 @@ extension Dispatcher {
         var response: Response
         do {
             response = try await HeldChange.$current.withValue(change) {
-                try await endpoint.handle(call)
+                try await endpoint.answer(call)
             }
         } catch {
             await change.rollback()
@@ -211,7 +211,7 @@ extension Dispatcher {
                 "The user was merged; `conflicting_id` is the user who remains.",
                 with: winner.description)
         }
-        var response = try await endpoint.handle(call)
+        var response = try await endpoint.answer(call)
         response.status = kept.status
         response.set("content-location", path)
         if kept.place != nil { response.set("location", path) }

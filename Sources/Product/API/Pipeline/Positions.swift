@@ -55,7 +55,7 @@ extension Dispatcher {
         guard services.hasStandbys, let position = positions.compactMap({ $0 }).max() else {
             return
         }
-        exchange.call.services = services.reading(from: position)
+        exchange.call.readPosition = position
     }
 
     /// Whether an endpoint may commit for a caller who can bring a position. What a list writes by the way,

@@ -41,7 +41,7 @@ enum HookCredentialEndpoints {
             try await $0.createHookCredential(
                 for: provider, name: call.input.optionalString("name"),
                 boundedBy: try await CallingKey(call.principal)?.held(
-                    in: $0, giving: .hooksSignup), in: database)
+                    in: $0, giving: .hooksSignup))
         }
         return .created(
             .written { made.row.write(to: &$0, secret: made.secret) },

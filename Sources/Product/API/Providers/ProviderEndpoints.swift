@@ -54,7 +54,7 @@ enum ProviderEndpoints {
             let row = try await change.createProvider(
                 kind: input.kind, name: input.name, issuer: input.issuer,
                 document: input.document, isConfirmed: input.isConfirmed)
-            return try await change.changeSecret(row, input.secret, in: database)
+            return try await change.changeSecret(row, input.secret)
         }
         guard let row = try await database.named([row]).first else { throw Problem.internalError }
         return .created(row, at: "/v1/providers/\(row.id)", etag: row.etag)
@@ -90,7 +90,7 @@ enum ProviderEndpoints {
             let changed = try await change.updateProvider(
                 row, name: input.name, issuer: input.issuer, document: input.document,
                 isConfirmed: input.isConfirmed)
-            var stored = try await change.changeSecret(changed, input.secret, in: database)
+            var stored = try await change.changeSecret(changed, input.secret)
             stored.tenantName = row.tenantName
             return stored
         }

@@ -37,7 +37,7 @@ enum ResolveEndpoint {
         let database = try call.services.database
         let resolved = try await call.scope.change(by: call.actor) { change in
             let resolved = try await change.resolve(
-                id, resolution, isAssertedByTenant: !call.principal.platform, in: database)
+                id, resolution, isAssertedByTenant: !call.principal.platform)
             try call.requireCover(of: resolved.user)
             if call.services.sendsMail { try await tell(resolved, change, database, call) }
             return resolved
@@ -88,7 +88,7 @@ enum ResolveEndpoint {
                     .accountGiven, to: address, tenantName: try await change.tenantName(),
                     link: call.services.publicURL,
                     expiresAt: call.now.adding(seconds: TokenSignIn.noticeSeconds)),
-                about: UUID.random(), of: [resolved.user.id], in: database)
+                about: UUID.random(), of: [resolved.user.id])
         }
     }
 }
@@ -264,9 +264,9 @@ extension Call {
         let caller = principal.id?.description ?? (principal.tenant ?? .platform).description
         let taken = try await database.count(
             "dry runs of \(principal.kind.rawValue) \(caller)", number)
-        guard taken > database.limits.dryRuns else { return }
+        guard taken > database.options.limits.dryRuns else { return }
         throw Problem.rateLimited(
-            "Too many dry runs; wait a minute.", limit: database.limits.dryRuns,
+            "Too many dry runs; wait a minute.", limit: database.options.limits.dryRuns,
             retryAfter: database.secondsOfMinuteLeft)
     }
 }

@@ -144,7 +144,7 @@ enum ProviderSignInEndpoints {
             else { return }
             try await change.tellOfChange(
                 "a sign-in at \(provider.name) was added", added: .provider, to: person,
-                publicURL: publicURL, in: database)
+                publicURL: publicURL)
         }
         // Of two first sign-ins at the same time one binds the account; afterwards both find it
         // bound.

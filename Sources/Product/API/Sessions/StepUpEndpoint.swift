@@ -144,7 +144,7 @@ struct SecondFactor {
             try await change.audit(.operatorFactorRefused, person.target)
             try await change.tellOfRefusedFactor(
                 "\(call.place), and before", counter: counter, to: person,
-                publicURL: call.services.publicURL, in: database)
+                publicURL: call.services.publicURL)
         }
         return false
     }

@@ -63,7 +63,7 @@ enum MergeEndpoints {
         do {
             let row = try await call.scope.change(by: call.actor) { change in
                 let row = try await change.mergeUsers(
-                    winner: winner, loser: loser, in: database,
+                    winner: winner, loser: loser,
                     permit: { try requireRoles(call, $0, $1) })
                 if call.isDryRun { throw DryRun(row: row) }
                 return row
@@ -101,7 +101,7 @@ enum MergeEndpoints {
         do {
             let row = try await call.scope.change(by: call.actor) { change in
                 try await change.undoMerge(
-                    id, in: database, permit: { try requireRoles(call, $0, $1) })
+                    id, permit: { try requireRoles(call, $0, $1) })
             }
             return .ok(row, etag: row.etag)
         } catch let conflict as UndoConflict {

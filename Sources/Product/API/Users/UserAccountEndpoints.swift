@@ -83,7 +83,7 @@ enum UserAccountEndpoints {
             }
             return try await change.askForEmail(
                 email, for: user, until: call.principal.subject.expiry,
-                publicURL: services.publicURL, in: database)
+                publicURL: services.publicURL)
         }
         let members: [JSONValue.Member] = [
             .init("email", .string(email.original)), .init("expires_at", .time(end)),
@@ -176,7 +176,7 @@ enum UserStatusEndpoints {
             let approved = try await change.approveUser(row, reason: reason)
             if row.status == .pending, call.services.sendsMail {
                 try await change.tellOfAnswer(
-                    to: approved, .joinApproved, reason: reason, in: database)
+                    to: approved, .joinApproved, reason: reason)
             }
             return approved
         }
@@ -197,7 +197,7 @@ enum UserStatusEndpoints {
             let declined = try await change.declineUser(row, reason: reason)
             if row.status == .pending, call.services.sendsMail {
                 try await change.tellOfAnswer(
-                    to: declined, .joinDeclined, reason: reason, in: database)
+                    to: declined, .joinDeclined, reason: reason)
             }
             return declined
         }
@@ -271,7 +271,7 @@ enum UserIdentityEndpoints {
                 user, provider: input.string("provider"),
                 issuer: input.string("issuer"), subject: input.string("subject"),
                 email: input.optionalString("email"), isAssertedByTenant: !call.principal.platform,
-                isManual: true, database: database)
+                isManual: true)
         }
         guard let identity = user.identities.first(where: { $0.id == made }) else {
             throw Problem.internalError
@@ -295,7 +295,7 @@ enum UserIdentityEndpoints {
             // Users may link an identity again that they unlinked themselves; one that an operator
             // unlinked is barred.
             let isOwn = call.principal.subject.selfID == user.id
-            try await change.unlinkIdentity(user, identity, isBarred: !isOwn, database: database)
+            try await change.unlinkIdentity(user, identity, isBarred: !isOwn)
         }
         return .noContent
     }

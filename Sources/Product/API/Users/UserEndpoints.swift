@@ -54,7 +54,7 @@ enum UserEndpoints {
                 email: email, name: call.input.optionalString("name"),
                 role: role,
                 externalID: call.input.optionalString("external_id"), attributes: attributes,
-                isKept: call.input.flag("keep"), database: database)
+                isKept: call.input.flag("keep"))
         }
         return .created(row, at: "/v1/tenants/\(row.tenant)/users/\(row.id)", etag: row.etag)
     }
@@ -131,7 +131,7 @@ enum UserEndpoints {
                         + "\(row.email).",
                     members: [.init("confirm", .string(expected))])
             }
-            try await change.purgeUser(row, isManual: true, database: database)
+            try await change.purgeUser(row, isManual: true)
         }
         return .noContent
     }

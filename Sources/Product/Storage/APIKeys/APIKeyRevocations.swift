@@ -35,7 +35,7 @@ extension Change {
     /// and throws if the caller may not revoke it; `ended` is called for each job, in the
     /// transaction that ends it.
     package func revokeWithMade(
-        _ root: APIKeyRow, reason: String?, in database: Database,
+        _ root: APIKeyRow, reason: String?,
         permit: (APIKeyRow) throws -> Void,
         ended: (Change, JobRow) async throws -> Void = { _, _ in }
     ) async throws -> EndedWithKey {
@@ -65,7 +65,7 @@ extension Change {
             let (keys, before) = (all.map(\.description), result)
             result = try await at(place) { change in
                 var result = before
-                try await change.endMade(by: keys, &result, in: database, ended: ended)
+                try await change.endMade(by: keys, &result, ended: ended)
                 return result
             }
         }
@@ -176,8 +176,8 @@ extension Change {
         transaction.setLater("app.tenant", other.description)
         let result = try await body(
             Change(
-                tenant: other, actor: actor, now: now, transaction: transaction,
-                invalidations: invalidations))
+                database: database, tenant: other, actor: actor, now: now,
+                transaction: transaction, invalidations: invalidations))
         transaction.setLater("app.tenant", tenant.description)
         return result
     }
@@ -246,11 +246,11 @@ package struct EndedWithKey: Sendable {
 extension Change {
     /// Ends what these keys made in this tenant and no one has accepted yet.
     func endMade(
-        by keys: [String], _ result: inout EndedWithKey, in database: Database,
+        by keys: [String], _ result: inout EndedWithKey,
         ended: (Change, JobRow) async throws -> Void
     ) async throws {
         result.add("jobs", try await endJobs(of: keys, ended))
-        result.add("invites", try await revokeInvites(of: keys, database))
+        result.add("invites", try await revokeInvites(of: keys))
         result.add("join_links", try await revokeJoinLinks(of: keys))
         result.add(
             "link_grants",
@@ -277,7 +277,7 @@ extension Change {
     }
 
     /// Revokes the invites that the keys made, gave a role to, or had shown again.
-    private func revokeInvites(of keys: [String], _ database: Database) async throws -> Int {
+    private func revokeInvites(of keys: [String]) async throws -> Int {
         let found = try await query(
             """
             SELECT id FROM (SELECT made.id, made.email_key FROM unnest(\(keys)::text[]) AS maker, LATERAL (
@@ -302,7 +302,7 @@ extension Change {
         for id in found {
             let invite = try await lockInvite(id)
             guard [.pending, .expired].contains(invite.status(at: now)) else { continue }
-            _ = try await revoke(invite, in: database)
+            _ = try await revoke(invite)
             count += 1
         }
         return count

@@ -85,8 +85,7 @@ extension Change {
     /// exists. `maker` is the calling key, whose bounds the credential takes; it is nil for an
     /// operator's call.
     package func createHookCredential(
-        for provider: ProviderRow, name: String?, boundedBy maker: APIKeyRow?,
-        in database: Database
+        for provider: ProviderRow, name: String?, boundedBy maker: APIKeyRow?
     ) async throws -> (row: HookCredentialRow, secret: String) {
         let provider = try await lockProvider(provider.id)
         let id = UUID.random()

@@ -191,7 +191,7 @@ extension Database {
             var rest = asked.enumerated().makeIterator()
             func addNext() {
                 guard let (index, (locator, hash)) = rest.next() else { return }
-                group.addTask { (index, try await apiKey(locator: locator, hash: hash)) }
+                group.addTask { (index, try await self.apiKey(locator: locator, hash: hash)) }
             }
             for _ in 0..<Self.lookUpsAtOnce { addNext() }
             for try await (index, key) in group {

@@ -260,8 +260,7 @@ extension Change {
     /// change the address could have a secret sent there that they may not read. Returns whether a
     /// secret is kept. `audience` is nil if there is nothing that the secret could be sent to.
     package func changeClientSecret(
-        of client: ClientRow, _ secret: ProviderSecret, for audience: [UInt8]?,
-        in database: Database
+        of client: ClientRow, _ secret: ProviderSecret, for audience: [UInt8]?
     ) async throws -> Bool {
         let had = try await query(
             """

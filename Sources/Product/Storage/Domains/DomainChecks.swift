@@ -121,7 +121,7 @@ extension Change {
     /// Mails the operators who may change the tenant's policy that the domain's record is missing,
     /// and what follows. They are the tenant's own operators, or the platform's if it has none.
     package func warnOfLoss(
-        _ domain: DomainRow, publicURL: String, in database: Database
+        _ domain: DomainRow, publicURL: String
     ) async throws {
         let able: SQL =
             """
@@ -150,7 +150,7 @@ extension Change {
                     link: "\(publicURL)/console/t/\(slug)/domains",
                     message: "\(domain.recordName) TXT \(domain.recordValue)",
                     expiresAt: now.adding(seconds: Database.domainGraceSeconds)),
-                about: about, in: database)
+                about: about)
         }
     }
 }

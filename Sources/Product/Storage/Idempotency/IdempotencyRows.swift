@@ -64,7 +64,7 @@ extension Database {
             ON CONFLICT ON CONSTRAINT idempotency_pkey DO UPDATE
                 SET body_hash = excluded.body_hash, claim = excluded.claim, answer = NULL,
                     created_at = excluded.created_at
-                WHERE held.created_at <= \(now.adding(seconds: -retention.answers))
+                WHERE held.created_at <= \(now.adding(seconds: -options.retention.answers))
                     OR (held.answer IS NULL AND held.body_hash = excluded.body_hash
                         AND held.created_at <= \(now.adding(seconds: -Self.claimHolds)))
             RETURNING 1
@@ -187,7 +187,7 @@ extension Database {
             """
             SELECT count(*), coalesce(sum(octet_length(answer)), 0) FROM idempotency
             WHERE principal = \(principal) AND answer IS NOT NULL
-                AND created_at > \(now.adding(seconds: -retention.answers))
+                AND created_at > \(now.adding(seconds: -options.retention.answers))
             """)
         guard let row = rows.first else { return false }
         return storedResponses.set(

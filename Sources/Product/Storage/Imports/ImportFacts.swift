@@ -77,7 +77,7 @@ struct ImportCandidate: Sendable {
 
 extension Change {
     func importFacts(
-        _ rows: [StagedRow], by rules: ImportRules, in database: Database
+        _ rows: [StagedRow], by rules: ImportRules
     ) async throws -> ImportFacts {
         let users = rows.compactMap { try? $0.content.get() }
         var facts = ImportFacts()
@@ -87,11 +87,11 @@ extension Change {
         try await readAddresses(addresses, into: &facts)
         let ids = users.compactMap(\.uuid)
         try await readIDs(ids, into: &facts)
-        if rules.keepsFileIDs { try await readFreeIDs(ids, into: &facts, database) }
+        if rules.keepsFileIDs { try await readFreeIDs(ids, into: &facts) }
         try await readExternalIDs(users.compactMap { $0.externalID ?? $0.id }, into: &facts)
         let identities = users.flatMap(\.identities)
         if !identities.isEmpty { try await readIdentities(identities, into: &facts) }
-        try await readTombstones(addresses, identities, into: &facts, database)
+        try await readTombstones(addresses, identities, into: &facts)
         return facts
     }
 
@@ -149,7 +149,7 @@ extension Change {
 
     /// Ids of version 4, as all user ids are, that nothing in any tenant has or had.
     private func readFreeIDs(
-        _ ids: [UUID], into facts: inout ImportFacts, _ database: Database
+        _ ids: [UUID], into facts: inout ImportFacts
     ) async throws {
         let wanted = Set(ids.filter { $0.isRandom && facts.byID[$0.description] == nil })
         guard !wanted.isEmpty else { return }
@@ -220,8 +220,7 @@ extension Change {
 
     /// An old file must not bring back people who were removed for good.
     func readTombstones(
-        _ addresses: [String], _ identities: [ImportedIdentity], into facts: inout ImportFacts,
-        _ database: Database
+        _ addresses: [String], _ identities: [ImportedIdentity], into facts: inout ImportFacts
     ) async throws {
         let people = addresses.map { database.personKey(emailKey: $0) }
         let signIns = identities.map {

@@ -7,12 +7,12 @@ extension Change {
     /// Imports one batch: the rows after `position`, up to `limit`. New users are written with one
     /// statement per table, known users one by one through `update`.
     package func importBatch(
-        by rules: ImportRules, after position: Int, limit: Int, in database: Database,
+        by rules: ImportRules, after position: Int, limit: Int,
         update: (_ row: Int, () async throws -> JobResult) async throws -> JobResult
     ) async throws -> (results: [JobResult], isLast: Bool) {
         let rows = try await stagedRows(of: rules.id, after: position, limit: limit)
         var results: [JobResult] = []
-        let facts = try await importFacts(rows, by: rules, in: database)
+        let facts = try await importFacts(rows, by: rules)
         let schema = try await attributeSchema().schema
         var new: [ImportCandidate] = []
         for (row, verdict) in zip(rows, try await verdicts(on: rows, facts, by: rules, schema)) {
@@ -22,11 +22,11 @@ extension Change {
             case .update(let candidate, let known):
                 results.append(
                     try await update(row.row) {
-                        try await updateKnown(known, from: candidate, by: rules, in: database)
+                        try await updateKnown(known, from: candidate, by: rules)
                     })
             }
         }
-        results += try await insertUsers(new, by: rules, schema, in: database)
+        results += try await insertUsers(new, by: rules, schema)
         return (results.sorted { $0.row < $1.row }, rows.count < limit)
     }
 
@@ -88,8 +88,7 @@ enum ImportEffect: Sendable {
 /// and the batch is tried again.
 extension Change {
     func insertUsers(
-        _ candidates: [ImportCandidate], by rules: ImportRules, _ schema: AttributeSchema,
-        in database: Database
+        _ candidates: [ImportCandidate], by rules: ImportRules, _ schema: AttributeSchema
     ) async throws -> [JobResult] {
         guard !candidates.isEmpty else { return [] }
         let users = candidates.map(newUser)
@@ -104,7 +103,7 @@ extension Change {
                 (user: user.new.id, identity: $0, isVerified: candidate.user.emailVerified)
             }
         }
-        if !identities.isEmpty { try await insertIdentities(identities, by: rules, database) }
+        if !identities.isEmpty { try await insertIdentities(identities, by: rules) }
         indexAll(users, by: schema)
         audit(
             .userCreated,
@@ -198,7 +197,7 @@ extension Change {
     /// no one, and only in this tenant.
     func insertIdentities(
         _ identities: [(user: UUID, identity: ImportedIdentity, isVerified: Bool)],
-        by rules: ImportRules, _ database: Database
+        by rules: ImportRules
     ) async throws {
         let ids = identities.map { _ in UUID.random() }
         queryLater(
@@ -254,7 +253,7 @@ extension Change {
 extension Change {
     /// Updates a known user from a row of the import.
     func updateKnown(
-        _ id: UUID, from candidate: ImportCandidate, by rules: ImportRules, in database: Database
+        _ id: UUID, from candidate: ImportCandidate, by rules: ImportRules
     ) async throws -> JobResult {
         let before = try await lockUser(id)
         let row = candidate.row
@@ -278,7 +277,7 @@ extension Change {
             before.attributes.private.merging(.object(user.privateAttributes))
         let edited = try await editUser(before, to: after)
         let secrets = try await fillIn(edited, from: user)
-        let identities = try await linkAll(user.identities, to: edited, rules, database)
+        let identities = try await linkAll(user.identities, to: edited, rules)
         let end = try await lockUser(id)
         guard end.version != before.version else {
             return JobResult(
@@ -345,8 +344,7 @@ extension Change {
 
     /// Links the identities and returns the ids of those that the user did not have.
     private func linkAll(
-        _ identities: [ImportedIdentity], to user: UserRow, _ rules: ImportRules,
-        _ database: Database
+        _ identities: [ImportedIdentity], to user: UserRow, _ rules: ImportRules
     ) async throws -> [UUID] {
         var made: [UUID] = []
         for identity in identities
@@ -355,8 +353,7 @@ extension Change {
                 try await linkIdentity(
                     user, provider: identity.provider, issuer: identity.issuer,
                     subject: identity.subject, email: identity.email,
-                    isAssertedByTenant: rules.isAssertedByTenant, isManual: true, isTold: false,
-                    database: database
+                    isAssertedByTenant: rules.isAssertedByTenant, isManual: true, isTold: false
                 ).identity)
         }
         return made
@@ -367,12 +364,12 @@ extension Change {
     /// Restores a user to the state before the import. Returns false if another user now has the
     /// external id, or if the user has signed in with what the import brought.
     func restoreImported(
-        _ user: UserRow, _ effect: JSONValue, _ database: Database
+        _ user: UserRow, _ effect: JSONValue
     ) async throws -> Bool {
         guard try await mayRestore(user, effect) else { return false }
         let made = effect["identities"]?.array?.compactMap { $0.string.flatMap { UUID($0) } } ?? []
         for identity in user.identities where made.contains(identity.id) {
-            try await invalidate(identity, database)
+            try await invalidate(identity)
         }
         try await query(
             """

@@ -7,7 +7,7 @@ extension Change {
     /// Undoes one row of an import, unless the user has changed since. `roles` are those that the
     /// caller may act on.
     package func undoImport(
-        _ result: JobResult, roles: [UserRole], in database: Database
+        _ result: JobResult, roles: [UserRole]
     ) async throws -> JobResult {
         var result = result
         guard let id = result.targetID, let effect = result.effect else { return kept(result) }
@@ -25,9 +25,9 @@ extension Change {
             guard try await isUntouched(user) else {
                 return kept(result, "The user has signed in or been used since.")
             }
-            try await removeImported(user, database)
+            try await removeImported(user)
         } else {
-            guard try await restoreImported(user, effect, database) else {
+            guard try await restoreImported(user, effect) else {
                 return kept(result, "The user has changed since.")
             }
         }
@@ -70,8 +70,8 @@ extension Change {
         ).isEmpty
     }
 
-    private func removeImported(_ user: UserRow, _ database: Database) async throws {
-        for identity in user.identities { try await invalidate(identity, database) }
+    private func removeImported(_ user: UserRow) async throws {
+        for identity in user.identities { try await invalidate(identity) }
         try await query("SELECT user_search_drop(\(tenant), \(user.id))")
         try await query("DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(user.id)")
         let others = try await query(

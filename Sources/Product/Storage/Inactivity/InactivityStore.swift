@@ -159,8 +159,8 @@ extension Change {
     private static let warningSeconds: Int64 = 7 * 86_400
 
     /// How many users may still be warned within this hour. Ask once per batch, and count down.
-    package func warningsLeft(in database: Database) async throws(PostgresError) -> Int {
-        database.sendsMail ? try await mailsLeft(.inactivityWarning) : Int.max
+    package func warningsLeft() async throws(PostgresError) -> Int {
+        database.options.sendsMail ? try await mailsLeft(.inactivityWarning) : Int.max
     }
 
     /// Records that the mail server never accepted the warning, so that the user is warned again.
@@ -176,12 +176,12 @@ extension Change {
     /// sent. `suspension` is the earliest time at which the account is suspended, or nil if it
     /// never is. `left` is a value from `warningsLeft`. Throws `MailLimitReached`.
     package func warnOfInactivity(
-        _ row: UserRow, suspension: Timestamp?, left: Int, in database: Database
+        _ row: UserRow, suspension: Timestamp?, left: Int
     ) async throws -> Bool {
-        if database.sendsMail {
+        if database.options.sendsMail {
             let kind = OutgoingMail.Kind.inactivityWarning
             try checkMail(left: left)
-            guard try await hasRoom(kind, to: row.email, in: database) else {
+            guard try await hasRoom(kind, to: row.email) else {
                 throw MailLimitReached(
                     detail: "Not warned: \(MailLimit.words).", limit: MailLimit.asks,
                     seconds: MailLimit.seconds)
@@ -191,18 +191,18 @@ extension Change {
                     kind, to: row.email, tenantName: try await tenantName(),
                     message: suspension.map { String($0.description.prefix(10)) },
                     expiresAt: now.adding(seconds: Self.warningSeconds)),
-                about: row.id, in: database)
+                about: row.id)
         }
         try await query(
             """
             INSERT INTO inactive_users (tenant_id, user_id, warned_at, by_mail)
-            VALUES (\(tenant), \(row.id), \(now), \(database.sendsMail))
+            VALUES (\(tenant), \(row.id), \(now), \(database.options.sendsMail))
             ON CONFLICT (tenant_id, user_id)
                 DO UPDATE SET warned_at = excluded.warned_at, by_mail = excluded.by_mail
             """)
         var changes = AuditChanges()
-        changes.add("by_mail", nil, database.sendsMail ? "true" : "false")
+        changes.add("by_mail", nil, database.options.sendsMail ? "true" : "false")
         try await audit(.userInactivityWarned, row.target, changes)
-        return database.sendsMail
+        return database.options.sendsMail
     }
 }

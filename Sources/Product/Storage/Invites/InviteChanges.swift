@@ -27,7 +27,7 @@ extension Change {
     /// created gets the same role. Throws 409 `conflict` if it was accepted, revoked or has
     /// expired. Throws `AttributeFaults`.
     package func editInvite(
-        _ invite: InviteRow, to next: InviteChange, in database: Database
+        _ invite: InviteRow, to next: InviteChange
     ) async throws -> InviteRow {
         let status = invite.status(at: now)
         guard status == .pending else {
@@ -54,7 +54,7 @@ extension Change {
         let edited = try rows.only(InviteRow.init)
         try await audit(.inviteUpdated, invite.target, changes)
         if next.role != invite.role { try await giveRowOfInvite(edited.emailKey, next.role) }
-        try await rewriteMail(.invite, about: invite.id, in: database) {
+        try await rewriteMail(.invite, about: invite.id) {
             $0.role = edited.role.rawValue
             $0.message = edited.message
             $0.expiresAt = edited.expiresAt

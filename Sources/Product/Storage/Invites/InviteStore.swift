@@ -91,7 +91,7 @@ extension Change {
     /// Creates the invite and its pre-provisioned row, or finds the pending one. It refuses before
     /// anything is written, so that a list can continue after a refusal. Throws `AttributeFaults`.
     package func invite(
-        _ request: InviteRequest, in database: Database
+        _ request: InviteRequest
     ) async throws -> InviteResult {
         let policy = try await policy().policy
         let role = request.role ?? request.defaultRole ?? policy.givenRole
@@ -99,12 +99,12 @@ extension Change {
             throw InviteRefusal.roleTooWide(lacks: request.lacks)
         }
         try Self.requireTaken(request.email, by: policy)
-        try await checkMail(of: request, policy, database)
+        try await checkMail(of: request, policy)
         try await requireFits(request.externalID, at: request.email.key)
         _ = try await check(request.attributes, after: AttributePair())
         let quotas = if let asked = request.quotas { asked } else { try await inviteQuotas(policy) }
         try await requireRoom(quotas, at: request.email.key)
-        let user = try await invitedUser(request.email, role, database)
+        let user = try await invitedUser(request.email, role)
         if let pending = try await lockPending(request.email.key) {
             if pending.status(at: now) == .pending {
                 try Self.requireSame(request, as: pending)
@@ -116,7 +116,7 @@ extension Change {
                     throw InviteRefusal.roleTooWide(lacks: request.lacks)
                 }
                 guard !request.resend else { return try await renew(pending, request) }
-                return try await give(role, to: pending, until: request.latest, in: database)
+                return try await give(role, to: pending, until: request.latest)
             }
             _ = try await markRevoked(pending)
         }
@@ -150,13 +150,13 @@ extension Change {
 
     /// Gives the pending invite another role, and an end no later than `latest`.
     private func give(
-        _ role: UserRole, to pending: InviteRow, until latest: Timestamp?, in database: Database
+        _ role: UserRole, to pending: InviteRow, until latest: Timestamp?
     ) async throws -> InviteResult {
         let next = InviteChange(
             role: role, expiresAt: earlier(pending.expiresAt, latest), message: pending.message,
             attributes: pending.attributes)
         return InviteResult(
-            outcome: .existing, invite: try await editInvite(pending, to: next, in: database))
+            outcome: .existing, invite: try await editInvite(pending, to: next))
     }
 
     private func end(_ asked: Timestamp?, _ latest: Timestamp?) -> Timestamp {
@@ -180,7 +180,7 @@ extension Change {
 
     /// Checks the limits of a mail, if one is sent. An existing invite is mailed only on request.
     private func checkMail(
-        of request: InviteRequest, _ policy: TenantPolicy, _ database: Database
+        of request: InviteRequest, _ policy: TenantPolicy
     ) async throws {
         guard request.delivery == .mail else { return }
         let rows = try await query(
@@ -190,7 +190,7 @@ extension Change {
             """)
         let pending: UUID? = try rows.first?.get(0)
         if pending != nil, !request.resend { return }
-        try await requireRecipient(request.email.original, policy, database)
+        try await requireRecipient(request.email.original, policy)
         try checkMail(left: request.mailsLeft)
     }
 
@@ -214,8 +214,7 @@ extension Change {
     /// becomes live again. `latest` is its latest possible end. Throws `MailLimitReached` if it was
     /// mailed too often.
     package func resend(
-        _ invite: InviteRow, _ delivery: Invite.Delivery, until latest: Timestamp? = nil,
-        in database: Database
+        _ invite: InviteRow, _ delivery: Invite.Delivery, until latest: Timestamp? = nil
     ) async throws -> InviteResult {
         let policy = try await policy().policy
         guard policy.signUp != .closed else {
@@ -232,7 +231,7 @@ extension Change {
         case .pending, .expired: break
         }
         if delivery == .mail {
-            try await requireRecipient(invite.email, policy, database)
+            try await requireRecipient(invite.email, policy)
             try checkMail(left: try await mailsLeft(.invite))
         }
         return try await renew(invite, delivery, until: end(nil, latest))
@@ -254,7 +253,7 @@ extension Change {
 
     /// Revokes a locked invite, and deletes the row that it created unless a sign-in has used it.
     /// Revoking it again changes nothing.
-    package func revoke(_ invite: InviteRow, in database: Database) async throws -> InviteRow {
+    package func revoke(_ invite: InviteRow) async throws -> InviteRow {
         switch invite.status(at: now) {
         case .revoked: return try await revokeAgain(invite)
         case .accepted:
@@ -263,7 +262,7 @@ extension Change {
         case .pending, .expired: break
         }
         let revoked = try await markRevoked(invite)
-        try await removeUnusedRow(invite.emailKey, database)
+        try await removeUnusedRow(invite.emailKey)
         return revoked
     }
 
@@ -448,7 +447,7 @@ extension Change {
     /// Throws `InviteRefusal.quota` if this tenant has mailed the address as many invites today as
     /// it may.
     func requireRecipient(
-        _ address: String, _ policy: TenantPolicy, _ database: Database
+        _ address: String, _ policy: TenantPolicy
     ) async throws {
         let most = policy.invitesPerRecipientDay
         let rows = try await query(

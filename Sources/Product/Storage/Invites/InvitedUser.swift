@@ -23,7 +23,7 @@ extension Change {
     /// The pending row at the address, created if there is none. Throws 409 if the user is a member
     /// already. A row that an operator created is not changed.
     func invitedUser(
-        _ email: EmailAddress, _ role: UserRole, _ database: Database
+        _ email: EmailAddress, _ role: UserRole
     ) async throws -> UUID {
         // A row that another transaction is deleting is not found, and does not block for long.
         for _ in 0..<3 {
@@ -43,7 +43,7 @@ extension Change {
                 return user.id
             }
             try await requireUnreserved(email.key)
-            if let id = try await insertInvited(email, role, database) { return id }
+            if let id = try await insertInvited(email, role) { return id }
         }
         throw StorageFailure.unavailable
     }
@@ -62,17 +62,17 @@ extension Change {
     }
 
     private func insertInvited(
-        _ email: EmailAddress, _ role: UserRole, _ database: Database
+        _ email: EmailAddress, _ role: UserRole
     ) async throws -> UUID? {
         let new = NewUser(
             email: email.original, emailKey: email.key, role: role, status: .pending,
             source: .invite)
-        return try await insertUser(new, database) ? new.id : nil
+        return try await insertUser(new) ? new.id : nil
     }
 
     /// Deletes the row of a revoked invite, without a tombstone, unless it has a sign-in or another
     /// source.
-    func removeUnusedRow(_ emailKey: String, _ database: Database) async throws {
+    func removeUnusedRow(_ emailKey: String) async throws {
         let rows = try await query(
             """
             DELETE FROM users u
@@ -85,13 +85,13 @@ extension Change {
         guard let row = rows.first else { return }
         let id: UUID = try row.get(0)
         try await query("SELECT user_search_drop(\(tenant), \(id))")
-        try await removeFromDirectory(emailKey, database)
+        try await removeFromDirectory(emailKey)
         try await audit(.userRemoved, AuditTarget("user", id, try row.get(1)))
     }
 
     /// Removes the address from the directory, unless the tenant still knows it: a deleted user or
     /// an ended invite at the address must stay findable, since it explains a refusal.
-    func removeFromDirectory(_ emailKey: String, _ database: Database) async throws(PostgresError) {
+    func removeFromDirectory(_ emailKey: String) async throws(PostgresError) {
         let known = try await query(
             """
             SELECT 1 FROM users WHERE tenant_id = \(tenant) AND email_key = \(emailKey)

@@ -86,7 +86,7 @@ extension Change {
     /// Whether a mail of the kind to the address would be sent now. Other transactions that mail
     /// the address wait until this one ends, so that they count its mails.
     package func hasRoom(
-        _ kind: OutgoingMail.Kind, to address: String, in database: Database
+        _ kind: OutgoingMail.Kind, to address: String
     ) async throws -> Bool {
         let recipient = database.recipient(address)
         let lock = recipient.prefix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) }

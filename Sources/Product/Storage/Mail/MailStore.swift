@@ -25,14 +25,13 @@ extension Change {
     /// together with those that follow.
     @discardableResult
     package func post(
-        _ mail: OutgoingMail, about thing: UUID, of people: [UUID] = [], as known: UUID? = nil,
-        in database: Database
+        _ mail: OutgoingMail, about thing: UUID, of people: [UUID] = [], as known: UUID? = nil
     ) async throws -> Bool {
         try await dropMail(mail.kind, about: thing)
         let id = known ?? .random()
-        guard try await hasRoom(mail.kind, to: mail.to, in: database) else {
+        guard try await hasRoom(mail.kind, to: mail.to) else {
             if mail.kind.pot == .notices {
-                try await fold(mail, of: people + [thing], in: database)
+                try await fold(mail, of: people + [thing])
                 return true
             }
             if mail.kind == .invite {
@@ -41,13 +40,13 @@ extension Change {
             return false
         }
         try await queue(
-            mail, id, about: thing, of: people, isExpected: known != nil, at: now, in: database)
+            mail, id, about: thing, of: people, isExpected: known != nil, at: now)
         return true
     }
 
     /// Adds the notice to the mail that waits for more of them, or queues such a mail.
     private func fold(
-        _ mail: OutgoingMail, of people: [UUID], in database: Database
+        _ mail: OutgoingMail, of people: [UUID]
     ) async throws {
         if !mail.link.isEmpty {
             // Counts the folded notice for the limit of its kind.
@@ -73,9 +72,9 @@ extension Change {
             folded.parts = [mail]
             return try await queue(
                 folded, .random(), about: .random(), of: people, isExpected: false,
-                at: now.adding(seconds: MailLimit.foldingSeconds), in: database)
+                at: now.adding(seconds: MailLimit.foldingSeconds))
         }
-        try await rewriteMail(.notices, about: about, in: database) { folded in
+        try await rewriteMail(.notices, about: about) { folded in
             if folded.parts.count < MailLimit.foldedNotices {
                 folded.parts.append(mail)
             } else {
@@ -93,7 +92,7 @@ extension Change {
 
     private func queue(
         _ mail: OutgoingMail, _ id: UUID, about thing: UUID, of people: [UUID], isExpected: Bool,
-        at due: Timestamp, in database: Database
+        at due: Timestamp
     ) async throws {
         let token = !isExpected ? nil : ReturnToken.make(locator: try await locator())
         let sealed = try database.seal(mail.bytes, .mail, of: tenant, row: id)
@@ -114,7 +113,7 @@ extension Change {
 
     /// Edits waiting mails of this kind about this object. Their links stay valid.
     func rewriteMail(
-        _ kind: OutgoingMail.Kind, about thing: UUID, in database: Database,
+        _ kind: OutgoingMail.Kind, about thing: UUID,
         _ edit: (inout OutgoingMail) -> Void
     ) async throws {
         let rows = try await query(

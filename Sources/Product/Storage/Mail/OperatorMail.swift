@@ -21,37 +21,36 @@ extension Change {
     /// throws 409.
     package func tellOfChange(
         _ what: String, added factor: AddedFactor? = nil, to person: OperatorRow,
-        publicURL: String, in database: Database
+        publicURL: String
     ) async throws {
-        try await tell(.operatorChanged, what, person, publicURL, database, about: factor)
+        try await tell(.operatorChanged, what, person, publicURL, about: factor)
     }
 
     /// Notifies the operator of a sign-in from an unknown browser.
     func tellOfSignIn(
-        _ mail: NewDeviceMail, to person: OperatorRow, in database: Database
+        _ mail: NewDeviceMail, to person: OperatorRow
     ) async throws {
-        try await tell(.operatorSignIn, mail.words, person, mail.publicURL, database)
+        try await tell(.operatorSignIn, mail.words, person, mail.publicURL)
     }
 
     /// Notifies the operator, at most once an hour, that someone with the right password failed the
     /// second factor. `counter` is the key of the counted attempts.
     package func tellOfRefusedFactor(
-        _ words: String, counter: [UInt8], to person: OperatorRow, publicURL: String,
-        in database: Database
+        _ words: String, counter: [UInt8], to person: OperatorRow, publicURL: String
     ) async throws {
         let counted = try await query(
             "SELECT 1 FROM sign_in_failures WHERE key = \(counter) AND failures >= \(Self.refusalsToTell)"
         )
         guard !counted.isEmpty else { return }
-        try await tell(.operatorFactorRefused, words, person, publicURL, database, limit: 1)
+        try await tell(.operatorFactorRefused, words, person, publicURL, limit: 1)
     }
 
     private func tell(
         _ kind: OutgoingMail.Kind, _ message: String, _ person: OperatorRow, _ publicURL: String,
-        _ database: Database, limit: Int = alarmLimit, about factor: AddedFactor? = nil
+        limit: Int = alarmLimit, about factor: AddedFactor? = nil
     ) async throws {
-        guard database.sendsMail else { return }
-        let sent = try await mails(kind, to: person, since: 3600, database)
+        guard database.options.sendsMail else { return }
+        let sent = try await mails(kind, to: person, since: 3600)
         if factor != nil {
             guard sent < Self.factorLimit else { throw StorageFailure.tooManyFactors }
         } else if sent >= limit {
@@ -69,12 +68,11 @@ extension Change {
                 tenantName: person.tenant == nil ? nil : try await tenantName(),
                 link: "\(publicURL)/not-me#token=\(token)", message: message,
                 expiresAt: now.adding(seconds: Self.noticeSeconds)),
-            about: UUID.random(), in: database)
+            about: UUID.random())
     }
 
     private func mails(
-        _ kind: OutgoingMail.Kind, to person: OperatorRow, since seconds: Int64,
-        _ database: Database
+        _ kind: OutgoingMail.Kind, to person: OperatorRow, since seconds: Int64
     ) async throws -> Int {
         try await query(
             """

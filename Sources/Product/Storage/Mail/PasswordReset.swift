@@ -27,7 +27,7 @@ extension Change {
     /// Mails a reset to the confirmed operator with the address, or to the only operator with it;
     /// in a tenant, only to the tenant's own.
     func offerOperatorReset(
-        _ emailKey: String, _ publicURL: String, _ database: Database
+        _ emailKey: String, _ publicURL: String
     ) async throws {
         let isTenants = tenant != .platform
         let rows = try await query(
@@ -38,15 +38,15 @@ extension Change {
             ORDER BY confirmed DESC LIMIT 2
             """)
         guard let row = rows.first, try rows.count == 1 || row.get(2, as: Bool.self) else { return }
-        try await mailReset(of: row.get(0), to: row.get(1), publicURL, database)
+        try await mailReset(of: row.get(0), to: row.get(1), publicURL)
     }
 
     /// Mails an operator a link to a new password.
     func mailReset(
-        of id: UUID, to email: String, _ publicURL: String, _ database: Database
+        of id: UUID, to email: String, _ publicURL: String
     ) async throws {
         // If no further link can be mailed, the previous one stays valid.
-        guard try await hasRoom(.passwordReset, to: email, in: database) else { return }
+        guard try await hasRoom(.passwordReset, to: email) else { return }
         let token = TokenSecret.make()
         let end = now.adding(seconds: Database.resetSeconds)
         try await addOperatorLink(
@@ -57,13 +57,13 @@ extension Change {
                 .passwordReset, to: email,
                 tenantName: tenant == .platform ? nil : tenantName(),
                 link: "\(publicURL)/reset#token=\(token)", expiresAt: end),
-            about: id, in: database)
+            about: id)
     }
 
     /// A user gets a link only if they have a password, or had one that an import did not bring
     /// along: a federated user's mailbox must not become a second way in.
     func offerUserReset(
-        _ emailKey: String, returnTo: String?, _ publicURL: String, _ database: Database
+        _ emailKey: String, returnTo: String?, _ publicURL: String
     ) async throws {
         let rows = try await query(
             """
@@ -76,7 +76,7 @@ extension Change {
         guard let row = rows.first else { return }
         let id: UUID = try row.get(0)
         // If no further link can be mailed, the previous one stays valid.
-        guard try await hasRoom(.passwordReset, to: row.get(1), in: database) else { return }
+        guard try await hasRoom(.passwordReset, to: row.get(1)) else { return }
         let token = TenantToken.make(locator: try row.get(3))
         let end = now.adding(seconds: Database.resetSeconds)
         try await endResets(of: id)
@@ -91,7 +91,7 @@ extension Change {
             OutgoingMail(
                 .passwordReset, to: try row.get(1), tenantName: try row.get(2),
                 link: "\(publicURL)/reset#token=\(token)", expiresAt: end),
-            about: id, in: database)
+            about: id)
     }
 }
 
@@ -331,11 +331,11 @@ extension Database {
                 """)
             guard !ended.isEmpty else { return }
             if ask.tenant == .platform {
-                try await change.offerOperatorReset(ask.emailKey, publicURL, self)
+                try await change.offerOperatorReset(ask.emailKey, publicURL)
             } else {
                 try await change.offerUserReset(
-                    ask.emailKey, returnTo: ask.returnTo, publicURL, self)
-                try await change.offerOperatorReset(ask.emailKey, publicURL, self)
+                    ask.emailKey, returnTo: ask.returnTo, publicURL)
+                try await change.offerOperatorReset(ask.emailKey, publicURL)
             }
         }
     }

@@ -75,11 +75,11 @@ extension Change {
 
     /// Ends all other access. The moved keys belong to the loser again.
     func endAccess(
-        to winner: UserRow, since merge: MergeRow, in database: Database
+        to winner: UserRow, since merge: MergeRow
     ) async throws -> EndedAccess {
         var ended = EndedAccess()
-        ended.keys = try await revokeKeys(since: merge, in: database)
-        ended.password = try await endPassword(of: winner, since: merge, database)
+        ended.keys = try await revokeKeys(since: merge)
+        ended.password = try await endPassword(of: winner, since: merge)
         ended.pin = try await endPin(of: winner, since: merge)
         try await endLinks(of: winner, since: merge, &ended)
         ended.sessions = try await query(
@@ -113,11 +113,11 @@ extension Change {
         ).all(Self.id)
     }
 
-    private func revokeKeys(since merge: MergeRow, in database: Database) async throws -> [UUID] {
+    private func revokeKeys(since merge: MergeRow) async throws -> [UUID] {
         let reason = "The merge \(merge.id) was undone."
         for id in try await keys(since: merge) {
             let key = try await lockAPIKey(id)
-            _ = try await revokeWithMade(key, reason: reason, in: database, permit: { _ in })
+            _ = try await revokeWithMade(key, reason: reason, permit: { _ in })
         }
         return try await query(
             """
@@ -130,7 +130,7 @@ extension Change {
     /// Removes a password that is newer than the merge. The earlier password is lost, so if there
     /// was one, a mailed reset may set another.
     private func endPassword(
-        of winner: UserRow, since merge: MergeRow, _ database: Database
+        of winner: UserRow, since merge: MergeRow
     ) async throws -> Bool {
         let ended = try await query(
             """
@@ -143,13 +143,13 @@ extension Change {
                 AND u.password_changed_at >= m.created_at
                 AND m.tenant_id = \(tenant) AND m.id = \(merge.id)
             """)
-        try await removePasswordSignIns(of: winner, since: merge, database)
+        try await removePasswordSignIns(of: winner, since: merge)
         return ended.affected > 0
     }
 
     /// A first password is removed together with its sign-in.
     private func removePasswordSignIns(
-        of winner: UserRow, since merge: MergeRow, _ database: Database
+        of winner: UserRow, since merge: MergeRow
     ) async throws {
         for identity in winner.identities
         where identity.provider == ProviderKind.password.rawValue
@@ -157,7 +157,7 @@ extension Change {
         {
             try await query(
                 "DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(identity.id)")
-            try await invalidate(identity, database)
+            try await invalidate(identity)
         }
     }
 

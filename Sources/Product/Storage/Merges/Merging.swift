@@ -8,22 +8,22 @@ extension Change {
     /// anything changes, and throws if the caller may not merge them. Throws 404 if there is no
     /// such user, and 409 `conflict` with the id of a user who is suspended, deleted or merged.
     package func mergeUsers(
-        winner: UUID, loser: UUID, in database: Database,
+        winner: UUID, loser: UUID,
         permit: (_ winner: UserRow, _ loser: UserRow) throws -> Void
     ) async throws -> MergeRow {
-        let users = try await lockPeople([winner, loser], in: database)
+        let users = try await lockPeople([winner, loser])
         guard let winner = users[winner], let loser = users[loser] else {
             throw StorageFailure.notFound("user")
         }
         for user in [winner, loser] { try requireMergeable(user) }
         try permit(winner, loser)
         try await requireProved(winner, loser)
-        let merge = try await move(from: loser, to: winner, database)
-        try await end(loser, merge, database)
+        let merge = try await move(from: loser, to: winner)
+        try await end(loser, merge)
         try await settle(winner, after: loser)
         try await noteUse(of: [winner.id])
         try await auditMerge(winner, loser)
-        try await tellOfMerge(.merged, winner, loser, in: database)
+        try await tellOfMerge(.merged, winner, loser)
         return merge
     }
 
@@ -55,7 +55,7 @@ extension Change {
 
     /// Moves what is proved, and records what an undo needs.
     private func move(
-        from loser: UserRow, to winner: UserRow, _ database: Database
+        from loser: UserRow, to winner: UserRow
     ) async throws -> MergeRow {
         let identities = try await query(
             """
@@ -191,17 +191,17 @@ extension Change {
 
     /// Ends the loser's sessions and links, removes the sign-ins that were not moved, and hides the
     /// row.
-    private func end(_ loser: UserRow, _ merge: MergeRow, _ database: Database) async throws {
+    private func end(_ loser: UserRow, _ merge: MergeRow) async throws {
         try await revokeInvites(to: loser)
         try await endSessions(of: loser, except: nil)
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(loser.id)")
         try await endResets(of: loser.id)
-        try await removeSignIns(of: loser, database)
+        try await removeSignIns(of: loser)
         try await hide(loser, behind: merge.winner)
     }
 
-    private func removeSignIns(of loser: UserRow, _ database: Database) async throws {
+    private func removeSignIns(of loser: UserRow) async throws {
         let left = try await query(
             """
             DELETE FROM identities WHERE tenant_id = \(tenant) AND user_id = \(loser.id)
@@ -270,7 +270,7 @@ extension Change {
     /// exist are missing in the result. `also` has further addresses. Throws 409 `conflict` if a
     /// sign-in was added in between.
     func lockPeople(
-        _ ids: [UUID], also: [String] = [], in database: Database
+        _ ids: [UUID], also: [String] = []
     ) async throws -> [UUID: UserRow] {
         let before = try await query(
             """
@@ -347,9 +347,9 @@ package struct MovedKey: Sendable {
 extension Change {
     /// Mails both addresses that the records were merged, or that the merge was undone.
     func tellOfMerge(
-        _ kind: OutgoingMail.Kind, _ winner: UserRow, _ loser: UserRow, in database: Database
+        _ kind: OutgoingMail.Kind, _ winner: UserRow, _ loser: UserRow
     ) async throws {
-        guard database.sendsMail else { return }
+        guard database.options.sendsMail else { return }
         let name = try await tenantName()
         for (address, other) in [(winner.email, loser.email), (loser.email, winner.email)] {
             // Each mail gets a random object, since a later mail about the same object would
@@ -359,7 +359,7 @@ extension Change {
                     kind, to: address, tenantName: name,
                     message: kind == .mergeUndone ? other : winner.email,
                     expiresAt: now.adding(seconds: Self.noticeSeconds)),
-                about: UUID.random(), of: [winner.id, loser.id], in: database)
+                about: UUID.random(), of: [winner.id, loser.id])
         }
     }
 }

@@ -21,10 +21,10 @@ extension Change {
     /// first. Undoing it again changes nothing. Throws `UndoConflict` if the winner or what was
     /// moved no longer exists. `permit` is called as for the merge.
     package func undoMerge(
-        _ id: UUID, in database: Database,
+        _ id: UUID,
         permit: (_ winner: UserRow, _ loser: UserRow) throws -> Void
     ) async throws -> MergeRow {
-        let (winner, loser, users) = try await lockMerged(id, in: database)
+        let (winner, loser, users) = try await lockMerged(id)
         let merge = try await query(
             """
             SELECT \(MergeRow.columns) FROM user_merges
@@ -39,17 +39,17 @@ extension Change {
         try await requireUndoable(merge, winner)
         let restored = try await restoreLoser(loser, of: merge, winner)
         try permit(winner, restored)
-        try await giveBack(merge, winner, restored, database)
-        let ended = try await endAccess(to: winner, since: merge, in: database)
+        try await giveBack(merge, winner, restored)
+        let ended = try await endAccess(to: winner, since: merge)
         try await settle(winner, without: restored, merge)
         try await noteUse(of: [winner.id, restored.id])
-        try await tellOfMerge(.mergeUndone, winner, restored, in: database)
+        try await tellOfMerge(.mergeUndone, winner, restored)
         return try await markUndone(merge, winner, restored, ended)
     }
 
     /// Locks the persons of a merge, before the merge itself is locked.
     private func lockMerged(
-        _ id: UUID, in database: Database
+        _ id: UUID
     ) async throws -> (winner: UUID, loser: UUID, users: [UUID: UserRow]) {
         let found = try await query(
             """
@@ -62,7 +62,7 @@ extension Change {
         let addresses = try found.all { row throws(PostgresError) in
             try row.get(2, as: String?.self)
         }
-        let users = try await lockPeople([winner], also: addresses.compactMap(\.self), in: database)
+        let users = try await lockPeople([winner], also: addresses.compactMap(\.self))
         return (winner, try first.get(1), users)
     }
 
@@ -145,7 +145,7 @@ extension Change {
 
     /// Gives back everything that the merge moved or removed.
     private func giveBack(
-        _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow, _ database: Database
+        _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow
     ) async throws {
         try await query("DELETE FROM merged_users WHERE tenant_id = \(tenant) AND id = \(loser.id)")
         try await query(
@@ -167,7 +167,7 @@ extension Change {
         }
         try await giveBackInvites(merge, winner, loser)
         try await giveBackKeys(merge, to: loser)
-        try await giveBackLeft(merge, database)
+        try await giveBackLeft(merge)
         try await putInSearch(loser)
         // The schema may have changed since the merge.
         index(
@@ -213,7 +213,7 @@ extension Change {
     }
 
     /// Restores the sign-ins that were removed, except those that a user has by now.
-    private func giveBackLeft(_ merge: MergeRow, _ database: Database) async throws {
+    private func giveBackLeft(_ merge: MergeRow) async throws {
         let rows = try await query(
             """
             INSERT INTO identities AS made (tenant_id, id, user_id, provider, issuer, subject, email,

@@ -32,7 +32,7 @@ extension Database {
             try await change.forgetDevices(of: id)
             if needsPassword {
                 try await change.switching(to: person.tenant ?? .platform)
-                    .mailReset(of: id, to: person.email, publicURL, self)
+                    .mailReset(of: id, to: person.email, publicURL)
             }
             var changes = AuditChanges()
             changes.add("sessions", .int(ended), .int(0))

@@ -254,7 +254,7 @@ extension Database {
 
 extension Change {
     /// Stores a new seed, in place of an earlier unconfirmed one. It proves nothing yet.
-    package func offerTotp(_ seed: [UInt8], to person: OperatorRow, in database: Database)
+    package func offerTotp(_ seed: [UInt8], to person: OperatorRow)
         async throws
     {
         let sealed = try database.seal(seed, .totpSeed, of: .platform, row: person.id)
@@ -270,7 +270,7 @@ extension Change {
     /// Confirms the new seed, which replaces an earlier confirmed one. Returns false if the code
     /// does not match. The code is used up. Links that sign in without the app end.
     package func confirmTotp(
-        _ code: String, of person: OperatorRow, in database: Database
+        _ code: String, of person: OperatorRow
     ) async throws -> Bool {
         _ = try await lockFactors(of: person.id)
         let since = now.adding(seconds: -Database.totpSetupSeconds)

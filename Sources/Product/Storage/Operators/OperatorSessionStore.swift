@@ -135,7 +135,7 @@ extension Database {
                 let mail, person.lastSignInAt != nil
             {
                 // An operator's first sign-in is naturally in a new browser.
-                try await change.tellOfSignIn(mail, to: person, in: self)
+                try await change.tellOfSignIn(mail, to: person)
             }
             var changes = AuditChanges()
             changes.add("method", nil, method)
@@ -147,7 +147,7 @@ extension Database {
     /// Owners and admins have this many days from their first sign-in after a second factor became
     /// required.
     private func secondFactorDue(at now: Timestamp) -> SQL {
-        guard let secondFactorDays else { return "NULL" }
+        guard let secondFactorDays = options.secondFactorDays else { return "NULL" }
         let due = now.adding(seconds: Int64(secondFactorDays) * 86_400)
         return """
             CASE WHEN role IN ('owner', 'admin') THEN coalesce(second_factor_due_at, \(due)) END

@@ -80,7 +80,7 @@ extension Database {
 
     /// The RP id at a start; empty if passkeys are not available.
     private func partyAtStart() async throws -> String {
-        guard let site = try? passkeySite.get() else { return "" }
+        guard let site = try? options.passkeySite.get() else { return "" }
         if let party = try await relyingParty(of: site, usable: "usable AND") { return party }
         return try await relyingParty(of: site) ?? site.host
     }

@@ -50,13 +50,13 @@ extension Change {
     /// Purges the user, whatever its status, and records what there was. Throws 412 if the row now
     /// has another version.
     package func eraseUser(
-        _ id: UUID, version: Int, database: Database
+        _ id: UUID, version: Int
     ) async throws -> ErasedUser {
         let row = try await lockUser(id)
         guard row.version == version else { throw StorageFailure.versionMismatch }
         var evidence = try await seeingMerged { try await ErasureEvidence(of: row, transaction) }
         let before = evidence
-        evidence.left = try await purgeUser(row, isManual: true, database: database) {
+        evidence.left = try await purgeUser(row, isManual: true) {
             before.leaving($0).json
         }
         return ErasedUser(

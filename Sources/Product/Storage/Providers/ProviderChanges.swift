@@ -128,7 +128,7 @@ extension Database {
 extension Change {
     /// Changes the provider's secret and returns its row.
     package func changeSecret(
-        _ row: ProviderRow, _ secret: ProviderSecret, in database: Database
+        _ row: ProviderRow, _ secret: ProviderSecret
     ) async throws -> ProviderRow {
         let sealed: [UInt8]?
         switch secret {

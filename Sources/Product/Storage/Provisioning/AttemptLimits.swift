@@ -49,12 +49,12 @@ extension Database {
     private func bounding(_ named: ResolvedAttempt, _ call: ProvisioningCall) -> [Limit] {
         let provider = named.provider.map {
             Limit(
-                key: "provider \($0.id) \(call.callerName)", most: limits.perProvider,
+                key: "provider \($0.id) \(call.callerName)", most: options.limits.perProvider,
                 of: "provider")
         }
         let address = named.attempt.email.map {
             Limit(
-                key: "address \($0.key) \(call.callerName)", most: limits.perAddress,
+                key: "address \($0.key) \(call.callerName)", most: options.limits.perAddress,
                 of: "address")
         }
         return [provider, address].compactMap(\.self)

@@ -15,7 +15,7 @@ extension Database {
         _ call: ProvisioningCall, tenant: String, by actor: Actor,
         mail: DeclineMail?, render: @escaping Render
     ) async throws -> ProvisioningResult {
-        let result = try await personLock.withExclusive(keys: call.personKeys, by: call.callerName)
+        let result = try await options.personLock.withExclusive(keys: call.personKeys, by: call.callerName)
         {
             try await afterRaces {
                 try await platformScope.change(by: actor, setsTenant: false) { change in
@@ -25,7 +25,7 @@ extension Database {
                 }
             }
         }
-        onDecision(result.verdict.outcome)
+        options.onDecision(result.verdict.outcome)
         return result
     }
 
@@ -88,12 +88,12 @@ extension FactsReading {
         tenantChange.actor.name = "The invited person"
         if let found = facts.tenants[tenant]?.invite, found.invite.isLive(at: change.now) {
             let invite = try await tenantChange.lockInvite(found.invite.id)
-            let revoked = try await tenantChange.revoke(invite, in: database)
+            let revoked = try await tenantChange.revoke(invite)
             if let mail, let row = tenants[tenant],
                 let inviter = try await tenantChange.inviterAddress(revoked)
             {
                 try await tenantChange.post(
-                    mail(row, inviter, invite.email), about: invite.id, in: database)
+                    mail(row, inviter, invite.email), about: invite.id)
             }
         }
         let end = change.now.adding(seconds: Provisioning.choicesFor)

@@ -182,7 +182,7 @@ struct EffectWriting: Sendable {
             email: email.display, emailKey: email.key, name: call.name, role: role, status: status,
             source: source, emailVerifiedAt: provesAddress ? now : nil,
             lastSignInAt: signedIn(status == .active))
-        guard try await change.insertUser(new, database) else { throw ProvisioningRace() }
+        guard try await change.insertUser(new) else { throw ProvisioningRace() }
         userID = new.id
     }
 
@@ -265,7 +265,7 @@ struct EffectWriting: Sendable {
                 """)
         }
         if addsToActiveUser, let email = try await address(of: user) {
-            try await change.tellOfSignIn(at: key.provider.rawValue, user, email, in: database)
+            try await change.tellOfSignIn(at: key.provider.rawValue, user, email)
         }
         try await audit(.identityLinked, "identity", id, key.provider.rawValue)
     }
@@ -413,7 +413,7 @@ extension EffectWriting {
     /// Keeps the caller's reservations within their limits. Those of a pool are trimmed only once
     /// per `step`, so that a large number of rows is not counted at every sign-up.
     private func trim(_ caller: UUID, _ address: String, number: Int64) async throws {
-        let limits = database.limits
+        let limits = database.options.limits
         try await change.query(
             """
             DELETE FROM reservations WHERE caller = \(caller) AND email_key = \(address)

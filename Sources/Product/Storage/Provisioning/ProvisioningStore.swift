@@ -57,7 +57,7 @@ extension Database {
                     return result
                 }
             }
-            if let result { onDecision(result.verdict.outcome) }
+            if let result { options.onDecision(result.verdict.outcome) }
             return result
         } catch let end as DryRun {
             return end.result
@@ -317,22 +317,22 @@ extension Database {
     ) async throws -> ProvisioningResult? {
         let keys = call.personKeys
         guard let address = call.addressKey, !call.needsReservation else {
-            return try await personLock.withExclusive(keys: keys, by: call.callerName, body)
+            return try await options.personLock.withExclusive(keys: keys, by: call.callerName, body)
         }
         let name = "\(address) \(call.callerName)"
         if !overLimit.isMarked(name, at: clock()) {
             do {
-                let result = try await personLock.withExclusive(
+                let result = try await options.personLock.withExclusive(
                     keys: keys, by: call.callerName, isTurnedAway: true, body)
                 if result?.verdict.reason == .rateLimited {
                     overLimit.mark(name, at: clock())
-                    personLock.turnAway(from: address, of: call.callerName)
+                    options.personLock.turnAway(from: address, of: call.callerName)
                 }
                 return result
             } catch is PersonLock.TurnedAway {}
         }
         let lane = "\(name) lane \(Int.random(in: 0..<Self.lanes))"
-        if let held = try await personLock.withExclusive(
+        if let held = try await options.personLock.withExclusive(
             keys: [lane], by: call.callerName,
             {
                 try await heldBack(call, by: actor, render)
@@ -340,7 +340,7 @@ extension Database {
         {
             return held
         }
-        return try await personLock.withExclusive(keys: keys, by: call.callerName, body)
+        return try await options.personLock.withExclusive(keys: keys, by: call.callerName, body)
     }
 
     /// Returns nil if the rules would not refuse, if the attempt is a retry, or if no limit is
@@ -366,7 +366,7 @@ extension Database {
             }
             return try await recorded(limit, reading, change)
         }
-        if let result { onDecision(result.verdict.outcome) }
+        if let result { options.onDecision(result.verdict.outcome) }
         return result
     }
 

@@ -40,13 +40,13 @@ extension Change {
     /// Throws 404 if this tenant has no such decision, 409 `conflict` if it no longer applies or
     /// leaves nothing to decide, and `email_taken` if another user has the address.
     package func resolve(
-        _ id: UUID, _ resolution: Resolution, isAssertedByTenant: Bool, in database: Database
+        _ id: UUID, _ resolution: Resolution, isAssertedByTenant: Bool
     ) async throws -> ResolvedDecision {
         let (decision, emailKey) = try await unprovedDecision(id)
         guard let userID = decision.userID else { throw Self.nothingToResolve }
         let identity = database.personKey(
             provider: decision.provider, issuer: decision.issuer, subject: decision.subject)
-        try await lockPerson(identity: identity, emailKey: emailKey, database)
+        try await lockPerson(identity: identity, emailKey: emailKey)
         let user = try await lockUser(userID)
         let isTaken = try await !query(
             """
@@ -67,9 +67,9 @@ extension Change {
         switch resolution {
         case .giveAccount:
             return try await change.give(
-                user, to: decision, isAssertedByTenant: isAssertedByTenant, database)
+                user, to: decision, isAssertedByTenant: isAssertedByTenant)
         case .openAnother(let email):
-            let moved = try await change.move(user, to: email, database)
+            let moved = try await change.move(user, to: email)
             return ResolvedDecision(decision: decision, user: moved, recipients: [])
         }
     }
@@ -95,14 +95,14 @@ extension Change {
 
     /// Takes the same locks as a sign-in of the same person, in the same order.
     private func lockPerson(
-        identity: [UInt8], emailKey: String, _ database: Database
+        identity: [UInt8], emailKey: String
     ) async throws(PostgresError) {
         let address = database.personKey(emailKey: emailKey)
         try await query(Self.lockingPeople(identities: identity, addresses: address))
     }
 
     private func give(
-        _ user: UserRow, to decision: DecisionRow, isAssertedByTenant: Bool, _ database: Database
+        _ user: UserRow, to decision: DecisionRow, isAssertedByTenant: Bool
     ) async throws -> ResolvedDecision {
         try await query(
             """
@@ -120,7 +120,7 @@ extension Change {
         for identity in user.identities where identity.linkedByType == nil {
             try await query(
                 "DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(identity.id)")
-            try await invalidate(identity, database)
+            try await invalidate(identity)
             try await bar(identity, of: user)
             try await audit(
                 .identityUnlinked,
@@ -134,12 +134,12 @@ extension Change {
             user, provider: decision.provider, issuer: decision.issuer,
             subject: decision.subject, email: decision.email,
             isAssertedByTenant: isAssertedByTenant,
-            isManual: true, database: database)
+            isManual: true)
         return ResolvedDecision(decision: decision, user: linked.user, recipients: recipients)
     }
 
     private func move(
-        _ user: UserRow, to email: EmailAddress, _ database: Database
+        _ user: UserRow, to email: EmailAddress
     ) async throws -> UserRow {
         try await requireUnreserved(email.key, but: user.id)
         let rows = try await query(
@@ -163,7 +163,7 @@ extension Change {
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(user.id)")
         try await putInSearch(moved)
-        try await removeFromDirectory(user.emailKey, database)
+        try await removeFromDirectory(user.emailKey)
         try await query("SELECT directory_add_person(\(database.personKey(emailKey: email.key)))")
         var changes = AuditChanges()
         changes.add("email", user.email, moved.email)

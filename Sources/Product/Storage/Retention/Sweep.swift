@@ -40,7 +40,7 @@ extension Database {
     private func sweep(
         _ rows: EndedRows, _ passed: inout PassedOver, _ removed: @Sendable (String, Int) -> Void
     ) async throws -> Bool {
-        let end = clock().adding(seconds: -rows.seconds(retention))
+        let end = clock().adding(seconds: -rows.seconds(options.retention))
         for _ in 0..<Self.sweepBatches {
             var count = 0
             switch rows.kind {
@@ -65,7 +65,7 @@ extension Database {
                 guard let done = try await removeJobs(keptUntil: end, &passed) else { return false }
                 count = done
             case .imports:
-                try await cancelPausedImports(after: retention.pausedImports, &passed)
+                try await cancelPausedImports(after: options.retention.pausedImports, &passed)
                 count = try await removeImports(&passed)
             case .tenants:
                 guard let done = try await purgeTenants(deletedBy: end, &passed) else {
@@ -277,7 +277,7 @@ extension Database {
         try await scope(tenant).change(by: .system) { change -> Bool? in
             guard try await Self.takeSweepLock(change.transaction) else { return nil }
             guard let row = try await change.lockUser(id, deletedBy: end) else { return false }
-            try await change.purgeUser(row, database: self)
+            try await change.purgeUser(row)
             return true
         }
     }

@@ -53,7 +53,7 @@ extension Change {
     /// Mails the answer. `reason` is the operator's text, in plain text. If the mail limits are
     /// reached, the answer itself still stands.
     package func tellOfAnswer(
-        to row: UserRow, _ kind: OutgoingMail.Kind, reason: String? = nil, in database: Database
+        to row: UserRow, _ kind: OutgoingMail.Kind, reason: String? = nil
     ) async throws {
         do {
             try checkMail(left: try await mailsLeft(kind))
@@ -62,6 +62,6 @@ extension Change {
             OutgoingMail(
                 kind, to: row.email, tenantName: try await tenantName(), message: reason,
                 expiresAt: now.adding(seconds: Self.answerMailSeconds)),
-            about: row.id, in: database)
+            about: row.id)
     }
 }

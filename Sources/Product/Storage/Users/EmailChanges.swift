@@ -15,7 +15,7 @@ extension Change {
     /// other user's id.
     package func askForEmail(
         _ email: EmailAddress, for user: UserRow, until latest: Timestamp? = nil,
-        publicURL: String, in database: Database
+        publicURL: String
     ) async throws -> Timestamp {
         try require(user, user.status == .active)
         try await requireFree(email.key, for: user)
@@ -36,7 +36,7 @@ extension Change {
             OutgoingMail(
                 .emailChange, to: email.original, tenantName: name,
                 link: "\(publicURL)/email#token=\(token)", expiresAt: end),
-            about: user.id, in: database)
+            about: user.id)
         var changes = AuditChanges()
         changes.add("email", user.email, email.original)
         try await audit(.userEmailChangeAsked, user.target, changes)
@@ -67,7 +67,7 @@ extension Change {
     /// Gives the user the address that the token was mailed to, and notifies the old address.
     /// Returns nil if the token is unknown, used or expired. Throws 409 `email_taken` if another
     /// user now has the address.
-    func confirmEmail(_ token: String, in database: Database) async throws -> UserRow? {
+    func confirmEmail(_ token: String) async throws -> UserRow? {
         let hash = TenantToken.hash(token)
         let found = try await query(
             """
@@ -86,11 +86,11 @@ extension Change {
         guard let row = used.first, user.status == .active else { return nil }
         let (email, key): (String, String) = (try row.get(0), try row.get(1))
         try await requireFree(key, for: user)
-        return try await take(email, key, user, database)
+        return try await take(email, key, user)
     }
 
     private func take(
-        _ email: String, _ key: String, _ user: UserRow, _ database: Database
+        _ email: String, _ key: String, _ user: UserRow
     ) async throws -> UserRow {
         let rows = try await query(
             """
@@ -122,7 +122,7 @@ extension Change {
             OutgoingMail(
                 .emailChanged, to: user.email, tenantName: try await tenantName(),
                 message: email, expiresAt: now.adding(seconds: Self.noticeSeconds)),
-            about: user.id, in: database)
+            about: user.id)
         var changes = AuditChanges()
         changes.add("email", user.email, email)
         try await audit(.userEmailChanged, changed.target, changes)
@@ -180,7 +180,7 @@ extension Database {
             type: "user", id: try row.get(0, as: UUID.self).description, name: try row.get(1),
             requestID: requestID, ip: ip)
         return try await scope(tenant).change(by: actor) {
-            try await $0.confirmEmail(token, in: self)
+            try await $0.confirmEmail(token)
         }
     }
 }

@@ -11,8 +11,7 @@ extension Change {
     /// unlinking. `isTold` notifies the user by mail.
     package func linkIdentity(
         _ user: UserRow, provider: String, issuer: String, subject: String, email: String?,
-        isAssertedByTenant: Bool, isManual: Bool = false, isTold: Bool = true,
-        database: Database
+        isAssertedByTenant: Bool, isManual: Bool = false, isTold: Bool = true
     ) async throws -> (user: UserRow, identity: UUID) {
         try require(user, user.status != .deleted)
         let isPools = sameBytes(provider, ProviderKind.cognito.rawValue)
@@ -40,7 +39,7 @@ extension Change {
         let key = database.personKey(provider: provider, issuer: issuer, subject: subject)
         try await query("SELECT directory_add_person(\(key))")
         if isManual { try await endBar(on: (provider, issuer, subject)) }
-        if isTold { try await tellOfSignIn(at: provider, user.id, user.email, in: database) }
+        if isTold { try await tellOfSignIn(at: provider, user.id, user.email) }
         try await audit(.identityLinked, AuditTarget("identity", id, "\(provider) \(subject)"))
         return (try await touch(user), id)
     }
@@ -48,21 +47,21 @@ extension Change {
     /// Notifies the user of a new identity, and cancels a pending change of the address, since one
     /// attacker may have caused both. A password has its own notification.
     package func tellOfSignIn(
-        at provider: String, _ user: UUID, _ email: String, in database: Database
+        at provider: String, _ user: UUID, _ email: String
     ) async throws {
         try await endEmailChange(of: user)
-        guard database.sendsMail, provider != ProviderKind.password.rawValue else { return }
+        guard database.options.sendsMail, provider != ProviderKind.password.rawValue else { return }
         try await post(
             OutgoingMail(
                 .signInAdded, to: email, tenantName: try await tenantName(), message: provider,
                 expiresAt: now.adding(seconds: Self.noticeSeconds)),
-            about: UUID.random(), of: [user], in: database)
+            about: UUID.random(), of: [user])
     }
 
     /// Deletes the identity and ends the user's sessions. With `isBarred` the identity may no
     /// longer enter the tenant.
     package func unlinkIdentity(
-        _ user: UserRow, _ id: UUID, isBarred: Bool, database: Database
+        _ user: UserRow, _ id: UUID, isBarred: Bool
     ) async throws {
         guard let identity = user.identities.first(where: { $0.id == id }) else {
             throw StorageFailure.notFound("identity")
@@ -72,7 +71,7 @@ extension Change {
             DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(id)
                 AND user_id = \(user.id)
             """)
-        try await invalidate(identity, database)
+        try await invalidate(identity)
         if isBarred { try await bar(identity, of: user) }
         if identity.provider == "password" {
             try await query(
@@ -118,13 +117,13 @@ extension Change {
     }
 
     /// Creates the identity of a password that was not set through an invite. Returns its subject.
-    package func linkPassword(of user: UUID, in database: Database) async throws -> String {
+    package func linkPassword(of user: UUID) async throws -> String {
         let user = try await lockUser(user)
         if let subject = user.passwordSubject { return subject }
         let subject = user.id.description
         _ = try await linkIdentity(
             user, provider: ProviderKind.password.rawValue, issuer: Self.passwordIssuer,
-            subject: subject, email: user.email, isAssertedByTenant: false, database: database)
+            subject: subject, email: user.email, isAssertedByTenant: false)
         return subject
     }
 

@@ -150,7 +150,7 @@ extension Change {
     /// Adds a proved identity to the user of the grant, whatever its address. One statement uses
     /// the grant up. `hash` is the hash of its token.
     package func useLinkGrant(
-        _ hash: [UInt8], for signIn: GrantedSignIn, in database: Database
+        _ hash: [UInt8], for signIn: GrantedSignIn
     ) async throws -> GrantUse {
         let owner = try await query(
             """
@@ -182,7 +182,7 @@ extension Change {
         guard try await consumeLinkGrant(grant.id) else { return .used }
         let (linked, _) = try await linkIdentity(
             user, provider: signIn.provider, issuer: signIn.issuer, subject: signIn.subject,
-            email: signIn.email, isAssertedByTenant: signIn.isAssertedByTenant, database: database)
+            email: signIn.email, isAssertedByTenant: signIn.isAssertedByTenant)
         try await audit(.linkGrantUsed, AuditTarget("link_grant", grant.id, grant.id.description))
         return .linked(linked)
     }

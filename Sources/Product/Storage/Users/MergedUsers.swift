@@ -89,7 +89,7 @@ extension Change {
 
     /// Purges the users who were merged into a purged winner. Returns how many tombstones it left.
     func purgeMerged(
-        into row: UserRow, isManual: Bool, database: Database
+        into row: UserRow, isManual: Bool
     ) async throws -> Int {
         try await query(
             """
@@ -113,7 +113,7 @@ extension Change {
         }
         var tombstones = 0
         for loser in losers {
-            tombstones += try await purgeUser(loser, isManual: isManual, database: database)
+            tombstones += try await purgeUser(loser, isManual: isManual)
                 .count
         }
         return tombstones

@@ -45,11 +45,11 @@ extension Change {
     /// `evidence` is what the audit event records about what was there.
     @discardableResult
     package func purgeUser(
-        _ row: UserRow, isManual: Bool = false, database: Database,
+        _ row: UserRow, isManual: Bool = false,
         evidence: ((LeftTombstones) -> JSONValue)? = nil
     ) async throws -> LeftTombstones {
         var left = LeftTombstones(until: now.adding(seconds: Self.tombstoneSeconds))
-        left.count = try await purgeMerged(into: row, isManual: isManual, database: database)
+        left.count = try await purgeMerged(into: row, isManual: isManual)
         try await revokeInvites(to: row)
         try await query(
             """
@@ -62,13 +62,13 @@ extension Change {
             SELECT 1 FROM users WHERE tenant_id = \(tenant) AND email_key = \(row.emailKey)
                 AND id <> \(row.id)
             """)
-        try await redact(row, isAddressOwn: others.isEmpty, database)
+        try await redact(row, isAddressOwn: others.isEmpty)
         if isManual { try await redactStoredResponses(of: row) }
         // A person who was declined was never a user, so nothing of them stays.
         if try await !isDeclined(row) {
-            left.count += try await bury(row, withAddress: others.isEmpty, database)
+            left.count += try await bury(row, withAddress: others.isEmpty)
         }
-        for identity in row.identities { try await invalidate(identity, database) }
+        for identity in row.identities { try await invalidate(identity) }
         try await query("SELECT user_search_drop(\(tenant), \(row.id))")
         try await query(
             "DELETE FROM invites WHERE tenant_id = \(tenant) AND accepted_user_id = \(row.id)")
@@ -92,7 +92,7 @@ extension Change {
         return left
     }
 
-    func invalidate(_ identity: IdentityRow, _ database: Database) async throws {
+    func invalidate(_ identity: IdentityRow) async throws {
         let key = database.personKey(
             provider: identity.provider, issuer: identity.issuer, subject: identity.subject)
         try await query("SELECT directory_remove_person(\(key))")
@@ -131,7 +131,7 @@ extension Change {
 
     /// Leaves the HMACs. `withAddress` says that no other user of this tenant has the address.
     /// Returns how many it left.
-    func bury(_ row: UserRow, withAddress: Bool, _ database: Database) async throws -> Int {
+    func bury(_ row: UserRow, withAddress: Bool) async throws -> Int {
         var keys = row.identities.map {
             database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
         }
@@ -151,7 +151,7 @@ extension Change {
     }
 
     /// Ends the bar, also of the identities, because an operator creates the user again.
-    func endTombstone(_ emailKey: String, _ database: Database) async throws(PostgresError) {
+    func endTombstone(_ emailKey: String) async throws(PostgresError) {
         try await query(
             """
             DELETE FROM tombstones WHERE tenant_id = \(tenant) AND person IN (
@@ -178,7 +178,7 @@ extension Change {
 extension Change {
     /// Must run while the user's row and its invites still exist. `isAddressOwn` says that no other
     /// row has the address, so that everything under it belongs to this user.
-    func redact(_ row: UserRow, isAddressOwn: Bool, _ database: Database) async throws {
+    func redact(_ row: UserRow, isAddressOwn: Bool) async throws {
         let addresses = try await formerAddresses(of: row, isAddressOwn: isAddressOwn)
         let keys = addresses.map(\.key)
         let things = try await recordedThings(of: row, keys)
@@ -187,7 +187,7 @@ extension Change {
         try await query("SELECT policies_redact(\(tenant), \(keys))")
         try await query("SELECT policies_redact_author(\(tenant), \(row.id))")
         try await redactDecisions(of: row.id, keys)
-        try await redactMail(of: row.id, things, addresses.map(\.text), database)
+        try await redactMail(of: row.id, things, addresses.map(\.text))
         try await query(
             """
             UPDATE invites SET inviter_name = '' WHERE tenant_id = \(tenant)
@@ -223,13 +223,13 @@ extension Change {
         }
         try await redactImports(of: row, keys)
         guard isAddressOwn else { return }
-        try await redactUnplacedDecisions(of: row, database)
+        try await redactUnplacedDecisions(of: row)
     }
 
     /// Drops mails that are not sent yet: about the person, about the person's objects, and to
     /// their addresses.
     private func redactMail(
-        of user: UUID, _ things: [UUID], _ addresses: [String], _ database: Database
+        of user: UUID, _ things: [UUID], _ addresses: [String]
     ) async throws {
         let recipients = addresses.map(database.recipient)
         // One condition at a time, since each has its own index.
@@ -362,7 +362,7 @@ extension Change {
     }
 
     /// Redacts decisions without a tenant, if no other tenant knows the address.
-    private func redactUnplacedDecisions(of row: UserRow, _ database: Database) async throws {
+    private func redactUnplacedDecisions(of row: UserRow) async throws {
         let key = database.personKey(emailKey: row.emailKey)
         let others = try await query(
             "SELECT id FROM directory_tenants_of(\(key)) AS id WHERE id <> \(tenant)")

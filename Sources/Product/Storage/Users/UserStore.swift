@@ -9,16 +9,16 @@ extension Change {
     /// external id, `conflict`, with the id of the other user. Throws `AttributeFaults`.
     package func createUser(
         email: EmailAddress, name: String?, role: UserRole, externalID: String? = nil,
-        attributes: AttributePair = AttributePair(), isKept: Bool = false, database: Database
+        attributes: AttributePair = AttributePair(), isKept: Bool = false
     ) async throws -> UserRow {
         let schema = try await check(attributes, after: nil)
         try await removeLapsedInvitee(email.key)
         try await requireUnreserved(email.key)
-        try await endTombstone(email.key, database)
+        try await endTombstone(email.key)
         let new = NewUser(
             email: email.original, emailKey: email.key, name: name, role: role, status: .pending,
             source: .operator, externalID: externalID, attributes: attributes, isKept: isKept)
-        guard try await insertUser(new, database) else {
+        guard try await insertUser(new) else {
             try await requireFree(externalID)
             throw try await emailTaken(email.key)
         }
@@ -252,7 +252,7 @@ struct NewUser: Sendable {
 extension Change {
     /// Inserts a user: the row, its search text, its directory entry and the audit event. Returns
     /// false if another user of the tenant who is not deleted has the address or the external id.
-    func insertUser(_ new: NewUser, _ database: Database) async throws -> Bool {
+    func insertUser(_ new: NewUser) async throws -> Bool {
         let made = try await query(
             """
             INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source,
@@ -309,7 +309,7 @@ extension Change {
     /// first; the setting is then cleared. `profile` is the app's initial data about the user.
     package func makeFirstAdmin(
         email: EmailAddress, name: String, passwordHash: String, client: String,
-        profile: [JSONValue.Member] = [], database: Database
+        profile: [JSONValue.Member] = []
     ) async throws -> UserRow? {
         let row = try await lockClient(client)
         guard row.settings["admin_sign_up"]?.bool == true else { return nil }
@@ -319,7 +319,7 @@ extension Change {
         let new = NewUser(
             email: email.original, emailKey: email.key, name: name, role: .admin, status: .active,
             source: .signUp, passwordHash: passwordHash)
-        guard try await insertUser(new, database) else { return nil }
+        guard try await insertUser(new) else { return nil }
         if !profile.isEmpty { try await editClientProfile(of: new.id, at: client, profile) }
         var next = row
         next.settings = .object(

@@ -152,12 +152,13 @@ struct DatabaseChecks: Sendable {
             })
         findings.append(await finding("rows") { try await rows(platform) })
         if let secrets {
-            var database = Database(
+            var options = Database.Options()
+            if let publicURL { options.passkeySite = PasskeySite.of(publicURL: publicURL) }
+            let database = Database(
                 app: app, platform: platform, replica: Replica(postgres: app, lease: .seconds(3)),
-                secrets: secrets, clock: Timestamp.systemClock)
+                secrets: secrets, options: options, clock: Timestamp.systemClock)
             findings += await SecretChecks(database: database).run()
-            if let publicURL {
-                database.passkeySite = PasskeySite.of(publicURL: publicURL)
+            if publicURL != nil {
                 findings.append(await finding("passkeys") { try await passkeys(database) })
             }
         }

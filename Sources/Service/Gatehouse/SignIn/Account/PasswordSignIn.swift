@@ -55,7 +55,7 @@ extension ClientCall {
         var subject = user.passwordSubject
         if subject == nil {
             subject = try await scope.change(by: actor(user)) {
-                try await $0.linkPassword(of: user.id, in: core.database)
+                try await $0.linkPassword(of: user.id)
             }
         }
         var attempt = ProvisioningCall(

@@ -187,7 +187,7 @@ enum DeepRecallLinks {
             }
             for identity in fitting {
                 try await change.unlinkIdentity(
-                    row, identity.id, isBarred: false, database: database)
+                    row, identity.id, isBarred: false)
             }
         }
         return .ok(told("unlinked", "\(kind.rawValue) account unlinked"))

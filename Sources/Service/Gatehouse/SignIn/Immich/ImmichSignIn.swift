@@ -54,7 +54,7 @@ enum ImmichSignIn {
         let user = try await call.scope.change(by: call.actor()) {
             try await $0.makeFirstAdmin(
                 email: address, name: name, passwordHash: hash, client: call.client.name,
-                profile: ImmichProfile.firstAdmin, database: database)
+                profile: ImmichProfile.firstAdmin)
         }
         guard let user else { throw Immich.bad("The server already has an admin") }
         let shown = try await ImmichUser.shown(user, mustChangePassword: false, call)

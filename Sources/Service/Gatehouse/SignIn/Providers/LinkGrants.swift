@@ -48,7 +48,7 @@ extension ClientCall {
         try await count(.token)
         let database = core.database
         return try await scope.change(by: clientActor) {
-            try await $0.useLinkGrant(hash, for: signIn, in: database)
+            try await $0.useLinkGrant(hash, for: signIn)
         }
     }
 }

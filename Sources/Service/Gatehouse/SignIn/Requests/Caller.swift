@@ -149,7 +149,7 @@ extension ClientCall {
         let database = core.database
         let taken = try await database.count(
             "dry runs of \(person.provider.id) \(person.attempt.subjectKey)")
-        guard taken <= database.limits.dryRuns else {
+        guard taken <= database.options.limits.dryRuns else {
             throw SignInRefusal.locked(Int(database.secondsOfMinuteLeft))
         }
         let result = try await decide(person.attempt, event: nil, isDryRun: true)

@@ -77,7 +77,7 @@ extension ClientCall {
             try await change.linkIdentity(
                 change.lockUser(user.id), provider: provider.kind, issuer: provider.issuer,
                 subject: person.subject, email: person.email,
-                isAssertedByTenant: provider.tenantID != nil, database: database)
+                isAssertedByTenant: provider.tenantID != nil)
         }
     }
 

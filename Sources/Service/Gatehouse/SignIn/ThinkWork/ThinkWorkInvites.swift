@@ -79,7 +79,7 @@ enum ThinkWorkInvites {
         do {
             let (user, result) = try await call.scope.change(by: inviter.actor) { change in
                 if let key = inviter.key { _ = try await key.held(in: change) }
-                let result = try await change.invite(request, in: database)
+                let result = try await change.invite(request)
                 guard let id = result.invite.userID else { throw Problem.internalError }
                 let user = try await change.lockUser(id)
                 guard user.name == nil, let name else { return (user, result) }
