@@ -1,4 +1,4 @@
-// The router, and what stands around every page. A language without a catalogue here is English.
+// The router, and the frame around every page. A language without a catalogue falls back to English.
 import {
 	api, append, button, forgetOperator, forgetTenants, h, icon, isMac, isPlace, isServerThere, knownSlug, language,
 	leaveFor, loadMe, ownTenant, pageHead, placesHere, preferences, query, queryString, redraw, rememberPlace,
@@ -6,15 +6,17 @@ import {
 	tenantOf, translate, unknownSlugs, userText, view, waitingIn
 } from "./lib/core.js"
 
-// The keys that work on every page; what they do comes with the first of them.
+// The keys that work on every page. Their code is loaded with the first one that is pressed.
 
 let found
 const load = () => (found ??= import("./lib/palette.js"))
 export const palette = options => load().then(one => one.open(options))
-// One promise for all presses: two keys in a row are acted on in their order.
+// One promise for all presses, so that two keys in a row act in their order.
 export const press = key => load().then(one => one.press(key))
 
-/** The Latin letter of a key: of a layout without Latin letters the one that stands there on the others. */
+/**
+ * The Latin letter of a key. On a layout without Latin letters, it is the letter that other layouts have in this place.
+ */
 function letterOf({ key, code, shiftKey }) {
 	const [, place] = /^Key([A-Z])$/.exec(code) ?? []
 	if (!place || !/\p{L}/u.test(key) || /[a-z]/i.test(key)) return key
@@ -25,7 +27,7 @@ addEventListener("keydown", event => {
 	if (document.body.classList.contains("bare")) return
 	const held = event.ctrlKey || event.metaKey
 	const key = letterOf(event)
-	// Its code is on the way before the K is.
+	// Load the palette's code before the K is pressed.
 	if (held) load()
 	if (held && key.toLowerCase() === "k") {
 		event.preventDefault()
@@ -34,16 +36,16 @@ addEventListener("keydown", event => {
 	}
 	const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")
 	if (typing || held || event.altKey || preferences().keys === "off" || !/^[/?a-zA-Z]$/.test(key)) return
-	// A key that opens a form is no letter of it.
+	// A key that opens a form must not be typed into it.
 	event.preventDefault()
 	const box = key === "/" && document.querySelector("[data-search]")
 	if (box) box.focus()
 	else press(key)
 })
 
-// What stands around every page: top bar, navigation, operator menu.
+// The frame of every page: top bar, navigation, operator menu.
 
-// Made once the language is known.
+// Created once the language is known.
 let top
 let nav
 export const main = document.querySelector("main")
@@ -80,7 +82,7 @@ export function drawFrame() {
 	drawWaiting()
 }
 
-/** How many ask to join, beside the entry of their page. */
+/** Shows how many people ask to join, beside the entry of their page. */
 async function drawWaiting() {
 	const link = nav?.querySelector("a[href$='/requests']")
 	if (!link) return
@@ -91,7 +93,7 @@ async function drawWaiting() {
 addEventListener("waiting-changed", drawWaiting)
 
 let drawn = 0
-// The tenant that the page is about; another can be chosen and the page stays.
+// The tenant that the page is about. Another one can be chosen, and the same page is shown for it.
 async function drawSwitch(node, slug) {
 	const mine = ++drawn
 	node.hidden = !slug
@@ -99,7 +101,7 @@ async function drawSwitch(node, slug) {
 	const tab = location.pathname.split("/")[4] ?? "users"
 	const one = await tenantOf(slug).catch(() => null)
 	if (mine !== drawn) return
-	// Kept only once it is known to exist: the navigation of every page leads into it.
+	// Store the tenant only once it is known to exist: the navigation of every page leads into it.
 	if (one && slugOf(location.pathname) === slug) setPreference("tenant", one.slug)
 	replaceContent(node, icon("building"), userText(one?.name ?? slug), !ownTenant() && icon("down"))
 	node.disabled = Boolean(ownTenant())
@@ -108,8 +110,8 @@ async function drawSwitch(node, slug) {
 
 let drawMenu
 function drawTop() {
-	// What stands in it comes when it is first opened; later it is drawn before it is shown, so that no press is lost
-	// on what is replaced.
+	// The menu's code is loaded when it is first opened. Later the menu is drawn before it is shown, so that no press
+	// is lost on content that is being replaced.
 	const menu = h("div.menu", { popover: "auto", onbeforetoggle: async ({ newState }) => {
 		if (newState !== "open") return
 		drawMenu ??= (await import("./lib/palette.js")).draw
@@ -134,18 +136,18 @@ function drawTop() {
 }
 
 let leaving = false
-// Signs in again and comes back; what was refused is not replayed.
+// Signs in again and comes back to this page. The refused request is not repeated.
 addEventListener("session-over", () => {
 	if (leaving || !/^\/console(?!\/sign-in)/.test(location.pathname)) return
 	leaving = true
-	// A form for a new thing is opened again, with what was typed; see the drafts of lib/form.js.
+	// A form for a new thing is opened again with what was typed; see the drafts in lib/form.js.
 	const again = document.querySelector("dialog[data-new]") && !query().new ? { ...query(), new: 1 } : query()
 	leaveFor(`/console/sign-in${queryString({ next: location.pathname + queryString(again) })}`)
 })
 
-// Acts that were refused at the same time wait for one proof.
+// Acts that are refused at the same time wait for one proof.
 let proof = null
-/** What is hard to take back needs a recent proof that its operator is there; then it is done after all. */
+/** An act that is hard to take back needs a recent proof of presence; after the proof it is done. */
 addEventListener("step-up", event => {
 	const { resolve, ...problem } = event.detail
 	event.preventDefault()
@@ -153,7 +155,7 @@ addEventListener("step-up", event => {
 	proof.then(resolve, () => resolve(false))
 })
 
-// Who needs a second factor and has none gets no further than to where it is set up.
+// An operator who needs a second factor and has none can only go to the page where it is set up.
 addEventListener("second-factor", () => location.pathname !== "/console/me" && leaveFor("/console/me"))
 
 export function drawOffline() {
@@ -163,7 +165,7 @@ export function drawOffline() {
 }
 for (const change of ["online", "offline"]) addEventListener(change, drawOffline)
 
-/** Prepares what stands around the page; false: no one is signed in. */
+/** Prepares the frame around the page; returns false if no one is signed in. */
 export async function frame(route) {
 	if (route?.page === "outside") {
 		forgetOperator()
@@ -185,20 +187,20 @@ export async function frame(route) {
 	return true
 }
 
-// One keeper of the focus: what holds it may be removed, hidden or disabled by the very act that it began, and the
-// browser then leaves it on the body, where a reader of the page begins again from its top.
+// One place manages the focus. The element that has it may be removed, hidden or disabled by the very act that it
+// started. The browser then leaves the focus on the body, where a screen reader starts again from the top.
 
 const TAKES = "a[href], button, input, select, textarea, summary, [tabindex='0']"
-/** They hold what is there by chance: the focus goes rather to where it was before. */
+/** These have the focus only by chance; rather return it to where it was before. */
 const TOO_WIDE = "html, body, main, main > *, toast-stack"
-/** So many places are remembered. */
+/** How many places are remembered. */
 const PLACES = 8
-/** What is disabled for longer, in milliseconds, does not only wait for an answer. */
+/** What is disabled for longer than this, in milliseconds, does not only wait for an answer. */
 const A_WHILE = 2000
 
 /**
- * Where the focus was, newest first: what had it, its name and its tag, and what was above it, which a removed node no
- * longer knows. What is gone is not kept in memory: a field of a dialog may hold a secret.
+ * Where the focus was, newest first: the element that had it, its name and its tag, and the elements above it, which a
+ * removed node no longer knows. Removed elements are not kept in memory: a field of a dialog may hold a secret.
  */
 let places = []
 
@@ -214,11 +216,11 @@ function remember(node) {
 	places = [place, ...places.filter(one => one.held.deref() !== node)].slice(0, PLACES)
 }
 
-/** Whether this is nothing that has the focus, or what cannot keep it: the browser takes it away a little later. */
+/** Whether nothing has the focus, or an element that cannot keep it: the browser takes it away a little later. */
 const isLost = node =>
 	!node || node === document.body || !node.checkVisibility() || node.matches(":disabled, [inert] *")
 
-/** Gives the focus to what can take it; whether it did. */
+/** Gives the focus to a node if it can take it; returns whether it did. */
 function give(node, preventScroll = true) {
 	if (isLost(node)) return false
 	node.focus({ preventScroll })
@@ -227,24 +229,27 @@ function give(node, preventScroll = true) {
 
 const isThere = node => Boolean(node?.isConnected)
 
-/** What has the name of a place that is gone: it was drawn anew. */
+/** The element with the name of a place that is gone, because it was drawn anew. */
 const twinOf = ({ held, name, tag }, around) =>
 	!isThere(held.deref()) && name && [...around.querySelectorAll(tag)].find(one => nameOf(one) === name)
 
-/** What was above a place, as it is now: a row that was drawn anew has its id. */
+/** An element above a place, as it is now: a row that was drawn anew is found by its id. */
 function asItIs({ held, id }) {
 	const one = held.deref()
 	return isThere(one) || !id ? one : document.querySelector(`tr[data-id="${CSS.escape(id)}"]`)
 }
 
-/** What is left above a place, the nearest first. */
+/** The elements above a place that are still there, nearest first. */
 const leftAbove = ({ above }) => above.map(asItIs)
 	.filter(one => isThere(one) && !one.matches(TOO_WIDE) && one.checkVisibility())
 
 const giveFirst = around =>
 	[...around.querySelectorAll(TAKES)].some(one => give(one, false)) || give(around, false)
 
-/** Within what is left around a place: where the focus was last, else near there, else what comes first. */
+/**
+ * Focuses something within an element around a place: where the focus was last, or else near there, or else what comes
+ * first.
+ */
 const giveWithin = around =>
 	places.some(place => (around.contains(place.held.deref() ?? null) && give(place.held.deref()))
 		|| give(twinOf(place, around)))
@@ -272,7 +277,7 @@ function check() {
 }
 
 let isAsked = false
-/** The browser takes the focus away after the frame in which its holder went. */
+/** The browser takes the focus away only after the frame in which its element went. */
 function ask() {
 	if (isAsked) return
 	isAsked = true
@@ -280,8 +285,8 @@ function ask() {
 }
 
 addEventListener("focusin", ({ target }) => remember(target))
-// A press beside all that takes the focus gives it up: nothing is brought back. Some browsers do not focus a button
-// that is pressed.
+// A press beside everything that takes the focus gives the focus up, so nothing is restored. Some browsers do not focus
+// a button that is pressed.
 addEventListener("pointerdown", ({ target }) => {
 	const one = target.closest(`${TAKES}, label, dialog`)
 	if (!one) places = []
@@ -292,9 +297,9 @@ new MutationObserver(ask).observe(document.body, {
 	childList: true, subtree: true, attributes: true, attributeFilter: ["hidden", "disabled", "inert"],
 })
 
-// What stands around each page of a tenant.
+// The frame around each page of a tenant.
 
-/** The file of a page. */
+/** The module of a page. */
 export function fileOf({ page, params: { tab, id } }) {
 	if (!/^(tenant|platform)$/.test(page)) return page
 	const [name] = tabOf(tab)
@@ -303,7 +308,7 @@ export function fileOf({ page, params: { tab, id } }) {
 
 export async function tenant(page, draw) {
 	const { slug, tab, id } = page.params
-	// The platform's own keys and origins have the pages of a tenant's.
+	// The platform's own keys and origins use the pages of a tenant's.
 	if (!slug) return draw({ ...page, path: "", base: "/console", id, again: redraw })
 	const [known, name] = tabOf(tab)
 	const one = await tenantOf(slug).catch(error => {
@@ -325,7 +330,8 @@ export async function tenant(page, draw) {
 	const isWell = one.status === "active"
 	append(page.body, [
 		title, isWell ? null : (await import("./lib/seldom.js")).banner(one, again),
-		// In a small window; in others the navigation has them. One that may not be read is absent: a link says why.
+		// Shown in a small window; otherwise the navigation has these links. A page that may not be read is left out: a
+		// link to it says why.
 		h("nav.tabs", { "aria-label": "Tenant" }, tabsHere().map(([tab, text]) =>
 			h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),
 		section,
@@ -337,7 +343,7 @@ export async function tenant(page, draw) {
 	})
 }
 
-/** A tenant that is not there is not kept: the navigation would lead into it from every page. */
+/** A tenant that does not exist is not stored: the navigation would lead into it from every page. */
 function noTenant(slug, error) {
 	if (error.status !== 404) return error
 	unknownSlugs.add(slug)
@@ -346,7 +352,7 @@ function noTenant(slug, error) {
 	return error
 }
 
-// One shell answers every path: finds the page of an address, draws it, and asks before an edited one is left.
+// One shell answers every path. This finds the page of an address, draws it, and asks before an edited one is left.
 
 const ROUTES = [
 	[/^\/(invite|join|reset|email|not-me|console\/(setup|sign-in))$/, "outside"],
@@ -366,7 +372,7 @@ function match(path) {
 	return null
 }
 
-// The first page leaves the focus before the skip link, unless it was loaded for what was chosen on the one before.
+// The first page leaves the focus before the skip link, unless it was loaded because of a choice on the page before.
 let first = !sessionStorage.getItem("chosen")
 sessionStorage.removeItem("chosen")
 
@@ -381,9 +387,9 @@ export async function drawPage() {
 	view.mayLeave = false
 	const route = match(location.pathname)
 	sentRequests.length = 0
-	// A dialog belongs to its page, but for the one whose secret would be lost.
+	// A dialog belongs to its page, except one whose secret would be lost.
 	for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close()
-	// The page's code, and its tenant, come while the frame asks who is there.
+	// The page's code and its tenant are loaded while the frame asks who is signed in.
 	const code = route && import(`./pages/${fileOf(route)}.js`)
 	if (!/outside|overview/.test(route?.page)) import("./lib/ui.js").catch(() => {})
 	code?.catch(() => {})
@@ -395,7 +401,7 @@ export async function drawPage() {
 		params: route?.params ?? {}, signal: stop.signal, body,
 		get: path => api(path, { signal: stop.signal }),
 		onUpdate: update => (mine.update = update),
-		/** `isEdited()` says whether something is typed here that leaving would lose. */
+		/** `isEdited()` returns whether something was typed here that leaving would lose. */
 		onLeave: isEdited => (mine.isEdited = isEdited),
 		alive: () => mine === view.current,
 	}
@@ -411,7 +417,7 @@ export async function drawPage() {
 		)
 	} catch (error) {
 		if (error.name === "AbortError") return
-		// A page of an older version is gone once the server has a newer one.
+		// A page of an older version no longer exists once the server has a newer version.
 		const isUnloaded = error instanceof TypeError && /import/i.test(error.message)
 		const isThere = isUnloaded && await isServerThere()
 		if (mine !== view.current) return
@@ -419,7 +425,7 @@ export async function drawPage() {
 		showState(body, "error", isThere
 			? { title: "There is a new version of this page", again: () => location.reload() }
 			: { error: isUnloaded ? notLoaded(error) : error, again: isUnloaded ? loadAnew : drawPage, link })
-		// A module that did not come is never asked for again by the same page.
+		// A module that could not be loaded is never requested again by the same page.
 		if (isUnloaded && !isThere) comeBack(stop.signal)
 	} finally {
 		clearTimeout(slow)
@@ -450,9 +456,9 @@ const notLoaded = error => Object.assign(error, {
 
 const loadAnew = async () => await isServerThere() && location.reload()
 
-/** So often, in milliseconds, a server that is away is asked for. */
+/** How often, in milliseconds, a server that is away is asked. */
 const PACE = 3000
-/** Loads the page anew once the server answers. */
+/** Reloads the page once the server answers. */
 function comeBack(signal) {
 	const timer = setInterval(async () => {
 		if (!document.hidden && !signal.aborted) loadAnew()
@@ -464,7 +470,7 @@ if (window.navigation) {
 	navigation.addEventListener("navigate", event => {
 		const to = new URL(event.destination.url)
 		const ours = /^\/console(\/|$)/.test(to.pathname) && !to.pathname.startsWith("/console/assets/")
-		// What is loaded anew is so as a whole: in another language, or of a newer version.
+		// A reload replaces the page as a whole: for another language, or for a newer version.
 		const isOther = event.hashChange || event.downloadRequest !== null || event.navigationType === "reload"
 		if (view.isQuiet || !event.canIntercept || isOther || !ours) return
 		const samePage = to.pathname === view.current?.path && view.current.update

@@ -1,4 +1,4 @@
-// Classic and blocking: theme, density and language stand before the first paint.
+// Classic and blocking: theme, density and language are set before the first paint.
 let ui = {}
 try {
 	ui = JSON.parse(localStorage.getItem("ui") || "{}")
@@ -7,10 +7,10 @@ try {
 	}
 	if (ui.dir) document.documentElement.dir = ui.dir
 } catch {
-	// Storage may be switched off; the defaults then stand.
+	// Storage may be switched off; the defaults apply then.
 }
-// The first language of the browser that the console speaks, unless another is chosen in the menu. The browser sends
-// the same list as Accept-Language. Its catalogue comes while the frame is read.
+// The first of the browser's languages that the console speaks, unless another one was chosen in the menu. The browser
+// sends the same list as Accept-Language. The catalogue is loaded while the frame is read.
 const LANGUAGES = ["en", "de"]
 const lang = ui.lang ?? navigator.languages.map(one => one.slice(0, 2)).find(one => LANGUAGES.includes(one)) ?? "en"
 if (lang !== "en") {

@@ -1,5 +1,5 @@
-// German. The English text is the key; {} stands for the values in their order, {2} for the second. A noun that is
-// counted has a form for each category of Intl.PluralRules; “code …” and “field …” are the server's answers by code.
+// German. The English text is the key; {} stands for the values in their order, {2} for the second. A counted noun has
+// a form for each category of Intl.PluralRules. “code …” and “field …” are the server's answers by code.
 export default {
 	"user|users": { one: "Benutzer", other: "Benutzer" },
 	"API key|API keys": { one: "API-Schlüssel", other: "API-Schlüssel" },

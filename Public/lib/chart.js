@@ -1,9 +1,10 @@
-// Charts, and the period that they are of.
+// Charts, and the period that they show.
 import { ZONE, dataTable, dayOf, formatDay, formatNumber, h, replaceContent, svgNode, t } from "./core.js"
 
 /**
- * Stacked bars with a sentence, and the same as a table. `points` {at, …}; `series` [class, member, label] from below;
- * `sentence(sums, highest)`; `style` of the times as for `day`.
+ * Stacked bars with a sentence, and the same data as a table. `points` are {at, …}; `series` are [class, member,
+ * label], from the bottom; `sentence(sums, highest)` returns the sentence; `style` formats the times, as for
+ * `formatDay`.
  */
 export function bars(title, points, series, style, sentence) {
 	const values = points.map(one => series.map(([, member]) => one[member]))
@@ -40,11 +41,11 @@ export function bars(title, points, series, style, sentence) {
 			points.map((one, at) => [h("time", formatDay(one.at, style)), ...values[at].map(formatNumber)]))))
 }
 
-// Bars over which a part of their period is chosen.
+// Bars over which a part of their period is selected.
 
 /**
- * A pointer is drawn over the bars; on the keyboard the arrows go from bar to bar, with Shift they choose several, and
- * Enter takes them: `change({since, until})`. `label`: what the bars are, for who does not see them.
+ * A pointer is dragged over the bars. On the keyboard the arrow keys go from bar to bar, with Shift they select
+ * several, and Enter calls `change({since, until})`. `label` says what the bars are, for people who do not see them.
  */
 export function narrowing(change, label) {
 	// The bars, and where the last one ends.
@@ -71,13 +72,13 @@ export function narrowing(change, label) {
 		return within(Math.floor((clientX - left) / width * (all.length - 1)))
 	}
 
-	/** Chooses from one bar to another; none for -1. Returns the first, and where the last ends. */
+	/** Selects from one bar to another; none for -1. Returns the first, and where the last ends. */
 	function mark(...both) {
 		[anchor, head] = both
 		const [first, end] = [Math.min(...both), Math.max(...both) + 1]
 		const isIn = at => at >= first && at < end
 		const drawn = field.querySelectorAll("rect")
-		// A bar may be of several parts.
+		// A bar may consist of several parts.
 		const parts = drawn.length / (all.length - 1)
 		drawn.forEach((bar, at) => bar.classList.toggle("chosen", isIn(Math.floor(at / parts))))
 		const count = all.reduce((sum, one, at) => sum + (isIn(at) ? one.count : 0), 0)
@@ -102,9 +103,9 @@ export function narrowing(change, label) {
 		event.preventDefault()
 	}
 
-	/** `points` {at, count}, of which the last ends at `until`; `figure` and `style` as of `bars`. */
+	/** `points` are {at, count}, and the last one ends at `until`; `figure` and `style` are those of `bars`. */
 	function draw(points, until, figure, ofTimes) {
-		// What is being chosen stays.
+		// Keep a selection that is being made.
 		if (anchor >= 0) return
 		all = [...points, { at: until }]
 		style = ofTimes
@@ -119,14 +120,14 @@ export function narrowing(change, label) {
 	return { node, draw }
 }
 
-// The period of a page, chosen once for all that it shows: `since` and `until` in the address.
+// The period of a page, chosen once for everything that it shows: `since` and `until` in the address.
 
-/** The midnight of the reader's zone before a time, so many days later. */
+/** The start of a time's day in the reader's zone, and this many days later. */
 const midnight = (time, days = 0) => {
 	const one = new Date(time)
 	return new Date(one.getFullYear(), one.getMonth(), one.getDate() + days)
 }
-/** [name, since, until]: days are the reader's, and today is one of seven. */
+/** [name, since, until]: days are those of the reader, and today is one of the seven. */
 const presets = () => {
 	const ago = days => midnight(Date.now(), -days)
 	return [
@@ -136,15 +137,15 @@ const presets = () => {
 	]
 }
 /**
- * One control for a period: usual ones by name, or two days of the reader's zone. `any`: the name of none, where that
- * may be chosen. `change({since, until})`; `read(query)` shows what the address says.
+ * One control for a period: common ones by name, or two days in the reader's zone. `any` is the name of no period, if
+ * that may be chosen. It calls `change({since, until})`; `read(query)` shows what the address says.
  */
 export function period(change, any) {
 	const choice = h("select", { "aria-label": "Period", onchange: () => {
 		const [since, until] = [1, 2].map(at => presets()[choice.value]?.[at]?.toISOString() ?? "")
 		if (choice.value !== "own") change({ since, until })
 	} })
-	// The last day is a whole one.
+	// The last day counts as a whole.
 	const day = (label, name, more) => h("input", {
 		type: "date", "aria-label": label, max: dayOf(Date.now()),
 		onchange: ({ target: { value } }) =>
@@ -171,9 +172,9 @@ export function period(change, any) {
 	}
 }
 
-// How a list's rows are spread over its period; a part of it is drawn over to narrow the list.
+// How a list's rows are spread over its period. Dragging over a part of it narrows the list.
 
-/** Of a list by time, for `list`: the control of its period, the bars, and what is asked for them. */
+/** For a `list` by time: the control of its period, the bars, and the query parameters for them. */
 export function overTime(change) {
 	const choice = period(change, "Any time")
 	const { node, draw } = histogram(change)
@@ -183,7 +184,7 @@ export function overTime(change) {
 /** Bars that narrow the list's period; `draw(data)` shows a list's histogram. */
 function histogram(change) {
 	const { node, draw } = narrowing(change, t`Rows by time`)
-	// Its room is kept while the list is asked for.
+	// Its space is reserved while the list is requested.
 	node.classList.add("spread")
 
 	function show(data) {

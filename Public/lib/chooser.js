@@ -1,19 +1,21 @@
-// What can be done to rows that are chosen together.
+// What can be done to rows that are selected together.
 import { api, button, countWords, goTo, h, replaceContent, slugOf, t, translate } from "./core.js"
 import { toast, undoable } from "./dialogs.js"
 import { confirm } from "./form.js"
 
-/** So many are done at most by one choice. */
+/** The most rows of one selection. */
 const MOST = 10_000
-/** Of more than so many, the number is typed before they are changed. */
+/** For more than this, the number must be typed before they are changed. */
 const WIDE = 100
 
 /**
- * Fills the bar `node` with what can be done to `items`. `spec`: `path` of the list, `noun`, `named(item)`, `bulk`
- * [{text, fits(item), verb, more, run(item) or all(items, reload), back(item), asks, number}] (`verb` with `more` is
- * sent once for all, `back` undoes one, `asks` is asked before, exactly `number` must be chosen), `isMore` where more
- * match than are chosen, `all(most)` → every item that matches, `clear()`, `again()` draws the choice anew, `reload()`
- * the list.
+ * Fills the bar `node` with what can be done to the selected `items`. `spec` has `path` of the list, `noun`,
+ * `named(item)`, `bulk`, `isMore` (more match than are selected), `all(most)` → every item that matches, `clear()`,
+ * `again()`, which draws the selection anew, and `reload()`, which reloads the list.
+ *
+ * `bulk` is [{text, fits(item), verb, more, run(item) or all(items, reload), back(item), asks, number}]: `verb` with
+ * `more` is sent once for all, `back` undoes one, `asks` is a question before, and `number` is exactly how many must be
+ * selected.
  */
 export function offer(node, items, spec, said = t`${items.length} selected`) {
 	const { bulk, isMore, clear } = spec
@@ -33,7 +35,7 @@ async function takeAll(node, spec) {
 	replaceContent(node, wait)
 	try {
 		const items = await spec.all(MOST)
-		// Rows may have been chosen anew meanwhile: then the bar is about those.
+		// Other rows may have been selected meanwhile: then the bar is about those.
 		if (wait.isConnected) offer(
 			node, items, { ...spec, isMore: false },
 			t`All ${countWords(items.length, ...spec.noun)} that match are selected`,
@@ -44,10 +46,10 @@ async function takeAll(node, spec) {
 	}
 }
 
-/** By its bar, the work that was begun there last. */
+/** For each bar, the work that was last begun there. */
 const begun = new WeakMap()
 
-/** While `work` goes on the bar begins nothing else, and shows how far it is; an undo meanwhile waits for its end. */
+/** While `work` goes on, the bar begins nothing else and shows the progress; an undo meanwhile waits for its end. */
 async function atWork(node, work) {
 	const mine = (begun.get(node) ?? Promise.resolve()).then(work, work)
 	begun.set(node, mine)
@@ -64,7 +66,7 @@ function ask(node, one, items, spec) {
 	const act = t`${translate(one.text)} ${countWords(items.length, ...spec.noun)}`
 	const go = () => run(node, one, items, spec)
 	if (!one.asks) return go()
-	// The dialog closes at once, and the bar says how far it is.
+	// The dialog closes at once, and the bar shows the progress.
 	const later = async () => void go()
 	return confirm({
 		title: t`${act}?`, text: one.asks, act, type: items.length > WIDE ? String(items.length) : null, run: later,
@@ -83,7 +85,7 @@ async function run(node, one, items, spec) {
 	return spec.reload()
 }
 
-/** One call for all; of more than a hundred the server makes a job, which has a page of its own. */
+/** One call for all. For more than a hundred, the server creates a job, which has a page of its own. */
 async function together({ verb: action, more }, items, { path, named }) {
 	try {
 		const answer = await api(`${path}/actions`, { body: { action, ids: items.map(one => one.id), ...more } })
@@ -105,10 +107,10 @@ async function takeBack(node, one, items, spec) {
 	return spec.reload()
 }
 
-/** So many are under way at once. */
+/** How many calls run at once. */
 const AT_ONCE = 4
 
-/** Runs a few at once, and says how far it is; it can be stopped between two. */
+/** Runs a few calls at once and shows the progress; it can be stopped between two. */
 async function forEach(node, items, run, { named }) {
 	const result = { done: [], failed: [] }
 	let isStopped = false

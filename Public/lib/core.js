@@ -2,21 +2,23 @@
 
 // Words, numbers and plurals in the reader's language. The English text is the key of a language's catalogue, with {}
 // for each value; see Public/lang.
-/** A text that is not to be looked up again: it was, or it is data. */
+/** A text that must not be translated again: it was already, or it is data. */
 export class Translated extends String {}
 
 let catalogue = {}
 export const setCatalogue = to => (catalogue = to)
 export const translate = text => (text instanceof Translated || text == null ? text
 	: new Translated(catalogue[text] ?? text))
-/** A sentence that holds values: t`${name} is suspended`. A translation may take them in another order: {2} … {1}. */
+/** A sentence that holds values: t`${name} is suspended`. A translation may use them in another order: {2} … {1}. */
 export const t = (parts, ...values) => {
 	let next = 0
 	return new Translated(translate(parts.join("{}")).replace(
 		/\{(\d?)\}/g, (_, number) => values[number ? number - 1 : next++] ?? "",
 	))
 }
-/** What the server says in English: known by the sentence itself, else by its code; `kind`: "code" or "field". */
+/**
+ * Translates what the server says in English: by the sentence itself, or else by its code. `kind` is "code" or "field".
+ */
 export const translateAnswer = (text, kind, code) => catalogue[text] ?? catalogue[`${kind} ${code}`] ?? text
 
 export const language = document.documentElement.lang
@@ -29,11 +31,11 @@ export const countWords = (value, one, many) => {
 	const forms = catalogue[`${one}|${many}`] ?? { one: translate(one), other: translate(many) }
 	return new Translated(`${formatNumber(value)} ${forms[category] ?? forms.other}`)
 }
-/** A list's `total`; one that is not exact is a floor. */
+/** A list's `total`; one that is not exact is a lower bound. */
 export const countTotal = (value, ...noun) =>
 	value && (value.exact ? countWords(value.value, ...noun) : t`at least ${countWords(value.value, ...noun)}`)
 
-/** The kinds of provider by their codes, and names that are not spelled as their codes. */
+/** The kinds of providers by code, and names that are not spelled like their codes. */
 export const PROVIDERS = {
 	oidc: "OpenID Connect", google: "Google", github: "GitHub", cognito: "Amazon Cognito", password: "Password",
 }
@@ -50,15 +52,15 @@ export const actionWords = action =>
 /** Choices of a select by their codes: "active suspended" → [["active", "Active"], …] */
 export const choices = codes => codes.split(" ").map(code => [code, words(code)])
 
-// The one way to make DOM. Every string becomes a text node, so no value can turn into markup.
+// The only way to make DOM. Every string becomes a text node, so no value can turn into markup.
 
 const SVG = "http://www.w3.org/2000/svg"
 const SPOKEN = ["aria-label", "title", "placeholder"]
 const DATA = ["CODE", "KBD"]
 
 /**
- * Makes an element: `h("button.btn.primary", {onclick, "aria-label": "x"}, ...children)`; the properties may be left
- * out. It is named `h` as in hyperscript, since a page is little else than calls of it.
+ * Makes an element: `h("button.btn.primary", {onclick, "aria-label": "x"}, ...children)`. The properties may be left
+ * out. It is called `h` as in hyperscript, since a page consists of little else than calls to it.
  */
 export function h(selector, ...kids) {
 	const props = Object.getPrototypeOf(kids[0] ?? 0) === Object.prototype ? kids.shift() : {}
@@ -84,7 +86,7 @@ export function append(node, kids) {
 }
 
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/gu
-// Scripts whose spelling uses the joiners U+200C and U+200D, and emoji that a joiner makes one of several.
+// Scripts whose spelling uses the joiners U+200C and U+200D, and emoji that a joiner combines into one.
 const JOINING = "[\\p{Script=Arabic}\\p{Script=Syriac}\\p{Script=Mongolian}\\p{Script=Devanagari}\\p{Script=Bengali}"
 	+ "\\p{Script=Gurmukhi}\\p{Script=Gujarati}\\p{Script=Oriya}\\p{Script=Tamil}\\p{Script=Telugu}\\p{Script=Kannada}"
 	+ "\\p{Script=Malayalam}\\p{Script=Sinhala}\\p{Script=Khmer}]"
@@ -92,8 +94,8 @@ const BEFORE_JOINER = new RegExp(`(${JOINING}|\\p{Extended_Pictographic}[\\ufe0f
 const AFTER_JOINER = new RegExp(`^(${JOINING}|\\p{Extended_Pictographic}|[♀♂⚕])`, "u")
 
 /**
- * Control characters and those that turn the writing's direction, shown as escapes. A joiner between two letters of a
- * script that is spelled with it, or between two emoji, stays.
+ * Shows control characters, and those that change the writing direction, as escapes. A joiner stays between two letters
+ * of a script that is spelled with it, and between two emoji.
  */
 const visible = text => String(text).replace(UNSEEN, (char, at, whole) => {
 	const isJoiner = char === "\u200c" || char === "\u200d"
@@ -117,8 +119,8 @@ export function svgNode(tag, attributes = {}, ...kids) {
 	return node
 }
 
-// What this browser keeps.
-/** What this browser keeps: theme, density, keys, times, the tenant last seen. Never a secret. */
+// What this browser stores.
+/** What this browser stores: theme, density, keys, times, the tenant last seen. Never a secret. */
 export const preferences = () => {
 	try {
 		return JSON.parse(localStorage.getItem("ui")) ?? {}
@@ -133,7 +135,7 @@ export const isMac = /mac/i.test(navigator.userAgentData?.platform ?? navigator.
 
 // The only way to the server.
 
-/** An answer that is not 2xx, as RFC 9457 problem details. */
+/** An answer other than 2xx, as RFC 9457 problem details. */
 class Problem extends Error {
 	constructor(status, body = {}, retryAfter = null) {
 		const { code, confirm, users, methods, remedies, reference, request_id: id } = body
@@ -146,15 +148,15 @@ class Problem extends Error {
 	}
 }
 
-/** What this view has sent, newest last: the material of "show me the curl". Secrets are masked. */
+/** The requests of this view, newest last, for "show me the curl". Secrets are masked. */
 export const sentRequests = []
 
 const etags = new WeakMap()
 export const etagOf = object => etags.get(object)
 
-// The keys of acts without an answer: sending the same again after a lost connection is then one act.
+// The idempotency keys of acts without an answer: sending the same again after a lost connection is then one act.
 const pending = new Map()
-// What is sent so much later, in milliseconds, is meant anew: others may have changed what it is about.
+// After this many milliseconds, the same request is a new act: others may have changed what it is about.
 const KEY_LASTS = 15 * 60_000
 
 function keyOf(act) {
@@ -171,12 +173,15 @@ const masked = (name, value) => (SECRET.test(name) && typeof value === "string" 
 export const describeRequest = (path, { body, method = body ? "POST" : "GET", ...more } = {}) =>
 	({ ...more, method, path: `/v1${path}`, body: body && JSON.stringify(body, masked, 2) })
 
-// A step-up replaces the session's cookie: what was on its way with the old one is asked once more.
+// A step-up replaces the session's cookie, so requests that were on their way with the old one are sent once more.
 let steppedUp = 0
 let asking = 0
-/** Whether an operator is being asked for a proof: what tells of progress waits, since it would cover the question. */
+/**
+ * Whether an operator is being asked for a proof. Progress messages wait meanwhile, since they would cover the
+ * question.
+ */
 export const isProving = () => asking > 0
-/** Whether the page proved that its operator is there; who asks is the frame. */
+/** Whether the operator proved their presence; the frame asks for the proof. */
 const provesPresence = async problem => {
 	const { promise, resolve } = Promise.withResolvers()
 	const event = new CustomEvent("step-up", { cancelable: true, detail: { ...problem, resolve } })
@@ -191,27 +196,27 @@ const provesPresence = async problem => {
 }
 
 const NO_ANSWER = /^(step_up_required|second_factor_required|request_in_progress)$/
-/** Whether a refusal is the act's own answer. After another the act may have been done, or may be under way. */
+/** Whether a refusal is the act's own answer. After any other, the act may have been done, or may be under way. */
 const isAnswer = (status, { code }) => status < 500 && ![401, 408, 429].includes(status) && !NO_ANSWER.test(code)
 
-// Who acts, and what is only tried or looked for.
+// Requests that change nothing: about the session and the operator, dry runs and searches.
 const CHANGES_NOTHING = /^\/(session|me)(\/|$)|[?&]dry_run=true|\/(evaluate|search|identify|test)$/
-/** Something was changed: an act whose answer was lost before is another one now. */
+/** Something was changed: an act whose answer was lost before is a new act now. */
 function forgetLost() {
 	for (const [act, one] of pending) if (one.isLost) pending.delete(act)
 }
 
-/** A body that breaks off is no answer: without this the act that it is of would pass for done. */
+/** A body that breaks off is not an answer: without this, its act would be taken for done. */
 const whole = async answer => new Response(answer.status === 204 ? null : await answer.arrayBuffer(), answer)
 
-// What is sent with a key; a file is not.
+// Requests that are sent with an idempotency key; the upload of a file is not.
 const KEYED = /^\/(tenants|providers|people\/actions|api-keys(?!\/identify))(\/|\?|$)/
-// So often an act that is under way is asked about again, twice a second.
+// How often an act that is under way is asked about again, twice a second.
 const MOST_TRIES = 20
 /**
- * The server's answer, of a 2xx; any other is thrown. `accept`: the type that is wanted, whose body is read as it
- * comes; `file`: a body that is no JSON, with what `headers` say of it; `key`: that of the act, which was sent before;
- * `proved`: no proof is asked for any more.
+ * Returns the server's 2xx answer; any other is thrown. `accept` is the type that is wanted, whose body is read as it
+ * comes; `file` is a body that is not JSON, described by `headers`; `key` is the idempotency key of an act that was
+ * sent before; `proved` means that no further proof is asked for.
  */
 export async function sendRequest(
 	path, {
@@ -225,17 +230,17 @@ export async function sendRequest(
 	const act = `${method} ${path} ${text}`
 	if (method === "POST" && !file && KEYED.test(path)) key ??= keyOf(act)
 	if (key) headers["idempotency-key"] = key
-	// Another may be held meanwhile.
+	// Another key may be held meanwhile.
 	const held = () => (pending.get(act)?.key === key ? pending.get(act) : null)
 	remember(describeRequest(path, { method, body, etag, accept }))
 	let answer
 	try {
 		answer = await fetch(`/v1${path}`, { method, headers, body: text, signal, credentials: "same-origin" })
-		// Of what cannot be sent twice the head alone says that it is done.
+		// For a request that must not be sent twice, the head of the answer alone decides that it is done.
 		if (!accept && (method === "GET" || key)) answer = await whole(answer)
 	} catch (error) {
 		if (error.name === "AbortError") throw error
-		// What was asked as the connection came back may have gone out too early.
+		// A request made just as the connection came back may have gone out too early.
 		if (method === "GET" && navigator.onLine && !tries) {
 			await new Promise(done => setTimeout(done, 500))
 			return sendRequest(path, { signal, accept, tries: 1 })
@@ -254,7 +259,7 @@ export async function sendRequest(
 	}
 	const problem = await answer.json().catch(() => ({ title: answer.statusText }))
 	if (held() && isAnswer(answer.status, problem)) pending.delete(act)
-	// The same act is under way, as after a lost connection: its answer is asked for until it is there.
+	// The same act is under way, for example after a lost connection: ask until its answer is there.
 	if (problem.code === "request_in_progress" && tries < MOST_TRIES) {
 		await new Promise(done => setTimeout(done, 500))
 		return sendRequest(path, { body, method, signal, etag, accept, key, tries: tries + 1 })
@@ -278,13 +283,13 @@ export async function sendRequest(
 export async function api(path, options) {
 	const answer = await sendRequest(path, options)
 	const data = answer.status === 204 ? null : await answer.json().catch(() => ({}))
-	// What was given up meanwhile is drawn by no page.
+	// No page draws the answer to a request that was given up meanwhile.
 	options?.signal?.throwIfAborted()
 	if (data && answer.headers.get("etag")) etags.set(data, answer.headers.get("etag"))
 	return data
 }
 
-/** Whether the server answers at all: what it then does not have is of an older version. */
+/** Whether the server answers at all. If it does, what it does not have belongs to an older version. */
 export const isServerThere = () => fetch("/livez", { cache: "no-store" }).then(answer => answer.ok, () => false)
 
 function remember(entry) {
@@ -300,24 +305,27 @@ export function queryString(values) {
 	return text && `?${text}`
 }
 
-// Who is signed in, what they may do, and the tenants that they have asked for.
+// Who is signed in, what they may do, and the tenants that were requested for them.
 
 let operator = null
 export const currentOperator = () => operator
 /** The tenant that this operator is confined to, or null for the whole platform. */
 export const ownTenant = () => operator?.scope?.tenant_id ?? null
 
-/** The operator as it is now, once they changed something of their own. */
+/** Keeps the operator as it is now, after they changed something of their own. */
 export const keepOperator = one => (operator = one)
 
 let rights = []
-/** Whether the server would let this operator; a tenant's own owner could not undo a suspension of it. */
+/**
+ * Whether the server would allow this operator to do it. A tenant's own owner could not undo a suspension of the
+ * tenant.
+ */
 export const isAllowed = right => rights.includes(right) && !(ownTenant() && right === "suspendTenant")
 /** Whether they may do that to the keys or origins of a page: a tenant's, or the platform's own. */
 export const mayHere = (page, right) =>
 	isAllowed(page.tenant ? right : `writePlatform${/Origins$/.test(right) ? "Origins" : "Keys"}`)
 
-// How many people ask to join a tenant: told with who is signed in, so that no page asks for it besides.
+// How many people ask to join a tenant: it comes with the answer about who is signed in, so no page asks for it again.
 let waiting = {}
 /** Who is signed in, and how many people wait in the tenant (a slug or an id). */
 export async function loadMe(tenant) {
@@ -326,7 +334,7 @@ export async function loadMe(tenant) {
 	({ operator, rights } = me)
 	waiting = { tenant: tenant ?? ownTenant(), number: me.join_requests }
 }
-/** The number of those who wait; of another tenant than the last one it is asked for. */
+/** The number of people who wait; requested if it is for another tenant than the last time. */
 export async function waitingIn(tenant) {
 	if (waiting.tenant !== tenant) {
 		const asked = (waiting = { tenant })
@@ -336,7 +344,7 @@ export async function waitingIn(tenant) {
 	await mine.coming
 	return mine.number
 }
-/** So many of those who wait were answered; fewer than none: wait again. */
+/** This many of the people who wait were answered; a negative number means that they wait again. */
 export function answered(by = 1) {
 	if (waiting.number != null) waiting.number -= by
 	dispatchEvent(new CustomEvent("waiting-changed"))
@@ -349,12 +357,12 @@ export async function signOut() {
 
 const tenants = new Map()
 export const forgetTenants = () => tenants.clear()
-/** Whoever signs in next is asked for, and so is what they may see. */
+/** The next operator is asked for anew, with what they may see. */
 export function forgetOperator() {
 	operator = null
 	forgetTenants()
 }
-/** A tenant by slug or id, asked once until it is forgotten. */
+/** A tenant by slug or id, requested once until it is forgotten. */
 export async function tenantOf(slug) {
 	if (!tenants.has(slug)) {
 		const asked = api(`/tenants/${slug}`)
@@ -374,14 +382,14 @@ export const button = (text, run, { look = "", icon: symbol, name, ...props } = 
 		symbol && icon(symbol), text,
 	)
 
-/** Of acts {text, run}, those that are there. What is dangerous is red in its dialog, not in each row. */
+/** Buttons for those acts {text, run} that are there. A dangerous act is red in its dialog, not in each row. */
 export const buttons = (acts, look = "", name) =>
 	acts.filter(Boolean).map(({ text, run }) => button(text, run, { look, name }))
 
 export const factList = pairs =>
 	h("dl.facts", pairs.filter(Boolean).map(([name, value]) => [h("dt", name), h("dd", value)]))
 
-/** A part whose changes are read out. */
+/** A part whose changes are read out by screen readers. */
 export const liveRegion = (...kids) => h("div", { "aria-live": "polite" }, kids)
 export const card = (title, ...kids) => h("section.card", h("h2", title), kids)
 export const note = (tone, look, ...kids) => h(`div.note.${tone}`, icon(look), h("div", ...kids))
@@ -406,14 +414,14 @@ export const dataTable = (caption, heads, rows) => h("div.table", {
 		rows.map(([first, ...cells]) => h("tr", h("th", { scope: "row" }, first), cells.map(one => h("td", one)))),
 	)))
 
-/** Of an `ol.trace`. */
+/** One step of an `ol.trace`. */
 export const traceStep = (look, tone, ...kids) => h("li", h(`span.dot.${tone}`, icon(look)), h("div", kids))
 
 const LOOKS = { empty: "mark", none: "search", error: "alert", forbidden: "lock", missing: "globe" }
 const KINDS = { 403: ["forbidden", "You may not see this"], 404: ["missing", "This is not here"] }
 /**
- * What stands where there is no data: one sentence, one action. `link` {href, text} leads on. Returns the node it
- * filled. What failed for want of a connection is asked again once there is one.
+ * What is shown if there is no data: one sentence, one action. `link` {href, text} leads on. Returns the node that it
+ * filled. What failed for lack of a connection is requested again once there is one.
  */
 export function showState(
 	node, kind, { error, again, title = error?.title, text = error?.message, action, link } = {},
@@ -428,7 +436,7 @@ export function showState(
 	return replaceContent(node, body)
 }
 
-/** Runs what fills a part of a page; what fails stands in the part, to be tried again. */
+/** Runs what fills a part of a page; a failure is shown in that part, and can be tried again. */
 export async function loadPart(node, load) {
 	try {
 		await load()
@@ -437,12 +445,12 @@ export async function loadPart(node, load) {
 	}
 }
 
-/** What comes within a blink is drawn with the page, so that nothing moves; the rest comes later. */
+/** What comes within a blink is drawn with the page, so that nothing moves; the rest is drawn later. */
 export const waitBriefly = work => Promise.race([work, new Promise(done => setTimeout(done, 120))])
 
 export const noValue = (text = "–") => h("span.muted.none", text)
 
-/** User content: its own direction, never translated; a long address breaks before its @. */
+/** User content: it has its own direction and is never translated; a long address breaks before its @. */
 export const userText = (text, selector = "span") => h(selector, { dir: "auto" },
 	String(text ?? "").split(/(?=@)/).map((part, at) => [at > 0 && h("wbr"), new Translated(part)]))
 
@@ -470,7 +478,7 @@ const TONES = {
 export const statusTag = status =>
 	h(`span.tag.${Object.keys(TONES).find(one => TONES[one].split(" ").includes(status)) ?? "quiet"}`, words(status))
 
-// Points in time in the reader's language and zone: as text, and as nodes, which go on while the page is open.
+// Points in time in the reader's language and zone, as text, and as nodes that are updated while the page is open.
 
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" })
 const full = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" })
@@ -481,7 +489,7 @@ const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 
 
 export const formatDay = (iso, style) => new Translated(new Date(iso).toLocaleString(language, style))
 
-/** A time's day where the reader is, as a field for days has it. */
+/** The day of a time in the reader's zone, in the form that a date field uses. */
 export function dayOf(iso) {
 	const one = new Date(iso)
 	const two = number => String(number).padStart(2, "0")
@@ -498,12 +506,14 @@ export function ago(iso) {
 /** The exact time in the reader's zone, to the second. */
 export const formatExact = iso => new Translated(exactly.format(new Date(iso)))
 
-/** The day on which what was deleted is purged; a deleted thing changes no more. */
+/**
+ * The day on which a deleted thing is purged. A deleted thing no longer changes, so its last change was the deletion.
+ */
 export const restorableUntil = one => formatDay(Date.parse(one.updated_at) + 30 * 86400000, { dateStyle: "long" })
 
 /**
- * Relative time with the exact one as title, or the exact one where the reader has chosen that; `otherwise` where there
- * is no time. It goes on while the page is open.
+ * The relative time with the exact one as title, or the exact one if the reader has chosen that; `otherwise` if there
+ * is no time. It is updated while the page is open.
  */
 export const timeNode = (iso, otherwise = "never") => {
 	if (!iso) return noValue(otherwise)
@@ -513,13 +523,13 @@ export const timeNode = (iso, otherwise = "never") => {
 	},
 		isExact ? formatExact(iso) : ago(iso))
 }
-/** The exact time, and below it how long ago that is: where a record's time matters. */
+/** The exact time, and below it how long ago that is; for records whose time matters. */
 export const exactTimeNode = iso => [h(
 	"time", { dateTime: iso, title: new Translated(full.format(new Date(iso))) }, formatExact(iso),
 ),
 	h("span.sub", h("time", { dateTime: iso, "data-ago": "" }, ago(iso)))]
 
-// Of a page that stays open, relative times are said anew.
+// While a page stays open, its relative times are updated.
 const TICK = 20_000
 setInterval(() => {
 	if (document.hidden) return
@@ -531,8 +541,10 @@ setInterval(() => {
 
 // The URL is the only state of a page.
 
-/** The page that is drawn now, and whether it may be left without a question: the session is over, or what was typed
- * was sent or given up. Only the router changes it. */
+/**
+ * The page that is shown now, and whether it may be left without a question, because the session is over, or because
+ * what was typed was sent or given up. Only the router changes this.
+ */
 export const view = { current: null, isQuiet: false, mayLeave: false, draw: null }
 
 export const query = () => Object.fromEntries(new URLSearchParams(location.search))
@@ -548,37 +560,37 @@ export function setQuery(next, { replace } = {}) {
 	view.current?.update?.()
 }
 
-/** Puts another address in the place of this one; the page stays as it is drawn. */
+/** Replaces this address with another; the page stays as it is drawn. */
 export const replaceAddress = url => write("replaceState", url)
 
-/** Takes a secret out of the address and the history; the page stays as it is drawn. */
+/** Removes a secret from the address and the history; the page stays as it is drawn. */
 export const hideFragment = () => replaceAddress(location.pathname + location.search)
 
 export const goTo = url => location.assign(url)
 
-/** Goes on although something on the page is typed and not sent. */
+/** Leaves although something on the page was typed and not sent. */
 export function leaveFor(url) {
 	view.mayLeave = true
 	goTo(url)
 }
 
-/** Draws the page of this address anew. */
+/** Draws the page of this address again. */
 export const redraw = () => view.draw()
 
 // The places that the navigation leads to.
 
 export const slugOf = path => path.match(/^\/console\/t\/([^/]+)/)?.[1]
-// Tenants of the address that are not there.
+// Tenants of addresses that do not exist.
 export const unknownSlugs = new Set()
 export const knownSlug = slug => (unknownSlugs.has(slug) ? null : slug)
-/** The tenant that the page is of. The simulator stays with the one that it was opened from. */
+/** The tenant that the page belongs to. The simulator stays with the one that it was opened from. */
 const slugHere = () => knownSlug(slugOf(location.pathname)
 	?? (location.pathname === "/console/simulator" ? new URLSearchParams(location.search).get("tenant") : null))
 export const tenantHere = () => knownSlug(slugOf(location.pathname)) ?? ownTenant() ?? preferences().tenant
 
 const place = (text, path, look, key, pin) => ({ text, href: `/console/${path}`, look, key, pin })
 
-/** The pages outside of a tenant; `pin`: also at the foot of a small window. */
+/** The pages outside of a tenant; those with `pin` are also at the bottom of a small window. */
 const platformPlaces = () => [
 	place("Overview", "", "home", "o", true),
 	{ group: "Directory" },
@@ -597,7 +609,7 @@ const platformPlaces = () => [
 	{ text: "API docs", href: "/docs", look: "book" },
 ]
 
-/** The pages of a tenant: [path, name, look, key, right], below their groups. */
+/** The pages of a tenant, [path, name, look, key, right], under their groups. */
 const TENANT_PLACES = [
 	"Directory", ["users", "Users", "users", "u"], ["requests", "Join requests", "inbox", null, "editUsers"],
 	["invites", "Invites", "mail", "i"],
@@ -614,7 +626,7 @@ const TENANT_PLACES = [
 export const TABS = TENANT_PLACES.filter(one => Array.isArray(one) && one[0] !== "simulator")
 
 const mayRead = ([, , , , right]) => !right || isAllowed(right)
-/** The pages of a tenant that may be read. */
+/** The pages of a tenant that the operator may read. */
 export const tabsHere = () => TABS.filter(mayRead)
 
 const pathOf = (tenant, name) => (name === "simulator" ? `simulator?tenant=${tenant}` : `t/${tenant}/${name}`)
@@ -622,14 +634,14 @@ const tenantPlaces = tenant => TENANT_PLACES.map(one => (Array.isArray(one)
 	? mayRead(one) && { ...place(one[1], pathOf(tenant, one[0]), one[2], one[3]), sub: tenant }
 	: { group: one }))
 
-/** Of an operator of one tenant: its pages, and those outside that it does not have itself. */
+/** For an operator of one tenant: its pages, and those outside that it does not have itself. */
 function ownPlaces(tenant) {
 	const [overview, ...others] = platformPlaces().filter(one => one?.href && !/^[das]$/.test(one.key ?? ""))
 	const pinned = one => one && (/users|keys|decisions|audit/.test(one.href) ? { ...one, pin: true } : one)
 	return [overview, ...tenantPlaces(tenant).map(pinned), ...others]
 }
 
-/** The pages that the navigation shows: inside a tenant the tenant's, with the way out of it. */
+/** The pages that the navigation shows: inside a tenant, those of the tenant and the way out. */
 export function placesHere() {
 	if (ownTenant()) return ownPlaces(tenantHere()).filter(Boolean)
 	const inside = slugHere()
@@ -641,7 +653,7 @@ export function placesHere() {
 	].filter(Boolean)
 }
 
-/** Every page that can be gone to, those of the place where one is first. */
+/** Every page that can be reached; those of the current place come first. */
 export function places() {
 	const tenant = tenantHere()
 	const own = tenant ? tenantPlaces(tenant) : []
@@ -650,19 +662,19 @@ export function places() {
 	return all.filter(one => one?.href)
 }
 
-/** Below which of a tenant's pages there are others. */
+/** The pages of a tenant that have others below them. */
 const HAS_MORE = { users: /./, invites: /^join-links$/, keys: /./, jobs: /./ }
-/** Whether a tenant has such a page; of the platform's own every one that is matched. */
+/** Whether a tenant has such a page; the platform has every one that is matched. */
 export const isPlace = (tab, id) => tab === undefined
 	|| TABS.some(([name]) => name === tab && (id === undefined || HAS_MORE[name]?.test(id)))
 
 export const tabOf = wanted => TABS.find(([name]) => name === wanted) ?? TABS[0]
 
-/** In this tab, and until the sign-out: the places that were seen last, {text, href}, this one first. */
+/** The places that were seen last, {text, href}, this one first. They stay in this tab until the sign-out. */
 export const recentPlaces = () => JSON.parse(sessionStorage.getItem("places") ?? "[]")
 const MOST_PLACES = 9
 
-/** `text`: the page's title. Addresses are kept without what was searched or filtered. */
+/** `text` is the page's title. Addresses are stored without search and filters. */
 export function rememberPlace(text) {
 	const { pathname: href } = location
 	const others = recentPlaces().filter(one => one.href !== href)

@@ -1,7 +1,7 @@
 // Messages and dialogs.
 import { api, button, h } from "./core.js"
 
-// Messages, and how the last change is taken back.
+// Messages, and how the last change is undone.
 
 const stack = document.querySelector("toast-stack")
 addEventListener("keydown", event => {
@@ -10,7 +10,10 @@ addEventListener("keydown", event => {
 	stack.lastElementChild.querySelector("button").focus()
 })
 
-/** Polite news. Six seconds; what has an action or is an error stays. F6 reaches it. Returns what closes it. */
+/**
+ * Shows a polite message for six seconds; one with an action, or an error, stays. F6 moves the focus to it. Returns a
+ * function that closes it.
+ */
 export function toast(text, { action, run, stay = Boolean(action) } = {}) {
 	let timer
 	const close = () => node.remove()
@@ -28,19 +31,19 @@ export function toast(text, { action, run, stay = Boolean(action) } = {}) {
 }
 
 let lastUndo = null
-/** Runs the last change's undo: the `Z` key, and the message's button. */
+/** Undoes the last change: by the `Z` key, or by the message's button. */
 export function undo() {
 	const run = lastUndo
 	lastUndo = null
 	return run ? run() : toast("There is nothing to undo here.")
 }
-/** Says what happened and how to take it back: in the message, and by `Z`. */
+/** Says what happened and how to undo it: in the message, and by `Z`. */
 export function undoable(said, run) {
 	const close = toast(said, { action: "Undo", run: undo })
 	lastUndo = () => (close(), run())
 }
 
-/** Runs one call and says how it went; for actions that need no form. `back`: what undoes it. */
+/** Makes one call and says how it went; for actions that need no form. `back` undoes it. */
 export async function runAct(path, { back, ...options }, said, after) {
 	try {
 		const answer = await api(path, { method: "POST", ...options })
@@ -56,7 +59,7 @@ export async function runAct(path, { back, ...options }, said, after) {
 
 let serial = 0
 
-/** Opens a modal dialog; it leaves the DOM when it closes, and focus returns to where it was: see app.js. */
+/** Opens a modal dialog. It leaves the DOM when it closes, and the focus returns to where it was: see app.js. */
 export function dialog(title, ...kids) {
 	const id = `d${(serial += 1)}`
 	const isNew = document.activeElement?.matches("[data-new]") ? "" : null
@@ -76,10 +79,10 @@ export const copyButton = (text, label = "Copy", look = "") => button(label, () 
 		() => toast("Copied"), () => toast("The browser did not allow copying.", { stay: true }),
 	), { look, icon: "copy" })
 
-/** An id, which a press copies. */
+/** An id that is copied by a press. */
 export const copyable = id => copyButton(id, h("code", id), ".ghost.tiny.id")
 
-/** Gives the browser a file to keep. */
+/** Gives the browser a file to save. */
 export function saveFile(name, parts, type) {
 	const href = URL.createObjectURL(new Blob(parts, { type }))
 	h("a", { href, download: name }).click()

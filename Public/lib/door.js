@@ -1,14 +1,14 @@
-// What stands around the pages outside the gate, and what several of them have.
+// The frame of the pages outside the console, and what several of them share.
 import { goTo, h, icon, replaceContent, t, userText } from "./core.js"
 import { form } from "./form.js"
 
-/** What stands on the wall: the tenant's logo and name, else the gatehouse's own. */
+/** The content of the wall: the tenant's logo and name, or else Gatehouse's own. */
 export const wall = face => (face
 	? [h("span.brand", face.logo_url ? h("img.logo", { src: face.logo_url, alt: "" }) : icon("door")),
 		h("p", userText(face.name))]
 	: [h("span.brand", icon("mark"), h("span", "Gatehouse")), h("p", "Who may come in, and why."), icon("mark")])
 
-/** The gatehouse on one side, what is to be done on the other. `page.face`: of the tenant whose page it is. */
+/** The wall on one side, the task on the other. `page.face` is that of the tenant to which the page belongs. */
 export function door(page, title, lead, ...kids) {
 	const heading = h("h1", { tabIndex: -1 }, title)
 	const { accent, on_accent: ink } = page.face ?? {}
@@ -20,7 +20,7 @@ export function door(page, title, lead, ...kids) {
 		h("div.wall", wall(page.face)),
 		h("div.sheet", h("div", heading, h("p.lead", lead), kids, page.face
 			&& h("p.small.muted.gap", userText(page.face.slug), " · ", userText(location.host))))))
-	// As the page opens, what is typed first or pressed has the focus, unless that ends something.
+	// When the page opens, its first field or its main button has the focus, but never a button that ends something.
 	const first = page.body.querySelector("input:not([readonly]), .btn.primary")
 	if (!page.body.isConnected) first?.setAttribute("autofocus", "")
 	heading.focus()
@@ -38,10 +38,10 @@ export const codeField = (name, label) => [name, label, {
 	autocomplete: "one-time-code", attrs: { inputMode: "numeric", maxLength: 7, pattern: "[0-9 ]*", spellcheck: false },
 }]
 
-/** The link to the app that a page leads to in the end; nothing goes there by itself. */
+/** The link to the app to which a page leads in the end; nothing goes there by itself. */
 export const wayOn = to => to && h("p", h("a.btn.primary", { href: to }, "Go to the app"))
 
-/** A text without what mail programs and people put into a link that they hand on: percent-encoding, line breaks. */
+/** Removes what mail programs and people add to a link that they pass on: percent-encoding, line breaks. */
 function plainOf(text) {
 	let plain = text
 	for (let round = 0; round < 3; round++) {
@@ -54,7 +54,7 @@ function plainOf(text) {
 	return plain.replace(/\s/g, "")
 }
 
-/** The code of a one-time link, also with punctuation behind it, or a code alone; else null. */
+/** The code of a one-time link, even with punctuation after it, or a code alone; else null. */
 export function codeIn(text) {
 	const plain = plainOf(text)
 	const found = /(?:token|grant)=([\w-]+)/i.exec(plain)
@@ -62,7 +62,7 @@ export function codeIn(text) {
 	return found && found[1].replace(/^(.{43}|.{49})[-_]+$/, "$1")
 }
 
-/** Takes a pasted link or code, where the page was opened without it; then `go(code)`. */
+/** Takes a pasted link or code if the page was opened without it, then calls `go(code)`. */
 export const pasteForm = go => form([
 	["pasted*", "Link or code", { autocomplete: "off", attrs: { spellcheck: false, maxLength: 4096 } }],
 ], {
@@ -77,15 +77,17 @@ export const pasteForm = go => form([
 	},
 })
 
-/** The page of a link that was opened without what stands behind its `#`, as where a mail program cut it. */
+/** The page of a link that was opened without the part after its `#`, for example because a mail program cut it off. */
 export const noCode = (page, title, go) => door(
 	page, title,
 	"The page was opened without its code. Paste the whole link, or the code that stands beneath it in the mail.",
 	pasteForm(go),
 )
 
-/** The same below a page's own form. */
+/** The same, below a page's own form. */
 export const orPaste = go => h("details.small", h("summary", "I have a link or a code"), pasteForm(go))
 
-/** Where a window at the provider says to the page that asked that its operator was proved to be there. */
+/**
+ * The channel on which a window at the provider reports to the page that asked that its operator's presence was proved.
+ */
 export const PROVED = "gatehouse-proved"

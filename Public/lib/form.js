@@ -5,14 +5,14 @@ import {
 } from "./core.js"
 import { dialog, toast } from "./dialogs.js"
 
-// Drafts: what was typed and not sent stays in this tab, for a session that ends and a dialog that is closed by
-// accident.
-// They are the operator's own, never hold a secret, and end when it is sent, cancelled, or the operator signs out.
+// Drafts: what was typed and not sent stays in this tab, in case the session ends or a dialog is closed by accident.
+// Drafts are the operator's own, never hold a secret, and end when they are sent or cancelled, or the operator signs
+// out.
 
 const SECRET = /(^|_)(password|token|key|secret|typed|payload)$/
 const isKept = ({ field }) => field.type !== "password" && !SECRET.test(field.name)
 
-/** The draft of a form named `name` on this page: `put()` fills it in and says whether there was one. */
+/** The draft of the form `name` on this page. `put()` fills it in and returns whether there was one. */
 export function draftOf(name, rows) {
 	const key = `draft ${currentOperator().id} ${location.pathname} ${name}`
 	const end = () => sessionStorage.removeItem(key)
@@ -30,9 +30,9 @@ export function draftOf(name, rows) {
 	return { keep, put, end }
 }
 
-// The controls of a form's fields, and what they hold.
+// The controls of a form's fields, and their values.
 
-/** A field's [control, what heads it, what stands below it]. */
+/** A field's [control, what stands above it, what stands below it]. */
 export function controlOf(type, { field: { label, options, value }, id, common, hint }) {
 	if (type === "select") {
 		const chosen = value ?? options[0][0]
@@ -68,7 +68,7 @@ export function controlOf(type, { field: { label, options, value }, id, common, 
 	return [h("input", { ...common, type, value: value ?? "", spellcheck: false })]
 }
 
-/** A text in which a tenant is found by its name; its slug is what is typed, its id what is sent. */
+/** A field in which a tenant is found by its name; the slug is typed, and the id is sent. */
 function tenantControl(id, common) {
 	const found = h("datalist", { id: `${id}l` })
 	let timer
@@ -81,7 +81,7 @@ function tenantControl(id, common) {
 			const { items } = await api(
 				`/tenants${queryString({ q: control.value.trim(), limit: 20 })}`, { signal },
 			).catch(() => ({ items: [] }))
-			// What was typed since has an answer of its own.
+			// What was typed since then gets its own answer.
 			if (signal.aborted) return
 			replaceContent(found, items.map(one => h("option", { value: one.slug, label: one.name, "data-plain": "" })))
 		}, 150)
@@ -95,7 +95,7 @@ function tenantControl(id, common) {
 	return [control, undefined, found]
 }
 
-/** Finds the id of the tenant that was named by slug or id; a name that no tenant has stays, and the server says so. */
+/** Finds the id of the tenant that was given by slug or id. A name that no tenant has stays, with an error. */
 export async function settleTenant(control) {
 	const text = control.value.trim()
 	const id = text && await api(`/tenants/${encodeURIComponent(text)}`).then(one => one.id, error => {
@@ -106,13 +106,13 @@ export async function settleTenant(control) {
 	if (control.value.trim() === text) control.dataset.id = id
 }
 
-/** `name = value`, one a line. */
+/** Reads `name = value` pairs, one a line. */
 function pairsOf(text, keep) {
 	const lines = text.split("\n").map(line => line.split("=").map(part => part.trim())).filter(([name]) => name)
 	return lines.length || keep ? Object.fromEntries(lines.map(([name, ...rest]) => [name, rest.join("=")])) : undefined
 }
 
-/** A text that is no JSON goes as it is: the server says what it should be. */
+/** A text that is not JSON is sent as it is: the server says what it should be. */
 function jsonOf({ value }) {
 	try {
 		return JSON.parse(value.trim() || "[]")
@@ -121,7 +121,7 @@ function jsonOf({ value }) {
 	}
 }
 
-/** What a control holds, as a draft keeps it. */
+/** What a control holds, in the form that a draft stores. */
 export function rawOf(type, control) {
 	if (type === "check") return control.checked
 	if (type !== "checks") return control.value
@@ -145,7 +145,7 @@ export function read(type, control, { keep }) {
 	if (type === "json") return jsonOf(control)
 	const text = type === "password" ? control.value : control.value.trim()
 	if (text === "") return keep ? null : undefined
-	// The end of that day, where the reader is.
+	// The end of that day in the reader's zone.
 	if (type === "day") return new Date(`${text}T23:59:59`).toISOString()
 	return type === "number" ? Number(text) : text
 }
@@ -167,7 +167,8 @@ export function row(field) {
 	const raw = () => rawOf(type, control)
 	const before = raw()
 	const put = value => putRaw(type, control, value)
-	// Warns of a name that may be taken for another. Some browsers give an email's name in its ASCII form.
+	// Warns of a name that may be mistaken for another. Some browsers return an email address's domain in its ASCII
+	// form.
 	const odd = (type === "email" || field.named) && h("div", { id: `${id}w`, "aria-live": "polite" })
 	const judge = async () =>
 		(odd.dataset.said || /[^\0-\x7f]|xn--/i.test(raw())) && (await import("./lookalike.js")).warn(odd, raw())
@@ -180,11 +181,11 @@ export function row(field) {
 		read: () => read(type, control, field),
 		isChanged: () => String(raw()) !== String(before), reset: () => put(before),
 		settle: type === "tenant" ? () => settleTenant(control) : null,
-		// Of many ticks the error stands above them: below, it would be out of sight.
+		// For many check boxes, the error stands above them: below, it would be out of sight.
 		node: h(`div.field${look}`, heading, type === "checks" && error,
 			type !== "check" && [control, more, hint], odd, type !== "checks" && error),
 		focus: () => (control.querySelector("input") ?? control).focus(),
-		/** An error of one line of several names the line. */
+		/** If the error is about one of several lines, names the line. */
 		explain(name, detail) {
 			const at = Number(/\.(\d+)(\.|$)/.exec(name)?.[1] ?? 0)
 			const lines = type === "lines" && read(type, control, field)
@@ -202,17 +203,21 @@ export function row(field) {
 // Forms made from descriptions of their fields.
 
 /**
- * A form from descriptions: `[name, label, {type, options, hint, value, look, autocomplete, attrs, also, unique}]`.
- * `name*` is required; a dotted name is a nested member. `type`: text (default), any input type, textarea, lines (an
- * array, one a line), pairs (an object, `name = value` a line), json (an array), check, checks (an array of what is
- * ticked; options may have groups), tenant (an id, chosen by name), day (its end, as a time); options make a select.
- * `also`: further members whose errors belong to the field; `unique`: a 409 belongs to it; `named`: it holds names or
- * addresses, of which those that may be taken for others are told, as of an email; `when(values)`: false where the
- * field is not for these. Empty values are left out. `start` fills in; where it edits `values`, only what was changed
- * is sent, an emptied one as null. Sends by `send(values)`, or what `request(values)` → [path, options] says, which is
- * shown too; then `done(answer, values)`. `draft`: the name under which what is typed is kept. `refused(error, values)`
- * says whether it dealt with a refusal; `refresh()` reads the object anew after a 412, and what is typed may then be
- * sent on top of it. The node has `values()`, `isEdited()` and `forget()`, which ends the draft.
+ * A form from descriptions: `[name, label, {type, options, hint, value, look, autocomplete, attrs, also, unique, named,
+ * when}]`.
+ *
+ * `name*` is required; a dotted name is a nested member. `type` is text (default), any input type, textarea, lines (an
+ * array, one a line), pairs (an object, `name = value` a line), json (an array), check, checks (an array of the ticked
+ * values; options may have groups), tenant (an id, chosen by name) or day (its end, as a time); `options` make a
+ * select. `also` are further members whose errors belong to the field. `unique` says that a 409 belongs to it. `named`
+ * says that it holds names or addresses; it warns of those that may be mistaken for others, as an email does.
+ * `when(values)` returns false if the field does not apply to these values.
+ *
+ * Empty values are left out. `start` fills in values. If the form edits `values`, only what was changed is sent, and an
+ * emptied value is sent as null. It sends by `send(values)`, or by what `request(values)` → [path, options] returns,
+ * which is shown too; then it calls `done(answer, values)`. `draft` is the name under which typed values are kept.
+ * `refused(error, values)` returns whether it dealt with a refusal. `refresh()` reads the object anew after a 412; what
+ * was typed may then be sent on top of it. The node has `values()`, `isEdited()` and `forget()`, which ends the draft.
  */
 export function form(fields, {
 	submit, request, send = values => api(...request(values)), done, cancel, danger, start, values: edited = start,
@@ -256,7 +261,7 @@ export function form(fields, {
 		replaceContent(back)
 	}
 
-	/** From a field of several lines, Enter alone does not send. */
+	/** In a field of several lines, Enter alone does not send the form. */
 	function onkeydown(event) {
 		if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) node.requestSubmit()
 	}
@@ -303,7 +308,7 @@ export function form(fields, {
 		return values
 	}
 
-	/** The values, once each tenant that was chosen by its name has its id. */
+	/** The values, once each tenant that was chosen by name has its id. */
 	async function collected() {
 		for (const one of rows) await one.settle?.()
 		return collect()
@@ -343,7 +348,7 @@ export function form(fields, {
 	return node
 }
 
-/** What a refusal says, with what is to be done where its own words do not tell. */
+/** The message of a refusal, and what to do if its own words do not say so. */
 function messageOf(error) {
 	const { status, message, title, retryAfter } = error
 	if (status === 0) return t`${translate(title)}. ${translate(message)}`
@@ -352,7 +357,7 @@ function messageOf(error) {
 	return message
 }
 
-/** "Show the request" of a form: what it would send now. Its code comes when it is opened. */
+/** "Show the request" of a form: what it would send now. Its code is loaded when it is opened. */
 function requestOf(form, read) {
 	const box = h("div.stack-gap")
 	const panel = h("details.small", { ontoggle: draw }, h("summary", "Show the request"), box)
@@ -366,9 +371,9 @@ function requestOf(form, read) {
 // Dialogs that hold a form.
 
 /**
- * A dialog with a form, whose button says `submit` or the title. What is sent, and shown, is
- * `request(values)` → [path, options], or `body(values)` to `path` by `method`. Then `done(answer, values)`,
- * or `said` as a message and `after()`. `edits`: the object that the form changes.
+ * A dialog with a form, whose button says `submit` or the title. It sends, and shows, `request(values)` → [path,
+ * options], or `body(values)` to `path` by `method`. Then it calls `done(answer, values)`, or shows `said` as a message
+ * and calls `after()`. `edits` is the object that the form changes.
  */
 export function formDialog({
 	title, lead, fields = [], edits, submit = edits ? "Save" : title, danger, start, send, path, body = one => one,
@@ -395,17 +400,17 @@ export function formDialog({
 	return node
 }
 
-/** Asks before a page with changes is left; they stay in this tab as a draft. */
+/** Asks before a page with changes is left; the changes stay in this tab as a draft. */
 export const askToLeave = leave => confirm({
 	title: "Leave this page?", keep: "Stay", act: "Leave", run: leave,
 	text: "What you changed here is not saved. It stays in this tab as a draft until you sign out.",
 })
 
 /**
- * For what is final: says what breaks now, with focus on Keep. `type`: a word to be typed first; `fields`: ticks whose
- * members go with it. Runs `run`, or sends `body` to `path` by `method`, with `query`, then as a form's dialog. Where
- * the server wants it confirmed once more, it says why, and the next activation sends what it gave; what was typed is
- * confirmed enough.
+ * Confirms something final: says what stops working, with the focus on Keep. `type` is a word that must be typed first;
+ * `fields` are check boxes whose members are sent too. It calls `run`, or sends `body` to `path` by `method`, with
+ * `query`; otherwise it is like a form's dialog. If the server wants another confirmation, the dialog says why, and the
+ * next press sends the confirmation that the server gave. After a typed word, it is sent at once.
  */
 export function confirm({
 	text, keep = "Keep", act, type, fields: ticks = [], run, path, query, method = "DELETE", body, etag, ...rest

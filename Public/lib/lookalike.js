@@ -1,15 +1,16 @@
-// Names whose letters may be taken for others: the server compares them by their ASCII form, people by their look.
+// Names whose letters may be mistaken for others: the server compares them by their ASCII form, people by their look.
 import { icon, note, t, userText } from "./core.js"
 
 const script = name => new RegExp(`\\p{Script=${name}}`, "u")
 const LATIN = script("Latin")
-// One name may be spelled with these together, and with Latin letters (UTS 39 section 5.2); any other script stands
-// alone.
+// Scripts that one name may combine, also with Latin letters (UTS 39 section 5.2); any other script must stand alone.
 const EAST = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u
 const OTHERS = [
 	"Greek", "Cyrillic", "Armenian", "Cherokee", "Georgian", "Hebrew", "Arabic", "Thai", "Devanagari",
 ].map(script)
-/** Cyrillic, Greek and Armenian letters that look like Latin ones, and what looks the same in every script. */
+/**
+ * Cyrillic, Greek and Armenian letters that look like Latin ones, and characters that look the same in every script.
+ */
 const TWINS = /^[асԁеһіјӏорԛѕԝхуѵьгпҽαγικνορτυωχսոօգհյոց\d-]+$/u
 
 const scriptOf = letter =>
@@ -20,10 +21,10 @@ const isMixed = label => {
 	return found.size > 1
 }
 const isTwin = label => TWINS.test(label) && /\p{L}/u.test(label)
-/** Below a top-level name of its own script a label says what it is. */
+/** Below a top-level name of its own script, a label is not mistaken for a Latin one. */
 const isLatin = label => /^[a-z]/.test(label)
 
-/** The letters that an A-label stands for (RFC 3492 section 6.2); any other label as it is. */
+/** The letters that an A-label stands for (RFC 3492 section 6.2); any other label is returned as it is. */
 function lettersOf(label) {
 	if (!label.startsWith("xn--")) return label
 	const text = label.slice(4)
@@ -50,7 +51,7 @@ function lettersOf(label) {
 	return letters.join("")
 }
 
-/** Section 6.1 there. */
+/** RFC 3492 section 6.1. */
 function biasOf(delta, count) {
 	let [rest, bias] = [delta + Math.floor(delta / count), 0]
 	for (; rest > 455; bias += 36) rest = Math.floor(rest / 35)
@@ -65,7 +66,7 @@ function asciiOf(name) {
 	}
 }
 
-/** Of an address, a name or an origin {label, ascii, isMixed} if its name may be taken for another, else null. */
+/** For an address, a name or an origin: {label, ascii, isMixed} if its name may be mistaken for another, else null. */
 function lookalike(text) {
 	const name = text.trim().replace(/\/+$/, "").replace(
 		/^.*[@/]/su, "",
@@ -78,7 +79,7 @@ function lookalike(text) {
 /** The most warnings of one field. */
 const MOST = 3
 
-/** Fills what stands below a field with warnings about what is in it; the same is not read out again. */
+/** Fills the place below a field with warnings about its content; the same warnings are not read out again. */
 export function warn(node, text) {
 	const found = text.split(/[\s,]+/).map(lookalike).filter(Boolean).slice(0, MOST)
 	const said = JSON.stringify(found)
@@ -91,7 +92,7 @@ export function warn(node, text) {
 		))))
 }
 
-/** What stands beside an address in a list; nothing if it may not be taken for another. */
+/** The note beside an address in a list; nothing if it cannot be mistaken for another. */
 export function mark(text) {
 	const found = lookalike(text)
 	return found && [icon("alert"), " ", "Look-alike letters: ", userText(found.ascii, "code")]

@@ -6,7 +6,7 @@ import {
 } from "./core.js"
 import { closeButton, dialog, undo } from "./dialogs.js"
 
-// Recognises API keys in what is pasted: a key is never sent as a search, nor put into an address.
+// Recognises API keys in pasted text: a key is never sent as a search, nor put into an address.
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 /** The length of a key, and of its last part, the checksum of the rest. */
@@ -29,16 +29,18 @@ function checksum(text) {
 	return digits
 }
 
-/** The key in `text`, or the piece of one that is longer than what lists show; `isWhole`: without a typo. */
+/**
+ * The key in `text`, or a piece of one that is longer than what lists show. `isWhole` means whole and without a typo.
+ */
 export function keyIn(text) {
 	const [key] = /gate_(live|test)_[0-9A-Za-z]{7,}/.exec(text) ?? []
 	if (!key) return null
 	return { key, isWhole: key.length === WHOLE && checksum(key.slice(0, -CHECK)) === key.slice(-CHECK) }
 }
 
-// How the console looks to who is signed in, and the way out.
+// How the console looks to the operator, and signing out.
 
-/** Keeps a choice of how the console looks, and shows it. */
+/** Stores a choice of how the console looks, and applies it. */
 export function choose(name, value) {
 	setPreference(name, value)
 	if (value) document.documentElement.dataset[name] = value
@@ -49,7 +51,7 @@ export function choose(name, value) {
 	location.reload()
 }
 
-/** Who could not sign in again is asked first. */
+/** Asks first if the operator could not sign in again. */
 export async function leave() {
 	const { remedies = [] } = await api("/session").catch(() => ({}))
 	const isLast = remedies.length > 0 && !remedies.includes("sign_in_again")
@@ -93,7 +95,7 @@ const OWN = [
 	theme("Light theme", "light"), theme("Dark theme", "dark"), theme("Theme of the system", ""),
 	{ kind: "Action", look: "door", text: "Sign out", run: leave },
 ]
-/** What can be done to what is open: the buttons beside the page's title, with its name. */
+/** What can be done to the thing that is open: the buttons beside the page's title, with its name. */
 const acts = text => [...document.querySelectorAll("main .head .acts > button")].map(one => {
 	const name = document.querySelector("main h1")?.textContent
 	return { kind: "Action", look: "next", text: `${one.textContent}: ${name}`, data: true, run: () => one.click() }
@@ -105,10 +107,10 @@ const TYPES = {
 	join_link: ["Join link", "link"], job: ["Job", "pulse"], provider: ["Provider", "door"],
 	operator: ["Operator", "badge"], failed_sign_in: ["Failed sign-in", "door"],
 }
-/** A thing that was found in `tenant`, or in the one that it names; another tenant is entered at `tab`. */
+/** A thing that was found in `tenant`, or in the tenant that it names; another tenant is opened at `tab`. */
 function found({ type = "tenant", id, slug, name, email, tenant_id: of, tenant_name: other }, tenant, tab) {
 	const own = other ? of : tenant ?? of
-	// Below a tenant, or of the platform.
+	// Below a tenant, or of the platform itself.
 	const inside = own ? `t/${own}/` : ""
 	const place = {
 		tenant: `t/${slug}/${tab}`, user: `t/${own}/users/${id}`, api_key: `${inside}keys/${id}`,
@@ -122,17 +124,17 @@ function found({ type = "tenant", id, slug, name, email, tenant_id: of, tenant_n
 	return entry(...TYPES[type], email ?? name, place[type], { sub, data: true })
 }
 
-/** Whether each word of `text` stands in the words of an entry. */
+/** Whether each word of `text` is in the words of an entry. */
 const hasAll = (one, text) => {
 	const own = (one.data ? one.text : translate(one.text)).toLowerCase()
 	return text.toLowerCase().split(/\s+/).every(word => own.includes(word))
 }
 
-/** The places that were seen last, but for this one. */
+/** The places that were seen last, except this one. */
 const recent = () => recentPlaces().filter(one => one.href !== location.pathname)
 	.map(one => ({ ...one, kind: "Seen lately", look: "clock", data: true }))
 
-/** Of two words, as "acme policy": the pages that the last names, of the tenants that the first finds. */
+/** For words such as "acme policy": the pages that the later words name, of the tenants that the first word finds. */
 async function pagesOf(text, signal) {
 	const [first, ...rest] = text.split(/\s+/)
 	const wanted = rest.length
@@ -144,7 +146,7 @@ async function pagesOf(text, signal) {
 		wanted.map(([place, name]) => entry("Page", "building", name, `t/${slug}/${place}`, { sub })))
 }
 
-/** The key whose secret was pasted, with the way to its end; the secret is in the body of this request alone. */
+/** The key whose secret was pasted, with the way to revoke it. The secret is only in the body of this request. */
 async function identified(key, signal) {
 	const one = await api("/api-keys/identify", { body: { key }, signal })
 	const place = `${one.tenant_id ? `t/${one.tenant_id}/` : ""}keys/${one.id}?act=revoke`
@@ -153,8 +155,8 @@ async function identified(key, signal) {
 }
 
 /**
- * Pages and actions at once, then what the search finds; arrows choose, Enter opens. `tab`: of another tenant; `text`:
- * what is looked for at first.
+ * Shows pages and actions at once, then what the search finds; arrow keys choose, Enter opens. With `tab`, it switches
+ * to that page of another tenant. `text` is searched for at first.
  */
 export function open({ tab, text = "" } = {}) {
 	if (document.querySelector(".palette")) return
@@ -171,7 +173,7 @@ export function open({ tab, text = "" } = {}) {
 	box.addEventListener("click", event => event.target === box && box.close())
 	box.addEventListener("close", stop)
 	let entries, at, running, timer
-	// Enter may come before the answer: the first thing found is then opened.
+	// Enter may come before the answer: then the first thing found is opened.
 	let wantsFirst = false
 	look()
 
@@ -192,12 +194,12 @@ export function open({ tab, text = "" } = {}) {
 		}
 		const tenant = tenantHere()
 		const pages = places().map(one => ({ ...one, kind: "Page" }))
-		// Offered once its act is looked for, not its name alone: nothing is done by a hasty Enter.
+		// Offered only if the act itself is searched for, not just its name: then a hasty Enter does nothing.
 		const more = text ? [...acts(text), ...OWN] : []
 		const known = tab ? [] : [...recent(), ...pages, ...actions(tenant), ...more].filter(one => hasAll(one, text))
 			.filter((one, at, all) => !one.href || all.findIndex(other => other.href === one.href) === at)
 		draw(known, { isLooking: Boolean(text || tab) })
-		// What was pasted whole is asked for at once.
+		// An id that was pasted whole is searched for at once.
 		if (text || tab) timer = setTimeout(() => find(text, known, tenant), UUID.test(text) ? 0 : 150)
 	}
 
@@ -212,10 +214,10 @@ export function open({ tab, text = "" } = {}) {
 	async function find(q, known, tenant) {
 		const { signal } = (running = new AbortController())
 		const get = (path, values) => api(path + queryString({ q, ...values }), { signal })
-		// A tenant that is gone finds nothing; the others are still there.
+		// A tenant that is gone finds nothing; the other results are still shown.
 		const none = () => ({ items: [] })
 		const asking = tab ? get("/tenants", { limit: 20 }) : get("/search")
-		// The tenant at hand is asked by itself: its hits come first, and it need not be there any more.
+		// The current tenant is searched separately: its hits come first, and it may no longer exist.
 		const asked = tenant && !tab ? get("/search", { tenant }).catch(none) : none()
 		const [here, all, pages] = await Promise.all([asked, asking.catch(none), tab ? [] : pagesOf(q, signal)])
 		if (signal.aborted) return
@@ -253,7 +255,7 @@ export function open({ tab, text = "" } = {}) {
 
 	function key(event) {
 		const step = { ArrowDown: 1, ArrowUp: -1, Enter: 0 }[event.key]
-		// A search field would take the first Escape to clear itself.
+		// In a search field, the first Escape would only clear it.
 		if (event.key === "Escape") box.close()
 		if (step == null) return
 		event.preventDefault()
@@ -271,7 +273,7 @@ export function open({ tab, text = "" } = {}) {
 	}
 }
 
-// What the keys do that work on every page; app.js listens.
+// What the keys do that work on every page; app.js listens for them.
 
 const SHEET = {
 	"Ctrl K": "Search, jump, act", "/": "Search this list", "Shift N": "New", E: "Export", "J, K": "Next, previous row",
@@ -297,7 +299,7 @@ export function press(key) {
 	act?.()
 }
 
-/** Presses a button that gets the focus, and has it back from a dialog. */
+/** Presses a button. It gets the focus, and gets it back from a dialog. */
 function use(button) {
 	const one = document.querySelector(button)
 	one?.focus()
@@ -319,7 +321,7 @@ const sheet = () => dialog("Keyboard shortcuts", factList([
 
 // The operator's menu: who is signed in, how the console looks, the way out.
 
-/** What can be chosen, and what is kept of each choice. */
+/** What can be chosen, and the stored value of each choice. */
 const CHOICES = {
 	theme: { System: "", Light: "light", Dark: "dark" },
 	density: { Comfortable: "", Compact: "compact" },

@@ -16,11 +16,11 @@ export function passkeysFault() {
 	return globalThis.PublicKeyCredential ? null : "This browser knows no passkeys."
 }
 
-/** Whether the browser lists passkeys among what fills in a field. */
+/** Whether the browser offers passkeys among what fills in a field. */
 export const fillsIn = async () => !passkeysFault()
 	&& Boolean(await PublicKeyCredential.isConditionalMediationAvailable?.().catch(() => false))
 
-/** A new passkey, as the server wants it; its options come from the server. `more`: how they are asked for. */
+/** Makes a passkey in the form that the server wants. `more` are further options of the request for its options. */
 export async function makePasskey(more) {
 	const options = await api("/me/passkeys/options", { body: { purpose: "registration" }, ...more })
 	const { id, response } = await navigator.credentials.create({ publicKey: {
@@ -33,7 +33,7 @@ export async function makePasskey(more) {
 	} }
 }
 
-/** What a passkey says to options of the server. `more`: how it is asked for. */
+/** What a passkey answers to options from the server. `more` are further options for the browser. */
 export async function askPasskey(options, more) {
 	const { id, response } = await navigator.credentials.get({ ...more, publicKey: {
 		...options, challenge: decoded(options.challenge), allowCredentials: named(options.allowCredentials),
@@ -44,7 +44,7 @@ export async function askPasskey(options, more) {
 	} }
 }
 
-/** What the server takes at a sign-in. */
+/** What the server accepts at a sign-in. */
 export const signInWays = () => api("/session/ways")
 
 /** The options of a sign-in, or of a step-up within a session. */
@@ -57,5 +57,5 @@ const REFUSALS = {
 	NotSupportedError: "This device cannot sign in by passkeys.",
 	SecurityError: "The browser uses no passkeys at this address of the console.",
 }
-/** The browser's refusals in our words; others stay as they are. */
+/** The browser's refusals in our words; other errors stay as they are. */
 export const passkeyRefusal = error => (REFUSALS[error.name] ? new Error(REFUSALS[error.name]) : error)

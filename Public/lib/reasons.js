@@ -1,19 +1,18 @@
-// What a decision's outcome, reason and trace mean, in words that are true for each of them, and what can be done
-// next.
+// What a decision's outcome, reason and trace mean, in words that hold for each of them, and what can be done next.
 import {
 	api, button, h, icon, isAllowed, ownTenant, queryString, replaceContent, t, tenantOf, traceStep, translate,
 	userText, words
 } from "./core.js"
 import { formDialog } from "./ui.js"
 
-// Under which single changes a refused attempt would be admitted, each with the button that makes it.
+// The single changes under which a refused attempt would be admitted, each with the button that makes it.
 
 const first = items => {
 	if (!items[0]) throw new Error(t`This is not there any more.`)
 	return items[0]
 }
 
-/** The user whom an attempt is about, and what is sent to it; a deleted one where that is asked. */
+/** The user whom an attempt is about, and what is sent to it. With `status`, a deleted user is found too. */
 const ofUser = (word, body, status) => async (one, place) => {
 	const { email: q, user_id: ids } = one
 	const { items } = await api(`${place}/users${queryString(ids ? { ids } : { q, status })}`)
@@ -29,7 +28,7 @@ const ofDomain = (word, options) => async ({ email }, place) => {
 	return { name: one.domain, path: `/domains/${one.id}${word}`, ...options }
 }
 
-/** Of each change: its name, its right, and what makes it below the tenant, or the tenant's page for it. */
+/** For each change: its name, its right, and what makes it below the tenant, or the tenant's page for it. */
 const CHANGES = {
 	invite: [
 		"Invite this address", "manageInvites", ({ email }) => ({ name: email, path: "/invites", body: { email } }),
@@ -56,9 +55,9 @@ const CHANGES = {
 	raise_limit: ["Wait: too many attempts were refused"],
 }
 
-/** The changes of `one`, {email, provider, issuer, subject, user_id, would_admit}, the nearest first. */
+/** The changes of `one`, {email, provider, issuer, subject, user_id, would_admit}, nearest first. */
 export async function nearest(one) {
-	// What makes a stranger's sign-in a user's comes last.
+	// Linking a stranger's sign-in to a user comes last.
 	const all = (one.would_admit ?? []).toSorted((one, other) =>
 		Number(one.change === "relink") - Number(other.change === "relink"))
 	const tenants = await Promise.all(all.map(({ tenant_id: id }) => id && tenantOf(id).catch(() => null)))
@@ -108,12 +107,12 @@ const OUTCOMES = {
 	refused: "Was turned away.",
 }
 
-/** One sentence on the outcome. `waits`: the user waits for approval now. */
+/** One sentence on the outcome. `waits` means that the user waits for approval now. */
 export const outcomeText = ({ outcome }, waits) => (
 	waits ? translate("Waits for approval: the sign-in is refused until then.")
 	: translate(OUTCOMES[outcome] ?? words(outcome)))
 
-/** Of each reason: why, and what an operator can do. */
+/** For each reason: why, and what an operator can do. */
 const REASONS = {
 	email_missing: [
 		"The provider sent no address.", "Let the provider's app ask for the email scope, or link the sign-in by hand.",
@@ -156,13 +155,13 @@ const REASONS = {
 	unavailable: ["The service could not answer.", "The person can try again."],
 }
 
-/** The step of a trace at which only the authority for the domain was missing. */
+/** Whether a step of the trace lacked only the authority for the domain. */
 const lacksAuthority = ({ reason, trace }) => reason === "email_unverified"
 	&& trace?.some(({ rule, detail }) => rule === "9" && detail === "not authoritative")
 
 const namesIn = about => [...new Set(about.map(one => one.name))].join(", ")
 
-/** By a reason and what the step that refused says: what is true of that case, which the reason alone does not. */
+/** By a reason and the detail of the refusing step: what is true of that case and the reason alone does not say. */
 const CASES = {
 	"no_tenant two tenants were named": ({ about = [] }) => [
 		about.length > 1
@@ -199,7 +198,7 @@ function caseOf({ reason, trace = [] }) {
 	return CASES[`${reason} ${step?.detail}`]?.(step)
 }
 
-/** The names of the providers that are the authority of the address's domain; asked only where one was missing. */
+/** The names of the providers that are the authority of the address's domain; requested only if one was missing. */
 export async function authoritiesOf(one) {
 	const domain = one.email?.split("@")[1]?.toLowerCase()
 	if (!lacksAuthority(one) || !domain || !isAllowed("readPolicy")) return []
@@ -214,7 +213,7 @@ const authorityFor = (domain, [...names]) => (names.length
 const registerFor = domain =>
 	t`Register a provider as the authority of ${domain} (Providers, trust: authoritative), or invite this address.`
 
-/** Why, and what next, as two sentences; null where there is no reason. */
+/** Why, and what to do next, as two sentences; null if there is no reason. */
 export function explained(one) {
 	if (!one.reason) return null
 	if (lacksAuthority(one)) {
@@ -258,11 +257,11 @@ const DETAILS = {
 const detailOf = (rule, detail) => (rule === "5" && VOUCHING[detail]) || DETAILS[detail]
 
 const UUID = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
-/** A text with the ids that have a name here replaced by it. */
+/** A text in which each id with a known name is replaced by the name. */
 const withNames = (text, names) => text.split(UUID).map(part =>
 	(names.has(part) ? h("a", { href: names.get(part).href }, userText(names.get(part).name)) : part && userText(part)))
 
-/** Results of rule 4 that name something that was seen and did not help, and what would make it help. */
+/** Results of rule 4 that name something that was seen and did not help. */
 const UNHELPFUL = {
 	invite_expired: "An invite that has expired", invite_revoked: "An invite that was revoked",
 	tenant_suspended: "A suspended tenant",
@@ -271,7 +270,7 @@ const UNHELPFUL = {
 }
 const isUnhelpful = ({ rule, result, about }) => rule === "4" && about?.length > 0 && result in UNHELPFUL
 
-/** A trace, rule by rule. `names`: as `namesOf` gives them. */
+/** A trace, rule by rule. `names` is what `namesOf` returns. */
 export const trace = (steps, names = new Map()) => h("ol.trace", (steps ?? []).map(one => {
 	const { rule, result, detail } = one
 	const text = typeof detail === "string" ? detail : JSON.stringify(detail ?? "")
@@ -286,19 +285,19 @@ export const trace = (steps, names = new Map()) => h("ol.trace", (steps ?? []).m
 		text && h("div.small.muted", known ? translate(known) : withNames(text, names)))
 }))
 
-/** The result of rule 8 where the account's address was never proved: an operator has to say whose it is. */
+/** The result of rule 8 if the account's address was never proved: an operator has to say whose account it is. */
 const UNPROVED = "address_unproved"
 export const isUnproved = ({ outcome, trace }) =>
 	outcome === "refused" && Boolean(trace?.some(one => one.result === UNPROVED))
 
-/** Where a row is shown that a step of a trace was about. */
+/** The page that shows a row which a step of a trace was about. */
 const placeOf = ({ type, id, name, tenant_id: tenant }) => ({
 	tenant: `t/${id}/users`, user: `t/${tenant}/users/${id}`,
 	invite: `t/${tenant}/invites?q=${encodeURIComponent(name)}`,
 	join_link: `t/${tenant}/invites/join-links`, domain: `t/${tenant}/domains`, provider: "providers",
 })[type]
 
-/** The names of the tenants, users and providers that a decision holds ids of, each with its page. */
+/** The names of the tenants, users and providers whose ids a decision holds, each with its page. */
 export async function namesOf({ trace, provider, tenant_id: tenant, user_id: person }) {
 	const names = new Map()
 	for (const one of (trace ?? []).flatMap(({ about }) => about ?? [])) {
@@ -328,7 +327,7 @@ export async function namesOf({ trace, provider, tenant_id: tenant, user_id: per
 	return names
 }
 
-/** Why and what next, as a note; nothing where it was let in. */
+/** The reason and what to do next, as a note; nothing if the attempt was admitted. */
 export function advice(one) {
 	const [why, next] = explained(one) ?? []
 	return why && h("div.note.info", icon("flask"), h("div", h("strong", why), next && h("div", next)))

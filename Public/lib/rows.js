@@ -1,11 +1,11 @@
-// What comes with the first look at a row, and the first menu of one.
+// What is needed for the first look at a row, and for the first menu of one.
 import {
 	actionWords, append, button, factList, formatNumber, h, replaceContent, t, timeNode, userText, words
 } from "./core.js"
 
 // The menu of a row's further acts.
 
-/** Opens `acts` {text, run} below the button `more`; arrows choose, Escape closes and gives the focus back. */
+/** Opens `acts` {text, run} below the button `more`; arrow keys choose, Escape closes and returns the focus. */
 export function openMenu(more, acts, name) {
 	const close = () => menu.hidePopover()
 	const again = () => place(menu, more)
@@ -41,7 +41,7 @@ export function openMenu(more, acts, name) {
 	}
 }
 
-/** Below its button, or above it where the window ends; its end at the button's end. */
+/** Below its button, or above it at the end of the window; its end is at the button's end. */
 function place(menu, more) {
 	const at = more.getBoundingClientRect()
 	const { offsetHeight: height, offsetWidth: width } = menu
@@ -52,7 +52,7 @@ function place(menu, more) {
 	menu.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`
 }
 
-// A look at a row without leaving its list: all that its record says, beside it. Arrows go on, Escape closes.
+// A look at a row without leaving its list: everything in its record, beside it. Arrow keys go on, Escape closes.
 
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 const CODES = /^(status|role|source|outcome|reason|provider|kind|environment|type|delivery.*)$/
@@ -75,7 +75,7 @@ let panel = null
 export const isOpen = () => Boolean(panel?.isConnected)
 export const close = () => panel?.remove()
 
-/** Shows `item`, which is called `name`; `href`: its page, where it has one. */
+/** Shows `item`, which is called `name`; `href` is its page, if it has one. */
 export function show(item, name, href, signal) {
 	if (!isOpen()) {
 		panel = h("aside.peek", { tabIndex: -1, "aria-live": "polite" })

@@ -1,13 +1,13 @@
-// What a page seldom needs.
+// What a page rarely needs.
 import {
 	button, countWords, formatNumber, h, isAllowed, isProving, note, ownTenant, replaceContent, restorableUntil,
 	sendRequest, sentRequests, t, tabOf, translate
 } from "./core.js"
 import { closeButton, copyButton, dialog, runAct, saveFile, toast } from "./dialogs.js"
 
-// What is said of a tenant that is suspended or deleted, and where one goes on from a page that is not there.
+// What is said about a suspended or deleted tenant, and where to go from a page that does not exist.
 
-/** What stands on each page of a tenant that does not work now; `again()` draws the page anew. */
+/** The banner on each page of a tenant that does not work now; `again()` draws the page anew. */
 export function banner(one, again) {
 	const change = (text, verb, said) =>
 		isAllowed("suspendTenant")
@@ -20,7 +20,7 @@ export function banner(one, again) {
 		change("Restore", "restore", "Restored"))
 }
 
-/** The list that a page would stand in, as {href, text}; `unknown`: tenants that are not there. */
+/** The list in which a page would be, as {href, text}; `unknown` are tenants that do not exist. */
 export function wayBack({ page, params: { slug, tab, id } }, unknown) {
 	if (slug && !unknown.has(slug)) {
 		const [name, text] = tabOf(tab)
@@ -31,7 +31,7 @@ export function wayBack({ page, params: { slug, tab, id } }, unknown) {
 	return { href: "/console/", text: "Go to the overview" }
 }
 
-// What a view or a form asks of the API, as a program would: its curl.
+// What a view or a form asks of the API, as a program would send it: as curl.
 
 const quote = text => `'${text.replaceAll("'", `'\\''`)}'`
 
@@ -49,7 +49,7 @@ export function curlOf({ method, path, body, etag, accept }) {
 export const runnable = request => [h("code.code", { tabIndex: 0 }, curlOf(request)),
 	h("div.acts", copyButton(curlOf(request), "Copy curl"), request.body && copyButton(request.body, "Copy JSON"))]
 
-/** The dialog of all that this view has asked. */
+/** The dialog with all requests of this view. */
 export const showRequests = () => dialog("Requests of this view",
 	h("p.lead", "Exactly what this page sent, for an API key instead of your session. Secrets are masked."),
 	sentRequests.toReversed().map(entry => replaceContent(h("div.stack-gap"), runnable(entry))),
@@ -57,13 +57,13 @@ export const showRequests = () => dialog("Requests of this view",
 
 // A list as a file of comma-separated values.
 
-/** Saves what the list at `path` has; rows and bytes are counted as they come, and it can be stopped. */
+/** Saves the list at `path`. Rows and bytes are counted as they come, and it can be stopped. */
 export async function saveList(path, noun) {
 	const stop = new AbortController()
 	const said = h("p.lead", "…")
 	let node
 	let slow
-	// What comes at once needs no dialog, and none covers the question whether it is still the operator.
+	// What comes at once needs no dialog, and no dialog may cover the question for a proof of presence.
 	const openLater = () => (slow = setTimeout(() => {
 		if (isProving()) return openLater()
 		node = dialog(t`Export ${noun[1]}`, said, h("div.acts", button("Cancel", () => node.close())))
@@ -87,7 +87,7 @@ export async function saveList(path, noun) {
 		saveFile(answer.headers.get("content-disposition").match(/"(.*)"/)[1], parts, "text/csv")
 		toast(t`${countWords(rows, ...noun)} exported`)
 	} catch (error) {
-		// A file that breaks off is a network's error: half of it would pass for the whole.
+		// A file that breaks off is a network error: half of it would be taken for the whole.
 		if (error.name !== "AbortError") toast(
 			error instanceof TypeError ? "The export broke off; nothing is saved." : error.message, { stay: true },
 		)

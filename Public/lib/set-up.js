@@ -1,10 +1,13 @@
-// What an operator who came by a link sets up, so as to sign in again: a password, or a passkey.
+// What an operator who came by a link sets up to sign in again: a password or a passkey.
 import { api, button, h, note, replaceContent } from "./core.js"
 import { newPassword } from "./door.js"
 import { form } from "./form.js"
 import { makePasskey, passkeyRefusal, passkeysFault } from "./passkeys.js"
 
-/** Both ways; `done()`: one of them is set up. None asks for a proof: it would wait for the dialog that it is in. */
+/**
+ * Both ways; calls `done()` when one is set up. Neither asks for a proof of presence: it would wait for the dialog that
+ * it is in.
+ */
 export function setUpWays(done) {
 	const trouble = h("div", { role: "alert" })
 	const act = button("Use a passkey instead", async () => {

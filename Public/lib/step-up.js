@@ -1,4 +1,4 @@
-// The proof, within a session, that its operator is there.
+// The proof of presence within a session.
 import { api, button, h, icon, leaveFor, note, queryString, replaceContent } from "./core.js"
 import { dialog } from "./dialogs.js"
 import { codeField, PROVED } from "./door.js"
@@ -12,7 +12,7 @@ const FIELDS = {
 	recovery_code: () => ["recovery_code*", "Recovery code", { autocomplete: "off", hint: "Each works once." }],
 }
 
-/** Asks for one of `methods`; whether it was given. Where there is none, `remedies` lead on. */
+/** Asks for one of `methods`; returns whether it was given. If there is none, `remedies` lead on. */
 export function stepUp({ detail, methods = [], remedies = [] }) {
 	const { promise, resolve } = Promise.withResolvers()
 	const [field, other] = methods.map(one => FIELDS[one]).filter(Boolean)
@@ -39,7 +39,9 @@ export function stepUp({ detail, methods = [], remedies = [] }) {
 	return promise
 }
 
-/** What leads on for who has nothing to prove it by; none of it ends a session that could not be begun again. */
+/**
+ * What an operator can do who has nothing to prove it with; none of it ends a session that could not be begun again.
+ */
 export function leadsOn(remedies, done) {
 	const parts = []
 	if (remedies.includes("set_up")) {
@@ -80,7 +82,7 @@ function byMail() {
 	return h("div.stack-gap", h("div.acts", act), said)
 }
 
-/** Who signs in at a provider that does not say when it asked its user proves it by signing in anew. */
+/** An operator signs in again to prove it if their provider does not say when it asked its user. */
 async function signInAgain() {
 	await api("/session", { method: "DELETE" })
 	sessionStorage.clear()
@@ -107,7 +109,7 @@ function byPasskey(done, isOnly) {
 	return h("div.stack-gap", h("div.acts", act), trouble)
 }
 
-/** A link to the provider, which asks its user anew; `isOnly`: there is no other way. */
+/** A link to the provider, which asks its user again; `isOnly`: there is no other way. */
 function byProvider(done, isOnly) {
 	const heard = new BroadcastChannel(PROVED)
 	heard.onmessage = done

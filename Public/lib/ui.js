@@ -1,4 +1,5 @@
-// Lists, and all else that a page is made of under one name; the first page asks for its parts alone.
+// Lists, and everything else that a page is made of under one name; the first page only imports the parts that it
+// needs.
 import {
 	actionWords, api, append, button, choices, countTotal, describeRequest, formatExact, h, icon, isAllowed,
 	isServerThere, liveRegion, noValue, note, pageHead, preferences, query, queryString, replaceContent,
@@ -10,16 +11,16 @@ export * from "./dialogs.js"
 
 // A secret that is shown once.
 
-/** Asks with an API key alone, as a machine would: does it work? */
+/** Asks with only an API key, as a machine would, whether it works. */
 async function probe(key) {
 	const answer = await fetch("/v1/me", { headers: { authorization: `Bearer ${key}` }, credentials: "omit" })
 	return { status: answer.status, ...(await answer.json()) }
 }
 
 /**
- * Shows a secret once; nothing closes it before "stored" is ticked. `name`: of its variable in a file of settings,
- * where it is one; or `file` {name, text, type, label} to download instead; `more`: another button. `call`: what an
- * API key can be tried on.
+ * Shows a secret once; it cannot be closed before "stored" is ticked. `name` is the name of its variable in a settings
+ * file, if it has one; or `file` {name, text, type, label} is downloaded instead. `more` is another button. `call` is a
+ * request with which an API key can be tried.
  */
 export function revealSecret({ title, secret, name, file, call, text, more }) {
 	const leave = event => event.preventDefault()
@@ -45,7 +46,7 @@ export function revealSecret({ title, secret, name, file, call, text, more }) {
 		node.replaceChildren()
 		secret = null
 	}
-	// A name that begins with a dot would be taken from the file by some browsers.
+	// Some browsers would change a file name that begins with a dot.
 	const given = file ?? { name: "gatehouse.env", text: `${name}=${secret}\n`, label: "Download .env" }
 	const download = () => saveFile(given.name, [given.text], given.type ?? "application/octet-stream")
 	const curl = h("code.code")
@@ -58,7 +59,7 @@ export function revealSecret({ title, secret, name, file, call, text, more }) {
 		call && h("details", { ontoggle: showCurl }, h("summary", "Call the API with it"), curl),
 		h("div.acts", h("label.check", stored, "I have stored it"), done))
 	node.setAttribute("closedby", "none")
-	// A second Escape closes a dialog even where its `cancel` was refused.
+	// A second Escape closes a dialog even if its `cancel` was refused.
 	node.addEventListener("keydown", event => event.key === "Escape" && event.preventDefault())
 	node.addEventListener("cancel", event => event.preventDefault())
 	addEventListener("beforeunload", leave)
@@ -66,14 +67,14 @@ export function revealSecret({ title, secret, name, file, call, text, more }) {
 	return node
 }
 
-// Dialogs with a form: their code comes with the first one.
+// Dialogs with a form; their code is loaded with the first one.
 
-/** Calls what needs the code of forms, which comes with the first one; that it cannot come is said. */
+/** Calls a function of the forms' code, which is loaded with the first call, and says so if it cannot be loaded. */
 const withForms = name => async options => {
 	try {
 		return (await import("./form.js"))[name](options)
 	} catch (error) {
-		// A browser's words for a file that did not come.
+		// A TypeError is what browsers throw for a file that could not be loaded.
 		if (!(error instanceof TypeError)) throw error
 		toast(await isServerThere()
 			? "There is a new version of this page: load it anew."
@@ -90,19 +91,19 @@ export const askToLeave = withForms("askToLeave")
 /** A form's field that is ticked or not. */
 export const tickField = (name, label, value) => [name, label, { type: "check", value }]
 
-// A table is drawn anew as a whole: the row that has the focus keeps it, by its id.
-/** Keeps the focus of a table over its being drawn anew: `keep()` before, `give()` after. */
+// A table is drawn anew as a whole; the row that has the focus keeps it, by its id.
+/** Keeps the focus of a table while it is drawn anew: call `keep()` before and `give()` after. */
 export function focusOf(table) {
 	let held = null
 	return {
-		/** Remembers where the focus is, if it is in a row: the rest is app.js's. */
+		/** Remembers where the focus is, if it is in a row; app.js deals with the rest. */
 		keep() {
 			const one = document.activeElement
 			const row = one?.closest("tr[data-id]")
 			if (!row || !table.contains(row)) return
 			held = { id: row.dataset.id, at: row.rowIndex - 1, isLink: one.matches("a"), isBox: one.matches("input") }
 		},
-		/** Gives it back: to the same row, else to the one in its place, else to the table. */
+		/** Gives it back: to the same row, or to the one in its place, or else to the table. */
 		give() {
 			const isLost = document.activeElement === document.body || table.contains(document.activeElement)
 			const place = held
@@ -120,14 +121,14 @@ export function focusOf(table) {
 // Columns and filters that several lists have, and what stands in their cells.
 
 export const STATUS = ["Status", one => statusTag(one.status), { state: true }]
-/** The tenant of a row in a list of all; of one that is gone its id. */
+/** The tenant of a row in a list of all tenants; if it is gone, its id. */
 export const TENANT = ["Tenant", ({ tenant_id: id, tenant_name: name }) => (name
 	? h("a", { href: `/console/t/${id}/users` }, userText(name)) : id ? userText(id, "code") : noValue())]
 export const timeColumn = (label, name, more) => [label, one => timeNode(one[name]), more]
 export const createdColumn = (label = "Created") => timeColumn(label, "created_at", { sort: "created_at" })
 /**
- * What stands beside an address with letters that may be taken for others, also in its ASCII form; its code comes with
- * the first such.
+ * The note beside an address with letters that may be mistaken for others, also in its ASCII form; its code is loaded
+ * with the first such address.
  */
 export function lookalikeNote(text) {
 	if (!/[^\0-\x7f]|xn--/i.test(text ?? "")) return null
@@ -136,13 +137,13 @@ export function lookalikeNote(text) {
 	return slot
 }
 
-/** A cell's value that filters the list by itself. */
+/** A cell's value; a press filters the list by it. */
 export const filterLink = (name, value, shown) => (value == null ? shown
 	: h("a.only", { href: queryString({ ...query(), cursor: "", [name]: value }), title: "Show only these" }, shown))
 
 // The bar above a list: search, filters, export and the button for a new thing.
 
-/** An API key, or more of one than lists show: it is never searched for. See palette.js. */
+/** An API key, or a longer piece of one than lists show: it is never searched for. See palette.js. */
 const KEY = /gate_(live|test)_[0-9A-Za-z]{7}/
 
 function control({ name, label, options, type = "text" }) {
@@ -160,7 +161,7 @@ function field(one, change) {
 	const node = control(one)
 	node.addEventListener("change", () => change({ [name]: node.value.trim() }))
 	const put = (value = "") => {
-		// A value that a link names and no choice has is a choice of its own.
+		// A value that a link names and that is not among the options becomes an option of its own.
 		const isNew = value && node.matches("select") && ![...node.options].some(option => option.value === value)
 		if (isNew) node.append(h("option", { value, "data-plain": "" }, value))
 		node.value = value
@@ -190,7 +191,7 @@ export function listBar(spec, filters, counted, change) {
 		node: h("div.bar", { role: "search" }, box
 			&& h("div.grow", icon("search"), box), fields.map(one => one.node), spec.time?.choice, live,
 			counted),
-		// What the list as a whole is for: beside the page's title.
+		// What is for the list as a whole stands beside the page's title.
 		acts: [related, take, spec.create()],
 		read(wanted) {
 			if (box && document.activeElement !== box) box.value = wanted.q ?? ""
@@ -200,24 +201,30 @@ export function listBar(spec, filters, counted, change) {
 	}
 }
 
-/** Saves a list, or those of it whose `ids` are asked for, as CSV. */
+/** Saves a list, or only those rows whose `ids` are asked for, as CSV. */
 export const exportFile = async (path, noun) => (await import("./seldom.js")).saveList(path, noun)
 
-// A list shows as many of its columns as it has room for; a look at a row shows all of it.
+// A list shows as many of its columns as fit; a look at a row shows all of it.
 
 /** Up to this width rows are drawn as cards, which have room for every column. */
 const CARDS = matchMedia("(max-width: 720px)")
 
-/** In which order columns are left out: when a thing was made, then from the last; a state last, the first never. */
+/**
+ * The order in which columns are left out: the creation time first, then from the last one; a state at the end, the
+ * first never.
+ */
 const orderOf = columns => columns.map((one, at) => ({ ...one, at })).slice(1).toSorted((one, other) =>
 	Number(other.sort === "created_at") - Number(one.sort === "created_at")
 	|| Number(Boolean(one.state)) - Number(Boolean(other.state)) || other.at - one.at)
 
-/** Leaves out of the table in `place` what does not fit, now and whenever its width changes: call what is returned. */
+/**
+ * Hides the columns of the table in `place` that do not fit. It does so whenever the width changes, and when the
+ * returned function is called.
+ */
 export function columnFit(place, columns, isChosen, signal) {
 	let width = 0
 	const fit = () => {
-		// Rows that come with their page are measured as it is shown, before it is painted.
+		// Rows that come with their page are measured when it is shown, before it is painted.
 		if (!place.isConnected) return void requestAnimationFrame(() => place.isConnected && fit())
 		const rows = [...place.querySelectorAll("table.stack tr")]
 		const fits = () => place.scrollWidth <= place.clientWidth
@@ -228,7 +235,7 @@ export function columnFit(place, columns, isChosen, signal) {
 			if (fits()) return
 			for (const row of rows) row.cells[at + (isChosen ? 1 : 0)].hidden = true
 		}
-		// The first column alone is too wide beside long words for what can be done.
+		// Even the first column alone is too wide: it has long words beside the buttons.
 		place.classList.toggle("snug", !fits())
 	}
 	const watch = new ResizeObserver(([{ contentRect }]) => {
@@ -246,14 +253,14 @@ export function columnFit(place, columns, isChosen, signal) {
 export function columnHead({ label, sort }, wanted, change) {
 	const now = wanted.sort ?? "-created_at"
 	const order = now === sort ? "ascending" : now === `-${sort}` ? "descending" : null
-	// Times begin with the newest, names with the first.
+	// Times begin with the newest, and names with the first.
 	const next = order === "ascending" || (!order && sort === "created_at") ? `-${sort}` : sort
 	const turn = () => h("button.btn.ghost.tiny", { type: "button", onclick: () => change({ sort: next }) }, label,
 		order && icon(order === "ascending" ? "up" : "down"))
 	return h("th", { scope: "col", "aria-sort": sort && order }, sort ? turn() : label)
 }
 
-/** Of acts {text, run}, the usual one first: a button, and ⋯ with the others where there are more. */
+/** For acts {text, run}, the usual one first: a button for it, and ⋯ with the others if there are more. */
 function rowActions([first, ...rest], name) {
 	if (!first) return null
 	const usual = button(first.text, first.run, { look: ".ghost.tiny", name })
@@ -281,11 +288,11 @@ export function skeleton(table, columns) {
 		h("span.vh", "Loading…"))
 }
 
-// Rows that are chosen together.
+// Rows that are selected together.
 
 /**
- * Rows that are chosen together: a box in each row, Shift for a range, one box for the page. What can be done to
- * them, and that all that match can be chosen, is lib/chooser.js's, which comes with the first choice.
+ * Rows that are selected together: a box in each row, Shift for a range, one box for the page. What can be done to
+ * them, and selecting all that match, is in lib/chooser.js, which is loaded with the first selection.
  */
 export function rowSelection(spec, reload) {
 	const node = h("div.bar.bulk", { hidden: true, role: "group", "aria-label": "Selected rows" })
@@ -295,8 +302,8 @@ export function rowSelection(spec, reload) {
 	let whole = null
 	let offer = null
 
-	// Only the first choice waits for the module, with an empty bar; later ones are drawn at once. What is being done
-	// to an earlier choice is not covered up.
+	// Only the first selection waits for the module, with an empty bar; later ones are drawn at once. Work on an
+	// earlier selection is not covered up.
 	async function show() {
 		const items = boxes.filter(({ box }) => box.checked).map(({ item }) => item)
 		if (every) {
@@ -327,9 +334,9 @@ export function rowSelection(spec, reload) {
 
 	return {
 		node,
-		/** The rows are gone, and the choice with them. */
+		/** The rows are gone, and the selection with them. */
 		none,
-		/** Begins a page of a list with that `total`; the box of its head. */
+		/** Begins a page of a list with that `total`; returns the box of its head. */
 		all(total) {
 			none()
 			whole = total
@@ -351,11 +358,11 @@ export function rowSelection(spec, reload) {
 	}
 }
 
-// What a reader chooses to see of a list: its columns, and all that one row's record says.
+// What a reader chooses to see of a list: its columns, and everything in one row's record.
 
 /**
- * The columns of the list `name` that are shown, which this browser keeps, and the button that chooses them; the first
- * one always is. `change()`: another choice was made.
+ * The columns of the list `name` that are shown, which this browser stores, and the button that chooses them; the first
+ * column is always shown. `change()` is called after another choice.
  */
 export function columnChoice(all, name, change) {
 	const key = `hide ${name}`
@@ -374,8 +381,8 @@ export function columnChoice(all, name, change) {
 }
 
 /**
- * What looks at a row: Space on its link or a click beside what it holds; then arrows go on, and Escape ends.
- * `find(id)` → the row's item, `named(item)` → what it is called.
+ * Opens a look at a row: by Space on its link, or by a click beside its content; then arrow keys go on, and Escape ends
+ * it. `find(id)` → the row's item, `named(item)` → what it is called.
  */
 export const lookOf = (find, named, signal) => async event => {
 	const { key, type, target } = event
@@ -397,13 +404,15 @@ export const lookOf = (find, named, signal) => async event => {
 // Lists.
 
 /**
- * A list whose whole state is in the URL, of one request. `spec`: `path` (below /v1), `noun` [one, many], `columns`
- * [label, cell(item), {sort, state, tight}]; where wanted `title` and `lead` of a page of its own, `search`
- * (placeholder), `filters` [name, label, codes or {options, type}], `time` (`overTime`), `actions(item, reload)` →
- * [{text, run}], the usual one first, `bulk` as for `chooser`, `exports` (as a file), `related` [address, text] of
- * pages beside it, `create` [right, text, run(reload)] or what makes a button, `live` (can be followed), `seen(data)`
- * (is told each page), `whole` (no pages), `empty` {title, text, action}, `fixed` (always asked for). Of a tenant that
- * is deleted nothing is made, changed or exported.
+ * A list of one request, whose whole state is in the URL. `spec` has `path` (below /v1), `noun` [one, many] and
+ * `columns` [label, cell(item), {sort, state, tight}].
+ *
+ * Where wanted, it also has `title` and `lead` of a page of its own, `search` (placeholder), `filters` [name, label,
+ * codes or {options, type}], `time` (`overTime`), `actions(item, reload)` → [{text, run}], the usual one first, `bulk`
+ * as for `chooser`, `exports` (as a file), `related` [address, text] of pages beside it, `create` [right, text,
+ * run(reload)] or a function that makes a button, `live` (can be followed), `seen(data)` (called with each page),
+ * `whole` (no pages), `empty` {title, text, action} and `fixed` (always part of the query). In a deleted tenant,
+ * nothing is created, changed or exported.
  */
 export async function list(page, spec) {
 	const { noun } = spec
@@ -447,14 +456,14 @@ export async function list(page, spec) {
 		running?.abort()
 	})
 
-	/** What the list is asked for. */
+	/** The query of the list's request. */
 	function wantedOf(wanted) {
 		const names = ["q", "sort", "cursor", ...wantable.filter(one => !one.asks).map(one => one.name)]
 		const asked = filters.map(one => one.asks && wanted[one.name] && one.asks(wanted[one.name]))
 		return Object.assign(Object.fromEntries(names.map(name => [name, wanted[name]])), ...asked)
 	}
 
-	/** Every item that matches, at most so many, read page by page. */
+	/** Every item that matches, up to `most`, read page by page. */
 	async function everyOne(most) {
 		const [items, wanted] = [[], query()]
 		for (let cursor = ""; cursor != null && items.length < most;) {
@@ -550,14 +559,14 @@ export async function list(page, spec) {
 		)
 	}
 
-	/** What the server does not take for a filter is said by the filter's name. */
+	/** If the server refuses the value of a filter, the message has the filter's name. */
 	function drawRefusal(error) {
-		// A time zone that the server does not know is UTC there.
+		// A time zone that the server does not know is replaced by UTC.
 		if (time?.asked.time_zone && error.errors?.some(one => one.pointer === "?time_zone")) {
 			time.asked.time_zone = ""
 			return load()
 		}
-		// An order that the list does not have is left out.
+		// A sort order that the list does not have is left out.
 		if (error.errors?.some(one => one.pointer === "?sort")) return change({ sort: "" }, { replace: true })
 		const wrong = (error.errors ?? []).flatMap(({ pointer, detail }) => {
 			const name = pointer.replace(/^\?/, "")
@@ -573,7 +582,8 @@ export async function list(page, spec) {
 	page.onUpdate(load)
 	await waitBriefly(load())
 	if (query().new) {
-		// `?new=1` of the palette, or of a session that ended: the dialog opens once, a reload does not open it again.
+		// `?new=1` comes from the palette, or from a session that ended: the dialog opens once, and a reload does not
+		// open it again.
 		setQuery({ ...query(), new: "" }, { replace: true })
 		setTimeout(() => {
 			const one = (page.acts ?? page.body).querySelector("[data-new]")

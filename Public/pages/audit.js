@@ -4,7 +4,7 @@ import {
 	TENANT, userText, words,
 } from "../lib/ui.js"
 
-/** All that is written, by the kind of thing that it is about. */
+/** All audit actions, by the kind of thing that they are about. */
 const ACTIONS = {
 	api_key: "created cut leaked revoked rolled_back rotated updated",
 	attribute_schema: "updated",
@@ -33,7 +33,7 @@ const ACTIONS = {
 		+ "password_changed password_link_made password_reset pin_removed pin_set purged removed restored resumed "
 		+ "suspended updated",
 }
-/** Each action, and before those of a thing that has several all of them as one choice. */
+/** Each action; for a thing that has several, all of them as one choice come first. */
 const CHOICES = Object.entries(ACTIONS).flatMap(([kind, verbs]) => {
 	const codes = verbs.split(" ").map(verb => `${kind}.${verb}`)
 	const all = codes.length > 2 && [`${kind}.`, t`${words(kind)}: all`]
@@ -51,10 +51,10 @@ const PLATFORM = {
 	operator: ({ name }) => isAllowed("readOperators") && `operators${queryString({ q: name })}`,
 	provider: () => "providers", tenant: ({ id }) => `t/${id}/users`,
 }
-/** What is gone for good has no page; a tenant and a user are kept for a while after their deletion. */
+/** What is gone for good has no page; a tenant and a user are kept for a while after they are deleted. */
 const GONE = /purged$|^(?!tenant|user).*\.deleted$/
 
-/** What it was done to, with a link to its page. */
+/** The thing that the action was done to, with a link to its page. */
 function target({ target: one, tenant_id: tenant, action }) {
 	const text = userText(one?.name || one?.id)
 	const isOfTenant = tenant && PAGES[one?.type]
@@ -78,7 +78,8 @@ function plain(field, value) {
 }
 
 /**
- * Changed fields {field: [before, after]}, each before and after. `labels`: names of fields that are not their codes.
+ * Changed fields {field: [before, after]}, each with both values. `labels` are names of fields that differ from their
+ * codes.
  */
 export const diff = (changes, labels = {}) => {
 	const all = Object.entries(changes ?? {})
@@ -89,7 +90,7 @@ export const diff = (changes, labels = {}) => {
 		isBlank(after) ? h("ins", "none") : userText(plain(field, after), "ins"))))
 }
 
-/** The audit log: of all tenants, or of the one that `path` is of. */
+/** The audit log of all tenants, or of the tenant of `path`. */
 export default ({ path = "", ...page }) => {
 	return list(page, {
 		title: !path && "Audit", lead: "Who did what, to whom. Nothing here can be edited.",

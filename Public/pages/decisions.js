@@ -11,10 +11,10 @@ const CODES = "email_missing email_invalid email_unverified user_suspended user_
 	+ "join_unknown join_expired join_revoked join_used_up "
 		+ "identity_link_required "
 	+ "identity_conflict not_invited no_tenant provider_unknown tenant_choice_required rate_limited unavailable"
-/** The outcomes by which a person came in, as one choice; the overview counts them together. */
+/** The outcomes by which a person was admitted, as one choice; the overview counts them together. */
 const ADMITTED = ["created,linked,existing,reserved", "Admitted, in any way"]
 
-/** The provisioning decisions: of all tenants, or of the one that `path` is of. */
+/** The provisioning decisions of all tenants, or of the tenant of `path`. */
 export default async ({ path = "", ...page }) => {
 	if (!path && page.params.id) return decision(page)
 	await list(page, {
@@ -56,7 +56,7 @@ export default async ({ path = "", ...page }) => {
 	if (reference()) await drawFailed(failed, path, reference())
 }
 
-/** Sign-ins that failed before the rules: of a reference that a page named, or the last ones. */
+/** Sign-ins that failed before the rules: the one with a reference that a page named, or the last ones. */
 const drawFailed = (node, path, reference) => loadPart(node, async () => {
 	const { items } = await api(`${path}/failed-sign-ins${queryString({ reference, limit: 50 })}`)
 	replaceContent(node, card(
@@ -71,7 +71,7 @@ const drawFailed = (node, path, reference) => loadPart(node, async () => {
 	))
 })
 
-/** Of wrong passwords how many within the minute, and whose they were. */
+/** For wrong passwords: how many within the minute, and whose they were. */
 const reasonOf = one => (one.tries
 	? [h("span.main", one.reason === "wrong_pin" ? "wrong PIN" : "wrong password", " · ",
 		countWords(one.tries, "try", "tries")), h("span.sub", one.user_id && one.tenant_id
@@ -81,7 +81,7 @@ const reasonOf = one => (one.tries
 
 const invitePerson = async (path, email) => (await import("./tenant/invites.js")).invite(`${path}/invites`, null, email)
 
-/** Copies an attempt and what was answered to it, for a test of one's own. */
+/** Copies an attempt and its result, for a test of the reader's own. */
 export const copyTest = (attempt, { outcome, reason }) =>
 	copyButton(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2), "Copy as test")
 
@@ -135,7 +135,7 @@ async function decision(page) {
 	if (one.outcome === "refused") await waitBriefly(drawWays(page, one, ways))
 }
 
-/** What would let this person in now, asked once the decision is shown: it costs the server more. */
+/** What would let this person in now. It is requested after the decision is shown, because it costs the server more. */
 async function drawWays(page, one, node) {
 	const { would_admit } = await page.get(`/provisioning/decisions/${one.id}?would_admit=true`).catch(() => ({}))
 	const found = await (await import("../lib/reasons.js")).nearest({ ...one, would_admit })
@@ -143,7 +143,7 @@ async function drawWays(page, one, node) {
 	if (found) replaceContent(node, card("What would let this person in", found))
 }
 
-/** An account of this address is there, and its address was never proved: the operator says whose it is. */
+/** There is an account with this address, and the address was never proved: the operator says whose account it is. */
 function whose(one) {
 	const path = `/tenants/${one.tenant_id}/provisioning/decisions/${one.id}/resolve`
 	const give = () => confirm({

@@ -3,7 +3,7 @@ import { api, factList, goTo, h, hideFragment, note, t, timeNode, userText, word
 import { door, NAME, newPassword, noCode, wayOn } from "../lib/door.js"
 import { form } from "../lib/form.js"
 
-/** What the token offers; where it offers nothing any more, the reference under which the reason is found. */
+/** What the token offers; if it offers nothing any more, the reference under which the reason is found. */
 async function offered(path, token) {
 	try {
 		return await api(path, { body: { token } })
@@ -20,7 +20,7 @@ const providers = (found, token, path) => found.providers.map(one => form([], {
 	send: async () => goTo((await api(path, { body: { token, provider: one.id } })).url),
 }))
 
-/** The page wears the tenant's colour, logo and name from now on; returns the name. */
+/** Gives the page the tenant's colour, logo and name from now on; returns the name. */
 function wear(page, { name, slug, appearance }) {
 	page.face = { ...appearance, name: appearance.name ?? name, slug }
 	return page.face.name

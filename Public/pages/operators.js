@@ -8,7 +8,7 @@ import {
 
 const PATH = "/operator-sign-in"
 
-/** Asks for the provider, the domains, and whether passwords end. */
+/** Asks for the provider, the domains, and whether passwords stop working. */
 export async function askProvider() {
 	const [now, { items }] = await Promise.all([api(PATH), api("/providers?limit=200")])
 	const offered = items.filter(one => !one.tenant_id && one.client_id && one.kind !== "cognito")
@@ -56,7 +56,7 @@ export const matrix = () => dataTable("Rights of the roles", [
 ],
 	MATRIX.map(([text, cells]) => [text, ...[...cells].map(one => MARK[one] ?? noValue())]))
 
-/** Where a role or a provider counts: the whole platform, or one tenant. */
+/** Where a role or a provider applies: to the whole platform, or to one tenant. */
 export const reach = ({ scope: { tenant_id: id, tenant_name: name } = {} }) =>
 	id ? h("a", { href: `/console/t/${id}/users` }, userText(name)) : "Whole platform"
 
@@ -107,7 +107,7 @@ const secondFactor = one => [
 	one.second_factor_due && h("span.sub", timeNode(one.second_factor_due)),
 ]
 
-/** A used account has a mail to its own address alone: no colleague gets into it. */
+/** An account that was used only gets a mail to its own address, so no colleague can get into it. */
 const wayIn = (one, reload) => (one.last_sign_in_at || hasFactor(one)
 	? { text: "Mail a new password", run: () => confirm({
 		title: t`Mail ${one.email} a link to a new password?`, act: "Mail the link", keep: "Cancel",
@@ -147,7 +147,7 @@ const open = reload => formDialog({
 			],
 	],
 	path: "/operators",
-	// Who leaves the tenant empty means the platform, and says so.
+	// An operator who leaves the tenant empty means the platform, and the request says so.
 	body: values => {
 		const tenant = ownTenant() ?? values.scope?.tenant_id
 		return { ...values, scope: tenant ? { tenant } : { platform: true } }

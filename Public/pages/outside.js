@@ -1,4 +1,4 @@
-// The pages outside the gate: sign-in, set-up, a new password; those of an invite and a join link are in joining.js.
+// The pages outside the console: sign-in, set-up, a new password; those of an invite and a join link are in joining.js.
 import {
 	api, button, h, hideFragment, icon, note, query, queryString, replaceAddress, replaceContent, t, userText
 } from "../lib/core.js"
@@ -8,12 +8,15 @@ import { form } from "../lib/form.js"
 
 // Sign-in by a passkey: a button, and the browser's own list below the field for the address.
 
-/** A challenge is good for 5 minutes; a page that stays open longer asks anew. */
+/** A challenge is valid for 5 minutes, so a page that stays open longer asks for a new one; in milliseconds. */
 const FRESH = 270000
 
-// The browser asks one thing at a time: its list gives way to the button, also to that of a later step.
+// The browser asks one thing at a time: its list gives way to the button, even to the button of a later step.
 let waiting = null
-/** The part of the page; `done()` goes on after a sign-in. `ways`: of the server; then a field shows the list, too. */
+/**
+ * The part of the page; `done()` goes on after a sign-in. `ways` are the server's; with them, a field shows the list
+ * too.
+ */
 export function passkeySignIn(page, done, ways) {
 	const fault = passkeysFault()
 	if (fault) return h("p.small.muted", fault)
@@ -41,29 +44,29 @@ export function passkeySignIn(page, done, ways) {
 		}
 	}
 
-	/** A server without a name of its own is asked for nothing. */
+	/** A server without a name of its own is not asked for anything. */
 	async function begin() {
 		if ((await ways)?.passkeys !== false) return wait()
 		const why = "This server's public address has no passkeys: they need a name and https."
 		replaceContent(part, h("p.small.muted", why))
 	}
 
-	/** Lets the browser offer passkeys where the address is typed, until one is chosen. */
+	/** Lets the browser offer passkeys in the field for the address, until one is chosen. */
 	async function wait() {
 		if (!ways || page.signal.aborted || !await fillsIn()) return
 		const own = (waiting = new AbortController())
 		page.signal.addEventListener("abort", () => own.abort(), { once: true })
-		// Why there are none is said to who asks for one, by the button.
+		// If there are none, the button says why when it is pressed.
 		const options = await signInOptions().catch(() => null)
 		if (!options || own.signal.aborted) return
 		const timer = setTimeout(() => (own.abort(), wait()), FRESH)
 		try {
 			await signIn(options, { mediation: "conditional", signal: own.signal })
 		} catch (error) {
-			// Nobody asked for what the browser or its authenticator cannot do.
+			// No one asked for this, so what the browser or its authenticator cannot do is not shown.
 			if (own.signal.aborted || error instanceof DOMException) return
 			show(error)
-			// The server took it for wrong: the list is offered again.
+			// The server refused it: offer the list again.
 			if (error.status === 401) wait()
 		} finally {
 			clearTimeout(timer)
@@ -82,7 +85,7 @@ export function passkeySignIn(page, done, ways) {
 // Sign-in at the provider that the platform's owners chose for operators.
 
 const PLACE = "gatehouse-next"
-/** Where the sign-in was asked for before it left this site. */
+/** The page that was asked for before the sign-in left this site. */
 export const keptPlace = () => sessionStorage.getItem(PLACE) ?? ""
 
 const FAULTS = {
@@ -91,21 +94,23 @@ const FAULTS = {
 	not_anew: "The provider did not ask you anew, so that nothing is proved. Use another way.",
 	unavailable: "The provider cannot be asked. Try again in a moment.",
 }
-/** In words, why the return from the provider began nothing. */
+/** Why the return from the provider began nothing, in words. */
 export const faultOf = code => FAULTS[code] ?? "The sign-in at the provider did not end well. Begin again."
 
-/** Goes to the provider. Back leads from there, and from where the sign-in ends, to the place that was asked for: who
- * is not signed in then is sent here again. */
+/**
+ * Goes to the provider. Going back from there, and from where the sign-in ends, leads to the page that was asked for; a
+ * person who is not signed in then is sent here again.
+ */
 function leave({ ctrlKey, metaKey, shiftKey }) {
 	const { next = "" } = query()
 	sessionStorage.setItem(PLACE, next)
 	if (ctrlKey || metaKey || shiftKey) return
 	replaceAddress(/^\/console\//.test(next) ? next : "/console/")
-	// A browser that kept this page whole would show it at that address.
+	// A browser that kept this whole page in its cache would show it at that address.
 	addEventListener("pageshow", event => event.persisted && location.reload())
 }
 
-/** The part of the page; empty while there is none. `ways`: of the server. */
+/** The part of the page; empty while there is none. `ways` are the server's. */
 export function providerSignIn(ways) {
 	const part = h("div")
 	ways.then(all => all?.provider && part.replaceChildren(h("div.acts.gap", h("a.btn.wide", {
@@ -115,12 +120,12 @@ export function providerSignIn(ways) {
 }
 
 const EMAIL = ["email*", "Email", { type: "email", autocomplete: "username" }]
-// Where a passkey signs in as well, the browser lists them below the field.
+// If passkeys sign in as well, the browser lists them below the field.
 const KNOWN_EMAIL = ["email*", "Email", { type: "email", autocomplete: "username webauthn" }]
 const NO_OWNER = "This server is not set up yet: it has no owner who could sign in. Open the link in the server's log, "
 	+ "or the one that “gatehouse setup” prints beside the running server."
 const link = (href, text) => h("p.small", h("a", { href }, text))
-// The tenant of an operator whose address is not confirmed goes along from page to page.
+// The tenant of an operator whose address is not confirmed is passed on from page to page.
 const withTenant = (path, tenant = query().tenant) => path + queryString({ tenant })
 const toSignIn = text => link(withTenant("/console/sign-in"), text)
 const tenantField = hint =>
@@ -129,7 +134,7 @@ const tenantField = hint =>
 function signIn(page, token, { arrived, fault }) {
 	const goOn = () => {
 		const { next = keptPlace() } = query()
-		// To a path of this console, and nowhere else.
+		// Only to a path of this console.
 		location.replace(/^\/console\//.test(next) ? next : "/console/")
 	}
 	if (arrived === "signed-in") return goOn()
@@ -141,7 +146,7 @@ function signIn(page, token, { arrived, fault }) {
 	const send = async values => {
 		const { operator, remedies = [] } = await api("/session", { body: token ? { token } : values })
 		if (!remedies.includes("set_up")) return goOn()
-		// It can be put off once: at the first link.
+		// It can be put off once, at the first link.
 		location.replace(withQuery({ "set-up": operator.last_sign_in_at ? "now" : "first" }))
 	}
 	if (query()["set-up"]) return chooseWay(page, goOn)
@@ -155,15 +160,15 @@ function signIn(page, token, { arrived, fault }) {
 	], { submit: "Sign in", send, refused: showMore })
 	const tenant = built.querySelector("[name=tenant]")
 	const reset = link(withTenant("/reset"), "Forgot your password?")
-	// An address that several tenants claim says only together with the tenant whose it is; most operators need no
-	// such field.
+	// An address that several tenants claim identifies an operator only together with its tenant; most operators do not
+	// need this field.
 	const field = tenant.closest(".field")
 	field.hidden = !tenant.value
 	tenant.addEventListener("input", () => {
 		reset.firstChild.href = withTenant("/reset", tenant.value.trim())
 	})
 	function showMore({ status, code, methods }, values) {
-		// Without a way left the refusal says who helps.
+		// If there is no way left, the refusal says who can help.
 		if (methods?.length && code === "second_factor_required") {
 			return secondStep(page, values, methods, { send, goOn }), true
 		}
@@ -185,7 +190,7 @@ function signIn(page, token, { arrived, fault }) {
 
 const withQuery = more => location.pathname + queryString({ ...query(), ...more })
 
-/** Who came by a link that is spent chooses what to come back with. */
+/** A person who came by a link that is used up chooses how to come back. */
 async function chooseWay(page, goOn) {
 	const { remedies } = await api("/session").catch(() => ({}))
 	if (!remedies) return location.replace(withQuery({ "set-up": "" }))
@@ -227,7 +232,7 @@ const isSetUp = page => door(
 )
 
 async function setup(page, token) {
-	// A form that the server would refuse is not shown. If this request fails, the form's own answer tells.
+	// A form that the server would refuse is not shown. If this request fails, the form's own answer says so.
 	if ((await signInWays().catch(() => null))?.set_up) return isSetUp(page)
 	door(page, "Set up Gatehouse", "The first owner holds every key. It takes a minute.", form([
 		[
@@ -277,7 +282,7 @@ function reset(page, token) {
 	}), toSignIn("Back to sign-in"), orPaste(code => reset(page, code)))
 }
 
-/** Opening the link ends nothing, since mail systems open links by themselves: the button does. */
+/** Opening the link ends nothing, since mail systems open links by themselves; only the button does. */
 function notMe(page, token) {
 	if (!token) return noCode(page, "No link here", code => notMe(page, code))
 	const lead = "The button ends every session of your account and its password. A link to a new one is mailed to you."
@@ -314,7 +319,7 @@ const PAGES = {
 	"/console/setup": setup,
 }
 export default page => {
-	// A link's secret stands behind its `#`, where no server sees it, and leaves the address and the history.
+	// A link's secret stands after its `#`, where no server sees it; it is removed from the address and the history.
 	const hash = new URLSearchParams(location.hash.slice(1))
 	const token = /token(=|%3D)/i.test(location.hash) ? codeIn(location.hash) : null
 	const arrived = ["signed-in", "stepped-up"].find(one => hash.has(one))

@@ -5,9 +5,9 @@ import {
 } from "../lib/core.js"
 import { bars, narrowing, period } from "../lib/chart.js"
 
-// What waits for an operator, and the first steps: what is to be done, before what is to be read.
+// What waits for an operator, and the first steps: what is to be done comes before what is to be read.
 
-/** Of each kind: symbol, its number in words, what that means, and where its list is: below its tenant, or alone. */
+/** For each kind: symbol, its number in words, what that means, and the path of its list, below its tenant or alone. */
 const KINDS = {
 	join_requests: ["inbox", ["person asks to join", "people ask to join"], "They wait for an answer.", "requests"],
 	domains_unproved: [
@@ -35,7 +35,7 @@ const KINDS = {
 	],
 }
 
-/** One line for each list that has something, with its number; that all is well, where there is none. */
+/** One line with its number for each list that has entries; if there are none, a note that all is well. */
 export const drawAttention = (node, items) => replaceContent(node, items.length
 	? card("Needs your attention", h("ol.trace", items.map(line)))
 	: note("ok", "check", "All is well: nothing waits for you."))
@@ -54,7 +54,7 @@ function line({ kind, tenant, count, since, more_tenants: isMore }) {
 			isMore && [" ", "Other tenants have fewer of them."]))
 }
 
-/** The steps to take first; one that is done is ticked, and once all are there is no card. */
+/** The steps to take first. One that is done is ticked, and once all are done there is no card. */
 export function drawSteps(node, done) {
 	const own = `/console/t/${ownTenant()}`
 	const all = [
@@ -89,11 +89,11 @@ export default async page => {
 	const change = values => setQuery({ ...query(), ...values })
 	const choice = period(change)
 	const signUps = narrowing(change, t`Sign-ups by time`)
-	// Filled at once, as the server will choose: a choice that gets its options late grows and moves the dates.
+	// Filled at once with what the server will choose: a control that gets its options late grows and moves the dates.
 	const week = new Date()
 	week.setHours(-6 * 24, 0, 0, 0)
 	choice.read(query().since ? query() : { since: week.toISOString() })
-	// What stands below is shown once it is known how much waits: nothing moves then.
+	// The part below is shown once it is known how much waits, so that nothing moves.
 	const below = h("div.stack-gap.hold", cards, chart, h("div.two", isAllowed("readAudit") && recent, steps))
 	append(page.body, [pageHead("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice.node }),
 		h("div.stack-gap", waiting, below)])
@@ -121,7 +121,9 @@ export default async page => {
 	await waitBriefly(load())
 }
 
-/** The numbers of the period, whose days are the reader's; of UTC where the server does not know the zone. */
+/**
+ * Requests the numbers of the period, with days in the reader's zone, or in UTC if the server does not know that zone.
+ */
 function ask(signal) {
 	const { since, until } = query()
 	const get = time_zone => api(`/stats/overview${queryString({ since, until, time_zone })}`, { signal })
@@ -149,8 +151,8 @@ async function numbers(signal, cards, chart, signUps) {
 }
 
 /**
- * Each number leads to the list that has as many entries. Of a platform's users, whom no list has all, to where one is
- * found; the uses of its tenants' keys lead nowhere, since no list has these keys.
+ * Each number leads to the list that has as many entries. The number of a platform's users, who are in no single list,
+ * leads to where one is found. The uses of its tenants' keys lead nowhere, since no list has these keys.
  */
 function drawCards(node, data) {
 	const points = data.sign_ups
@@ -181,7 +183,7 @@ function drawCards(node, data) {
 }
 
 function drawBars(card, { node, draw }, { sign_ups: points, until, time_zone: timeZone }) {
-	// The first and the last may be cut.
+	// The first and the last bar may be cut.
 	const [first, second] = points.slice(1, 3).map(({ at }) => Date.parse(at))
 	const hours = Math.round((second - first) / 3600000)
 	const style = hours < 24
@@ -193,7 +195,7 @@ function drawBars(card, { node, draw }, { sign_ups: points, until, time_zone: ti
 		: t`${ins} admitted, ${outs} refused; at most ${most} a day. Days begin at midnight in the zone ${timeZone}.`)
 	const counted = points.map(one => ({ at: one.at, count: one.admitted + one.refused }))
 	draw(counted, until, bars("Sign-ups", points, series, style, sentence), style)
-	// Who chooses by the keyboard keeps the place.
+	// A person who selects by the keyboard keeps their place.
 	if (node.parentNode !== card) replaceContent(card, h("h2", "Sign-ups"), node)
 }
 

@@ -1,4 +1,4 @@
-// One person in all tenants: found by a request whose body alone has the address, so that no address of a page, no
+// One person in all tenants, found by a request that has the address only in its body, so that no address of a page, no
 // history and no draft keeps it.
 import { form } from "../lib/form.js"
 import {

@@ -49,7 +49,7 @@ export default page => list(page, {
 const isOf = (...kinds) => ({ kind }) => kinds.includes(kind)
 const isPool = isOf("cognito")
 const isParty = isOf("oidc", "google", "github")
-/** What each kind asks for, and nothing else. */
+/** The fields of each kind, and nothing else. */
 const FIELDS = [
 	["name*", "Name"],
 	["issuer*", "Issuer", { hint: "Its address, such as https://sign-in.example.com.", when: isOf("oidc") }],
@@ -98,7 +98,7 @@ const open = after => formDialog({
 	path: "/providers", said: made => t`${made.name} is registered`, after,
 })
 
-/** Asks the provider for what it publishes, now, and says what is wrong with it. */
+/** Checks what the provider publishes, now, and shows what is wrong with it. */
 function tryOut(one) {
 	const found = liveRegion(h("p.muted", "Asking the provider…"))
 	dialog(t`Test of ${one.name}`, found, closeButton())
@@ -125,7 +125,10 @@ async function edit(one, reload) {
 	formDialog({ title: t`Edit ${one.name}`, fields: FIELDS, edits: await api(path), path, after: reload })
 }
 
-/** With what a pool's triggers sign their calls: to rotate, make one, put it in place, then remove the other. */
+/**
+ * The credentials with which a pool's triggers sign their calls. To rotate: make one, put it in place, then remove the
+ * other.
+ */
 async function credentials(one) {
 	const path = `/providers/${one.id}/hook-credentials`
 	const { items } = await api(path)

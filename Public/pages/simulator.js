@@ -7,7 +7,7 @@ import {
 import { copyTest } from "./decisions.js"
 import { KINDS, SUBJECT } from "./tenant/users.js"
 
-/** An attempt out of a pasted hook payload: the generic one, or a Cognito trigger's event. */
+/** An attempt from a pasted hook payload: the generic one, or a Cognito trigger's event. */
 function attemptOf(text) {
 	const given = JSON.parse(text)
 	if (!given.request?.userAttributes) return given.attempt ?? given
@@ -19,7 +19,7 @@ function attemptOf(text) {
 		client_id: given.callerContext?.clientId, email_verified: verified === true || verified === "true" }
 }
 
-/** The kinds of provider and the registered ones, with the one that the attempt names. */
+/** The kinds of providers and the registered ones, and the one that the attempt names. */
 async function providers(named) {
 	const { items = [] } = isAllowed("readPolicy") ? await api("/providers?limit=200").catch(() => ({})) : {}
 	const all = [...KINDS, ...items.map(one => [one.id, t`${one.name}`])]
@@ -53,7 +53,7 @@ export default async page => {
 			request: values => ["/provisioning/evaluate", { body: { ...extra, ...values } }],
 			done: async (said, values) => {
 				const attempt = { ...extra, ...values }
-				// The attempt stands in the address, so that it can be sent to another person; a token does not.
+				// The attempt is put into the address, so that it can be sent to another person; a token is not.
 				setPreference("tried", true)
 				const { slug } = values.tenant ? await tenantOf(values.tenant) : {}
 				setQuery({ ...attempt, tenant: slug, invite_token: "", join_token: "" }, { replace: true })

@@ -45,9 +45,9 @@ export const suspend = (one, reload) => confirm({
 	run: () => change(one, "suspend", t`${one.name} is suspended`, reload, () => resume(one, reload)),
 })
 
-// Letters that have no parts to be taken apart into.
+// Letters that cannot be decomposed.
 const LATIN = { ø: "o", ß: "ss", æ: "ae", œ: "oe", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i", ħ: "h", ŧ: "t", ŋ: "ng" }
-/** A slug that a name suggests; empty where the name has no Latin letters. */
+/** A slug that a name suggests; empty if the name has no Latin letters. */
 export const slugOf = name => name.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "").replace(
 	/[^\u0000-\u007f]/g, one => LATIN[one] ?? "-",
 )

@@ -7,7 +7,7 @@ import { makePasskey, passkeyRefusal, passkeysFault } from "../../lib/passkeys.j
 const NAME = ["name*", "Name", { hint: "Where it is: a device, or a key on a ring.", autocomplete: "off" }]
 const LEAD = "A passkey signs you in without a password: by a fingerprint, a face, or the code of a device."
 
-/** The card of them; `after()`: the operator has one more, or one less. */
+/** The card with the passkeys; `after()` is called when the operator has one more, or one less. */
 export function passkeysCard(after) {
 	const body = h("div", { "aria-live": "polite" })
 	const load = () => loadPart(body, async () => {

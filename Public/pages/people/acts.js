@@ -1,4 +1,4 @@
-// What is done to the rows of one person, and how it is asked.
+// What can be done to the rows of one person, and how it is asked.
 import {
 	api, button, closeButton, confirm, countWords, dataTable, dialog, formDialog, h, note, saveFile, sendRequest, t,
 	toast, userText, words,
@@ -20,7 +20,7 @@ const order = (action, rows, reason) =>
 	({ action, reason, users: rows.map(one => ({ tenant: one.tenant.id, id: one.id })) })
 const nameOf = (rows, { tenant }) => rows.find(one => one.tenant.id === tenant)?.tenant.name ?? tenant
 
-/** Says what failed, row by row; nothing but a message where nothing did. */
+/** Shows what failed, row by row; only a message if nothing did. */
 function tell(rows, results, ...more) {
 	const failed = results.filter(one => one.result === "failed")
 	const done = t`${countWords(results.length - failed.length, "row", "rows")} done`
@@ -56,7 +56,7 @@ const held = (rows, users) => dataTable("What is erased", ["Tenant", "Removed", 
 		Object.entries(one.held[fate] ?? {}).map(([table, count]) =>
 			h("div.small", words(table), ": ", String(count))))]))
 
-/** In two steps: the server says what it would remove, and takes its own word back as the confirmation. */
+/** In two steps: the server says what it would remove, and its answer is sent back as the confirmation. */
 export const askToErase = (rows, again, email) => formDialog({
 	title: "Erase this person?", submit: "Show what is erased", danger: true, draft: null, fields: [REASON],
 	lead: "First you see what would be removed in each chosen tenant. Nothing is removed yet.",

@@ -1,9 +1,9 @@
-// What a tenant's sign-in, invite and join pages wear: a card of its settings.
+// How a tenant's sign-in, invite and join pages look: a card of its settings.
 import { wall } from "../../lib/door.js"
 import { form } from "../../lib/form.js"
 import { button, card, confirm, h, sendRequest, toast } from "../../lib/ui.js"
 
-/** `one`: the tenant; `etag` gives its version, `again` draws the page anew. */
+/** `one` is the tenant; `etag` returns its version, `again` draws the page anew. */
 export function appearance(page, one, etag) {
 	const { appearance: worn } = one
 	const path = `${page.path}/logo`

@@ -41,7 +41,7 @@ function turn(page, one, enabled, reload) {
 
 const whole = { type: "number", look: ".third" }
 
-/** The settings that each client declares beside those of all. */
+/** The settings that each client declares besides those of every client. */
 const SETTINGS = {
 	relate: () => [["oidc_scope", "Scopes that the apps ask for", { hint: "Empty: openid profile email." }],
 		...["SMTP", "POP3", "IMAP"].flatMap(name => [

@@ -54,7 +54,7 @@ export default async page => {
 	})
 }
 
-/** Whether the operator's word is enough: an operator of the platform's. */
+/** Whether the operator may verify a domain without a DNS record: an operator of the platform may. */
 const givesWord = () => !ownTenant() && isAllowed("createTenant")
 
 const checkNow = (path, one, reload) =>
@@ -82,7 +82,7 @@ const edit = async (path, one, reload) => formDialog({
 	after: reload,
 })
 
-/** Proves the domain by a DNS record, or at once by the word of who may give it. */
+/** Adds a domain, to be proved by a DNS record, or verified at once by an operator who may do so. */
 const open = (path, after) => formDialog({
 	title: "Add domain", lead: "It counts once it is proved by a DNS record.",
 	request: ({ vouched, ...body }) => [path, { body }],

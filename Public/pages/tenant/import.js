@@ -1,4 +1,4 @@
-// People of another system come in: the file, what it seems to be, a try that writes nothing, then the import.
+// Imports people of another system: the file, what it seems to be, a try that writes nothing, then the import.
 import {
 	append, button, card, dataTable, goTo, h, isAllowed, liveRegion, note, replaceContent, showState, t, toast,
 	userText,
@@ -6,7 +6,7 @@ import {
 import { form } from "../../lib/form.js"
 import { headOf, keepFile, keptFile, sendFile, tableOf } from "./jobs.js"
 
-/** So many bytes of the file are read to know it; so many rows of it are shown. */
+/** How many bytes of the file are read to recognise it, and how many of its rows are shown. */
 const LOOKED_AT = 1 << 16
 const SHOWN = 20
 
@@ -43,7 +43,7 @@ export default async page => {
 	if (kept) await drawFile(page, rest, kept.file, kept).catch(tell)
 }
 
-/** `kept`: how the same file was read before. */
+/** `kept` says how the same file was read before. */
 async function drawFile(page, node, file, kept) {
 	const head = await headOf(file, LOOKED_AT)
 	const found = kept?.format ?? formatOf(file.name, head)
@@ -57,7 +57,7 @@ async function drawFile(page, node, file, kept) {
 		["format", "Format", { options: FORMATS, value: found, hint: "Guessed; choose another if it is wrong." }],
 		["on_conflict", "If a person is here already", { options: CONFLICTS, value: kept?.on_conflict }],
 	], { submit: "Try it", send: values => send(page, file, values, more, true), done: follow })
-	// What is not sent yet is there again as well when its operator comes back.
+	// What was not sent yet is kept for when its operator comes back.
 	page.signal.addEventListener("abort", () =>
 		isSent || keepFile({ ...kept, base: page.base, file, ...options.values(), options: optionsOf(more) }))
 	const format = options.querySelector("select")
@@ -70,7 +70,7 @@ async function drawFile(page, node, file, kept) {
 	draw()
 }
 
-/** What a format needs besides: columns of a CSV, the former system's issuer, the parameters of Firebase's hashes. */
+/** What else a format needs: the columns of a CSV, the former system's issuer, the parameters of Firebase's hashes. */
 function drawOptions(node, format, head, { mapping, issuer: from, hash }) {
 	const hint = ISSUERS[format]
 	if (format !== "csv") {
@@ -97,7 +97,7 @@ const firebase = hash => h("fieldset", h("legend", "Parameters of the password h
 			id: name, name, value: hash?.[name] ?? "", "data-hash": "", autocomplete: "off", spellcheck: false,
 		}))))
 
-/** By the formats whose ids of users can be sign-ins here: what the issuer is. */
+/** For the formats whose user ids can be sign-ins here: what the issuer is. */
 const OPTIONAL = "Makes each user's id there a sign-in here as well; may be empty."
 const ISSUERS = {
 	auth0: OPTIONAL, clerk: OPTIONAL, keycloak: OPTIONAL, firebase: OPTIONAL,
@@ -107,7 +107,7 @@ const issuer = (hint, value = "") => h("div.field", h("label", { htmlFor: "issue
 	h("input", { id: "issuer", value, autocomplete: "off", spellcheck: false, "aria-describedby": "issuer-hint" }),
 	h("p.hint", { id: "issuer-hint" }, hint))
 
-/** The options that go beside the file; null where the file says everything. */
+/** The options that are sent beside the file; null if the file says everything. */
 function optionsOf(node) {
 	const columns = [...node.querySelectorAll("[data-column]")].filter(one => one.value)
 	if (columns.length) return { mapping: Object.fromEntries(columns.map(one => [one.value, one.dataset.column])) }
@@ -147,14 +147,14 @@ const TARGETS = [
 	["identities", "Sign-ins as JSON"], ["public_attributes", "Public attributes as JSON"],
 	["private_attributes", "Private attributes as JSON"]]
 
-/** Those of every column, and the attributes that are named as the column is. */
+/** The targets of every column, and the attributes with the column's name. */
 function targetsOf(name) {
 	const own = name.trim().replace(/^(public|private)_attributes\./, "").replaceAll(/[^\w.-]/g, "_").slice(0, 64)
 	return own ? [...TARGETS, [`public_attributes.${own}`, t`Public attribute ${own}`],
 		[`private_attributes.${own}`, t`Private attribute ${own}`]] : TARGETS
 }
 
-/** A mark of each format that the others do not have. */
+/** A feature of each format that the others do not have. */
 const MARKS = [
 	["cognito", /"?cognito:username"?/], ["supabase", /encrypted_password/], ["clerk", /password_digest/],
 	["firebase", /"localId"|"passwordHash"\s*:.*"salt"/s],
@@ -168,7 +168,7 @@ function formatOf(name, head) {
 	return /\.(json|ndjson|jsonl)(\.gz)?$/i.test(name) || /^\s*[[{]/.test(head) ? "ndjson" : "csv"
 }
 
-/** Each column by its name. */
+/** Proposes a target for each column by its name. */
 function proposed(names) {
 	const codes = new Set(TARGETS.map(([code]) => code))
 	const guess = name => {

@@ -6,9 +6,9 @@ import {
 } from "../../lib/ui.js"
 import { ROLE } from "./users.js"
 
-// Invites of one or many: the form, a look at what it would do, and what became of each.
+// Invites of one or many: the form, a preview of what it would do, and the result for each.
 
-/** Shows the link of an invite that was made, where it goes by link. */
+/** Shows the link of an invite that was made, if it is delivered as a link. */
 export const showLink = invite => invite.accept_url && revealSecret({
 	title: "Invite link", secret: invite.accept_url, name: "INVITE_URL",
 	text: t`Send it to ${invite.email}. It works once and is shown only now.`,
@@ -19,25 +19,26 @@ export const ENDS = [
 ]
 
 /**
- * So many days after a form was opened, a minute early: the longest that is taken is 90 days from the server's now.
- * Counted from the press, what is sent again after its answer was lost would be another act.
+ * This many days after a form was opened, less a minute: the longest that is accepted is 90 days from the server's now.
+ * If they were counted from the press of the button, a request that is repeated after its answer was lost would be
+ * another act.
  */
 export const daysAfter = (opened, days) => new Date(opened + Number(days) * 86_400_000 - 60_000).toISOString()
 
-/** So many addresses are taken at once. */
+/** How many addresses are accepted at once. */
 const MOST = 1000
 const tooMany = count => Object.assign(new Error(), {
 	errors: [{ pointer: "/emails", detail: t`${count} addresses are more than 1,000: invite them in parts.` }],
 })
 
 const GIVEN = /^(?:.*<(.+)>|(\S+))(?:\s+(member|manager|admin))?$/i
-/** A line: an address, also as a mail program copies it, and a role where it is not everybody's. */
+/** Reads a line: an address, also in the form that a mail program copies, and a role if it differs from the others'. */
 function inviteOf(line, rest) {
 	const [, inside, plain, role] = GIVEN.exec(line) ?? []
 	return { ...rest, email: inside ?? plain ?? line, role: role?.toLowerCase() ?? rest.role }
 }
 
-/** Each address of the lines: several may stand in one, with semicolons between them. */
+/** Each address of the lines; a line may hold several, separated by semicolons. */
 const splitLines = (emails = []) => emails.flatMap(line => line.split(";")).map(line => line.trim()).filter(Boolean)
 
 function requestOf(path, { emails, days, ...rest }, opened, isTry) {
@@ -101,20 +102,20 @@ const inviting = (path, reload, email, opened) => formDialog({
 	},
 })
 
-/** Very many are invited by a job, whose page says how far it is. */
+/** Very many people are invited by a job, whose page shows the progress. */
 const follow = (path, job) => goTo(`/console/t/${path.match(/tenants\/([^/]+)/)[1]}/jobs/${job.id}`)
 
-/** As the server's own files: what a spreadsheet would calculate has an apostrophe before it. */
+/** As in the server's own files: what a spreadsheet would calculate gets an apostrophe before it. */
 const SIGNS = "=+\\-@\\uff1d\\uff0b\\uff0d\\uff20\\t\\r"
 const UNGUARDED = new RegExp(`(^|[;\\t\\r\\n])(?=[${SIGNS}]|'['${SIGNS}])`, "g")
 const guarded = text => text.replace(UNGUARDED, "$1'")
 
-/** `isTry`: nothing was sent, and the form is still there. */
+/** `isTry` means that nothing was sent, and the form is still open. */
 function results(all, isTry) {
 	const linked = all.filter(one => one.invite?.accept_url)
 	const number = all.filter(one => one.result !== "refused").length
 	const title = isTry ? t`${number} of ${all.length} would be invited` : t`${number} of ${all.length} invited`
-	// What failed comes first: it is what is to be done next.
+	// What failed comes first, because it has to be dealt with next.
 	const table = dataTable("Results", ["Email", "Result"], all.toSorted((one, other) => rank(one) - rank(other))
 		.map(
 			one =>
@@ -141,7 +142,7 @@ const rank = one => (one.result === "refused" ? 0 : 1)
 export const inviteList = async page => {
 	const path = `${page.path}/invites`
 	const sentAt = one => ago(one.updated_at ?? one.created_at)
-	/** A new link: the one that was sent before ends with it, so that is asked. */
+	/** A new link ends the one that was sent before, so this is asked first. */
 	const resend = (one, { body, title, act: text }, reload) => confirm({
 		title, act: text, keep: "Keep the old link", path: `${path}/${one.id}/resend`, method: "POST", body,
 		text: t`The link that ${one.email} was sent ${sentAt(one)} stops working now; a new one takes its place.`,
@@ -218,10 +219,10 @@ export const inviteList = async page => {
 	})
 }
 
-/** The choice of a filter: what is to be sent again. */
+/** The choice of a filter for what should be sent again. */
 const FAILED = ["refused,bounced", t`Refused or bounced`]
 
-/** What became of the mail; a mail server's words where it said some. */
+/** What became of the mail, with the mail server's words if it said any. */
 const mailOf = ({ delivery_status: state, delivery_detail: detail }) =>
 	(state ? [statusTag(state), detail && userText(detail, "span.sub")] : noValue())
 
@@ -232,7 +233,7 @@ const revoke = (path, one, reload) => confirm({
 	said: t`The invite of ${one.email} is revoked`, after: reload,
 })
 
-/** Changes role, end or message of an invite that waits; its link stays. */
+/** Changes the role, end or message of an invite that waits; its link stays the same. */
 async function edit(path, { id, email }, reload) {
 	const one = await api(`${path}/${id}`)
 	const opened = Date.now()
@@ -277,7 +278,7 @@ export const joinLinks = async page => {
 	})
 }
 
-/** Who joins signs in at a provider: without one a link leads nowhere. */
+/** A person who joins signs in at a provider, so without one a link leads nowhere. */
 const isUseless = one => one.status === "active" && one.providers === 0
 const useless = () => note("warn", "alert", "Nobody can use a join link yet: there is no provider to sign in with. ",
 	h("a", { href: "/console/providers" }, "Add a provider"), " first.")

@@ -1,28 +1,28 @@
-// Jobs: all, and one, with the file of an import.
+// Jobs: all of them, and one, with the file of an import.
 import {
 	append, button, buttons, confirm, copyable, createdColumn, currentOperator, dataTable, exportFile, factList,
 	formatNumber, goTo, h, isAllowed, list, liveRegion, loadPart, noValue, note, queryString, redraw, replaceContent,
 	runAct, sendRequest, statusTag, t, timeNode, toast, userText, waitBriefly, words
 } from "../../lib/ui.js"
 
-// A file of users on its way: its beginning, and the whole to the server.
+// A file of users on its way: its beginning is read, and the whole is sent to the server.
 
 let kept = null
 /**
- * Keeps what was chosen last, {base, file, format, on_conflict, options}, in this tab's memory alone: after a try it is
- * all still there. Its `jobs` say by a job's id which `rows` of the file it was given; null: all.
+ * Keeps what was chosen last, {base, file, format, on_conflict, options}, only in this tab's memory, so that it is all
+ * still there after a try. Its `jobs` have, by a job's id, the `rows` of the file that it was given; null for all.
  */
 export function keepFile(one, job, rows = null) {
 	const jobs = one.jobs ?? new Map()
 	if (job) jobs.set(job.id, rows)
 	kept = { ...one, of: currentOperator()?.id, jobs }
 }
-/** What was chosen last in the tenant at `base`, by who is signed in now. */
+/** What was chosen last in the tenant at `base` by the operator who is signed in now. */
 export const keptFile = base => (kept?.base === base && kept.of === currentOperator().id ? kept : null)
 
 const isPacked = file => /\.gz$/i.test(file.name)
 
-/** The beginning, unpacked. Of a packed file that has several members a browser unpacks the first alone. */
+/** The beginning, unpacked. If a packed file has several members, a browser unpacks only the first. */
 export async function headOf(file, size) {
 	const bytes = isPacked(file) ? file.stream().pipeThrough(new DecompressionStream("gzip"))
 		: file.slice(0, size).stream()
@@ -37,7 +37,7 @@ export async function headOf(file, size) {
 	return text.replace(/^\ufeff/, "").slice(0, size)
 }
 
-/** `options` go in a part of their own. */
+/** Sends the file; `options` go in a part of their own. */
 export async function sendFile(path, query, file, options) {
 	const type = typeOf(file.name)
 	const answer = await sendRequest(path + queryString(query), {
@@ -48,8 +48,8 @@ export async function sendFile(path, query, file, options) {
 }
 
 /**
- * A form around the file as it is: nothing of it is read here, since gzip may have several members (RFC 1952), so that
- * what stands around a packed file is packed by itself.
+ * Puts a form around the file as it is. The file is not read here, since gzip may have several members (RFC 1952), so
+ * what is put around a packed file is packed separately.
  */
 async function formOf(file, type, options) {
 	const mark = crypto.randomUUID()
@@ -74,10 +74,10 @@ export const cellsOf = (text, separator) => recordsOf(`${text}\n`, separator)[0]
 
 const SEPARATORS = [",", ";", "\t"]
 const EXCELS_LINE = /^"?sep=(.?)"?$/i
-/** What lies around names and cells that nobody sees. */
+/** Removes spaces and invisible characters around names and cells. */
 const plain = text => text.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, "")
 
-/** What separates the cells of a CSV, as the server finds it: by Excel's line, or by the names that are `known`. */
+/** The separator of a CSV's cells, found as the server finds it: by Excel's line, or by the names that are `known`. */
 export function separatorOf(text, known) {
 	const [, line] = /^(?:[ ,;\t]*\r?\n)*([^\r\n]*)/.exec(text)
 	const [, said] = EXCELS_LINE.exec(line) ?? []
@@ -91,7 +91,7 @@ export function separatorOf(text, known) {
 		(next.named - best.named || next.count - best.count) > 0 ? next : best).one
 }
 
-/** The rows of a CSV's text that have content; what stands behind the last line break is left out. */
+/** The rows of a CSV's text that have content; what follows the last line break is left out. */
 export function recordsOf(text, separator = ",") {
 	const rows = [[""]]
 	let quoted = false
@@ -109,7 +109,7 @@ export function recordsOf(text, separator = ",") {
 	return rows.slice(0, -1)
 }
 
-/** The same without rows of spaces alone and without Excel's line: the header's names first. */
+/** The same, without rows that have only spaces and without Excel's line; the header's names come first. */
 export function tableOf(text, known) {
 	const separator = separatorOf(text, known)
 	const [names = [], ...rows] = recordsOf(text, separator)
@@ -117,13 +117,13 @@ export function tableOf(text, known) {
 	return { separator, names: names.map(plain), rows }
 }
 
-/** Rows are corrected in a plain CSV of at most so many bytes. */
+/** Rows can be corrected in a plain CSV of at most this many bytes. */
 const CORRECTED = 1 << 25
 export const isCorrectable = ({ format, file }) => format === "csv" && !isPacked(file) && file.size <= CORRECTED
 
 /**
- * The rows of a CSV that have those `numbers`, counted from 1 without the header and without empty rows, each as
- * {text, from, to} with its place in bytes; `names`: the header's cells. `known`: names that the header has.
+ * The rows of a CSV with these `numbers`, counted from 1 without the header and without empty rows, each as {text,
+ * from, to} with its place in bytes; `names` are the header's cells. `known` are names that the header has.
  */
 export async function rowsOfFile(file, numbers, known) {
 	const bytes = new Uint8Array(await file.arrayBuffer())
@@ -150,14 +150,14 @@ export async function rowsOfFile(file, numbers, known) {
 	return { names: cellsOf(rows.get(0)?.text ?? "", separator).map(plain), rows, separator }
 }
 
-// A row without content would be none.
+// A row without content would not count as a row.
 const lineOf = (cells, separator) => {
 	const line = cells.map(one =>
 		(/["\r\n]/.test(one) || one.includes(separator) ? `"${one.replaceAll('"', '""')}"` : one)).join(separator)
 	return cells.some(plain) ? line : `""${line}`
 }
 
-/** The file with the rows `changed` {number: cells} in their places, and a file of these rows alone. */
+/** The file with the rows `changed` {number: cells} replaced, and a file with only these rows. */
 export function withRows(file, { rows, separator }, changed) {
 	let at = 0
 	const pieces = [...changed].toSorted(([one], [other]) => one - other).flatMap(([number, cells]) => {
@@ -209,7 +209,7 @@ const ASKED = {
 	Undo: "What this job did is taken back, row by row. Rows that were changed since stay as they are and are listed.",
 }
 
-/** What can be done to a job in its state: {text, run}; what ends it is asked first. */
+/** What can be done to a job in its state, {text, run}; an act that ends it is asked first. */
 export const jobActs = (page, one, after) => {
 	const path = verb => `${page.path}/jobs/${one.id}/${verb}`
 	const act = (verb, text) => ({ text, run: () => runAct(path(verb), {}, null, after) })
@@ -229,9 +229,9 @@ export const jobActs = (page, one, after) => {
 	].filter(Boolean)
 }
 
-// Rows of a CSV that were not done: corrected here, put back into the file that the tab still has, and sent again.
+// Rows of a CSV that failed: corrected here, put back into the file that the tab still has, and sent again.
 
-/** Sends the file, or with `rows` [number, …] those of it alone; then the page of the job. */
+/** Sends the file, or with `rows` [number, …] only those of it; then opens the page of the job. */
 export async function sendAgain(page, kept, { isTry, rows = null, file = kept.file }) {
 	const { format, on_conflict, options } = kept
 	const asked = { format, on_conflict, dry_run: isTry || null }
@@ -244,7 +244,7 @@ export async function sendAgain(page, kept, { isTry, rows = null, file = kept.fi
 	}
 }
 
-/** The table of the rows `failed`, as the job `job` reports them, and the button that sends them again. */
+/** The table of the rows in `failed`, as the job `job` reports them, and the button that sends them again. */
 export async function repair(page, kept, job, failed) {
 	const given = kept.jobs.get(job.id)
 	const numberOf = ({ row }) => given?.[row - 1] ?? row
@@ -282,11 +282,11 @@ export async function repair(page, kept, job, failed) {
 	]
 }
 
-// One job, followed while it runs: how far it is, what went wrong, and how it is taken back.
+// One job, followed while it runs: its progress, what went wrong, and how it is undone.
 
-/** So many rows are shown, and corrected, at once; the report has all. */
+/** How many rows are shown and corrected at once; the report has all of them. */
 const SHOWN = 100
-/** Milliseconds between two looks. */
+/** Milliseconds between two requests. */
 const PACE = 1000
 const RUNS = /queued|running/
 
@@ -386,7 +386,7 @@ async function drawRows(page, node, path, one, kept) {
 }
 
 const FAILED = ["refused", "bounced"]
-/** Invites that are made may still not have reached anybody: what became of their mails. */
+/** Invites that are made may still not have reached the people: shows what became of their mails. */
 async function drawMails(page, node, one) {
 	const path = `${page.path}/invites`
 	const count = async status =>

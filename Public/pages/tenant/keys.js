@@ -1,4 +1,4 @@
-// API keys: all, one, a new one.
+// API keys: all of them, one, and a new one.
 import {
 	ago, append, button, buttons, card, choices, confirm, copyable, countWords, createdColumn, factList, formDialog,
 	formatDay, formatNumber, h, icon, isAllowed, leaveFor, list, liveRegion, loadPart, mayHere, noValue, note, query,
@@ -20,7 +20,7 @@ export const BOUNDS = [
 		{ type: "number", attrs: { min: 1 }, hint: "Empty is as the server is set." }],
 	["note", "Note", { type: "textarea" }],
 ]
-/** The secret before the last rotation, while it works. */
+/** The secret from before the last rotation, while it works. */
 export const oldOf = one => one.status === "grace" && one.previous
 export const isIdle = one =>
 	one.status === "active" && Date.now() - Date.parse(one.last_used_at ?? one.created_at) > 90 * 86400000
@@ -79,7 +79,7 @@ export const keyList = async page => {
 }
 
 const isAlive = one => one.status !== "revoked" && one.status !== "expired"
-/** One by its name; of several the number: a look at the row shows them all. */
+/** A single scope by its name; for several, the number: a look at the row shows them all. */
 const scopesOf = ({ scopes }) => h("span.small", { title: t`${scopes.join(" ")}` },
 	scopes.length === 1 ? h("code", scopes[0]) : countWords(scopes.length, "scope", "scopes"))
 
@@ -96,10 +96,10 @@ export function keyActions(page, one, reload) {
 	]
 }
 
-/** When a secret was used last, as a sentence. */
+/** The last use of a secret, as a sentence. */
 const lastUse = at => (at ? t`It was last used ${ago(at)}.` : translate("It was never used."))
 
-/** That a key stands in logs, as a sentence; nothing where that is not known. */
+/** Says that a key stands in logs; empty if that is not known. */
 const leak = ({ leaked_at: at }) => (at ? t`It was recognised as leaked ${ago(at)}.` : "")
 
 const cut = (path, one, reload) => confirm({
@@ -153,7 +153,7 @@ export const keyPage = async page => {
 	const codes = (items, otherwise) =>
 		(items?.length ? h("ul", items.map(item => h("li", userText(item, "code")))) : noValue(otherwise))
 	const acts = page.isGone ? [] : keyActions(page, one, redraw).filter(Boolean)
-	// A leaked key was pasted: whether to end it is asked at once.
+	// A leaked key was pasted: ask at once whether to revoke it.
 	if (query().act === "revoke") requestAnimationFrame(() => acts.find(act => act.text === "Revoke")?.run())
 	append(page.body, [
 		h("div.head", h(
@@ -210,12 +210,12 @@ export const keyPage = async page => {
 			t`${all} in 30 days; at most ${most} in a day. Days begin at midnight UTC.`))))
 }
 
-/** When the key last came in an address; nothing to who may not read the audit log. */
+/** When the key last came in an address; nothing for an operator who may not read the audit log. */
 const leakOf = page => isAllowed("readAudit") && page.get(
 	`${page.path}/audit-events?action=api_key.leaked&limit=1&target=${page.id}`,
 ).then(({ items }) => items[0]?.occurred_at, () => null)
 
-/** Of a user's key: the user, whose name comes when it is known. */
+/** The user of a user's key, whose name is shown when it is known. */
 function owner(page, id) {
 	const link = h("a", { href: `${page.base}/users/${id}` }, "A user")
 	page.get(`${page.path}/users/${id}`).then(one => replaceContent(link, userText(one.email ?? one.name)), () => {})
@@ -231,7 +231,7 @@ const edit = async (page, one) => formDialog({
 		...BOUNDS,
 	],
 	path: `${page.path}/api-keys/${one.id}`, after: redraw,
-	// Without a number it has no limit of its own.
+	// Without a number, the key has no limit of its own.
 	body: ({ rate_limit: rate, ...values }) =>
 		(rate ? { ...values, rate_limit: rate.per_minute ? rate : null } : values),
 })
@@ -242,7 +242,7 @@ const NOUNS = {
 	mail: "mail that came back",
 }
 const VERBS = { read: "Read", write: "Change", signup: "Ask", verify: "Verify", bounces: "Report" }
-/** What only a key of the platform can do everywhere. */
+/** What only a key of the platform can do, everywhere. */
 const PLATFORM = { Platform: "tenants:read tenants:write providers:read providers:write operators:read operators:write "
 	+ "mail:bounces" }
 const GROUPS = { People: "users:read users:write invites:read invites:write", "Sign-up": "hooks:signup "
@@ -250,9 +250,9 @@ const GROUPS = { People: "users:read users:write invites:read invites:write", "S
 	"Keys and origins": "keys:verify api-keys:read api-keys:write cors:read cors:write",
 	Other: "clients:read clients:write audit:read" }
 const isManaging = code => Object.values({ ...GROUPS, ...PLATFORM }).some(codes => codes.split(" ").includes(code))
-/** Scopes that move trust: whoever has one can come to the rights of an admin. */
+/** Scopes that move trust: a key with one of them can gain the rights of an admin. */
 const LIKE_ADMIN = "providers:write clients:write policy:write operators:write hooks:signup".split(" ")
-/** A scope in words; a tenant's own is what it is. */
+/** A scope in words; a tenant's own scope is shown as it is. */
 const nameOf = code => {
 	const [noun, verb] = code.split(":")
 	if (!isManaging(code)) return code
@@ -270,7 +270,7 @@ const DAYS = [
 	["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["day", "At the end of a day"], ["", "Never"],
 ]
 
-/** What may be ticked, with what a key has beyond that: a scope can have left the tenant's catalogue. */
+/** The scopes that may be ticked, and those that a key has besides: a scope may have left the tenant's catalogue. */
 export async function scopeOptions(page, had = []) {
 	const policy = page.tenant && await page.get(`${page.path}/policy`).catch(() => null)
 	const groups = Object.entries({ ...GROUPS, ...!page.tenant && PLATFORM })
@@ -358,8 +358,8 @@ function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_ori
 	].filter(Boolean)
 }
 
-// From the minute in which the form was opened: what is shown is what is sent, and what is sent again after an
-// answer was lost is the same.
+// The end counts from the minute in which the form was opened: what is shown is what is sent, and a request that is
+// repeated after its answer was lost is the same.
 function body({ days, ...values }, opened) {
 	const end = Number(days) && opened + days * 86400000
 	return end ? { ...values, expires_at: new Date(end).toISOString() } : values

@@ -55,7 +55,7 @@ const drawRefused = (node, path) => loadPart(node, async () => {
 	))
 })
 
-/** Never with cookies: who can send a request with this origin is not known to be the site. */
+/** Never with cookies: it is not known whether the sender of a request with this origin is the site. */
 const allow = ({ origin }, path) => formDialog({
 	title: t`Allow ${origin}?`, submit: "Allow", draft: null, fields: [["label", "Label"]],
 	lead: [

@@ -13,7 +13,7 @@ const MODES = [
 	["open", "Open: any address that is vouched for"],
 	["closed", "Closed: nobody new"],
 ]
-/** What a mode asks of the person's sign-in, which the tenant's domains and providers have to give. */
+/** What a mode requires of a person's sign-in, which the tenant's domains and providers have to give. */
 const NEEDS = {
 	domain: "People come in whose address is of a verified domain, by a provider that is the authority of that "
 		+ "domain or with a proved mailbox. All others are refused.",
@@ -53,7 +53,7 @@ const FIELDS = [
 const LABELS = Object.fromEntries(FIELDS.map(([name, label]) => [name, label]))
 
 const inForce = ({ version }) => t`Version ${version} is in force`
-/** A policy by the names of the fields. */
+/** A policy with members named like the form's fields. */
 const flat = ({ version: _, inactivity, ...rest }) => ({ ...rest, ...Object.fromEntries(
 	Object.entries(inactivity ?? {}).map(([name, value]) => [`inactivity.${name}`, value]),
 ) })
@@ -69,7 +69,7 @@ const isEmpty = changes => Object.keys(changes).length === 0
 export default async page => {
 	const path = `${page.path}/policy`
 	const one = await page.get(path)
-	// Beside the form where the page is wide, before it elsewhere.
+	// Beside the form if the page is wide, and before it otherwise.
 	const effect = h("section.card.near", { hidden: true, "aria-live": "polite" })
 	const needs = liveRegion()
 	const clash = h("div", { role: "alert" })
@@ -115,7 +115,7 @@ export default async page => {
 }
 
 /**
- * What the chosen mode asks for, and a warning where the tenant has no verified domain, so that no one could come in
+ * Shows what the chosen mode requires, and a warning if the tenant has no verified domain, so that no one could come in
  * by it.
  */
 async function drawNeeds(page, node, mode) {
@@ -131,8 +131,8 @@ async function drawNeeds(page, node, mode) {
 }
 
 /**
- * Another has published since this page was read: who, when and what, and the choice to publish what was changed
- * here on top of it. `seen`: the policy that the page shows; `values`: the members that were changed here.
+ * Another operator has published since this page was read. Shows who, when and what, and offers to publish what was
+ * changed here on top of it. `seen` is the policy that the page shows; `values` are the members that were changed here.
  */
 async function drawClash(page, node, { seen, values, publish, done }) {
 	const current = await page.get(`${page.path}/policy`)
@@ -143,7 +143,7 @@ async function drawClash(page, node, { seen, values, publish, done }) {
 		try {
 			await done(await run())
 		} catch (error) {
-			// Once more in between: the same is said of the newest.
+			// It was published once more in between: show the same for the newest.
 			if (error.status === 412) return loadPart(
 				node, () => drawClash(page, node, { seen, values, publish, done }),
 			)
@@ -180,7 +180,7 @@ const rollBack = (page, current, { version, policy: { version: _, ...body } }) =
 	run: () => send(`${page.path}/policy`, current, body), said: inForce, after: redraw,
 })
 
-/** Publishes; another rule for unused accounts only after a look at whom it is about. */
+/** Publishes; another rule for inactivity only after a look at the users whom it is about. */
 async function send(path, base, body) {
 	const options = { method: "PUT", body, etag: etagOf(base) }
 	const isSame = String(Object.values(base.inactivity)) === String(Object.values(body.inactivity))

@@ -44,7 +44,7 @@ const WORD = [["reason", "Message to them", {
 	type: "textarea", attrs: { maxLength: 500 }, hint: "Plain text; may stay empty.",
 }]]
 
-/** What an operator may answer to a person who waits. */
+/** What an operator can answer to a person who waits. */
 export const answers = (path, one, reload) => [
 	{
 		text: "Approve",

@@ -8,7 +8,7 @@ import { appearance } from "./appearance.js"
 
 export default async page => {
 	const { path } = page
-	// Asked again: what is saved goes out with the version that is shown.
+	// The tenant is requested again, so that what is saved is sent with the version that is shown.
 	const one = await page.get(path)
 	let etag = etagOf(one)
 	const rename = form([["name*", "Name"]], {

@@ -1,4 +1,4 @@
-// Users: all, one, and those who may be one person.
+// Users: all of them, one, and those who may be the same person.
 import {
 	STATUS, actionWords, ago, api, append, button, buttons, card, choices, confirm, copyable, countWords,
 	createdColumn, exportFile, factList, filterLink, formDialog, formatDay, goTo, h, icon, isAllowed, list, loadPart,
@@ -6,11 +6,11 @@ import {
 	runAct, statusTag, t, tickField, timeColumn, timeNode, toast, undoable, userText, waitBriefly, words
 } from "../../lib/ui.js"
 
-// Two records of one person become one, and two again.
+// Merging two records of one person, and undoing it.
 
 const RANK = ["admin", "manager", "member"]
 
-/** Asks which of two users stays: the one with more rights is proposed, else the older. */
+/** Asks which of two users stays; the one with more rights is proposed, or else the older one. */
 export function askToMerge(page, some, reload) {
 	const [first, second] = [...some].sort((one, other) =>
 		RANK.indexOf(one.role) - RANK.indexOf(other.role) || one.created_at.localeCompare(other.created_at))
@@ -39,7 +39,7 @@ const undo = (path, one, after) => runAct(`${path}/${one.id}/undo`, {}, "They ar
 	await after()
 })
 
-/** What an undo ended, in words; empty if it was nothing. */
+/** What an undo ended, in words; empty if it ended nothing. */
 const endedWords = ended => [
 	ended.keys.length && `API keys (${ended.keys.length})`, ended.sessions && `sessions (${ended.sessions})`,
 	ended.link_grants && "links to add a sign-in", ended.password_links && "links to set a password",
@@ -59,18 +59,18 @@ const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can 
 export const ROLES = choices("member manager admin")
 export const ROLE = ["role", "Role", { options: ROLES }]
 export const EXTERNAL_ID = ["external_id", "External id", { hint: "The user's id in your own system." }]
-/** The providers that a person can be linked to; a password is given here. */
+/** The providers to which a person can be linked; a password is given here instead. */
 export const KINDS = choices("oidc google github cognito")
 export const SUBJECT = ["subject*", "Subject", { hint: "The provider's own id of the person." }]
 
-/** How long ago the last sign-in may be, in days; or at least, where there is a minus. */
+/** How many days ago the last sign-in was at most; with a minus, at least. */
 const SEEN = [
 	["1", "In the last day"], ["30", "In the last 30 days"], ["-30", "Not for 30 days"], ["-90", "Not for 90 days"],
 	["never", "Never signed in"],
 ]
 function seen(code) {
 	if (code === "never") return { never_signed_in: true }
-	// To the minute, so that the pages of a list are asked for alike.
+	// Rounded to the minute, so that all pages of a list have the same query.
 	const at = new Date(Math.floor((Date.now() - Math.abs(code) * 86400000) / 60000) * 60000).toISOString()
 	return Number(code) < 0 ? { last_sign_in_until: at } : { last_sign_in_since: at }
 }
@@ -137,7 +137,7 @@ export const userList = async page => {
 	})
 }
 
-/** Each gets the same role; undone, each has its own again. */
+/** Gives each the same role; undoing gives each its own role back. */
 const changeRoles = (page, some, reload) => formDialog({
 	title: t`Role of ${countWords(some.length, ...NOUN)}`, submit: "Change role", fields: [ROLE], draft: null,
 	request: ({ role }) => [`${page.path}/users/actions`, {
@@ -159,7 +159,7 @@ const changeRoles = (page, some, reload) => formDialog({
 	},
 })
 
-/** Whether a person has come by the rule `approval` and is not let in yet. */
+/** Whether a person came by the rule `approval` and is not admitted yet. */
 const isWaiting = one => one.status === "pending" && one.source === "approval"
 
 export function actions(page, one, reload) {
@@ -210,7 +210,7 @@ const open = (page, after) => formDialog({
 	path: `${page.path}/users`, said: made => t`${made.email} is added`, after,
 })
 
-/** The role, and the others to choose from; a choice counts at once and can be taken back. */
+/** The role, and the others to choose from; a choice counts at once and can be undone. */
 function roleMenu(path, one) {
 	const put = role => api(path, { method: "PATCH", body: { role } })
 	const acts = ROLES.filter(([role]) => role !== one.role).map(([role, text]) => ({
@@ -231,7 +231,7 @@ export const userPage = async page => {
 	const lives = one.status !== "deleted" && !page.isGone
 	const edits = isAllowed("editUsers") && lives
 	const ends = isAllowed("suspendUsers") && lives
-	// A card that asks for its own data and fails alone.
+	// A card that requests its own data and fails alone.
 	const asking = []
 	const section = (title, what, draw, nothing, ...acts) => {
 		const body = h("div.stack-gap")
@@ -313,7 +313,7 @@ export const userPage = async page => {
 	await waitBriefly(Promise.all(asking))
 }
 
-/** A line for each; a person does not get the own private ones. */
+/** A line for each attribute. People do not get their own private attributes. */
 const attributes = all => {
 	const lines = Object.entries(all ?? {}).map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
 	return lines.length ? lines.map(line => h("div", userText(line, "code"))) : noValue()
@@ -396,7 +396,7 @@ const edit = (path, one) => formDialog({
 
 // Users who may be one person, side by side.
 
-/** Looks on by itself until so many pairs are shown. */
+/** It continues by itself until this many pairs are shown. */
 const ENOUGH = 20
 
 const SAID = {
