@@ -30,7 +30,7 @@ package struct CSVFile: Sendable {
         return rows.map { $0[at] }
     }
 
-    /// Up to the comma or the line's end behind it.
+    /// Reads up to the comma or the line end after the cell.
     private static func cell(_ rest: inout ArraySlice<UInt8>) throws -> String {
         let quote = UInt8(ascii: "\"")
         guard rest.first == quote else {

@@ -4,25 +4,26 @@ import Storage
 import Text
 
 extension Database {
-    /// Active users `n@acme.example`, all made in one moment.
+    /// Active users `n@acme.example`, all created at one moment.
     package func addUsers(_ numbers: ClosedRange<Int>, to tenant: UUID) async throws {
         try await scope(tenant).change(by: .system) { try await $0.addUsers(numbers) }
     }
 }
 
 extension Change {
-    /// Locks all the tenant's rows of a table, as changes of them do.
+    /// Locks all of the tenant's rows in a table, as changes of them do.
     package func lockRows(of table: String) async throws {
         let own = table == "tenants" ? "id" : "tenant_id"
         try await query(
             "/* test */ SELECT 1 FROM \(raw: table) WHERE \(raw: own) = \(tenant) FOR UPDATE")
     }
 
-    /// Users `n@acme.example`, all made in one moment.
+    /// Users `n@acme.example`, all created at one moment.
     package func addUsers(
         _ numbers: ClosedRange<Int>, _ status: User.Status = .active, source: String = "import"
     ) async throws {
-        // A statement each for a few thousand: one for all is over its time on a busy machine.
+        // One statement for each few thousand: a single one would exceed its time on a busy
+        // machine.
         for first in stride(from: numbers.lowerBound, through: numbers.upperBound, by: 5000) {
             let last = min(first + 4999, numbers.upperBound)
             try await query(
@@ -39,8 +40,8 @@ extension Change {
         }
     }
 
-    /// Makes the texts by which a search finds the users who meet a condition, as a change of them
-    /// does. `text`: of their columns.
+    /// Writes the texts by which a search finds the users who meet a condition, as a change of them
+    /// does. `text` is an expression of their columns.
     package func putInSearch(_ text: SQL, where condition: SQL) async throws {
         var found: (ids: [UUID], texts: [String], times: [Timestamp]) = ([], [], [])
         let rows = try await query(

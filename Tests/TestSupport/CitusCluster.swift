@@ -1,13 +1,13 @@
 import Glibc
 import Postgres
 
-/// Databases of the tests on the Citus that GATEHOUSE_TEST_CITUS names: each is one on the coordinator and one of the
-/// same name on every worker.
+/// Databases for the tests on the Citus that GATEHOUSE_TEST_CITUS names: each consists of one on
+/// the coordinator and one of the same name on every worker.
 enum CitusCluster {
-    /// One for each worker: a test makes its own database.
+    /// One for each worker, because every test makes its own database.
     private static let shards = 2
 
-    /// Makes the migrated and distributed template, unless it is there whole.
+    /// Makes the migrated and distributed template, unless a complete one exists.
     static func makeTemplate(_ coordinator: String, _ name: String, owner: String) throws {
         let mark =
             "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = '\(name)'"
@@ -30,7 +30,8 @@ enum CitusCluster {
         try run(coordinator, "COMMENT ON DATABASE \(name) IS 'whole'")
     }
 
-    /// Citus keeps its knowledge of a database in the database: copies on all servers are a distributed one.
+    /// Citus keeps its metadata in the database itself, so copies on all servers form a distributed
+    /// one.
     static func clone(_ coordinator: String, _ template: String, to name: String) throws {
         try everywhere(
             coordinator,
@@ -43,7 +44,7 @@ enum CitusCluster {
         try everywhere(coordinator, "DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
     }
 
-    /// On any of the servers.
+    /// Whether a session on any of the servers waits for a lock.
     static func waitsForLock(_ administrator: String, _ name: String) throws -> Bool {
         let counts = try run(
             administrator,
@@ -69,7 +70,7 @@ enum CitusCluster {
         }
     }
 
-    /// On all servers at the same time.
+    /// Runs the commands on all servers at the same time.
     private static func everywhere(_ conninfo: String, _ commands: String...) throws {
         // In a conninfo string the last of equal keywords wins.
         let calls = try nodes(conninfo).map { node in

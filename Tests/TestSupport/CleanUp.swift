@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-/// What a test makes is stopped when the test ends, whether it passed or threw: the newest first.
+/// Stops what a test made when the test ends, whether it passed or threw, newest first.
 package struct CleanUp: SuiteTrait, TestTrait, TestScoping {
     package let isRecursive = true
 
@@ -26,7 +26,7 @@ package struct CleanUp: SuiteTrait, TestTrait, TestScoping {
         do {
             result = .success(try await Self.$pending.withValue(pending, operation: function))
         } catch { result = .failure(error) }
-        // In a task of its own: a test that ran out of time is cancelled.
+        // In a task of its own, because a test that ran out of time is cancelled.
         await Task {
             for step in pending.steps.withLock({ $0 }).reversed() { await step() }
         }.value

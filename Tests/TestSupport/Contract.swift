@@ -2,8 +2,8 @@ import API
 import HTTP
 import JSON
 
-/// Holds what goes over the wire to `/openapi.json`: every answer, refusals too, and the requests
-/// that were taken.
+/// Checks what goes over the wire against `/openapi.json`: every answer, including refusals, and
+/// the requests that were accepted.
 package struct Contract: Sendable {
     package struct Violation: Error, CustomStringConvertible {
         package var description: String
@@ -16,7 +16,7 @@ package struct Contract: Sendable {
         var body: JSONValue
     }
 
-    /// Of every endpoint that is served.
+    /// The contract of every endpoint that is served.
     package static let served = Contract(
         OpenAPIDocument(endpoints: Routes.all, version: "test").bytes)
 
@@ -34,7 +34,7 @@ package struct Contract: Sendable {
         }
     }
 
-    /// Throws what differs, with the operation's name.
+    /// Throws the differences, with the operation's name.
     package func check(_ request: Request, _ response: Response) throws(Violation) {
         guard let operation = operation(request) else {
             // The apps' own contracts, below /t/ and on bound hosts, are documented elsewhere.
@@ -54,7 +54,7 @@ package struct Contract: Sendable {
         }
     }
 
-    /// The one with the most literal segments, as the router has it.
+    /// The operation with the most literal segments, as the router chooses it.
     private func operation(_ request: Request) -> Operation? {
         let method = request.method == .head ? "GET" : request.method.rawValue
         let segments = request.path.split(separator: "/")

@@ -2,9 +2,9 @@ import Postgres
 import Text
 
 extension TestDatabase {
-    /// A digest of the rows of every table, by its name, to see that nothing was written. Without the
-    /// counts of rate limits, which a call adds to that changes nothing. `tenant`: only that tenant's rows,
-    /// of the tables that name it.
+    /// A digest of the rows of every table, by name, to see that nothing was written. It leaves out
+    /// the counts of rate limits, which even a call that changes nothing increases. With `tenant`,
+    /// it has only that tenant's rows, of the tables that name a tenant.
     package func content(of tenant: UUID? = nil) async throws -> [String: String] {
         let postgres = client(as: administrator)
         let names = try await postgres.query(

@@ -1,16 +1,16 @@
 import Cryptography
 import Text
 
-/// An id token that must be refused, and for which reason.
+/// An id token that must be refused, and the reason.
 package struct HostileToken: Sendable, CustomStringConvertible {
     package let description: String
     package let text: String
-    /// By its name in the log.
+    /// The reason's name in the log.
     package let fault: String
 }
 
-/// Makes id tokens, good and bad, of one issuer for one client. Values are raw JSON text, so that
-/// what no writer would write can be written.
+/// Makes good and bad id tokens of one issuer for one client. Values are raw JSON text, so that
+/// anything can be written, even what no writer would.
 package struct TokenMint: Sendable {
     package let issuer: String
     package let clientID: String
@@ -26,7 +26,7 @@ package struct TokenMint: Sendable {
 
     package var seconds: Int64 { now.microseconds / 1_000_000 }
 
-    /// A good token, but for what the changes say; a nil value leaves the member out.
+    /// A good token, except for the given changes; a `nil` value leaves the member out.
     package func token(
         _ claims: [String: String?] = [:], header: [String: String?] = [:]
     ) -> String {
@@ -53,8 +53,8 @@ package struct TokenMint: Sendable {
             .joined(separator: ",") + "}"
     }
 
-    /// `ahead`: how many seconds tokens from the future lie ahead. The least that is refused is 61,
-    /// which needs a clock that stands still.
+    /// `ahead` is how many seconds in the future tokens from the future are. The least that is
+    /// refused is 61, which needs a clock that stands still.
     package func hostile(ahead: Int64 = 61) -> [HostileToken] {
         forms() + algorithms() + headers() + signatures() + names() + times(ahead) + subjects()
     }

@@ -24,7 +24,7 @@ package enum ImportFile {
         String(decoding: try bytes(name), as: UTF8.self)
     }
 
-    /// Of the Firebase project that `firebase.json` is from, as options of an import.
+    /// The Firebase project from which `firebase.json` comes, as options of an import.
     package static let options = """
         {"hash":{"signer_key":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4v\
         MDEyMzQ1Njc4OTo7PD0+Pw==","salt_separator":"Cw0=","rounds":8,"mem_cost":14}}

@@ -2,7 +2,7 @@ import HTTP
 import JSON
 import Testing
 
-/// A key as its creation answered it.
+/// A key, as its creation returned it.
 package struct MadeKey: Sendable {
     package let id: String
     package let secret: String
@@ -18,7 +18,7 @@ package struct MadeKey: Sendable {
 }
 
 extension TestService {
-    /// A key with these scopes (`"smtp","users:read"`); `more` goes on in its body.
+    /// Makes a key with these scopes (`"smtp","users:read"`); `more` is appended to the body.
     package func makeKey(
         _ scopes: String, _ more: String = "", at path: String = "/v1/tenants/acme/api-keys",
         as who: Credential = .platformOwner
@@ -29,7 +29,7 @@ extension TestService {
         return try MadeKey(answer.json)
     }
 
-    /// `valid`, or the code.
+    /// `valid`, or the error code.
     package func verdict(
         _ key: String, _ more: String = "", as who: Credential = .platformOwner
     ) async throws -> String {

@@ -2,11 +2,11 @@ import Glibc
 import Synchronization
 import Text
 
-/// A DNS server on 127.0.0.1 over UDP that knows TXT records alone.
+/// A DNS server on 127.0.0.1 over UDP that knows only TXT records.
 package final class NameServer: Sendable {
     package enum Reply: Sendable {
         case records([String])
-        /// A whole answer section as it stands, with its count.
+        /// A whole answer section as it is, with its count.
         case raw(count: UInt8, [UInt8])
         case failure(UInt8)
         case silence
@@ -32,7 +32,8 @@ package final class NameServer: Sendable {
         port = UInt16(bigEndian: address.sin_port)
         self.replies = Mutex(replies)
         OwnThread.start { [self] in serve() }
-        // The thread closes what it reads from: by then the number could be another socket's.
+        // The thread closes the descriptor: if it were closed here, another socket could get its
+        // number.
         CleanUp.atEnd { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
 
@@ -73,7 +74,7 @@ package final class NameServer: Sendable {
         return query[..<2] + [0x81, 0x80 | code, 0, 1, 0, count, 0, 0, 0, 0] + question + section
     }
 
-    /// In strings of at most 255 bytes, as RFC 1035 has them.
+    /// A record in strings of at most 255 bytes, as RFC 1035 has them.
     package static func record(_ text: String) -> [UInt8] {
         let bytes = Array(text.utf8)
         var data: [UInt8] = []

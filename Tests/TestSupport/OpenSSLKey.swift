@@ -1,22 +1,22 @@
 import Cryptography
 import Text
 
-/// A key pair that the `openssl` command made, and what it signs: no code of ours is asked.
+/// A key pair that the `openssl` command made, and what it signs: none of our own code is involved.
 package final class OpenSSLKey: Sendable {
-    /// As RFC 7518 and RFC 8037 name them.
+    /// The name of the algorithm in RFC 7518 and RFC 8037.
     package let algorithm: String
     package let id: String
     /// The public key without `alg`, `use` and `kid`, as members of JSON.
     package let members: String
     private let directory: String
-    /// Bytes of each number of an ECDSA signature; 0 for other kinds.
+    /// The length in bytes of each number of an ECDSA signature; 0 for other kinds.
     private let half: Int
 
     package static let algorithms = [
         "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
     ]
 
-    /// `bits`: of an RSA key.
+    /// `bits` is the size of an RSA key.
     package init(_ algorithm: String, id: String? = nil, bits: Int = 2048) throws {
         self.algorithm = algorithm
         self.id = id ?? "key-\(algorithm)"
@@ -52,11 +52,11 @@ package final class OpenSSLKey: Sendable {
         }
     }
 
-    /// As a provider publishes it.
+    /// The key as a provider publishes it.
     package var jwk: String { #"{\#(members),"kid":"\#(id)","alg":"\#(algorithm)","use":"sig"}"# }
 
-    /// A token with the payload of another, whatever signed that. `by`: another algorithm of the same
-    /// kind of key.
+    /// A token with the payload of another, whatever key signed that. `by` is another algorithm of
+    /// the same kind of key.
     package func token(
         payloadOf other: String, by algorithm: String? = nil, header more: String = ""
     ) throws -> String {
@@ -83,7 +83,7 @@ package final class OpenSSLKey: Sendable {
     /// `r || s` of a DER signature (RFC 7518 section 3.4).
     private func raw(_ der: [UInt8]) -> [UInt8] {
         var rest = der[...]
-        // The sequence's head: its length has a byte more from 128 on.
+        // The sequence's head: from 128 on, its length takes one more byte.
         rest = rest.dropFirst(der.count > 1 && der[1] & 0x80 != 0 ? 3 : 2)
         var numbers: [UInt8] = []
         for _ in 0..<2 {

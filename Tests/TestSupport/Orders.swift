@@ -1,4 +1,4 @@
-/// Every order in which these may come.
+/// Every order in which these elements may come.
 package func orders<Element>(of all: [Element]) -> [[Element]] {
     guard !all.isEmpty else { return [[]] }
     return all.indices.flatMap { index in

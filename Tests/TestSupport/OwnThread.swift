@@ -1,9 +1,9 @@
 import Glibc
 
-/// A thread for a test's work that blocks. The threads of Swift's tasks are as few as the cores: what
-/// blocks them keeps the server in the same process from answering.
+/// A thread for a test's work that blocks. Swift's tasks have only as many threads as there are
+/// cores: blocking those keeps the server in the same process from answering.
 package enum OwnThread {
-    /// What `work` comes to, on a thread that ends with it.
+    /// Runs `work` on a thread that ends with it, and returns its result.
     package static func run<Value: Sendable>(
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -12,7 +12,7 @@ package enum OwnThread {
         }
     }
 
-    /// Begins `work` and does not wait for it.
+    /// Starts `work` and does not wait for it.
     package static func start(_ work: @escaping @Sendable () -> Void) {
         final class Box: Sendable {
             let work: @Sendable () -> Void

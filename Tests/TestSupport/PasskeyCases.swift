@@ -3,13 +3,13 @@ import Glibc
 import JSON
 
 /// `Tests/PasskeyCases/cases.json`: answers of authenticators, made by another implementation and
-/// held against a third one.
+/// checked against a third one.
 package struct PasskeyCases: Sendable {
-    /// One answer, as the browser's JSON has it.
+    /// One answer, in the form of the browser's JSON.
     package struct Case: Sendable, CustomStringConvertible {
         package var name: String
         package var isRegistration: Bool
-        /// Why it is refused; nil if it is good.
+        /// Why it is refused; `nil` if it is good.
         package var reason: String?
         package var answer: JSONValue
         package var stored: JSONValue?

@@ -1,7 +1,7 @@
 import JSON
 
-/// Canaille, an OpenID provider of others, on 127.0.0.1: alice and `person1` and so on, whose
-/// addresses are `@example.com`, and one client.
+/// Canaille, an independent OpenID provider, on 127.0.0.1. Its people are alice, `person1` and so
+/// on, with addresses `@example.com`; it has one client.
 package final class RealProvider: Sendable {
     package static let clientID = "gatehouse-test"
     package static let secret = "test-secret"
@@ -13,7 +13,7 @@ package final class RealProvider: Sendable {
 
     private static let script = "\(TestCluster.root)/deploy/provider"
 
-    /// `redirects`: what its client may be sent back to.
+    /// `redirects` are the addresses to which its client may redirect.
     package init(redirects: [String] = [], people: Int = 0) throws {
         directory = try String(Shell.run(["mktemp", "-d", "/tmp/gh-idp.XXXXXX"]).dropLast())
         self.redirects = redirects
@@ -33,21 +33,21 @@ package final class RealProvider: Sendable {
         return String(said.split(separator: "\n").last ?? "")
     }
 
-    /// The provider does not answer from now on.
+    /// Stops the provider.
     package func halt() throws { try Shell.run([Self.script, "stop", directory]) }
 
-    /// The same provider again, with the same people and another key.
+    /// Starts the same provider again, with the same people and another key.
     package func resume() throws {
         let port = String(issuer.split(separator: ":").last ?? "")
         _ = try Self.start(directory, redirects, people, port: port)
     }
 
-    /// Signs the person in at an authorization URL; gives where they are sent back to.
+    /// Signs the person in at an authorization URL; returns where they are sent back to.
     package func authorize(_ url: String, as person: String = "alice") throws -> String {
         try String(Shell.run([Self.script, "authorize", directory, url, person]).dropLast())
     }
 
-    /// What an app gets that signs its person in by itself.
+    /// The tokens of an app that signs its person in by itself.
     package func tokens(
         _ redirect: String = "http://127.0.0.1:9/callback", as person: String = "alice"
     ) throws -> JSONValue {

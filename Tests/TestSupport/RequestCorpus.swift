@@ -1,4 +1,4 @@
-/// One request and what the parser must make of it: 0 for accepted, else the status.
+/// One request and what the parser must make of it: 0 if it is accepted, or else the status.
 package struct RequestCase: Sendable, CustomStringConvertible {
     package var text: String
     package var status: Int

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A real SMTP listener that keeps its mails, or refuses recipients on demand.
+/// A real SMTP listener that keeps its mails or, on demand, refuses recipients.
 package final class SMTPSink: Sendable {
     package struct Mail: Sendable {
         package var from: String
@@ -69,7 +69,7 @@ package final class SMTPSink: Sendable {
 
     package var mails: [Mail] { state.mails.withLock { $0 } }
 
-    /// The answer to every recipient from now on; nil takes them.
+    /// The answer to every recipient from now on; `nil` accepts them.
     package func refuse(_ answer: String?) { state.refusal.withLock { $0 = answer } }
 
     private static func serve(_ connection: ScriptedConnection, _ state: State) {

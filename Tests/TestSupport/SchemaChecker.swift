@@ -1,8 +1,8 @@
 import JSON
 import Text
 
-/// Holds values to the part of JSON Schema 2020-12 that our document uses; a keyword outside that
-/// part is a fault too, so that nothing passes unread.
+/// Checks values against the part of JSON Schema 2020-12 that our document uses. A keyword outside
+/// that part is a fault too, so that nothing passes unchecked.
 struct SchemaChecker {
     let document: JSONValue
     /// Requests need no read-only member, whatever `required` says (OpenAPI 3.1).
@@ -109,7 +109,7 @@ struct SchemaChecker {
         if !isGood { fail(path, "»\(text.prefix(80))« is not of the \(keyword.name)") }
     }
 
-    /// At least one of the parts takes the value.
+    /// At least one of the parts must accept the value.
     private mutating func any(_ value: JSONValue, _ parts: [JSONValue], at path: String) {
         var told: [String] = []
         for part in parts {

@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// A TCP listener of 127.0.0.1 that plays a part, each connection on a thread of its own: for
+/// A TCP listener on 127.0.0.1 that plays a part, each connection on a thread of its own: for
 /// servers that answer what no decent server would.
 package final class ScriptedListener: Sendable {
     package let port: Int
-    /// nil once it has stopped: the number could be another socket's.
+    /// `nil` once it has stopped, because the number could then be another socket's.
     private let descriptor: Mutex<Int32?>
 
     package init(_ play: @escaping @Sendable (ScriptedConnection) -> Void) {
@@ -23,7 +23,7 @@ package final class ScriptedListener: Sendable {
         CleanUp.atEnd { [self] in stop() }
     }
 
-    /// Ends listening; connections end when their part is played. The thread closes the socket.
+    /// Stops listening; connections end when their part is played. The thread closes the socket.
     package func stop() {
         descriptor.withLock { descriptor in
             if let number = descriptor { shutdown(number, Int32(SHUT_RDWR)) }
@@ -60,7 +60,7 @@ package final class ScriptedConnection: Sendable {
         return true
     }
 
-    /// What came up to and with `end`; nil when the peer ends first.
+    /// What came up to and including `end`; `nil` if the peer ends first.
     package func read(until end: String) -> String? {
         let end = Array(end.utf8)
         return pending.withLock { pending in
@@ -77,7 +77,7 @@ package final class ScriptedConnection: Sendable {
         }
     }
 
-    /// Returns when the peer has closed, and lets nothing through.
+    /// Returns when the peer has closed; discards everything that it sends.
     package func waitForEnd() { while read(until: "\n") != nil {} }
 
     private static func find(_ part: [UInt8], in bytes: [UInt8]) -> Range<Int>? {

@@ -1,8 +1,8 @@
-/// Random numbers by a seed (SplitMix64), so that what failed can be run again.
+/// Random numbers from a seed (SplitMix64), so that a failure can be reproduced.
 package struct SeededNumbers: RandomNumberGenerator {
     private var state: UInt64
 
-    /// Mixed: the raw state of one seed is a few steps behind that of the next.
+    /// The seed is mixed: the raw state of one seed is a few steps behind that of the next.
     package init(seed: UInt64) {
         state = seed
         state = next()
@@ -20,6 +20,6 @@ package struct SeededNumbers: RandomNumberGenerator {
         values[Int(next() % UInt64(values.count))]
     }
 
-    /// True once in so many.
+    /// True once in `number` calls, on average.
     package mutating func chance(_ number: UInt64) -> Bool { next() % number == 0 }
 }

@@ -9,8 +9,8 @@ package enum Shell {
         package var description: String { "\(command) ended with \(code): \(output)" }
     }
 
-    /// Runs a program to its end and gives what it wrote to standard output. Its own children may
-    /// keep running, so output goes through a file: a pipe would stay open with them.
+    /// Runs a program to its end and returns its standard output. Its own children may keep
+    /// running, so the output goes through a file: they would keep a pipe open.
     @discardableResult
     package static func run(_ command: [String]) throws -> String {
         let path = "/tmp/gh-out.\(getpid()).\(UInt64.random(in: 0...UInt64.max))"
@@ -21,7 +21,7 @@ package enum Shell {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        // A signal that is blocked here would be blocked in every child, `timeout` among them.
+        // A signal that is blocked here would be blocked in every child, including `timeout`.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

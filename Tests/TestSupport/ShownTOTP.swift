@@ -1,7 +1,7 @@
 import Cryptography
 
 extension TOTP {
-    /// The app of a seed as it is shown, in Base32; nil if it is not.
+    /// The app for a seed as it is shown, in Base32; `nil` if it is not Base32.
     package init?(shown seed: String) {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
         var bytes: [UInt8] = []

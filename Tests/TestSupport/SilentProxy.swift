@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Passes bytes between clients on 127.0.0.1 and a PostgreSQL on a unix socket, and can swallow them
-/// all, as a network does that loses every packet, or pass them late, or drop notifications.
+/// Passes bytes between clients on 127.0.0.1 and a PostgreSQL on a unix socket. It can also swallow
+/// them all, as a network does that loses every packet, pass them late, or drop notifications.
 package final class SilentProxy: Sendable {
     /// Which notifications arrive.
     package enum Notifications: Sendable {
@@ -22,20 +22,20 @@ package final class SilentProxy: Sendable {
 
     /// What one connection has carried since it was opened.
     package struct Traffic: Sendable {
-        /// Statements that the client had executed.
+        /// How many statements the client had executed.
         package var statements = 0
         /// How often the client sent something after an answer.
         package var roundTrips = 0
         fileprivate var isAnswered = true
-        /// Something was sent since the server was last ready for it.
+        /// Whether something was sent since the server was last ready for it.
         fileprivate var isOpen = false
         fileprivate var messages = FrontendMessages()
     }
 
-    /// By connection.
+    /// The traffic by connection.
     package var carried: [Int32: Traffic] { traffic.withLock { $0 } }
 
-    /// `conninfo`: words of libpq with `host`, the socket's folder, and `port` perhaps.
+    /// `conninfo` has libpq's words, with `host`, the socket's folder, and perhaps `port`.
     package init(to conninfo: String, notifications: Notifications = .all) {
         self.notifications.withLock { $0 = notifications }
         let words = conninfo.split(separator: " ").map { $0.split(separator: "=").map(String.init) }
@@ -49,25 +49,26 @@ package final class SilentProxy: Sendable {
         }
     }
 
-    /// The same words, by way of this proxy.
+    /// The same conninfo, by way of this proxy.
     package func passing(_ conninfo: String) -> String {
         "\(conninfo) host=127.0.0.1 port=\(port) sslmode=disable gssencmode=disable"
     }
 
-    /// From now on nothing goes through, in either direction; what came is lost.
+    /// From now on nothing passes in either direction; what arrives is lost.
     package func swallow() { isSilent.store(true, ordering: .sequentiallyConsistent) }
 
-    /// From now on these arrive, on open connections too.
+    /// From now on these notifications arrive, on open connections too.
     package func deliver(_ notifications: Notifications) {
         self.notifications.withLock { $0 = notifications }
     }
 
-    /// From now on what the server sends comes so much later, as over a long or crowded way.
+    /// From now on what the server sends arrives this much later, as over a long or crowded route.
     package func delay(milliseconds: UInt32) {
         latency.store(milliseconds, ordering: .sequentiallyConsistent)
     }
 
-    /// Bytes go through again, on new connections: of the old ones some are missing.
+    /// Bytes pass again, on new connections; the old ones are closed, because some bytes are
+    /// missing there.
     package func pass() {
         isSilent.store(false, ordering: .sequentiallyConsistent)
         latency.store(0, ordering: .sequentiallyConsistent)
@@ -98,8 +99,8 @@ package final class SilentProxy: Sendable {
         }
     }
 
-    /// The descriptors stay open until the process ends: a test opens a few, and a number that is
-    /// used again would be another connection's.
+    /// The descriptors stay open until the process ends: a test opens only a few, and a number that
+    /// is used again would be another connection's.
     private func pump(_ from: Int32, _ to: Int32, isAnswer: Bool) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var answers = BackendMessages()
@@ -169,8 +170,9 @@ extension SilentProxy.Traffic {
     }
 }
 
-/// Finds the Execute messages in what a client of PostgreSQL sends: a first message without a type, then
-/// each with a byte for its type and a length that includes itself ("Message Formats" of its manual).
+/// Finds the Execute messages in what a client of PostgreSQL sends: first a message without a type,
+/// then messages with a byte for the type and a length that includes itself ("Message Formats" of
+/// PostgreSQL's manual).
 private struct FrontendMessages: Sendable {
     private var head: [UInt8] = []
     private var headLength = 4
@@ -193,11 +195,12 @@ private struct FrontendMessages: Sendable {
     }
 }
 
-/// Finds the messages in what PostgreSQL sends: each a byte for its type and a length that includes itself.
+/// Finds the messages in what PostgreSQL sends: each has a byte for its type and a length that
+/// includes itself.
 private struct BackendMessages {
     private var rest: [UInt8] = []
 
-    /// Those that are whole.
+    /// Takes the bytes, and returns the messages that are complete.
     mutating func take(_ bytes: [UInt8]) -> [[UInt8]] {
         rest += bytes
         var messages: [[UInt8]] = []

@@ -1,18 +1,18 @@
 import Cryptography
 import JSON
 
-/// An authenticator and its browser in one, with one ES256 credential; its answers are what
-/// `PublicKeyCredential.toJSON` gives.
+/// An authenticator and its browser in one, with one ES256 credential. Its answers have the form of
+/// `PublicKeyCredential.toJSON`.
 package struct SoftPasskey: Sendable {
     package let id: [UInt8]
     private let key: SigningKey
     package var origin: String
     package var handle: [UInt8] = []
-    /// 0: it keeps no counter.
+    /// 0 if it keeps no counter.
     package var counter: UInt32 = 0
     /// User present and verified.
     package var flags: UInt8 = 0x05
-    /// Instead of the key's own.
+    /// Sent instead of the key's own COSE form.
     package var cose: [UInt8]?
 
     package init(origin: String) throws {
@@ -21,7 +21,7 @@ package struct SoftPasskey: Sendable {
         key = try SigningKey()
     }
 
-    /// The answer to the options of a registration; keeps the account's handle.
+    /// The answer to the options of a registration; stores the account's handle.
     package mutating func register(_ options: JSONValue) -> String {
         let text = options["user"]?["id"]?.string ?? ""
         handle = Base64URL.decode(text) ?? []
@@ -86,7 +86,7 @@ package struct SoftPasskey: Sendable {
         count < 256 ? [0x58, UInt8(count)] : [0x59, UInt8(count >> 8), UInt8(count & 0xFF)]
     }
 
-    /// Two integers of at most 32 bytes.
+    /// The DER form of two integers of at most 32 bytes.
     private static func der(_ raw: [UInt8]) -> [UInt8] {
         let numbers = [raw[..<32], raw[32...]].flatMap { half -> [UInt8] in
             var number = Array(half.drop { $0 == 0 })

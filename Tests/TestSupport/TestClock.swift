@@ -9,7 +9,7 @@ package final class TestClock: Sendable {
 
     package var now: Timestamp { time.withLock { $0 } }
 
-    /// Goes to the next full minute, so that what counts by the minute does not turn over.
+    /// Goes to the next full minute, so that counts by the minute do not start anew during a test.
     package func startMinute() {
         time.withLock {
             $0 = Timestamp(microseconds: ($0.microseconds / 60_000_000 + 1) * 60_000_000)

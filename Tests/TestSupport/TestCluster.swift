@@ -3,10 +3,10 @@ import Postgres
 
 /// A private PostgreSQL cluster, made by `deploy/postgres`: unix socket only, no durability.
 package struct TestCluster: Sendable {
-    /// Conninfo of a superuser.
+    /// The conninfo of a superuser.
     package let conninfo: String
     private let directory: String?
-    /// The coordinator of a database of several servers.
+    /// Whether this is the coordinator of a database of several servers.
     package let isDistributed: Bool
 
     private init(conninfo: String, directory: String?, isDistributed: Bool = false) {
@@ -15,7 +15,7 @@ package struct TestCluster: Sendable {
         self.isDistributed = isDistributed
     }
 
-    /// The repository this was built from.
+    /// The repository that this was built from.
     package static let root = {
         var parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
         parts.removeLast(3)
@@ -47,7 +47,7 @@ package struct TestCluster: Sendable {
         return cluster
     }
 
-    /// A standby of this one, as `start` in all else.
+    /// A standby of this cluster; otherwise like `start`.
     package func startStandby() throws -> TestCluster {
         let standby = try Self.launch("standby", directory.map { [$0] } ?? [])
         CleanUp.atEnd { standby.stop() }
@@ -66,7 +66,7 @@ package struct TestCluster: Sendable {
         String(try Shell.run(["\(root)/deploy/postgres"] + arguments).prefix { $0 != "\n" })
     }
 
-    /// Ends the server at once, as a crash would; the data stay.
+    /// Ends the server at once, as a crash would; the data are kept.
     package func crash() throws {
         guard let directory else { return }
         try Shell.run(["\(Self.root)/deploy/postgres", "stop", directory])
@@ -85,7 +85,7 @@ package struct TestCluster: Sendable {
     }
 }
 
-/// `atexit` takes a plain function, so what it stops stands in a global.
+/// `atexit` takes a plain function, so what it needs is in a global.
 private enum ProcessEnd {
     nonisolated(unsafe) static let directory = {
         let pointer = UnsafeMutablePointer<String?>.allocate(capacity: 1)

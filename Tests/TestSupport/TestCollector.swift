@@ -2,8 +2,8 @@ import HTTP
 import JSON
 import Synchronization
 
-/// A server on 127.0.0.1 that takes traces by OTLP over HTTP with JSON, or answers with a status that a
-/// test sets.
+/// A server on 127.0.0.1 that accepts traces by OTLP over HTTP with JSON, or answers with a status
+/// that a test sets.
 package final class TestCollector: Sendable {
     private final class State: Sendable {
         let bodies = Mutex<[String]>([])
@@ -61,12 +61,12 @@ package struct ReceivedSpan: Sendable {
     package var id: String? { json["spanId"]?.string }
     package var parent: String? { json["parentSpanId"]?.string }
     package var name: String? { json["name"]?.string }
-    /// 2: the request; 3: a statement.
+    /// 2 for the request, 3 for a statement.
     package var kind: Int? { json["kind"]?.int }
-    /// Nanoseconds since 1970; 0 without one.
+    /// In nanoseconds since 1970; 0 if there is none.
     package var start: Int64 { Int64(json["startTimeUnixNano"]?.string ?? "") ?? 0 }
     package var end: Int64 { Int64(json["endTimeUnixNano"]?.string ?? "") ?? 0 }
-    /// 2: failed.
+    /// 2 if it failed.
     package var status: Int? { json["status"]?["code"]?.int }
 
     /// The attribute's text or number.

@@ -3,13 +3,13 @@ import Postgres
 import Runtime
 import Synchronization
 
-/// A fresh database of a test or a suite, with every migration applied.
+/// A fresh database for a test or a suite, with every migration applied.
 package final class TestDatabase: Sendable {
     package let name: String
     private let cluster: TestCluster
     private let superuser: Postgres
 
-    /// Conninfos of the three roles of the product, and of a superuser.
+    /// The conninfos of the product's three roles, and of a superuser.
     package var owner: String { conninfo("gatehouse_owner") }
     package var app: String { conninfo("gatehouse_app") }
     package var platform: String { conninfo("gatehouse_platform") }
@@ -21,14 +21,14 @@ package final class TestDatabase: Sendable {
         self.superuser = superuser
     }
 
-    /// Cloned from a template that is made once for each state of Migrations/.
+    /// Clones a template that is made once for each state of Migrations/.
     package static func make() async throws -> TestDatabase {
         let cluster = try TestCluster.shared.get()
         let template = try await Template.shared.name(in: cluster)
         return try await make(in: cluster, template: template)
     }
 
-    /// Without any migration.
+    /// Makes a database without any migration.
     package static func makeEmpty(
         in cluster: TestCluster? = nil
     ) async throws -> TestDatabase {
@@ -45,7 +45,7 @@ package final class TestDatabase: Sendable {
             _ = try await superuser.query(
                 SQL(
                     raw: "CREATE DATABASE \(name) TEMPLATE \(template) OWNER gatehouse_owner"
-                        // Half the time of the way by the log.
+                        // Half the time of a copy through the write-ahead log.
                         + " STRATEGY file_copy"))
         }
         let database = TestDatabase(name: name, cluster: cluster, superuser: superuser)
@@ -63,8 +63,8 @@ package final class TestDatabase: Sendable {
         return Postgres(configuration: configuration, loops: [Loops.shared[0]])
     }
 
-    /// Where a cluster of several servers has each tenant, for the role of a conninfo of this database; nil: it
-    /// has one.
+    /// Where a cluster of several servers has each tenant, for the role of a conninfo of this
+    /// database; `nil` if it has one server.
     func tenantServers(as conninfo: String) async throws -> TenantServers? {
         guard cluster.isDistributed else { return nil }
         let servers = TenantServers { [self] server in
@@ -92,7 +92,7 @@ package final class TestDatabase: Sendable {
         return client
     }
 
-    /// Whether a session of this database waits for another's lock.
+    /// Whether a session of this database waits for another session's lock.
     package func waitsForLock(_ count: Int = 1) async throws -> Bool {
         if cluster.isDistributed { return try CitusCluster.waitsForLock(administrator, name) }
         let rows = try await superuser.read(SQL(raw: Self.lockWaits(of: name)))
@@ -106,7 +106,7 @@ package final class TestDatabase: Sendable {
         """
     }
 
-    /// Ends what is still connected and drops the database.
+    /// Ends all connections to the database and drops it.
     private func drop() async {
         if cluster.isDistributed {
             try? CitusCluster.drop(cluster.conninfo, name)
@@ -117,7 +117,7 @@ package final class TestDatabase: Sendable {
         await superuser.close()
     }
 
-    /// This database as another role.
+    /// The conninfo of this database for another role.
     package func conninfo(_ role: String) -> String {
         Self.conninfo(cluster.conninfo, role: role, database: name)
     }
@@ -128,7 +128,7 @@ package final class TestDatabase: Sendable {
     }
 }
 
-/// Makes the migrated template once, also where several test processes share one cluster.
+/// Makes the migrated template once, even if several test processes share one cluster.
 private actor Template {
     static let shared = Template()
     private var making: Task<String, any Error>?

@@ -78,10 +78,10 @@ package final class TestProvider: Sendable {
 
     package func fetches(of path: String) -> Int { state.fetches.withLock { $0[path] ?? 0 } }
 
-    /// What the last request of that path sent.
+    /// The body of the last request to that path.
     package func lastBody(of path: String) -> String { state.bodies.withLock { $0[path] ?? "" } }
 
-    /// `Authorization` of the last request of that path.
+    /// The `Authorization` field of the last request to that path.
     package func lastCredential(of path: String) -> String? {
         state.credentials.withLock { $0[path] }
     }

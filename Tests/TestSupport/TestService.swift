@@ -11,18 +11,18 @@ import Storage
 import Synchronization
 import Text
 
-/// The true service over a real PostgreSQL, driven in process: everything but the sockets.
+/// The real service over a real PostgreSQL, driven in process: everything but the sockets.
 package final class TestService: Sendable {
     package enum Credential: Sendable {
         case anonymous
-        /// A console session of an operator at the platform, role owner.
+        /// A console session of an operator of the platform with the role owner.
         case platformOwner
-        /// A console session of an operator of that tenant, role owner.
+        /// A console session of an operator of that tenant with the role owner.
         case tenantAdmin(TenantRow)
         case session(String)
         case bearer(String)
 
-        /// As the body that makes an operator names it.
+        /// The scope in the form of the body that creates an operator.
         package var scope: String {
             if case .tenantAdmin(let tenant) = self { return #"{"tenant":"\#(tenant.id)"}"# }
             return #"{"platform":true}"#
@@ -35,7 +35,7 @@ package final class TestService: Sendable {
     private let servers: Servers
     private let sessions = Mutex<[String: String]>([:])
 
-    /// Who answers the reads of one tenant to each role, where the cluster has several servers.
+    /// The servers that answer the reads of one tenant to each role, if the cluster has several.
     private struct Servers {
         var app: TenantServers?
         var platform: TenantServers?
@@ -67,11 +67,12 @@ package final class TestService: Sendable {
     ) throws -> Composition {
         let app = database.client(as: database.app, servers: servers.app)
         let platform = database.client(as: database.platform, servers: servers.platform)
-        // Cheap parameters: what is tested is who gets in, not how long a hash takes.
+        // Cheap parameters: the tests are about who gets in, not about how long a hash takes.
         let passwords = PasswordHasher(
             secrets: secrets, threads: 2,
             cost: PasswordHasher.Cost(kibibytes: 64, passes: 1, lanes: 1))
-        // Patient, since a test's machine may be slow: what is tested is that all get their turn.
+        // Patient, since a test's machine may be slow: what is tested is that everyone gets their
+        // turn.
         return try Composition(
             app: app, platform: platform, standbys: standbys, secrets: secrets,
             publicURL: publicURL, passwords: passwords, logger: logger,
@@ -79,7 +80,8 @@ package final class TestService: Sendable {
             secondFactorDays: secondFactorDays, clock: clock)
     }
 
-    /// `outside` reaches this machine alone unless a test says otherwise. `standbys`: of `database`.
+    /// `externalServices` reach only this machine unless a test says otherwise. `standbys` are
+    /// those of `database`.
     package static func make(
         publicURL: String = "http://gatehouse.test",
         externalServices: ExternalServices = ExternalServices(
@@ -98,7 +100,7 @@ package final class TestService: Sendable {
             logger: logger, secondFactorDays: secondFactorDays, standbys: standbys, clock: clock)
     }
 
-    /// With the tenant `acme`.
+    /// A service with the tenant `acme`.
     package static func makeWithTenant(
         clock: TestClock? = nil
     ) async throws -> (TestService, TenantRow) {
@@ -140,8 +142,9 @@ package final class TestService: Sendable {
         }
     }
 
-    /// Sends one request, and throws where request or answer differ from `/openapi.json`; `json` is
-    /// the body's text, `bytes` a body that is no text, `address` the client's, `replica` who answers.
+    /// Sends one request, and throws if the request or the answer differs from `/openapi.json`.
+    /// `json` is the body's text, `bytes` a body that is not text, `address` that of the client,
+    /// and `replica` the one that answers.
     package func send(
         _ method: Method, _ target: String, json: String? = nil, bytes: [UInt8]? = nil,
         as credential: Credential = .anonymous, fields: [Field] = [],
@@ -164,13 +167,13 @@ package final class TestService: Sendable {
             method, String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", fields: all,
             body: bytes ?? json.map { Array($0.utf8) } ?? [], remoteAddress: address, isTLS: isTLS)
         let response = await (replica ?? composition).respond(to: request)
-        // On a host that is bound to a client that client alone answers, by its own contract.
+        // On a host that is bound to a client, only that client answers, by its own contract.
         let isBound = request.first("host").map { $0 != "gatehouse.test" } ?? false
         if !isBound { try Contract.served.check(request, response) }
         return await method == .head ? TestAnswer(response: response) : .read(response)
     }
 
-    /// One call of the platform's, which has to succeed.
+    /// Makes one call as the platform's owner, which must succeed.
     @discardableResult
     package func manage(
         _ method: Method, _ path: String, _ json: String
@@ -182,7 +185,7 @@ package final class TestService: Sendable {
         return answer.json
     }
 
-    /// A domain of the tenant, proved by the platform's word; its id.
+    /// Adds a domain to the tenant, verified by the platform; returns its id.
     @discardableResult
     package func proveDomain(_ name: String, of slug: String) async throws -> String {
         let path = "/v1/tenants/\(slug)/domains"
@@ -196,7 +199,7 @@ package final class TestService: Sendable {
         package let answer: String
     }
 
-    /// A console session's token for an operator of this role, made once.
+    /// The token of a console session for an operator of this role, created once.
     package func session(role: Operator.Role, tenant: UUID?) async throws -> String {
         let email = "\(role)-\(tenant?.description ?? "platform")@operators.example"
         if let token = sessions.withLock({ $0[email] }) { return token }
@@ -221,10 +224,10 @@ package final class TestService: Sendable {
 
 package struct TestAnswer: Sendable {
     package let response: Response
-    /// A stream that failed on its way; `bytes` are what came before.
+    /// Whether the stream failed on its way; `bytes` are what came before.
     package var isCut = false
 
-    /// The answer with its stream read, as a client on the wire has it.
+    /// The answer with its stream read, as a client on the wire gets it.
     package static func read(_ response: Response) async -> TestAnswer {
         guard case .stream(let next) = response.body else { return TestAnswer(response: response) }
         var bytes: [UInt8] = []
@@ -240,7 +243,7 @@ package struct TestAnswer: Sendable {
         if case .bytes(let bytes) = response.body { bytes } else { [] }
     }
     package var text: String { String(decoding: bytes, as: UTF8.self) }
-    /// `null` where the body is no JSON.
+    /// `null` if the body is not JSON.
     package var json: JSONValue { (try? JSONValue(parsing: bytes)) ?? .null }
     package func first(_ name: String) -> String? { response.first(name) }
 }

@@ -8,7 +8,7 @@ package struct TestStandby: Sendable {
     private let server: TestCluster
     private let superuser: Postgres
 
-    /// `isMigrated`: with every migration of the product.
+    /// With `isMigrated`, the database has every migration of the product.
     package static func start(isMigrated: Bool) async throws -> TestStandby {
         let primary = try TestCluster.start()
         let database = try await TestDatabase.makeEmpty(in: primary)
@@ -16,7 +16,7 @@ package struct TestStandby: Sendable {
             try Migrator.migrate(
                 conninfo: database.owner, directory: "\(TestCluster.root)/Migrations")
         }
-        // Commits are not waited for, but sent to the standby soon.
+        // Commits are not waited for, but they are sent to the standby soon.
         let client = database.client(as: database.administrator)
         _ = try await client.query("ALTER SYSTEM SET wal_writer_delay = 1")
         _ = try await client.read("SELECT pg_reload_conf()")
@@ -35,12 +35,12 @@ package struct TestStandby: Sendable {
         self.superuser = superuser
     }
 
-    /// The standby's database as a role.
+    /// The conninfo of the standby's database for a role.
     package func conninfo(_ role: String) -> String {
         "\(server.conninfo) user=\(role) dbname=\(database.name)"
     }
 
-    /// As the service has them, once their connections are open.
+    /// The standbys as the service has them, once their connections are open.
     package func standbys(
         app: String = "gatehouse_app", platform: String = "gatehouse_platform",
         positions: PrimaryPositions = PrimaryPositions(limit: 10), by proxy: SilentProxy? = nil
@@ -66,7 +66,7 @@ package struct TestStandby: Sendable {
         }
     }
 
-    /// Replay stops where it is.
+    /// Stops the replay where it is.
     package func pause() async throws {
         _ = try await superuser.read("SELECT pg_wal_replay_pause()")
         while try await superuser.read("SELECT pg_get_wal_replay_pause_state() = 'paused'").first?
@@ -83,7 +83,7 @@ package struct TestStandby: Sendable {
         try await replay(try await flush())
     }
 
-    /// Flushes what the primary has written, also without a commit that waits; how far.
+    /// Flushes what the primary has written, even without a commit that waits; returns how far.
     @discardableResult
     package func flush() async throws -> WALPosition {
         let client = database.client(as: database.administrator)
@@ -104,13 +104,13 @@ package struct TestStandby: Sendable {
         ).first?.get(0) != true { try Task.checkCancellation() }
     }
 
-    /// A setting of the standby's server, at once.
+    /// Changes a setting of the standby's server, at once.
     package func set(_ setting: String) async throws {
         _ = try await superuser.query(SQL(raw: "ALTER SYSTEM SET \(setting)"))
         _ = try await superuser.read("SELECT pg_reload_conf()")
     }
 
-    /// Locks that statements at the standby hold on a table.
+    /// The number of locks that statements at the standby hold on a table.
     package func locks(on table: String) async throws -> Int {
         let rows = try await superuser.read(
             """
@@ -131,7 +131,7 @@ extension StandbyMeasures {
         return measures
     }
 
-    /// Reads that may lag, by who answered them.
+    /// Reads that may lag, by the server that answered them.
     package var reads: (standby: Int, primary: Int) { (standby.current, primary.current) }
 
     /// How often reads went to the primary by each cause.
