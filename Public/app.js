@@ -191,11 +191,11 @@ export async function frame(route) {
 // started. The browser then leaves the focus on the body, where a screen reader starts again from the top.
 
 const TAKES = "a[href], button, input, select, textarea, summary, [tabindex='0']"
-/** These have the focus only by chance; rather return it to where it was before. */
+/** These have the focus only by chance, so it is rather returned to where it was before. */
 const TOO_WIDE = "html, body, main, main > *, toast-stack"
 /** How many places are remembered. */
 const PLACES = 8
-/** What is disabled for longer than this, in milliseconds, does not only wait for an answer. */
+/** What is disabled for longer than this, in milliseconds, is not just waiting for an answer. */
 const A_WHILE = 2000
 
 /**

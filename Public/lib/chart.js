@@ -195,7 +195,7 @@ function histogram(change) {
 		const style = { month: "short", day: "numeric", ...isLong ? {} : { hour: "2-digit", minute: "2-digit" } }
 		const figure = bars("Rows by time", points, [["in", "count", "Rows"]], style, ([count]) =>
 			t`${count} in this period; a bar shows at most 1,000. Times are in your zone, ${ZONE}.`)
-		// The list itself is the table.
+		// The list itself serves as the table.
 		figure.lastChild.remove()
 		draw(points, data.until, figure, style)
 	}

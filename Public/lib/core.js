@@ -404,7 +404,7 @@ export const pageHead = (title, { lead, acts, crumbs } = {}) => h("div.head",
 		title && h("h1", title), lead && h("p.lead", lead)),
 	acts && h("div.acts", acts))
 
-/** `table("Results", ["Email", "Result"], [[cell, …], …])`: a row's first cell heads it. */
+/** `table("Results", ["Email", "Result"], [[cell, …], …])`: the first cell of a row is its header. */
 export const dataTable = (caption, heads, rows) => h("div.table", {
 	tabIndex: 0, role: "region", "aria-label": caption,
 }, h("table",

@@ -535,7 +535,7 @@ export async function list(page, spec) {
 		if (data.next_cursor) append(pager, button("Next page", () => turn({ cursor: data.next_cursor })))
 	}
 
-	/** Another page has the focus at its beginning. */
+	/** Shows another page of the list, with the focus at its beginning. */
 	function turn(values) {
 		table.focus({ preventScroll: true })
 		change(values)

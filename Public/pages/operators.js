@@ -107,7 +107,7 @@ const secondFactor = one => [
 	one.second_factor_due && h("span.sub", timeNode(one.second_factor_due)),
 ]
 
-/** An account that was used only gets a mail to its own address, so no colleague can get into it. */
+/** An account that has been used gets a mail to its own address and nothing else, so no colleague can get into it. */
 const wayIn = (one, reload) => (one.last_sign_in_at || hasFactor(one)
 	? { text: "Mail a new password", run: () => confirm({
 		title: t`Mail ${one.email} a link to a new password?`, act: "Mail the link", keep: "Cancel",

@@ -396,7 +396,7 @@ const edit = (path, one) => formDialog({
 
 // Users who may be one person, side by side.
 
-/** It continues by itself until this many pairs are shown. */
+/** The search continues by itself until this many pairs are shown. */
 const ENOUGH = 20
 
 const SAID = {

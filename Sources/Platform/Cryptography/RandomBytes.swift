@@ -31,7 +31,7 @@ package enum TokenSecret {
     /// 43 characters.
     package static func make() -> String { Base64URL.encode(RandomBytes.make(32)) }
 
-    /// The 32-byte SHA-256 of a token of the right form; nil for anything else.
+    /// The 32-byte SHA-256 of a token of the right form; `nil` for anything else.
     package static func hash(_ token: String) -> [UInt8]? {
         guard token.utf8.count == 43, Base64URL.decode(token)?.count == 32 else { return nil }
         return SHA256.hash(Array(token.utf8))

@@ -133,7 +133,7 @@ package struct JWS: Sendable {
         key.isValid(signature: signature, over: signed)
     }
 
-    /// An ES256 token. `header` must name `alg` ES256 and the key's `kid`.
+    /// Makes an ES256 token. `header` must name `alg` ES256 and the key's `kid`.
     package static func sign(
         header: [UInt8], payload: [UInt8], with key: SigningKey
     ) throws(CryptographyError) -> String {

@@ -23,7 +23,7 @@ package struct WeightedItem: Sendable, Equatable {
         return end.reversed().map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 
-    /// `q=0.25` in thousandths; nil if malformed.
+    /// `q=0.25` in thousandths; `nil` if malformed.
     private static func weight(_ parameter: [UInt8]) -> Int? {
         guard parameter.starts(with: "q=".utf8) else { return nil }
         let digits = parameter.dropFirst(2).filter { $0 != UInt8(ascii: ".") }
@@ -54,7 +54,7 @@ package enum Accept {
         return best?.offer
     }
 
-    /// 2 for the type itself, 1 for `text/*`, 0 for `*/*`, nil if the range does not match.
+    /// 2 for the type itself, 1 for `text/*`, 0 for `*/*`, `nil` if the range does not match.
     private static func plainness(_ range: String, of type: String) -> Int? {
         if range.utf8.elementsEqual(type.utf8) { return 2 }
         if range.utf8.elementsEqual("*/*".utf8) { return 0 }

@@ -47,7 +47,7 @@ package struct Request: Sendable {
     package var id: String
     /// The path begins with the prefix of the request's host, which the client did not send.
     package var isMountedByHost = false
-    /// The response if the time limit passes; nil if no server waits for the response.
+    /// The response if the time limit passes; `nil` if no server waits for the response.
     package var lateForm: LateForm?
 
     /// The defaults suit a request made by a test or by the service itself.

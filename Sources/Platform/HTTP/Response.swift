@@ -11,7 +11,7 @@ package struct Response: Sendable {
     package enum Body: Sendable {
         case empty
         case bytes([UInt8])
-        /// Pulled piece by piece until nil; sent chunked, with back-pressure from the socket.
+        /// Pulled piece by piece until `nil`; sent chunked, with back-pressure from the socket.
         case stream(@Sendable () async throws -> [UInt8]?)
     }
 
@@ -303,7 +303,7 @@ package final class OutputBuffer {
     }
 }
 
-/// The status lines (RFC 9110 §15); nil for a code without a phrase here.
+/// The status lines (RFC 9110 §15); `nil` for a code without a phrase here.
 func statusLine(_ status: Int) -> StaticString? {
     switch status {
     case 200: "HTTP/1.1 200 OK\r\n"

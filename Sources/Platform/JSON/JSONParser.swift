@@ -251,11 +251,11 @@ package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// Bounds that hold before anything is allocated for a value.
 package struct JSONLimits: Sendable {
-    /// Nesting of arrays and objects.
+    /// The deepest nesting of arrays and objects.
     package var depth: Int
-    /// Values in the whole document, members' values included.
+    /// The most values in the whole document, members' values included.
     package var values: Int
-    /// Bytes of one number.
+    /// The most bytes of one number.
     package var numberLength: Int
 
     package init(depth: Int = 64, values: Int = 200_000, numberLength: Int = 64) {

@@ -49,7 +49,7 @@ extension JSONValue {
 
     package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// An integer written as one: nil for `1.0`, `1e3`, `-0` and overflow.
+    /// An integer written as one: `nil` for `1.0`, `1e3`, `-0` and overflow.
     package var int: Int? {
         guard case .number(let text) = self, let value = Int(text) else { return nil }
         return value == 0 && text.utf8.count != 1 ? nil : value

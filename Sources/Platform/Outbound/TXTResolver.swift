@@ -40,7 +40,7 @@ package final class TXTResolver: Sendable {
     private let owners = FairSlots<UUID?>(waitingLimit: TXTResolver.waitingLimit)
     private let server: Server?
 
-    /// If `server` is `nil`, those of `/etc/resolv.conf` are asked.
+    /// If `server` is `nil`, the name servers of `/etc/resolv.conf` are asked.
     package init(server: Server? = nil) { self.server = server }
 
     /// Each record as one text; empty if the name has none or does not exist. `name` is an A-label

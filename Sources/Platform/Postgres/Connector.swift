@@ -133,7 +133,7 @@ extension Conninfo {
 
 /// Blocking connections; never called on a loop.
 package enum Conninfo {
-    /// Why this role cannot connect, as libpq reports it without passwords; nil if it can.
+    /// Why this role cannot connect, as libpq reports it without passwords; `nil` if it can.
     package static func fault(_ conninfo: String) -> String? {
         let defaults = [("application_name", "gatehouse"), ("connect_timeout", "5")]
         switch connect(conninfo, defaults: defaults) {

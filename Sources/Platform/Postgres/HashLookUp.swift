@@ -148,7 +148,7 @@ extension HashLookUp {
     }
 }
 
-/// When questions become statements, and what happens to the answers.
+/// Decides when questions become statements, and hands out the answers.
 extension HashLookUp {
     /// While a server works on a statement, the next look-ups gather. Each loop asks a server over
     /// one connection, so they would have to wait there; as one statement they cost the server half

@@ -172,7 +172,7 @@ final class Pool: @unchecked Sendable {
         }
     }
 
-    /// Hands out a connection for exclusive use, or nil after the acquire timeout, or at `latest`
+    /// Hands out a connection for exclusive use, or `nil` after the acquire timeout, or at `latest`
     /// (loop time) if that is earlier.
     func acquire(until latest: Int64, _ finish: @escaping (PostgresConnection?) -> Void) {
         guard !closed else { return finish(nil) }

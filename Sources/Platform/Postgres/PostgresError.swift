@@ -37,7 +37,7 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         one.kind == other.kind && one.detail == other.detail
     }
 
-    /// Five characters of PostgreSQL's appendix A; nil unless the server refused the statement.
+    /// Five characters of PostgreSQL's appendix A; `nil` unless the server refused the statement.
     package var sqlstate: String? {
         if case .server(let sqlstate, _, _) = kind { sqlstate } else { nil }
     }

@@ -167,7 +167,7 @@ extension Row {
         try value(column)
     }
 
-    /// nil if the column is NULL; throws `.decoding` if it is missing.
+    /// `nil` if the column is NULL; throws `.decoding` if it is missing.
     package func get(
         _ column: Int, as type: String?.Type = String?.self
     ) throws(PostgresError) -> String? {
@@ -179,7 +179,7 @@ extension Row {
         try value(column)
     }
 
-    /// nil if the column is NULL; throws `.decoding` if it is missing or not 16 bytes.
+    /// `nil` if the column is NULL; throws `.decoding` if it is missing or not 16 bytes.
     package func get(
         _ column: Int, as type: UUID?.Type = UUID?.self
     ) throws(PostgresError) -> UUID? {
@@ -193,7 +193,7 @@ extension Row {
         try value(column)
     }
 
-    /// nil if the column is NULL; throws `.decoding` if it is missing or infinite.
+    /// `nil` if the column is NULL; throws `.decoding` if it is missing or infinite.
     package func get(
         _ column: Int, as type: Timestamp?.Type = Timestamp?.self
     ) throws(PostgresError) -> Timestamp? {
@@ -215,7 +215,7 @@ extension Row {
         try value(column)
     }
 
-    /// nil if the column is NULL; throws `.decoding` if it is missing or not one byte.
+    /// `nil` if the column is NULL; throws `.decoding` if it is missing or not one byte.
     package func get(
         _ column: Int, as type: Bool?.Type = Bool?.self
     ) throws(PostgresError) -> Bool? {

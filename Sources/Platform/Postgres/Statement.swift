@@ -102,7 +102,7 @@ struct StatementCache {
     private struct Entry {
         var name: String
         var used: UInt64
-        /// The batch its Parse went with; nil once the server confirmed it.
+        /// The batch its Parse went with; `nil` once the server confirmed it.
         var batch: Int?
     }
 

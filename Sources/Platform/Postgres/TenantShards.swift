@@ -32,7 +32,7 @@ final class TenantShards: Sendable {
 
     /// The shard of the table of tenants; the other tables' shards of the range move with it.
     let id: Int64
-    /// By the names of their tables.
+    /// The names of the shards, by the names of their tables.
     private let names: [String: String]
     private let texts: ShardTexts
 

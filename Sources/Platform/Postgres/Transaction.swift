@@ -30,7 +30,7 @@ package struct Transaction: Sendable {
     package func ask(_ sql: SQL) -> AskedRows { AskedRows(session: session, sql) }
 }
 
-/// The rows of a statement that was asked ahead.
+/// The rows of a statement whose answer is awaited later.
 package struct AskedRows: Sendable {
     private let session: TransactionSession
     private let answer = AwaitedAnswer()
@@ -270,7 +270,7 @@ final class TransactionSession: @unchecked Sendable {
         connection.submitCommitting(statement, before: before)
     }
 
-    /// COMMIT; nil if the server confirmed it.
+    /// COMMIT; `nil` if the server confirmed it.
     func commit() async -> PostgresError? {
         await finish("COMMIT", noting: CommitPosition.current) { answer, earlier, isUnconfirmed in
             switch answer {

@@ -52,7 +52,7 @@ extension UUID: PostgresEncodable, PostgresDecodable {
         return true
     }
 
-    /// nil unless the column holds exactly 16 bytes.
+    /// `nil` unless the column holds exactly 16 bytes.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> UUID? {
         guard let bytes, bytes.count == 16, let high = bytes.bigEndian(UInt64.self),
             let low = bytes.bigEndian(UInt64.self, at: 8)
@@ -108,7 +108,7 @@ extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
 }
 
 extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
-    /// The inner nil is NULL; the outer nil is a value that does not decode.
+    /// The inner `nil` is NULL; the outer `nil` is a value that does not decode.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Wrapped?? {
         guard let bytes else { return .some(nil) }
         return Wrapped.decode(bytes, type: type).map { .some($0) }
@@ -182,7 +182,7 @@ extension Bool: PostgresEncodable, PostgresDecodable {
         return true
     }
 
-    /// nil unless the column holds exactly one byte.
+    /// `nil` unless the column holds exactly one byte.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Bool? {
         guard let bytes, bytes.count == 1 else { return nil }
         return bytes[0] != 0
@@ -222,7 +222,7 @@ extension UInt8: PostgresElement {
         return true
     }
 
-    /// nil unless the column holds exactly one byte.
+    /// `nil` unless the column holds exactly one byte.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> UInt8? {
         bytes?.count == 1 ? bytes?.first : nil
     }
@@ -348,7 +348,7 @@ package struct JSONB: PostgresEncodable, PostgresDecodable, Hashable {
         return true
     }
 
-    /// Reads `jsonb` and any text type; nil for an unknown version byte.
+    /// Reads `jsonb` and any text type; `nil` for an unknown version byte.
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> JSONB? {
         String.decode(bytes, type: type).map(JSONB.init)
     }

@@ -40,7 +40,7 @@ package struct WALPosition: Sendable, Comparable, CustomStringConvertible {
 }
 
 extension WALPosition: PostgresDecodable {
-    /// A `pg_lsn`; nil for NULL.
+    /// A `pg_lsn`; `nil` for NULL.
     package static func decode(
         _ bytes: UnsafeRawBufferPointer?, type: UInt32
     ) -> WALPosition? {
@@ -68,7 +68,7 @@ package final class CommitPosition: Sendable {
 
     package init() {}
 
-    /// The newest position; nil if nothing was committed.
+    /// The newest position; `nil` if nothing was committed.
     package var newest: WALPosition? { state.withLock { $0.newest } }
 
     /// Whether something was committed whose position was lost with the connection.

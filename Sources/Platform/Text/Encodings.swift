@@ -11,7 +11,7 @@ package enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Either case; nil for an odd count or any other character.
+    /// Either case; `nil` for an odd count or any other character.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var high: UInt8?
@@ -28,7 +28,7 @@ package enum Hex {
     }
 }
 
-/// The value of a hexadecimal digit in either case; nil for any other byte.
+/// The value of a hexadecimal digit in either case; `nil` for any other byte.
 package func hexDigit(_ byte: UInt8) -> UInt8? {
     switch byte {
     case 0x30...0x39: byte - 0x30

@@ -18,7 +18,7 @@ package enum PercentEncoding {
         return decoded
     }
 
-    /// Decoded form text; nil for a bad escape, NUL, or text that is not UTF-8.
+    /// Decoded form text; `nil` for a bad escape, NUL, or text that is not UTF-8.
     package static func decodeForm(_ text: some Sequence<UInt8>) -> String? {
         guard let bytes = decode(text, isForm: true), !bytes.contains(0) else { return nil }
         return String(validating: bytes, as: UTF8.self)

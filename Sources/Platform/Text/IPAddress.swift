@@ -21,7 +21,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Network byte order; nil unless there are 4 or 16 bytes.
+    /// Network byte order; `nil` unless there are 4 or 16 bytes.
     package init?(bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = Self.unmapped(bytes)

@@ -28,7 +28,7 @@ package struct UUID: Hashable, Sendable, Comparable, CustomStringConvertible {
             low: (generator.next() >> 2) | 0x8000_0000_0000_0000)
     }
 
-    /// Reads the 36-character form, in either case; nil for anything else.
+    /// Reads the 36-character form, in either case; `nil` for anything else.
     package init?(_ text: some StringProtocol) {
         var value: (UInt64, UInt64) = (0, 0)
         var digits = 0

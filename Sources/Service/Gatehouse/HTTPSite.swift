@@ -17,7 +17,7 @@ struct HTTPSite: Sendable {
     private let metrics: ServiceMetrics
     private let record: @Sendable (RequestRecord) -> Void
     private let drainState: DrainState
-    /// nil if `/metrics` has a listener of its own.
+    /// `nil` if `/metrics` has a listener of its own.
     private let metricsEndpoint: MetricsEndpoint?
     private static let documents = ["/livez", "/readyz", "/healthz", "/docs", "/openapi.json"]
     /// Load balancers ask often and do not wait long.

@@ -106,7 +106,7 @@ package struct ServerConfiguration: Sendable {
     /// How long input is discarded after the response to an unreadable request.
     package var lingerTime: Int64 = 2_000_000_000
     package var sweepInterval: Int64 = 1_000_000_000
-    /// Connections of the whole server; further ones wait in the kernel.
+    /// The most connections of the whole server; further ones wait in the kernel.
     package var connections = 16_384
 
     /// The most unfinished TLS handshakes of the whole server. Beyond it, the oldest ones of the

@@ -26,7 +26,7 @@ final class Worker {
     private(set) var isLeaving = false
     private var isRefusing = false
     private(set) var draining = false
-    /// Whether a connection's bytes are being processed: until then the writer and the receive
+    /// Whether a connection's bytes are being processed: meanwhile the writer and the receive
     /// buffer belong to that connection.
     var serving = false
     private var connections: [Int32: HTTPConnection] = [:]

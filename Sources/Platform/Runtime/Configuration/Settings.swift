@@ -77,7 +77,7 @@ package struct Settings: Sendable {
     /// Paths; both are set or neither.
     package var tlsCertificate: String?
     package var tlsKey: String?
-    /// Event loops, 1–256; by default one for each core.
+    /// The number of event loops, 1–256; by default one for each core.
     package var threads: Int
     /// The limit of the process's PostgreSQL connections, all roles together; if `nil`, it follows
     /// from the threads.
@@ -109,7 +109,7 @@ package struct Settings: Sendable {
     package var trustedProxies: [String]
 
     /// Reads every `GATEHOUSE_*` variable, or `NAME_FILE`, which names a file with the value.
-    /// `cores` is the default of `threads`; `readFile` returns nil if the file cannot be read.
+    /// `cores` is the default of `threads`; `readFile` returns `nil` if the file cannot be read.
     package init(
         environment: [String: String], cores: Int, readFile: @escaping (String) -> [UInt8]?
     ) throws(SettingsFault) {

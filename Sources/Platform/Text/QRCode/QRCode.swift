@@ -99,7 +99,7 @@ struct QRVersion: Equatable {
 
     private var corrections: Int { Self.corrections[number - 1] }
     private var blocks: Int { Self.blockCounts[number - 1] }
-    /// The bits of the byte count.
+    /// How many bits the byte count takes.
     private var countBits: Int { number < 10 ? 8 : 16 }
     /// Codewords of data.
     private var room: Int { codewords - corrections * blocks }
@@ -328,7 +328,7 @@ extension QRCode {
         return sum
     }
 
-    /// Runs of five and more, and what looks like a finder beside four light modules.
+    /// Counts runs of five and more, and what looks like a finder beside four light modules.
     private static func linePenalty(_ line: [Bool]) -> Int {
         var sum = 0
         var run = 0
@@ -345,7 +345,7 @@ extension QRCode {
         return sum
     }
 
-    /// Squares of two by two in one colour.
+    /// Counts squares of two by two modules in one colour.
     private var blockPenalty: Int {
         var sum = 0
         for y in 1..<size {

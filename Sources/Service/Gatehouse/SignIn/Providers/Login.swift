@@ -67,7 +67,7 @@ extension ClientCall {
         }
     }
 
-    /// Where an app's sign-in comes from.
+    /// Identifies where an app's sign-in comes from.
     private var place: [UInt8] { Self.hash("stale\0\(client.name)\0\(request.remoteAddress)") }
 
     /// The same, up to the person as the provider proved it; also returns how the sign-in was
