@@ -1,4 +1,4 @@
-/// The whole site map: every resource's endpoints, one line each.
+/// All routes: the endpoints of every resource, one line each.
 package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all
@@ -39,7 +39,7 @@ package enum Routes {
 }
 
 extension JobKinds {
-    /// Every kind of the service, one line each.
+    /// Every job kind of the service, one line each.
     package static let all = JobKinds(
         BulkEndpoints.kinds
             + [InviteJobs(), ImportJob(), InactivityJob()])

@@ -5,47 +5,47 @@ import JSON
 import Storage
 import Text
 
-/// The services of handlers, in `call.services`; the composition root fills it once.
+/// The services that handlers use, as `call.services`. The composition root sets them once.
 package struct Services: Sendable {
     private let storage: Database?
     private let hasher: PasswordHasher?
     private let documents: ProviderDocuments?
-    /// The server's public URL, without a trailing slash: the base of links.
+    /// The server's public URL, without a trailing slash; the base of links.
     package let publicURL: String
     /// Whether mail is sent; otherwise links are shown to be handed over.
     package var sendsMail = false
-    /// The TXT records of a name, nil if the name servers are unavailable; none if no resolver is
-    /// set, so that nothing is proved by DNS.
-    /// `owner`: the tenant that asks; nil: the service itself.
+    /// Returns the TXT records of a name; `nil` if the name servers are unavailable. If no resolver
+    /// is set, there are none, so that no domain is verified by DNS. `owner` is the tenant that
+    /// asks; `nil` for the service itself.
     package var txtRecords: @Sendable (_ name: String, _ owner: UUID?) async -> [String]? = {
         _, _ in []
     }
-    /// The client contracts that are built in.
+    /// The built-in client contracts.
     package var clients: [ClientDescription] = []
 
-    /// Begins the sign-in at a provider of the holder of an invite or a join link: the redirect URL,
-    /// and the cookie that binds the return. Takes the tenant, the provider and the token; throws
-    /// `Problem`.
+    /// Begins a sign-in at a provider for the holder of an invite or a join link. Takes the tenant,
+    /// the provider and the token. Returns the redirect URL and the cookie that binds the return to
+    /// the browser. Throws `Problem`.
     package typealias Joining =
         @Sendable (Call, TenantRow, UUID, BroughtToken) async throws -> (url: String, cookie: Field)
     /// Throws 500 unless the composition root sets it.
     package var joining: Joining = { _, _, _, _ in throw Problem.internalError }
 
-    /// Operators' sign-ins at a provider.
+    /// The sign-ins of operators at a provider.
     package struct OperatorLogin: Sendable {
-        /// The path to which the provider leads back.
+        /// The path that the provider redirects back to.
         package static let callback = "/v1/session/provider/callback"
 
-        /// Takes the provider, the console's session that is to be stepped up, nil for a sign-in, and
-        /// the token of the browser's cookie: the redirect URL, and the cookie that binds the return.
-        /// Throws `Problem`.
+        /// Takes the provider, the console's session that is to be stepped up (`nil` for a sign-in)
+        /// and the token of the browser's cookie. Returns the redirect URL and the cookie that
+        /// binds the return to the browser. Throws `Problem`.
         package typealias Begin =
             @Sendable (Call, _ provider: UUID, _ session: UUID?, _ device: String?) async throws ->
             (
                 url: String, cookie: Field
             )
         package var begin: Begin
-        /// What the provider asserts at the return. Throws `Problem`.
+        /// Returns what the provider asserts at the return. Throws `Problem`.
         package var end: @Sendable (Call) async throws -> OperatorAssertion
 
         package init(
@@ -62,15 +62,15 @@ package struct Services: Sendable {
         end: { _ in throw Problem.internalError }
     )
 
-    /// Finds an app's token if it is active; nil for every other text. A token of a tenant that the
-    /// caller may not ask about is not looked up, so that the time reveals nothing.
+    /// Finds an app's token if it is active; `nil` for every other text. A token of a tenant that
+    /// the caller may not ask about is not looked up, so that the time reveals nothing.
     package typealias ReadingTokens =
         @Sendable (_ token: String, _ mayAsk: (UUID) -> Bool) async throws -> ActiveToken?
-    /// Knows no token unless the composition root sets it.
+    /// Finds no token unless the composition root sets it.
     package var activeToken: ReadingTokens = { _, _ in nil }
 
-    /// Signs a document with the published key: a JWS of this `typ`. Throws 500 unless the
-    /// composition root sets it.
+    /// Signs a document with the published key and returns a JWS with this `typ`. Throws 500 unless
+    /// the composition root sets it.
     package var signDocument:
         @Sendable (_ document: JSONValue, _ type: String) async throws -> String = {
             _, _ in throw Problem.internalError
@@ -79,31 +79,31 @@ package struct Services: Sendable {
     /// Waits without blocking a thread; returns at once unless the composition root sets it.
     package var pause: @Sendable (Duration) async -> Void = { _ in }
 
-    /// Requests that this process has answered; jobs give way to them.
+    /// The number of requests that this process has answered; jobs give way to requests.
     package var answered: @Sendable () -> Int = { 0 }
 
     /// The kinds of jobs.
     package var jobKinds = JobKinds.all
 
-    /// Whether imported password hashes are held to the tighter bounds.
+    /// Whether imported password hashes must keep the tighter limits.
     package var holdsImportedHashesTightly = false
 
-    /// Limits imports that are being received.
+    /// Limits the imports that are being received.
     package let uploads = UploadSlots()
 
-    /// Limits callers that verify many keys at once.
+    /// Limits callers that verify many keys at the same time.
     package let batches = BatchSlots()
 
-    /// Called for each verdict about a presented key.
+    /// Called for each verdict on a presented key.
     package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }
 
-    /// Called for each message that came to a return address.
+    /// Called for each message that was sent to a return address.
     package var onBounce: @Sendable (BounceResult) -> Void = { _ in }
 
-    /// Whether standbys may answer what may lag.
+    /// Whether standby databases may answer calls that may lag.
     var hasStandbys: Bool { storage?.hasStandbys ?? false }
 
-    /// Without `database`, `passwords` or `providerDocuments` the accessors throw 500.
+    /// If `database`, `passwords` or `providerDocuments` is missing, its accessor throws 500.
     package init(
         database: Database? = nil, passwords: PasswordHasher? = nil,
         publicURL: String = "http://127.0.0.1:8080", providerDocuments: ProviderDocuments? = nil

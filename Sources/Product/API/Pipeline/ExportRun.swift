@@ -255,10 +255,10 @@ package struct ExportLimits: Sendable {
     /// Concurrent exports on this replica. Each requests the next page as soon as the previous one
     /// is sent.
     package var atOnce = 8
-    /// Of these, one credential's, and one tenant's credentials'.
+    /// The limit for one credential; `ofOneTenant` is the limit for all credentials of a tenant.
     package var ofOneCaller = 2
     package var ofOneTenant = 4
-    /// The time limit: a slowly reading client occupies a slot.
+    /// The time limit in seconds, since a slow client occupies a slot.
     package var seconds: Int64 = 3600
 
     package init() {}

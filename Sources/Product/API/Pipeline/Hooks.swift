@@ -2,48 +2,52 @@ import HTTP
 import Runtime
 import Text
 
-/// What the dispatcher needs from the rest of the service; the composition root fills it.
+/// What the dispatcher needs from the rest of the service. The composition root provides it.
 package struct Hooks: Sendable {
-    /// Checks the credential. No credential is `.anonymous`; a bad one throws 401, two different
-    /// ones 400, an unavailable database 503. Not called for open endpoints.
+    /// Checks the credential. Without a credential the caller is `.anonymous`. Throws 401 for an
+    /// invalid credential, 400 for two different ones, and 503 if the database is unavailable. Not
+    /// called for open endpoints.
     package typealias Authenticate = @Sendable (Request) async throws -> CallerPrincipal
 
-    /// Finds the path's tenant by id or slug; nil is 404. Another tenant's credential is refused
-    /// by the dispatcher.
+    /// Finds the path's tenant by id or slug; `nil` is 404. The dispatcher itself refuses a
+    /// credential of another tenant.
     package typealias ResolveTenant =
         @Sendable (_ idOrSlug: String, CallerPrincipal) async throws -> ResolvedTenant?
 
-    /// Nil permits.
+    /// `nil` if the call is permitted.
     package typealias Authorize = @Sendable (CallerPrincipal, Access, Call) -> Problem?
 
-    /// Applies the CORS policy to a request; the match is nil if no route has its path.
+    /// Applies the CORS policy to a request. The match is `nil` if no route has its path.
     package typealias EnforceCORS =
         @Sendable (Request, RouteMatch<Endpoint>?) async throws -> CORSVerdict
 
     package var authenticate: Authenticate
-    /// The same for a call that continues: neither counted as a use of the credential nor limited.
+    /// The same for a call that continues: it is neither counted as a use of the credential nor
+    /// limited.
     package var recheck: Authenticate
-    /// Runs only if the path has `{tenant}`.
+    /// Called only if the path has `{tenant}`.
     package var resolveTenant: ResolveTenant
-    /// Runs before the handler, after the tenant is resolved if the path has one.
+    /// Called before the handler, after the tenant is resolved if the path has one.
     package var authorize: Authorize
-    /// Runs before authentication, also for preflights.
+    /// Called before authentication, also for preflights.
     package var enforceCORS: EnforceCORS
-    /// The refusal in the form of the path's clients; nil is RFC 9457.
+    /// Encodes a refusal in the form that the path's clients expect; `nil` for the form of RFC
+    /// 9457.
     package typealias Encode = @Sendable (Problem, Request) -> Response?
 
-    /// Runs for each problem; nil falls back to `application/problem+json`.
+    /// Called for each problem; if it returns `nil`, the response is `application/problem+json`.
     package var encode: Encode
     package var idempotency: (any IdempotencyStore)?
-    /// Returns when no replica answers from before the latest commit; with the tenant of the request, nil if
-    /// it is of none.
+    /// Returns once no replica answers from before the latest commit. The argument is the request's
+    /// tenant, `nil` if it has none.
     package var awaitEarlierInvalidations: @Sendable (UUID?) async throws -> Void
-    /// Errors from lower layers: storage's unavailable and commit unknown, the domain's refusals.
+    /// Translates errors of lower layers: of the storage layer (unavailable, commit unknown) and
+    /// refusals of the domain.
     package var problem: @Sendable (any Error) -> Problem?
-    /// One log line and the metrics of a finished request.
+    /// Writes the log line and updates the metrics of a finished request.
     package var record: @Sendable (RequestRecord) -> Void
     package var now: @Sendable () -> Timestamp
-    /// The trace of a request that is recorded, until `record` was called; nil: none ever is.
+    /// The trace of a request, if it is recorded, until `record` is called; `nil` if none ever is.
     package var trace: (@Sendable (Request) -> Trace?)?
 
     package init(
@@ -71,8 +75,8 @@ package struct Hooks: Sendable {
     }
 }
 
-/// The result of the CORS policy. The fields are on every response, including refusals; `Vary:
-/// Origin` is the dispatcher's.
+/// The result of the CORS policy. Its fields are added to every response, including refusals; the
+/// dispatcher adds `Vary: Origin`.
 package struct CORSVerdict: Sendable {
     package enum Outcome: Sendable {
         case proceed
@@ -81,9 +85,9 @@ package struct CORSVerdict: Sendable {
         case refuse(Problem)
     }
 
-    /// A refusal still carries `fields`.
+    /// A refusal still has `fields`.
     package var outcome: Outcome
-    /// Added to the response, whatever it is.
+    /// Added to the response in every case.
     package var fields: [Field]
 
     package init(_ outcome: Outcome, fields: [Field] = []) {
@@ -97,37 +101,38 @@ package struct CORSVerdict: Sendable {
 
 /// A finished request, for the log and the metrics.
 package struct RequestRecord: Sendable {
-    /// Also in the response's `X-Request-Id`.
+    /// The request id, which is also in the response's `X-Request-Id`.
     package var requestID: String
     package var method: Method
-    /// The pattern, not the path: few values, and no personal data.
+    /// The pattern instead of the path: it has few values and no personal data.
     package var route: String?
-    /// The beginning of an unmatched path. What follows may be a secret of another service.
+    /// The beginning of a path without a route. The rest may be a secret of another service.
     package var beginning: String?
-    /// The endpoint's operationId; nil if none matched.
+    /// The endpoint's operationId; `nil` if no endpoint matched.
     package var operation: String?
     package var status: Int
-    /// From the call's start to its response.
+    /// From the start of the call to its response.
     package var microseconds: Int64
     package var principal: CallerPrincipal
     /// The path's tenant, else the credential's.
     package var tenant: UUID?
     /// The client's address as text, without a port.
     package var remoteAddress: String
-    /// The W3C Trace Context field as sent; nil if absent.
+    /// The W3C Trace Context field as sent; `nil` if it is absent.
     package var traceparent: String?
-    /// The error, or the reason for a refusal if the response does not say it.
+    /// The error, or the reason for a refusal if the response does not state it.
     package var fault: String?
     /// The cause of a 503.
     package var outage: Outage?
     /// Whether the client's connection is encrypted.
     package var isTLS = false
-    /// A 5xx of an app's contract for what is no fault of this server: counted as 4xx.
+    /// Whether this is a 5xx that an app's contract prescribes although the server has no fault. It
+    /// is counted as a 4xx.
     package var isForeseen = false
     /// Whether this server failed.
     package var isFailed: Bool { status >= 500 && !isForeseen }
 
-    /// Defaults describe a request without fault.
+    /// The defaults describe a request without a fault.
     package init(
         requestID: String, method: Method, route: String?, operation: String?, status: Int,
         microseconds: Int64, principal: CallerPrincipal, tenant: UUID?, remoteAddress: String,
@@ -150,12 +155,12 @@ package struct RequestRecord: Sendable {
 
 /// Why a request was answered 503.
 package enum Outage: String, CaseIterable, Sendable {
-    /// PostgreSQL was unreachable, or failed to do what was asked.
+    /// PostgreSQL was unreachable, or could not do what was requested.
     case database
     /// A COMMIT was sent, and its response was lost.
     case commitUnknown = "commit_unknown"
-    /// The request's time was over.
+    /// The request's time limit was reached.
     case deadline
-    /// A provider, a limit that is reached, a replica that stops.
+    /// Another cause: a provider, a limit that is reached, or a replica that is stopping.
     case other
 }

@@ -4,7 +4,7 @@ import Storage
 import Text
 
 extension Dispatcher {
-    /// Runs the handler once for the claim; a repeated claim gets the stored response.
+    /// Runs the handler once for the claim. A repeated claim gets the stored response.
     func once(
         _ claim: IdempotencyClaim, _ store: any IdempotencyStore, _ endpoint: Endpoint,
         _ exchange: inout Exchange
@@ -39,9 +39,9 @@ extension Dispatcher {
         } catch {
             await change.rollback()
             let problem = self.problem(for: error, &exchange)
-            // A write that may have happened must not be repeated: the claim stays in progress.
+            // A write that may have happened must not be repeated, so the claim stays in progress.
             if problem.code == .commitUnknown { throw problem }
-            // The same call is sent again after the step-up.
+            // The client sends the same request again after the step-up.
             if problem.code == .stepUpRequired {
                 try await store.abandon(claim)
                 throw problem
@@ -59,8 +59,8 @@ extension Dispatcher {
 }
 
 extension Response {
-    /// The response as the store keeps it: status, lines of fields, an empty line, the body. Nil if
-    /// it is not stored.
+    /// The response as it is stored: status, lines of header fields, an empty line, the body. `nil`
+    /// if the response is not stored.
     var keptBytes: [UInt8]? {
         guard (200..<300).contains(status) || (400..<500).contains(status), status != 401,
             status != 429
@@ -93,36 +93,37 @@ extension Response {
     }
 }
 
-/// One use of an `Idempotency-Key`. The store keeps digests, never the key itself: the key decrypts
-/// stored responses that contain a secret.
+/// One use of an `Idempotency-Key`. The store has only digests, never the key itself: the key
+/// decrypts stored responses that contain a secret.
 package struct IdempotencyClaim: Sendable {
-    /// The id of this one use: two requests with one key are two claims.
+    /// The id of this use: two requests with the same key are two claims.
     package var id = UUID.random()
     package var principal: CallerPrincipal
     package var tenant: UUID?
-    /// Part of the key's identity.
+    /// Part of the claim's identity.
     package var method: Method
-    /// With the query: a dry run is another request.
+    /// The path with the query, since a dry run is a different request.
     package var path: String
-    /// 1–255 printable ASCII.
+    /// 1 to 255 printable ASCII characters.
     package var key: String
-    /// Compared by digest: another body with the same key is `.mismatch`.
+    /// The body, compared by digest: another body with the same key is a `.mismatch`.
     package var body: [UInt8]
 
     /// The store's answer to `begin`.
     package enum State: Sendable {
-        /// The caller may run; `complete` or `abandon` follows.
+        /// The caller may run the request; `complete` or `abandon` follows.
         case fresh
         /// The stored response.
         case replay([UInt8])
         case inProgress
         /// The key was used with another body.
         case mismatch
-        /// The caller's stored responses have reached the limit; seconds until some expire.
+        /// The caller has reached its limit of stored responses. `retryAfter` is the number of
+        /// seconds until some of them expire.
         case overQuota(retryAfter: Int64)
     }
 
-    /// Nil when there is no key.
+    /// `nil` if there is no key.
     init?(_ call: Call) throws {
         guard let key = try Self.key(of: call.request) else { return nil }
         principal = call.principal
@@ -149,19 +150,19 @@ package struct IdempotencyClaim: Sendable {
 /// Stores responses for 24 hours, shared by all replicas.
 package protocol IdempotencyStore: Sendable {
     func begin(_ claim: IdempotencyClaim) async throws -> IdempotencyClaim.State
-    /// Stores the response and commits `change`, both or neither. `sealed`: the response contains a
-    /// one-time secret and is encrypted under the key's value.
+    /// Stores the response and commits `change`, both or neither. `sealed` means that the response
+    /// contains a one-time secret and is encrypted with the key's value.
     func complete(
         _ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool, with change: HeldChange
     ) async throws
-    /// The response is not stored (401, 429, 5xx): the key may be used again.
+    /// The response is not stored (401, 429, 5xx), so the key may be used again.
     func abandon(_ claim: IdempotencyClaim) async throws
 }
 
 extension Dispatcher {
-    /// A stored response with the users of now: who was merged since is shown as the winner. If it
-    /// is such a user, it becomes the winner as a GET answers; of every other object the members that
-    /// are ids name the winner, and the rest is as stored.
+    /// A stored response with the current users: a user who was merged since then is shown as the
+    /// winner. If the response is such a user, the winner is returned as by a GET. In every other
+    /// object, members that are ids name the winner, and the rest is as stored.
     func followingMerges(
         _ kept: Response, of endpoint: Endpoint, _ exchange: Exchange
     ) async throws -> Response {
@@ -191,7 +192,7 @@ extension Dispatcher {
         return response
     }
 
-    /// 409 with the winner's id if the caller may not read users.
+    /// Throws 409 with the winner's id if the caller may not read users.
     private func user(
         _ winner: UUID, insteadOf kept: Response, _ exchange: Exchange
     ) async throws -> Response {
@@ -224,7 +225,7 @@ extension Response {
 }
 
 extension Endpoint {
-    /// What its responses with this status are.
+    /// The kind of the endpoint's responses with this status.
     fileprivate func kind(ofAnswer status: Int) -> Kind {
         for answer in answers where answer.status == status {
             if case .object(let shape) = answer.content { return .object(shape) }
@@ -234,10 +235,11 @@ extension Endpoint {
 }
 
 extension JSONValue {
-    /// The losing ids of a merge and of a user, and what a bulk action was asked for.
+    /// The loser's id in a merge, the merged ids of a user, and the ids that a bulk action was
+    /// requested for stay as they were.
     private static let asGiven = ["loser", "merged_ids", "items"]
 
-    /// The same with each id replaced; the kind says which texts are ids.
+    /// The same value with each id replaced. The kind determines which texts are ids.
     fileprivate func replacingIDs(as kind: Kind, _ replace: (UUID) -> UUID) -> JSONValue {
         switch (kind, self) {
         case (.uuid, .string(let text)):

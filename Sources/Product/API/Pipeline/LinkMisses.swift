@@ -4,9 +4,9 @@ import JSON
 import Storage
 import Text
 
-/// Tokens that fit no invite and no join link, counted for the client that brought them.
+/// Counts tokens that match no invite and no join link, for each client that sends them.
 enum LinkMisses {
-    /// From one address per minute.
+    /// The limit for one address per minute.
     private static let limit = 60
 
     static func check(_ call: Call) async throws {
@@ -17,8 +17,8 @@ enum LinkMisses {
             retryAfter: database.secondsOfMinuteLeft)
     }
 
-    /// Counts the token, and keeps why it lets no one in as a failed sign-in of its tenant; the answer
-    /// gets the reference that finds the line.
+    /// Counts the token, and records as a failed sign-in of its tenant why it admits no person. The
+    /// response contains the reference of that record.
     static func missed(
         _ problem: Problem, why: String, token: String, _ call: Call
     ) async throws -> Problem {
@@ -31,7 +31,8 @@ enum LinkMisses {
             userAgent: call.request.first("user-agent").map {
                 String($0.unicodeScalars.prefix(512))
             }, at: call.now)
-        // The answer is the same whether this is stored or not; the log has it either way.
+        // The response is the same whether this is stored or not, and the reason is in the log
+        // either way.
         let tenant = try? await database.tenant(ofToken: token)
         try? await database.scope(tenant ?? .platform).keep(failed)
         var problem = problem

@@ -7,7 +7,7 @@ import Text
 
 /// The requested page of a list.
 package struct PageRequest: Sendable, Equatable {
-    /// Items of a page if the request has no `limit`.
+    /// The number of items of a page if the request has no `limit`.
     package static let standardLimit = 50
 
     package var limit: Int
@@ -18,14 +18,14 @@ package struct PageRequest: Sendable, Equatable {
     package var after: Cursor?
 }
 
-/// The number of items that pass the filters. `exact` false: a lower bound.
+/// The number of items that match the filters. If `exact` is false, it is a lower bound.
 package struct Total: Sendable, Equatable {
-    /// Items that pass the filters, all pages together.
+    /// The items that match the filters, on all pages together.
     package var value: Int
-    /// False: counting stopped at its limit.
+    /// False if counting stopped at its limit.
     package var exact: Bool
 
-    /// `exact` false: `value` is a lower bound.
+    /// If `exact` is false, `value` is a lower bound.
     package init(_ value: Int, exact: Bool = true) {
         self.value = value
         self.exact = exact
@@ -33,8 +33,8 @@ package struct Total: Sendable, Equatable {
 }
 
 extension Call {
-    /// The page of a list that declares `QueryParameter.list(sorts:)`; 422 for a cursor of another
-    /// list, sort or filter.
+    /// The page of a list that declares `QueryParameter.list(sorts:)`. Throws 422 for a cursor of
+    /// another list, sort order or filter.
     package func page(defaultSort: String = "-created_at") throws -> PageRequest {
         let sort = query.optionalString("sort") ?? defaultSort
         var after = export?.after
@@ -55,16 +55,19 @@ extension Call {
             after: after)
     }
 
-    /// `{"items", "next_cursor", "total"}` with `Link: rel="next"`. `next` is the last item's sort
-    /// key and id if more follow, else nil; it carries the total on.
+    /// `{"items", "next_cursor", "total"}` with `Link: rel="next"`. If more items follow, `next`
+    /// has the sort key and the id of the last item, else it is `nil`. It also carries the total to
+    /// the next page.
     package func list(_ items: [JSONValue], next: Cursor?, total: Total) -> Response {
         list(items, next: next, total: total) { $1.value($0) }
     }
 
-    /// Bytes; a user with one identity takes some 600. A longer page is reallocated.
+    /// The expected size in bytes; a user with one identity takes about 600. A longer page is
+    /// reallocated.
     private static let expectedItem = 768
 
-    /// The same, each item written as bytes by `write`, and further members of the page by `further`.
+    /// The same; `write` writes each item as bytes, and `further` writes further members of the
+    /// page.
     func list<Items: Collection>(
         _ items: Items, next: Cursor?, total: Total,
         write: (Items.Element, inout JSONWriter) -> Void,
@@ -103,13 +106,13 @@ extension Call {
     }
 }
 
-/// A position in an ordered list: the sort key and id of an item. Opaque on the wire, and bound by
-/// a checksum to its list. It grants nothing, so the checksum needs no secret: it prevents using
-/// one list's cursor in another by mistake.
+/// A position in an ordered list: the sort key and the id of an item. It is opaque to clients, and
+/// a checksum binds it to its list. It grants nothing, so the checksum needs no secret: it only
+/// prevents the accidental use of one list's cursor in another.
 package struct Cursor: Sendable, Equatable {
     package var key: String
     package var id: UUID
-    /// The count of the list's first page, so that no other page has to count.
+    /// The count that was made for the list's first page, so that no other page has to count.
     package var total: Total?
 
     package init(key: String, id: UUID, total: Total? = nil) {
@@ -118,7 +121,7 @@ package struct Cursor: Sendable, Equatable {
         self.total = total
     }
 
-    /// Path, sort and filters; not the limit, which may change from page to page.
+    /// Path, sort order and filters, but not the limit, which may change from page to page.
     static func identity(of path: String, _ query: Input) -> String {
         let parts = query.members.filter {
             !sameBytes($0.name, "cursor") && !sameBytes($0.name, "limit")
@@ -159,18 +162,18 @@ private func append(_ word: UInt64, to bytes: inout [UInt8]) {
 
 private func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
-/// FNV-1a, 64 bits, over the content and the list's identity.
+/// FNV-1a with 64 bits, over the content and the list's identity.
 private func checksum(_ bytes: [UInt8], _ list: String) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in bytes + Array(list.utf8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     return hash
 }
 
-/// A list's filters, wherever they stand: in the query of the list, or in `filter` of an action on
-/// all that the list shows.
+/// The filters of a list: those in the query of the list, or those in the `filter` of an action on
+/// everything that the list returns.
 struct ListFilter: Sendable {
     var input: Input
-    /// Before a member's name in a fault: `?`, or `/filter/`.
+    /// What precedes a member's name in an error: `?` or `/filter/`.
     var pointer: String
 
     /// The shape of `filter`: the list's own parameters.
@@ -181,7 +184,7 @@ struct ListFilter: Sendable {
             }, open: parameters.contains(where: \.isFamily))
     }
 
-    /// Refuses members that no parameter covers, as a query's.
+    /// Refuses members that no parameter covers, as for a query.
     func check(_ parameters: [QueryParameter]) throws {
         let errors = input.members.compactMap { member -> FieldError? in
             guard let parameter = parameters.first(where: { $0.covers(member.name) }) else {
@@ -197,7 +200,7 @@ struct ListFilter: Sendable {
         if !errors.isEmpty { throw Problem.invalid(errors) }
     }
 
-    /// The ids of all rows that a list has; 422 if they are more than a job may have.
+    /// The ids of all rows of a list. Throws 422 if there are more than a job may have.
     func ids<Row: ListedRow>(
         _ page: (ListQuery) async throws -> ListPage<Row>
     ) async throws -> [UUID] {

@@ -2,12 +2,13 @@ import HTTP
 import Storage
 import Text
 
-/// From where on a caller wants to see what is stored: the answer to a write says it, and a list that
-/// brings it misses none of the caller's own writes, whichever standby of PostgreSQL answers.
+/// The WAL position that a list must include. The response to a write contains it, and a list
+/// request that sends it misses none of the caller's own writes, whichever standby database
+/// answers.
 enum PositionField {
     static let name = "x-gatehouse-position"
 
-    /// As the request has it. 400 for text that is no position.
+    /// The position in the request. Throws 400 for text that is not a position.
     static func value(in request: Request) throws -> ReadPosition? {
         let lines = request.all(name)
         guard let line = lines.first else { return nil }
@@ -20,13 +21,14 @@ enum PositionField {
     }
 }
 
-/// The position of the console, beside its session: no script has to carry it.
+/// The position for the console, as a cookie beside its session, so that no script has to handle
+/// it.
 enum PositionCookie {
     private static func name(_ isTLS: Bool) -> String {
         (isTLS ? "__Host-" : "") + "gatehouse-position"
     }
 
-    /// Nil if it is missing or no position: the primary answers then.
+    /// `nil` if the cookie is missing or is not a position; then the primary database answers.
     static func value(in request: Request) -> ReadPosition? {
         RequestCookie.value(name(request.isTLS), in: request).flatMap { ReadPosition($0) }
     }
@@ -43,8 +45,9 @@ enum PositionCookie {
 }
 
 extension Dispatcher {
-    /// Lets a call that may lag read standbys from the position that it brings. One that brings none
-    /// may come from a client that knows of no positions: the primary answers.
+    /// Lets a call that may lag read from standby databases that have reached the position in the
+    /// request. A request without a position may come from a client that does not know about
+    /// positions, so the primary answers it.
     func position(_ exchange: inout Exchange, _ endpoint: Endpoint) throws {
         guard endpoint.mayLag else { return }
         let call = exchange.call
@@ -58,14 +61,14 @@ extension Dispatcher {
         exchange.call.readPosition = position
     }
 
-    /// Whether an endpoint may commit for a caller who can bring a position. What a list writes by the way,
-    /// such as counted uses, is nothing of its caller.
+    /// Whether an endpoint may commit for a caller who can send a position. Incidental writes of a
+    /// list, such as counted uses, are not the caller's own.
     func notesCommits(of endpoint: Endpoint) -> Bool {
         services.hasStandbys && !endpoint.mayLag && !endpoint.hook && !endpoint.isForeign
             && endpoint.path.utf8.starts(with: "/v1/".utf8)
     }
 
-    /// Adds the position after what the request committed.
+    /// Adds the position after the commits of the request.
     func addPosition(to response: inout Response, _ exchange: Exchange) async {
         let session = SessionCookie.change(by: response)
         guard let commits = exchange.commits,
@@ -91,8 +94,8 @@ extension Dispatcher {
 }
 
 extension Response {
-    /// Whether it may be about a write that the caller made before, and whose answer was lost: what a
-    /// repeated write is refused with, and what was stored under its Idempotency-Key.
+    /// Whether the response may be about an earlier write of the caller whose answer was lost: the
+    /// refusal of a repeated write, or a response stored under its Idempotency-Key.
     fileprivate func answersEarlierWrite(_ exchange: Exchange) -> Bool {
         guard !exchange.isSafe, exchange.isHandled else { return false }
         return first("idempotent-replayed") != nil || [404, 409, 412].contains(status)

@@ -6,18 +6,18 @@ import Text
 
 /// What an endpoint does that needs a recent proof that the console's operator is present.
 package enum RecentAct: Sendable {
-    /// Each call is such an act. The text is the subject of the refusal's sentence.
+    /// Each call needs the proof. The text is the subject of the refusal's sentence.
     case always(String)
-    /// A call is one if its input says so.
+    /// A call needs the proof if its input says so.
     case asked(String, @Sendable (Call) -> Bool)
-    /// What is stored decides: the handler asks by `requireRecentSignIn`.
+    /// The stored object decides: the handler calls `requireRecentSignIn`.
     case stored
-    /// A call is one if its input says so, or what is stored.
+    /// A call needs the proof if its input or the stored object says so.
     case askedOrStored(String, @Sendable (Call) -> Bool)
 }
 
-/// Acts that make a credential, move trust, or end something wide: by the id of their endpoint. A
-/// test names every other write, with why it is none.
+/// Acts that create a credential, move trust, or end much at once, by the id of their endpoint. A
+/// test lists every other write, with the reason why it is not such an act.
 package enum RecentActs {
     /// By operation id.
     package static let all: [String: RecentAct] = [
@@ -65,7 +65,7 @@ package enum RecentActs {
         "approveUser": .stored,
         "createJoinLink": .always("A join link"),
 
-        // Whose word counts.
+        // Whose assertions are trusted.
         "createProvider": .always("A new provider"),
         "updateProvider": .always("A change of a provider"),
         "deleteProvider": .always("The removal of a provider"),
@@ -79,7 +79,7 @@ package enum RecentActs {
         },
         "linkIdentity": .always("A sign-in linked by hand"),
         "createLinkGrant": .always("A link grant"),
-        // It gives the account to another, or another address to the account.
+        // It gives the account to another person, or another address to the account.
         "resolveDecision": .always("A user's new sign-in or address"),
         "mergeUsers": .asked("A merge") { !$0.isDryRun },
         "undoMerge": .always("The undo of a merge"),
@@ -88,7 +88,7 @@ package enum RecentActs {
         "createPlatformCorsOrigin": .asked("An origin with cookies", carriesCookies),
         "replaceCorsOrigins": .asked("An origin with cookies", carriesCookies),
 
-        // What is wide, or cannot be undone.
+        // What affects much, or cannot be undone.
         "undoJob": .always("The undo of a job"),
         "undoPlatformJob": .always("The undo of a job"),
         "resumeJob": .always("The resume of a job"),
@@ -106,7 +106,7 @@ package enum RecentActs {
         "listUsers": .asked("An export of the users") { $0.export != nil },
     ]
 
-    /// A user who is an admin gets keys and links of others without a session of the console.
+    /// A user who is an admin can get keys and links of others without a session of the console.
     private static func makesAdmin(_ input: Input) -> Bool {
         sameBytes(input.optionalString("role"), UserRole.admin.rawValue)
     }
@@ -122,36 +122,36 @@ package enum RecentActs {
 }
 
 extension Endpoint {
-    /// nil: no call of it needs a recent sign-in.
+    /// `nil` if no call of the endpoint needs a recent sign-in.
     var recentAct: RecentAct? { RecentActs.all[id] }
 }
 
 extension Call {
-    /// Throws 403 `step_up_required` if the console's operator was last proved to be present longer
-    /// ago, by a sign-in or a step-up. A key has no session, nor has a user's access token one of
-    /// the console, and both pass.
+    /// Throws 403 `step_up_required` if the console's operator has not recently been proved to be
+    /// present by a sign-in or a step-up. A key has no session, and a user's access token has none
+    /// of the console; both pass.
     func requireRecentSignIn(for act: String) throws {
         guard principal.isConsoleSession else { return }
         guard let until = principal.stepUpUntil, now < until else { throw signInAgain(act) }
     }
 
-    /// Asks for a recent sign-in where the invite that is made or shown makes an admin.
+    /// Requires a recent sign-in if the created or shown invite is for an admin.
     func requireRecentSignIn(forInvite role: UserRole) throws {
         if role == .admin { try requireRecentSignIn(for: "An invite of an admin") }
     }
 
-    /// Asks for a recent sign-in where an admin is let in: by a restore, a resume or an approval.
+    /// Requires a recent sign-in if an admin is admitted by a restore, a resume or an approval.
     func requireRecentSignIn(forAdmin user: UserRow) throws {
         if user.role == .admin { try requireRecentSignIn(for: "Letting an admin in") }
     }
 
-    /// What to do where no second factor can be used.
+    /// What to do if no second factor can be used.
     static let unusableFactors =
         "Your passkeys were made for another name of this server, or your second factors were "
         + "disowned by mail. The server's administrator can let you in again with `gatehouse "
         + "operator reset`."
 
-    /// `act`: the subject of a sentence.
+    /// `act` is the subject of a sentence.
     func signInAgain(_ act: String) -> Problem {
         let methods = principal.stepUpMethods
         guard methods.isEmpty else {
@@ -174,7 +174,7 @@ extension Call {
             detail, by: principal.stepUpMethods.map(\.rawValue), else: stepUpRemedies)
     }
 
-    /// Of the caller; empty where there is a method.
+    /// The remedies for the caller; empty if there is a method.
     var stepUpRemedies: [StepUpRemedy] {
         principal.stepUpMethods.isEmpty
             ? StepUpRemedy.all(
@@ -186,8 +186,9 @@ extension Call {
 }
 
 extension StepUpRemedy {
-    /// What leads on where there is no method, the nearest first. `isUnusable`: there are second
-    /// factors, of which none can be used; `isOpen`: the proof of a sign-in by a link still counts.
+    /// What the operator can do if there is no method, the easiest first. `isUnusable` means that
+    /// there are second factors, none of which can be used; `isOpen` means that the proof by a
+    /// link's sign-in is still valid.
     static func all(
         isUnusable: Bool, canReturn: Bool, isOpen: Bool, sendsMail: Bool
     ) -> [StepUpRemedy] {
@@ -198,7 +199,7 @@ extension StepUpRemedy {
 }
 
 extension Problem {
-    /// `remedies`: what leads on where there is no method.
+    /// `remedies` is what the operator can do if there is no method.
     package static func stepUpRequired(
         _ detail: String, by methods: [String], else remedies: [StepUpRemedy]
     ) -> Problem {
@@ -213,8 +214,9 @@ extension Problem {
 }
 
 extension Dispatcher {
-    /// After the body's faults, so that no proof is asked for a call that fails; before the
-    /// idempotency key, so that the refusal is not its answer.
+    /// This step follows the check of the body, so that no proof is requested for a call that
+    /// fails. It precedes the idempotency key, so that the refusal is not stored as the key's
+    /// response.
     func stepUp(_ exchange: inout Exchange) throws -> Response? {
         let call = exchange.call
         switch exchange.endpoint?.recentAct {

@@ -4,7 +4,7 @@ import Runtime
 import Text
 
 extension Response {
-    /// JSON that is already bytes.
+    /// A JSON response whose body is already encoded.
     package static func json(_ status: Int = 200, bytes: [UInt8], etag: String? = nil) -> Response {
         var response = Response(status, type: "application/json", bytes)
         if let etag { response.fields.append(Field("etag", etag)) }
@@ -43,7 +43,7 @@ extension Response {
         return response
     }
 
-    /// 202 with the job that was begun.
+    /// 202 with the job that was started.
     static func accepted(_ job: JSONValue, at location: String, etag: String) -> Response {
         var response = json(202, bytes: job.encoded(), etag: etag)
         response.fields.append(Field("location", location))
@@ -53,19 +53,19 @@ extension Response {
     package static let noContent = Response(204)
 }
 
-/// A strong entity tag (RFC 9110 §8.8.3) of values that change with every write.
+/// A strong entity tag (RFC 9110 section 8.8.3), made of values that change with every write.
 package enum ETag {
     package static func version(_ version: Int) -> String { "\"v\(version)\"" }
 
-    /// Microseconds: finer than the time on the wire, which two writes may share.
+    /// Microseconds are finer than the time in responses, which two writes may share.
     package static func updated(_ time: Timestamp) -> String {
         "\"t\(String(time.microseconds, radix: 36))\""
     }
 }
 
 extension Call {
-    /// 412 if `If-Match` is present and names neither the object's tag nor `*` (RFC 9110 §13.1.1:
-    /// strong comparison, so a weak tag never matches).
+    /// Throws 412 if `If-Match` is present and names neither the object's tag nor `*` (RFC 9110
+    /// section 13.1.1: strong comparison, so that a weak tag never matches).
     package func requireMatch(_ etag: String) throws {
         let lines = request.all("if-match")
         guard !lines.isEmpty else { return }
@@ -79,7 +79,7 @@ extension Call {
 
 extension Response {
     /// 304 without a body if the caller's copy is current (RFC 9110 section 13.1.2, by weak
-    /// comparison); else the response unchanged. Only for GET and HEAD with an `ETag`.
+    /// comparison); else the unchanged response. Only for GET and HEAD with an `ETag`.
     func unlessKnown(to request: Request) -> Response {
         guard status == 200, request.method == .get || request.method == .head,
             let etag = first("etag")
@@ -97,7 +97,8 @@ extension Response {
 }
 
 extension Response {
-    /// The fields of every response. `isPrivate`: only for its caller and not to be stored.
+    /// Adds the header fields of every response. `isPrivate` means that it is only for its caller
+    /// and must not be stored.
     package mutating func complete(id: String, isTLS: Bool, isPrivate: Bool) {
         set("x-request-id", id)
         CommonFields.forEach(isTLS: isTLS, isPrivate: isPrivate) {
@@ -110,7 +111,7 @@ extension Response {
         if first(name) == nil { fields.append(Field(name, value)) }
     }
 
-    /// One `Vary` line that includes the name, besides those set earlier.
+    /// Makes one `Vary` line with the name, besides the names that were set earlier.
     mutating func addVary(_ name: String) {
         var names: [String] = []
         for line in fields where line.name == "vary" {

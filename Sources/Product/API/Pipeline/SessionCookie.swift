@@ -6,7 +6,7 @@ import Text
 
 /// The cookies of a request (RFC 6265 section 5.4).
 package enum RequestCookie {
-    /// The value of the first cookie of this name, compared byte for byte; nil if there is none.
+    /// The value of the first cookie with this name, compared byte by byte; `nil` if there is none.
     package static func value(_ name: String, in request: Request) -> String? {
         for line in request.all("cookie") {
             for part in line.split(separator: ";") {
@@ -21,13 +21,13 @@ package enum RequestCookie {
     }
 }
 
-/// The console's cookie: `__Host-` under TLS; on plain http, which only a loopback default uses,
-/// browsers refuse that prefix, so the name goes without it.
+/// The console's cookie. It has the prefix `__Host-` over TLS. Over plain http, which only a
+/// loopback default uses, browsers refuse that prefix, so the name lacks it.
 package enum SessionCookie {
     private static let plainName = "gatehouse"
     private static let secureName = "__Host-gatehouse"
 
-    /// The session's token; nil if the cookie is missing or empty.
+    /// The session's token; `nil` if the cookie is missing or empty.
     package static func token(in request: Request) -> String? {
         RequestCookie.value(request.isTLS ? secureName : plainName, in: request)
             .flatMap { $0.isEmpty ? nil : $0 }
@@ -45,7 +45,7 @@ package enum SessionCookie {
 
     enum Change { case begins, ends }
 
-    /// What a response does to the browser's session; nil: nothing.
+    /// What a response does to the browser's session; `nil` if it does nothing.
     static func change(by response: Response) -> Change? {
         let names = [secureName, plainName].map { "\($0)=" }
         let line = response.fields.last { field in
@@ -59,27 +59,27 @@ package enum SessionCookie {
     }
 }
 
-/// A cookie with a random token of ours, which no script reads. A browser keeps its value as long as
-/// it is set anew.
+/// A cookie with a random token of this server that no script can read. A browser keeps its value
+/// as long as the cookie is set again.
 struct TokenCookie {
     private let name: String
     private let seconds: Int64
 
-    /// Binds a challenge to the browser that asked for it, before there is a session: each of its
-    /// open pages can go on.
+    /// Binds a challenge to the browser that requested it, before there is a session, so that each
+    /// of its open pages can continue.
     static let challenge = TokenCookie(
         name: "gatehouse-passkey", seconds: Passkey.challengeSeconds)
-    /// Names the browsers that an operator is known to use.
+    /// Identifies the browsers that an operator is known to use.
     static let device = TokenCookie(
         name: "gatehouse-device", seconds: Database.knownDeviceSeconds)
 
-    /// The token that the browser sent; nil unless it is one of ours by its form.
+    /// The token that the browser sent; `nil` unless it has the form of a token of this server.
     func token(in request: Request) -> String? {
         RequestCookie.value(name(request.isTLS), in: request)
             .flatMap { TokenSecret.hash($0) == nil ? nil : $0 }
     }
 
-    /// Its hash.
+    /// The hash of the token.
     func hash(in request: Request) -> [UInt8]? {
         token(in: request).flatMap { TokenSecret.hash($0) }
     }
@@ -91,6 +91,6 @@ struct TokenCookie {
                 + (isTLS ? "; Secure" : ""))
     }
 
-    /// Browsers take the prefix under TLS alone.
+    /// Browsers accept the prefix only over TLS.
     private func name(_ isTLS: Bool) -> String { (isTLS ? "__Host-" : "") + name }
 }
