@@ -3,17 +3,17 @@ import Domain
 import JSON
 import Text
 
-/// A parsed but unverified id token (OpenID Connect Core section 2, RFC 7519).
+/// An id token that was parsed but not verified (OpenID Connect Core section 2, RFC 7519).
 package struct IDToken: Sendable {
     let jws: JWS
     let algorithm: VerificationKey.Algorithm
     let keyID: String?
     let claims: JSONValue
-    /// Unverified: only for choosing the provider's keys.
+    /// Not verified: only used to choose the provider's keys.
     package let claimedIssuer: String
     package let claimedAudiences: [String]
 
-    /// `isAccessToken`: allows the token type `at+jwt` (RFC 9068 section 2.1).
+    /// `isAccessToken` also allows the token type `at+jwt` (RFC 9068 section 2.1).
     package init(_ text: [UInt8], isAccessToken: Bool = false) throws(IDTokenFault) {
         guard let jws = JWS(compact: text) else { throw .notCompact }
         guard let header = Self.object(jws.header) else { throw .headerMalformed }
@@ -27,7 +27,8 @@ package struct IDToken: Sendable {
         claimedAudiences = audiences
     }
 
-    /// The parser refuses duplicate members: two readers must not see two tokens. A null is absent.
+    /// The parser refuses duplicate members, since two readers must not see two different tokens. A
+    /// null member counts as absent.
     static func object(_ bytes: [UInt8]) -> JSONValue? {
         guard let value = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)),
             value.members != nil
@@ -44,7 +45,7 @@ package struct IDToken: Sendable {
         else {
             throw header["alg"]?.string.map { .algorithm($0) } ?? .algorithmRefused
         }
-        // `jku`, `x5u`, `jwk` and `x5c` name keys: they are ignored, never followed.
+        // `jku`, `x5u`, `jwk` and `x5c` name keys. They are ignored and never followed.
         for name in ["crit", "b64", "zip", "enc"] where header[name] != nil {
             throw .headerRefused
         }
@@ -61,7 +62,7 @@ package struct IDToken: Sendable {
         return (algorithm, text)
     }
 
-    /// One string or a non-empty list of strings (RFC 7519 section 4.1.3).
+    /// A single string or a non-empty list of strings (RFC 7519 section 4.1.3).
     static func audiences(_ value: JSONValue?) -> [String]? {
         if let one = value?.string { return one.isEmpty ? nil : [one] }
         guard let list = value?.array, !list.isEmpty else { return nil }
@@ -71,7 +72,8 @@ package struct IDToken: Sendable {
 }
 
 extension JSONValue {
-    /// Without members that are null, at any depth: providers write null for what they leave out.
+    /// The value without members that are null, at any depth: providers write null for what they
+    /// omit.
     package var withoutNulls: JSONValue {
         switch self {
         case .object(let members):
@@ -88,7 +90,7 @@ extension JSONValue {
 /// A provider's verified claims about a person.
 package struct IDClaims: Sendable {
     package let subject: String
-    /// Our client id that the token was issued to.
+    /// The client id of this server that the token was issued to.
     package let audience: String
     package let all: JSONValue
 
@@ -98,7 +100,8 @@ package struct IDClaims: Sendable {
         self.all = all
     }
 
-    /// A userinfo response about that subject: its claims are read as an id token's.
+    /// The claims of a userinfo response about that subject. They are read like those of an id
+    /// token.
     package init(userInfo: JSONValue, subject: String) {
         self.init(subject: subject, audience: "", all: userInfo)
     }
@@ -108,12 +111,12 @@ package struct IDClaims: Sendable {
     /// Google's `hd`.
     package var hostedDomain: String? { all["hd"]?.string }
 
-    /// When the person last proved to the provider who they are, in seconds since 1970 (OpenID Connect
-    /// Core section 2); nil: it does not say.
+    /// When the person last proved their identity to the provider, in seconds since 1970 (OpenID
+    /// Connect Core section 2); `nil` if the provider does not state it.
     package var authenticatedAt: Int64? { IDTokenCheck.seconds(all["auth_time"]) }
 
-    /// Whether the provider asked for two factors: by `amr` (RFC 8176), or by an `acr` that means
-    /// so (OpenID Connect Extended Authentication Profile, PAPE).
+    /// Whether the provider asked for two factors, as `amr` states (RFC 8176), or an `acr` with
+    /// this meaning (OpenID Connect Extended Authentication Profile, PAPE).
     package var isMultiFactor: Bool {
         let methods = Set((all["amr"]?.array ?? []).compactMap(\.string))
         let isKnown = !methods.isDisjoint(with: ["pwd", "pin"])
@@ -137,20 +140,21 @@ package struct IDClaims: Sendable {
     }
 }
 
-/// Verifies an id token (OpenID Connect Core section 3.1.3.7, RFC 8725). Pure: keys and time are
-/// parameters.
+/// Verifies an id token (OpenID Connect Core section 3.1.3.7, RFC 8725). It is pure: keys and time
+/// are parameters.
 package struct IDTokenCheck: Sendable {
-    /// How far the provider's clock may be off, in seconds.
+    /// How far the provider's clock may differ, in seconds.
     package static let leeway: Int64 = 60
-    /// The longest age of a token in seconds: more than any provider's sign-in needs. A token counts
-    /// no longer than that, however far its own end is.
+    /// The maximum age of a token in seconds; no provider's sign-in needs more. An older token is
+    /// refused, even if it expires later.
     package static let longestAge: Int64 = 86_400
 
     package var party: RelyingParty
     package var now: Timestamp
-    /// The nonce that this sign-in began with; nil if it did not begin here.
+    /// The nonce that this sign-in began with; `nil` if it did not begin on this server.
     package var nonce: String?
-    /// The token is for the provider's own services, so the client it was issued to is checked.
+    /// Whether the token is for the provider's own services, so that the client it was issued to is
+    /// checked.
     package var isAccessToken: Bool
 
     package init(
@@ -187,10 +191,11 @@ package struct IDTokenCheck: Sendable {
         return IDClaims(subject: subject, audience: audience, all: token.claims)
     }
 
-    /// Our audience. A token for several audiences must name us or a listed client as the
-    /// authorized party. Beside our audience alone, the party of a token that an app brings must be
-    /// one of ours or listed; Google's is the app's own client, whose audience is the server's, and
-    /// in a flow that began here the code went to us.
+    /// The audience of this server in the token. A token for several audiences must name this
+    /// server or a listed client as the authorized party. If this server's audience is the only
+    /// one, the authorized party of a token that an app brings must be one of this server's clients
+    /// or listed. For Google the party is the app's own client, while the audience is the server's;
+    /// and in a flow that began on this server, the code was sent to this server.
     private func audience(of token: IDToken) throws(IDTokenFault) -> String {
         if isAccessToken, let given = token.claims["client_id"] ?? token.claims["azp"] {
             guard let text = given.string, party.takes(text) else { throw .authorizedPartyMismatch }
@@ -225,7 +230,7 @@ package struct IDTokenCheck: Sendable {
         }
     }
 
-    /// `seconds`, where a time beyond the year 9999 is that year's end.
+    /// Like `seconds`, but a time beyond the year 9999 becomes the end of that year.
     static func end(_ value: JSONValue?) -> Int64? {
         guard case .number(let text) = value else { return nil }
         guard text.utf8.count > 11, text.utf8.allSatisfy({ ASCII.isDigit($0) }) else {
@@ -236,7 +241,7 @@ package struct IDTokenCheck: Sendable {
 
     private static let latest: Int64 = 253_402_300_799
 
-    /// Whole seconds of a NumericDate; a fraction is cut off. nil beyond the year 9999.
+    /// The whole seconds of a NumericDate, without the fraction; `nil` beyond the year 9999.
     static func seconds(_ value: JSONValue?) -> Int64? {
         guard case .number(let text) = value else { return nil }
         let whole = text.utf8.prefix { $0 != UInt8(ascii: ".") }
@@ -248,12 +253,12 @@ package struct IDTokenCheck: Sendable {
     }
 }
 
-/// Why an id token is refused, for the log and the operator. The caller gets one text for all of
-/// them.
+/// Why an id token is refused, for the log and the operator. The caller gets the same text for all
+/// of them.
 package struct IDTokenFault: Error, Sendable, Equatable {
-    /// A closed set, below.
+    /// One of the values below.
     package let name: String
-    /// What the operator can do about it; nil: nothing, or it is plain.
+    /// What the operator can do about it; `nil` if there is nothing to do, or if it is obvious.
     package let detail: String?
 
     private init(_ name: String, _ detail: String? = nil) {
@@ -279,13 +284,13 @@ package struct IDTokenFault: Error, Sendable, Equatable {
     package static let expired = IDTokenFault("expired")
     package static let issuedInFuture = IDTokenFault("issued_in_future")
     package static let notYetValid = IDTokenFault("not_yet_valid")
-    /// Was issued too long ago.
+    /// The token was issued too long ago.
     package static let tooOld = IDTokenFault("life_too_long")
     package static let nonceMismatch = IDTokenFault("nonce_mismatch")
     package static let subjectMalformed = IDTokenFault("subject_malformed")
     package static let useMismatch = IDTokenFault("use_mismatch")
 
-    /// The provider issued the token to this client, which is none of ours.
+    /// The provider issued the token to this client, which is not one of this server's.
     static func authorizedParty(_ named: String) -> IDTokenFault {
         IDTokenFault(
             authorizedPartyMismatch.name,
@@ -301,6 +306,6 @@ package struct IDTokenFault: Error, Sendable, Equatable {
 /// Why a provider's token cannot be checked at all.
 package enum FederationFault: Error, Sendable, Equatable {
     case token(IDTokenFault)
-    /// The provider's documents are unreachable or invalid; the text is for the log.
+    /// The provider's documents are unreachable or invalid. The text is for the log.
     case unavailable(String)
 }

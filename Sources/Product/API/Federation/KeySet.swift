@@ -2,14 +2,15 @@ import Cryptography
 import JSON
 import Text
 
-/// A provider's public keys (RFC 7517). Keys that cannot verify an id token are left out.
+/// A provider's public keys (RFC 7517). Keys that cannot verify an id token are omitted.
 package struct KeySet: Sendable {
     package static let limit = 64
 
     private struct Entry: Sendable {
         var id: String?
         var key: VerificationKey
-        /// What the key is for, if it says so; nil: any algorithm of its type.
+        /// The algorithm that the key states; `nil` if it may be used with any algorithm of its
+        /// type.
         var algorithm: String?
 
         func key(for wanted: VerificationKey.Algorithm) -> VerificationKey? {
@@ -32,15 +33,15 @@ package struct KeySet: Sendable {
 
     var count: Int { entries.count }
 
-    /// What its keys can verify, in the order of RFC 7518.
+    /// The algorithms that the keys can verify, in the order of RFC 7518.
     var algorithms: [VerificationKey.Algorithm] {
         VerificationKey.Algorithm.allCases.filter { wanted in
             entries.contains { $0.key(for: wanted) != nil }
         }
     }
 
-    /// The keys that may verify a token: those of its key id, else the only one without an id; for a
-    /// token without a key id the only key of the set.
+    /// The keys that may verify a token: those with the token's key id, else the only key without
+    /// an id. For a token without a key id, the only key of the set.
     func keys(id: String?, algorithm: VerificationKey.Algorithm) -> [VerificationKey] {
         let fitting = entries.compactMap { entry in
             entry.key(for: algorithm).map { (id: entry.id, key: $0) }

@@ -6,17 +6,18 @@ import Outbound
 import Synchronization
 import Text
 
-/// Fetches and caches providers' published documents, one fetch for all that wait. A provider is
-/// asked at most once a minute, however many tokens name unknown keys.
+/// Fetches and caches the documents that providers publish, with one fetch for all callers that
+/// wait. A provider is queried at most once a minute, however many tokens name unknown keys.
 package final class ProviderDocuments: Sendable {
     package static let providerLimit = 1024
-    /// Seconds between fetches. A first fetch that failed may be repeated sooner.
+    /// Seconds between two fetches. A first fetch that failed may be repeated sooner.
     package static let leastInterval: Int64 = 60
     package static let intervalAfterFailure: Int64 = 5
-    /// Seconds until the documents are fetched again, and until they expire.
+    /// Seconds until the documents are fetched again; `lifetime` is the number of seconds until
+    /// they expire.
     package static let freshness: Int64 = 600
     package static let lifetime: Int64 = 3600
-    /// For both documents together.
+    /// The time limit for both documents together.
     package static let fetchTime: Duration = .seconds(4)
 
     struct Documents: Sendable {
@@ -30,7 +31,7 @@ package final class ProviderDocuments: Sendable {
         var failure = ""
         var triedAt: Timestamp?
         var provider: UUID
-        /// The first failure after which no fetch succeeded.
+        /// The first failure since the last successful fetch.
         var failingSince: Timestamp?
         var isFetching = false
         var waiting: [UnsafeContinuation<Void, Never>] = []
@@ -39,7 +40,7 @@ package final class ProviderDocuments: Sendable {
     private let http: OutboundHTTP
     private let clock: @Sendable () -> Timestamp
     private let entries = Mutex<[String: Entry]>([:])
-    /// Owners with a provider examination in progress.
+    /// The owners for whom the examination of a provider is in progress.
     let examined = Mutex<Set<UUID?>>([])
 
     package init(http: OutboundHTTP, clock: @escaping @Sendable () -> Timestamp) {
@@ -47,7 +48,7 @@ package final class ProviderDocuments: Sendable {
         self.clock = clock
     }
 
-    /// Whether a request to this URL of the owner's can be allowed: see `OutboundHTTP.permits`.
+    /// Whether a request to this URL is allowed for the owner; see `OutboundHTTP.permits`.
     package func permits(_ url: String, for owner: UUID?) async -> Bool {
         await http.permits(url, for: owner)
     }
@@ -74,8 +75,8 @@ package final class ProviderDocuments: Sendable {
         }
     }
 
-    /// Verifies with the cached keys, and once more with newly fetched keys if none fits: some
-    /// providers replace a key under the same id. Fetches at most once a minute.
+    /// Verifies with the cached keys. If none fits, it tries once more with newly fetched keys,
+    /// since some providers replace a key under the same id. Fetches at most once a minute.
     private func checked<Result>(
         _ party: RelyingParty, _ keyID: String?, _ algorithm: VerificationKey.Algorithm,
         _ check: (KeySet) throws(IDTokenFault) -> Result
@@ -104,7 +105,8 @@ package final class ProviderDocuments: Sendable {
         try await documents(of: party) { _ in true }.metadata
     }
 
-    /// Providers whose documents this process could not fetch when it last tried, and since when.
+    /// The providers whose documents this process could not fetch the last time, each with the time
+    /// of the first failure.
     package var unreachable: [UUID: Timestamp] {
         entries.withLock { entries in
             entries.values.reduce(into: [:]) { found, entry in
@@ -119,7 +121,8 @@ package final class ProviderDocuments: Sendable {
         case wait, fetch
     }
 
-    /// Documents that `isEnough` accepts, or the best available while another fetch is not due.
+    /// Documents that `isEnough` accepts, or the best available ones while another fetch is not
+    /// due.
     private func documents(
         of party: RelyingParty, isEnough: @Sendable (Documents) -> Bool
     ) async throws(FederationFault) -> Documents {
@@ -196,7 +199,8 @@ package final class ProviderDocuments: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Evicts the entry that was requested longest ago; an entry with a running fetch stays.
+    /// Evicts the entry that was requested the longest time ago. An entry with a running fetch
+    /// stays.
     private static func makeRoom(in entries: inout [String: Entry]) {
         guard entries.count >= providerLimit else { return }
         let idle = entries.filter { !$0.value.isFetching }
@@ -206,14 +210,14 @@ package final class ProviderDocuments: Sendable {
         if let oldest { entries[oldest.key] = nil }
     }
 
-    /// If the clock was set back, everything counts as old, not as fresh for ever.
+    /// If the clock was set back, everything counts as old, and not as fresh for ever.
     private static func seconds(from start: Timestamp, to end: Timestamp) -> Int64 {
         let passed = (end.microseconds - start.microseconds) / 1_000_000
         return passed < 0 ? .max : passed
     }
 
-    /// Everything that decides what is fetched. Two owners of one issuer share no entry, so one's
-    /// failures do not affect the other.
+    /// Everything that determines what is fetched. Two owners of the same issuer do not share an
+    /// entry, so that the failures of one do not affect the other.
     private static func key(_ party: RelyingParty) -> String {
         let overrides = RelyingParty.Endpoint.allCases.map { party.endpoints[$0] ?? "" }
         return ([party.owner?.description ?? "", party.issuer] + overrides).joined(separator: "\n")
@@ -263,16 +267,16 @@ package final class ProviderDocuments: Sendable {
     }
 }
 
-/// A provider's endpoints: the published ones, overridden by the operator's.
+/// A provider's endpoints: the published ones, overridden by those that the operator set.
 package struct ProviderMetadata: Sendable {
     package let endpoints: [RelyingParty.Endpoint: String]
-    /// True if the authorization response must name its issuer (RFC 9207).
+    /// Whether the authorization response must name its issuer (RFC 9207).
     package let namesIssuer: Bool
-    /// True: `client_secret_basic`. False: `client_secret_post`, if only that is offered (OpenID
-    /// Connect Core section 9).
+    /// True for `client_secret_basic`; false for `client_secret_post`, if only that is offered
+    /// (OpenID Connect Core section 9).
     package let takesSecretInHeader: Bool
 
-    /// Whether people or requests may be sent to a published address: pages link to it, so it must
+    /// Whether people or requests may be sent to a published address. Pages link to it, so it must
     /// not be a `javascript:` URL.
     private static func isAddress(_ text: String, publishedBy issuer: String) -> Bool {
         guard RelyingParty.isAddress(text) else { return false }
@@ -280,15 +284,15 @@ package struct ProviderMetadata: Sendable {
         return text.utf8.starts(with: secure) || !issuer.utf8.starts(with: secure)
     }
 
-    /// Uses the operator's endpoints only.
+    /// Uses only the endpoints that the operator set.
     init(overrides: [RelyingParty.Endpoint: String]) {
         endpoints = overrides
         namesIssuer = false
         takesSecretInHeader = true
     }
 
-    /// nil if the bytes are no discovery document of that issuer (OpenID Connect Discovery section
-    /// 4.3).
+    /// `nil` if the bytes are not a discovery document of that issuer (OpenID Connect Discovery
+    /// section 4.3).
     init?(_ bytes: [UInt8], of party: RelyingParty) {
         guard
             let document = (try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 16)))?

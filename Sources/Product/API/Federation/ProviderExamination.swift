@@ -8,15 +8,15 @@ import Text
 /// One finding of a provider's examination.
 package struct ProviderFinding: Sendable, Equatable {
     package enum Check: String, Sendable, CaseIterable {
-        /// The discovery document is reachable, valid, and of this issuer.
+        /// The discovery document is reachable, valid and of this issuer.
         case discovery
-        /// The authorization and token endpoints.
+        /// The authorization and token endpoints are known.
         case endpoints
-        /// The code flow with PKCE under S256.
+        /// The code flow with PKCE (S256) is offered.
         case flow
-        /// Keys that can verify an id token.
+        /// There are keys that can verify an id token.
         case keys
-        /// What id tokens are signed with, as far as it is published.
+        /// The algorithms that id tokens are signed with, as far as they are published.
         case algorithms
     }
 
@@ -32,8 +32,8 @@ package struct ProviderFinding: Sendable, Equatable {
 }
 
 extension ProviderDocuments {
-    /// Fetches everything anew and reports what would break a sign-in; caches nothing. nil while
-    /// another provider of the same owner is examined.
+    /// Fetches everything again and reports what would break a sign-in. Caches nothing. Returns
+    /// `nil` while another provider of the same owner is being examined.
     package func examine(_ party: RelyingParty) async -> [ProviderFinding]? {
         guard examined.withLock({ $0.insert(party.owner).inserted }) else { return nil }
         defer { examined.withLock { _ = $0.remove(party.owner) } }
@@ -151,7 +151,8 @@ extension ProviderDocuments {
         + "not support: a sign-in in the browser fails. Id tokens that an app brings itself are "
         + "verified."
 
-    /// Which of the published algorithms can be checked here, and which keys are there for them.
+    /// Which of the published algorithms can be verified here, and for which of them there are
+    /// keys.
     private static func algorithms(
         _ published: [String]?, _ keys: KeySet
     ) -> (isGood: Bool, detail: String) {

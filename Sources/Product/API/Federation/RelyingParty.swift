@@ -3,10 +3,10 @@ import Domain
 import JSON
 import Text
 
-/// Our registration at one provider: its expected issuer, and the audiences that its tokens must
-/// name.
+/// This server's registration at a provider: the expected issuer, and the audiences that the
+/// provider's tokens must name.
 package struct RelyingParty: Sendable, Equatable {
-    /// Names of OpenID Connect Discovery, as in a provider's `endpoints`.
+    /// The names of OpenID Connect Discovery, as in a provider's `endpoints`.
     package enum Endpoint: String, Sendable, CaseIterable {
         case authorization = "authorization_endpoint"
         case token = "token_endpoint"
@@ -24,19 +24,20 @@ package struct RelyingParty: Sendable, Equatable {
     }
 
     package var provider: UUID
-    /// The tenant that owns the provider; nil: the platform.
+    /// The tenant that owns the provider; `nil` for the platform.
     package var owner: UUID?
     package var kind: ProviderKind
     package var issuer: String
     package var clientID: String?
-    /// Accepted audiences: the client id and the clients that lead to tenants. Empty accepts any
-    /// client, for a Cognito pool only: all its clients belong to its owner.
+    /// The accepted audiences: the client id, and the clients that lead to tenants. If it is empty,
+    /// any client is accepted, but only for a Cognito pool, all of whose clients belong to its
+    /// owner.
     package var audiences: [String]
-    /// Clients of others at the provider that may bring tokens issued for us (`azp`).
+    /// Foreign clients at the provider that may bring tokens issued for this server (`azp`).
     package var authorizedParties: [String]
     package var endpoints: [Endpoint: String]
 
-    /// `issuer`: as registered; a Cognito pool's id.
+    /// `issuer` is the registered one; for a Cognito pool, the pool's id.
     package init(
         provider: UUID, kind: ProviderKind, issuer: String, clientID: String?,
         otherAudiences: [String] = [], authorizedParties: [String] = [],
@@ -54,8 +55,8 @@ package struct RelyingParty: Sendable, Equatable {
             ? endpoints[.issuer] ?? Self.cognitoIssuer(pool: issuer) : issuer
     }
 
-    /// The same provider for another of our clients: accepts its tokens and those of the clients
-    /// that lead to tenants.
+    /// The same provider for another client of this server: accepts its tokens and those of the
+    /// clients that lead to tenants.
     package func asClient(_ id: String) -> RelyingParty {
         var party = self
         party.audiences = [id] + (clientID == nil ? audiences : Array(audiences.dropFirst()))
@@ -64,21 +65,22 @@ package struct RelyingParty: Sendable, Equatable {
         return party
     }
 
-    /// Pool `eu-central-1_abc` has its issuer at `https://cognito-idp.eu-central-1.amazonaws.com/`.
+    /// The issuer of pool `eu-central-1_abc` is below
+    /// `https://cognito-idp.eu-central-1.amazonaws.com/`.
     private static func cognitoIssuer(pool: String) -> String {
         let region = String(decoding: pool.utf8.prefix { $0 != 0x5F }, as: UTF8.self)
         return "https://cognito-idp.\(region).amazonaws.com/\(pool)"
     }
 
-    /// Plain http is accepted only for a provider on this machine; another setting decides whether
-    /// it is reached.
+    /// Plain http is accepted only for a provider on this machine. Another setting decides whether
+    /// it can be reached.
     package static func isAddress(_ text: String) -> Bool {
         ["https://", "http://"].contains { text.utf8.starts(with: $0.utf8) }
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// An address that an operator may set: https without user and fragment (RFC 6749 section 3.1);
-    /// plain http to this machine only, for development.
+    /// Whether an operator may set this address: https without a user and a fragment (RFC 6749
+    /// section 3.1), or, for development, plain http to this machine.
     package static func isSafeAddress(_ text: String) -> Bool {
         guard isAddress(text), !text.utf8.contains(UInt8(ascii: "#")), !isTemplate(text) else {
             return false
@@ -93,8 +95,8 @@ package struct RelyingParty: Sendable, Equatable {
             || ["127.0.0.1", "localhost", "[::1]"].contains { sameBytes($0, origin.host) }
     }
 
-    /// Whether the text is a pattern, as Microsoft publishes `{tenantid}` for all its directories: no
-    /// token has it as its issuer.
+    /// Whether the text is a pattern, such as the `{tenantid}` that Microsoft publishes for all its
+    /// directories: it is the issuer of no token.
     package static func isTemplate(_ text: String) -> Bool {
         text.utf8.contains { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }
     }
@@ -102,7 +104,7 @@ package struct RelyingParty: Sendable, Equatable {
     package static let templateAdvice =
         "register the issuer of one directory, with its id instead of {tenantid}"
 
-    /// Sign in with Apple, whose answers this kind cannot read.
+    /// Whether this is Sign in with Apple, whose responses cannot be read here.
     var isApple: Bool {
         [issuer, endpoints[.authorization] ?? ""].contains { text in
             ["https://appleid.apple.com", "https://account.apple.com"].contains { start in
@@ -111,12 +113,13 @@ package struct RelyingParty: Sendable, Equatable {
         }
     }
 
-    /// An issuer is an address without a query (OpenID Connect Core section 2).
+    /// Whether the text is an issuer: an address without a query (OpenID Connect Core section 2).
     package static func isIssuerAddress(_ text: String) -> Bool {
         isSafeAddress(text) && !text.utf8.contains(UInt8(ascii: "?"))
     }
 
-    /// A user pool's id in Amazon's form: `eu-central-1_aBc123` (at most 55 characters).
+    /// Whether the text is a user pool's id in Amazon's form, such as `eu-central-1_aBc123` (at
+    /// most 55 characters).
     package static func isPoolID(_ text: String) -> Bool {
         let parts = text.utf8.split(
             separator: UInt8(ascii: "_"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -129,14 +132,14 @@ package struct RelyingParty: Sendable, Equatable {
             && parts[1].allSatisfy { ASCII.isDigit($0) || (0x61...0x7A).contains($0 | 0x20) }
     }
 
-    /// Whether a token with this `iss` may be the provider's. Google's older tokens omit the
+    /// Whether a token with this `iss` may be the provider's. In Google's older tokens it lacks the
     /// scheme.
     package func isIssuer(_ text: String) -> Bool {
         sameBytes(text, issuer)
             || kind == .google && sameBytes("https://" + text, issuer)
     }
 
-    /// Whether a token for these audiences may be for us.
+    /// Whether a token for these audiences may be for this server.
     package func takesOne(of audiences: [String]) -> Bool { audiences.contains { takes($0) } }
 
     /// Whether a token may have been issued to this client.
@@ -157,7 +160,7 @@ package struct RelyingParty: Sendable, Equatable {
     }
 }
 
-/// A userinfo response as a signed JWT (OpenID Connect Core section 5.3.2). Unlike an id token it
+/// A userinfo response as a signed JWT (OpenID Connect Core section 5.3.2). Unlike an id token, it
 /// may omit its times.
 package struct SignedUserInfo: Sendable {
     let jws: JWS
@@ -167,7 +170,7 @@ package struct SignedUserInfo: Sendable {
 
     package static let mediaType = "application/jwt"
 
-    /// The header rules of an id token.
+    /// The header must follow the rules for an id token.
     package init(_ text: [UInt8]) throws(IDTokenFault) {
         guard let jws = JWS(compact: text) else { throw .notCompact }
         guard let header = IDToken.object(jws.header) else { throw .headerMalformed }
@@ -177,7 +180,7 @@ package struct SignedUserInfo: Sendable {
         all = claims
     }
 
-    /// A signed response must name issuer and audience; times are checked if present.
+    /// A signed response must name issuer and audience. Times are checked if they are present.
     func claims(
         for party: RelyingParty, keys: KeySet, now: Timestamp
     ) throws(IDTokenFault) -> JSONValue {
@@ -200,10 +203,11 @@ package struct SignedUserInfo: Sendable {
 extension RelyingParty {
     private static let gitHubIssuer = "https://github.com"
 
-    /// GitHub publishes no discovery document. Those of github.com are built in; a GitHub Enterprise
-    /// Server's follow from its issuer, and the check of tokens from the API's address. What the
-    /// operator set comes first, and where that names another host than github.com, nothing of
-    /// github.com is used beside it: no secret and no token goes to a host that was not named.
+    /// GitHub publishes no discovery document. The endpoints of github.com are built in. Those of a
+    /// GitHub Enterprise Server are derived from its issuer, and the endpoint that checks tokens
+    /// from the API's address. What the operator set takes precedence. If it names a host other
+    /// than github.com, no endpoint of github.com is used beside it, so that no secret and no token
+    /// is sent to a host that was not named.
     package var gitHubEndpoints: [Endpoint: String] {
         var found = endpoints
         let base = issuer.utf8.last == UInt8(ascii: "/") ? String(issuer.dropLast()) : issuer
@@ -224,14 +228,14 @@ extension RelyingParty {
         return found
     }
 
-    /// What a GitHub's sign-ins need and neither follows nor is set: the endpoints that get the
-    /// client's secret or a token.
+    /// The endpoints that receive the client's secret or a token, which a GitHub sign-in needs, and
+    /// which are neither derived nor set.
     package var missingGitHubEndpoints: [Endpoint] {
         let found = gitHubEndpoints
         return [.token, .userInfo, .tokenCheck].filter { found[$0] == nil }
     }
 
-    /// nil for GHE.com, whose API has a host of its own.
+    /// `nil` for GHE.com, whose API has its own host.
     private static func gitHubUser(_ base: String) -> String? {
         if sameBytes(base, gitHubIssuer) { return "https://api.github.com/user" }
         return base.utf8.suffix(8).elementsEqual(".ghe.com".utf8) ? nil : base + "/api/v3/user"

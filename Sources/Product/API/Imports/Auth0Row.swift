@@ -4,7 +4,8 @@ import Storage
 import Text
 
 extension ImportedRow {
-    /// Auth0: the export of users, the export of password hashes, and the schema of its own imports.
+    /// Auth0: the user export, the export of password hashes, and the schema of Auth0's own
+    /// imports.
     init(auth0 fields: ImportFields, issuer: String?) {
         email = fields.text("email", "Email")
         emailVerified = fields.flag("email_verified", "Email Verified")
@@ -18,13 +19,13 @@ extension ImportedRow {
         let id =
             fields.text("user_id", "Id") ?? fields.fields("_id")?.text("$oid").map { "auth0|\($0)" }
         externalID = id
-        // A user of its database, whose hash is in another file.
+        // A user of Auth0's own database, whose hash is in another file.
         awaitsPassword = id?.hasPrefix("auth0|") ?? false
         if let issuer, let id { add(.oidc, issuer, id, email) }
         for item in fields.list("identities") {
             let identity = ImportFields(item)
             let provider = identity.text("provider", "connection") ?? ""
-            // Its own database: the password is the sign-in.
+            // Auth0's own database: the password is the sign-in.
             if provider == "auth0" { continue }
             add(
                 provider, identity.text("user_id"),

@@ -1,13 +1,13 @@
 import Storage
 import Text
 
-/// Reads comma-separated values (RFC 4180) as their pieces arrive, one record at a time, and what
-/// spreadsheets make of them: another separator, spaces around cells, rows without any content, which
-/// are left out.
+/// Reads comma-separated values (RFC 4180) as their pieces arrive, one record at a time. It also
+/// reads what spreadsheets write: another separator, spaces around cells, and rows without content,
+/// which are skipped.
 struct CSVReader: Sendable {
     private enum State {
         case start, plain, quoted, quoteInQuoted
-        /// Behind a closing quote, in the spaces before the separator.
+        /// After a closing quote, in the spaces before the separator.
         case closed
     }
 
@@ -17,11 +17,11 @@ struct CSVReader: Sendable {
     private var cell: [UInt8] = []
     private var bytes = 0
     private var fault: ImportFault?
-    /// Whether the record has more than spaces and separators; `""` is more.
+    /// Whether the record contains more than spaces and separators; `""` counts as content.
     private var hasContent = false
     private var endsWithReturn = false
 
-    /// A record's cells, or why it has none.
+    /// The cells of a record, or why it has none.
     typealias Record = Result<[[UInt8]], ImportFault>
 
     init(separator: UInt8 = UInt8(ascii: ",")) { self.separator = separator }
@@ -33,8 +33,8 @@ struct CSVReader: Sendable {
         return records
     }
 
-    /// The last record, if the file does not end with a line break. Throws if a quote is open: then
-    /// the end of its record is unknown.
+    /// The last record, if the file does not end with a line break. Throws if a quote is still
+    /// open, since the end of its record is then unknown.
     mutating func finish() throws(ImportFault) -> Record? {
         if state == .quoted {
             throw ImportFault("invalid_request", "The quote that begins here is not closed.")
@@ -43,7 +43,7 @@ struct CSVReader: Sendable {
     }
 
     private mutating func take(_ byte: UInt8) -> Record? {
-        // CR LF is one break, a single CR another.
+        // CR LF is one line break; a single CR is one too.
         if endsWithReturn {
             endsWithReturn = false
             if byte == 0x0A { return nil }
@@ -93,7 +93,7 @@ struct CSVReader: Sendable {
         if cells.count > ImportLimits.columns { fault = .malformed("The row has too many cells.") }
     }
 
-    /// The record that ends here; nil: it has no content.
+    /// The record that ends here; `nil` if it has no content.
     private mutating func ended() -> Record? {
         endCell()
         defer {
@@ -108,17 +108,18 @@ struct CSVReader: Sendable {
     }
 }
 
-/// How a file of comma-separated values is written.
+/// The dialect in which a file of comma-separated values is written.
 struct CSVDialect: Sendable, Equatable {
     /// In the order in which they are tried.
     private static let separators = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
 
     var separator = UInt8(ascii: ",")
-    /// Bytes of Excel's line `sep=;`, which is no record.
+    /// The length in bytes of Excel's line `sep=;`, which is not a record.
     var skipped = 0
 
-    /// By the file's first bytes; nil: more of them are needed. Without Excel's line, the separator is
-    /// the one by which the first line has most names that are known, or else most cells.
+    /// Determines the dialect from the file's first bytes; `nil` if more bytes are needed. Without
+    /// Excel's line, the separator is the one with which the first line has the most known names,
+    /// or else the most cells.
     init?(of bytes: [UInt8], isWhole: Bool, isKnown: ([UInt8]) -> Bool) {
         guard let first = Self.line(of: bytes, from: 0, isWhole: isWhole) else { return nil }
         let line = bytes[first.text].filter { $0 != 0x22 }
@@ -140,7 +141,8 @@ struct CSVDialect: Sendable, Equatable {
         }
     }
 
-    /// The first line with content that begins there, outside of quotes, and where the next begins.
+    /// The first line with content from this position on, outside of quotes, and where the next one
+    /// begins.
     private static func line(
         of bytes: [UInt8], from start: Int, isWhole: Bool
     ) -> (text: Range<Int>, end: Int)? {
@@ -161,7 +163,7 @@ struct CSVDialect: Sendable, Equatable {
     }
 }
 
-/// Windows-1252, as the Encoding Standard reads it: bytes without a character are C1 controls.
+/// Windows-1252 as the Encoding Standard reads it: bytes without a character are C1 controls.
 enum Windows1252 {
     private static let upper: [UInt16] = [
         0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
@@ -169,7 +171,7 @@ enum Windows1252 {
         0x0152, 0x8D, 0x017D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
         0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D, 0x017E, 0x0178,
     ]
-    /// The Encoding Standard's labels that stand in files of spreadsheets.
+    /// The labels of the Encoding Standard that occur in files of spreadsheets.
     private static let labels: Set<String> = [
         "windows-1252", "cp1252", "x-cp1252", "iso-8859-1", "iso8859-1", "latin1", "l1", "ascii",
         "us-ascii",

@@ -4,7 +4,8 @@ import Storage
 import Text
 
 extension ImportedRow {
-    /// Cognito: ListUsers, or the CSV template of its own imports. Passwords never leave a pool.
+    /// Cognito: the result of ListUsers, or the CSV template of Cognito's own imports. Passwords
+    /// never leave a pool.
     init(cognito fields: ImportFields, pool: Provider) {
         var attributes = fields
         let list = fields.list("Attributes", "UserAttributes")
@@ -42,7 +43,7 @@ extension ImportedRow {
                 let person = CognitoMapping.federated(
                     pool: pool, upstream: upstream, subject: subject)
             else { continue }
-            // The name of a user who came by an upstream alone.
+            // The name of a user who came only by an upstream.
             if sameBytesIgnoringASCIICase(userName, "\(upstream)_\(subject)") { isFederated = true }
             add(person.identity, email)
         }

@@ -5,7 +5,7 @@ import Storage
 import Text
 
 extension ImportedRow {
-    /// Firebase: `firebase auth:export`.
+    /// Firebase: the file of `firebase auth:export`.
     init(firebase fields: ImportFields, issuer: String?, project: FirebaseProject?) {
         email = fields.text("email")
         emailVerified = fields.flag("emailVerified")
@@ -28,7 +28,7 @@ extension ImportedRow {
         }
     }
 
-    /// The columns of Firebase's CSV, which has no line of names.
+    /// The columns of Firebase's CSV, which has no header line.
     static let firebaseColumns =
         ["localId", "email", "emailVerified", "passwordHash", "salt", "displayName", "photoUrl"]
         + ["google.com", "facebook.com", "twitter.com", "github.com"].flatMap { provider in

@@ -7,12 +7,12 @@ import Text
 /// The job of an import.
 struct ImportJob: JobKind {
     static let kind = "import"
-    /// Of the parameters: whether the file is the word of the tenant alone. It stays so when an operator
-    /// of the platform resumes the job.
+    /// The parameter that states whether only the tenant asserts the file's content. It stays the
+    /// same when an operator of the platform resumes the job.
     static let tenantsWord = "asserted_by_tenant"
 
     let name = Self.kind
-    /// One statement for each table writes the new users of a batch.
+    /// The new users of a batch are written with one statement for each table.
     let batch = 500
 
     func rights(_ job: JobRow) -> [Right] {
@@ -23,7 +23,7 @@ struct ImportJob: JobKind {
 
     func step(_ work: JobWork, _ services: Services) async throws -> JobStep {
         let rules = try rules(of: work)
-        // Each known user has a savepoint.
+        // Each existing user has a savepoint.
         let limit = rules.conflict == .update ? min(work.limit, JobLimits.batch) : work.limit
         let (results, isLast) = try await work.change.importBatch(
             by: rules, after: work.job.position, limit: limit
@@ -57,22 +57,22 @@ struct ImportJob: JobKind {
     }
 }
 
-/// What the caller says of a file beside the file itself.
+/// What the caller states about a file, beside the file itself.
 struct ImportOptions: Sendable {
-    /// Our columns by theirs.
+    /// The file's column for each column of this API.
     var mapping: [String: String]?
-    /// The former system's own issuer: each row's id there is then a sign-in too.
+    /// The former system's own issuer: each row's id there then becomes an identity too.
     var issuer: String?
     var firebase: FirebaseProject?
-    /// Of a Cognito import.
+    /// The pool of a Cognito import.
     var pool: Provider?
-    /// Whether its cells have the guards of our own exports, whatever its columns are.
+    /// Whether the cells have the guards of this server's own exports, whatever the columns are.
     var isGuarded = false
-    /// Whether a CSV is in Windows-1252, and not in UTF-8.
+    /// Whether a CSV is in Windows-1252 instead of UTF-8.
     var isWindows1252 = false
-    /// Whether hashes are held to the tighter bounds of `GATEHOUSE_IMPORTED_HASHES`.
+    /// Whether hashes must keep the tighter limits of `GATEHOUSE_IMPORTED_HASHES`.
     var holdsTightly = false
-    /// When the file came: what has ended by then is over.
+    /// When the file arrived. A ban that has ended by then no longer counts.
     var now = Timestamp.systemClock()
 }
 
@@ -103,7 +103,7 @@ extension ImportOptions {
                         ])), "The hash parameters of a Firebase project. They are not stored."),
         ])
 
-    /// The part `options` of a form.
+    /// Reads the part `options` of a form.
     init(_ bytes: [UInt8]) throws {
         let document: JSONValue
         do {

@@ -8,23 +8,23 @@ struct ImportFileFault: Error, Sendable {
     var detail: String
 }
 
-/// Turns the bytes of a file into rows, as they arrive.
+/// Turns the bytes of a file into rows as they arrive.
 struct ImportReader: Sendable {
     let format: ImportFormat
     let options: ImportOptions
     var csv: CSVReader?
     private var json: JSONRowReader
-    /// Our names of each of the file's columns, none of one that is not read; nil: the first record has
-    /// the columns' names.
+    /// This API's names for each of the file's columns; empty for a column that is not read. `nil`
+    /// means that the first record has the names of the columns.
     var columns: [[String]]?
-    /// Whether the cells have the guards of our own exports.
+    /// Whether the cells have the guards of this server's own exports.
     var isGuarded: Bool
-    /// Members of our own exports that are not read here.
+    /// Members of this server's own exports that are not read here.
     var ignored: Set<String> = []
     private var isWindows1252: Bool
     private var beginning: [UInt8]? = []
     private var isMarked = false
-    /// Rows so far, and at most.
+    /// The number of rows so far; `limit` is the maximum.
     var count = 0
     private let limit: Int
 
@@ -44,7 +44,7 @@ struct ImportReader: Sendable {
         }
     }
 
-    /// What is to be said of the file as a whole.
+    /// Notes on the file as a whole.
     var notes: [String] {
         let names = ImportedRow.readOnlyNames.filter { ignored.contains($0) }
         return names.isEmpty
@@ -56,7 +56,7 @@ struct ImportReader: Sendable {
         return try begin(with: piece, isWhole: false)
     }
 
-    /// Waits for a file's mark of its encoding, and for the first line of a CSV.
+    /// Waits for the file's byte order mark and, in a CSV, for the first line.
     private mutating func begin(
         with piece: [UInt8], isWhole: Bool
     ) throws(ImportFileFault) -> [StagedRow] {
@@ -141,7 +141,7 @@ struct ImportReader: Sendable {
             detail: (isHeader ? "In the first line: " : "After row \(count): ") + fault.detail)
     }
 
-    /// Removes the mark of UTF-8; another encoding is named.
+    /// Removes the byte order mark of UTF-8. Another encoding is refused by name.
     private mutating func withoutMark(_ bytes: [UInt8]) throws(ImportFileFault) -> [UInt8] {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             isWindows1252 = false
@@ -173,7 +173,8 @@ extension ImportReader {
         return rows
     }
 
-    /// Our names of each column. A column without a name is not read; spaces around a name are none of it.
+    /// This API's names for each column. A column without a name is not read, and spaces around a
+    /// name are ignored.
     private mutating func header(_ record: CSVReader.Record) throws(ImportFault) -> [[String]] {
         var names: [String] = []
         for cell in try record.get() {
@@ -199,7 +200,8 @@ extension ImportReader {
         }
     }
 
-    /// A column may be several of ours: the id of an old system often is the subject of its sign-ins.
+    /// One column may stand for several of this API's: the id of an old system is often also the
+    /// subject of its identities.
     private static func mapped(
         _ names: [String], by mapping: [String: String]
     ) throws(ImportFault) -> [[String]] {
@@ -224,7 +226,7 @@ extension ImportReader {
         }
     }
 
-    /// Whether these are the columns of our own export of users, whose cells have guards.
+    /// Whether these are the columns of this server's own user export, whose cells have guards.
     private static func isOwnExport(_ names: [String]) -> Bool {
         let end = names.lastIndex { !$0.isEmpty }.map { $0 + 1 } ?? 0
         return names[..<end].elementsEqual(ownExport, by: sameBytes)
@@ -235,7 +237,7 @@ extension ImportReader {
     private func document(
         _ cells: [[UInt8]], _ columns: [[String]]
     ) -> Result<JSONValue, ImportFault> {
-        // Spreadsheets write as many cells in each row as their widest has.
+        // Spreadsheets write as many cells in each row as their widest row has.
         guard cells.dropFirst(columns.count).allSatisfy({ $0.allSatisfy { $0 == 0x20 } }) else {
             return .failure(.malformed("The row has more cells than there are columns."))
         }
@@ -307,12 +309,12 @@ extension ImportFault {
             + "charset=windows-1252.")
 }
 
-/// Where a file comes from.
+/// The system and format that a file comes from.
 package enum ImportFormat: String, Sendable, CaseIterable {
     case csv, ndjson, auth0, cognito, supabase, clerk, keycloak, firebase
 
-    /// The member of a document that holds the rows; nil: the document is a list, or a row for each
-    /// line.
+    /// The member of a document that contains the rows; `nil` if the document is a list, or has one
+    /// row for each line.
     var container: String? {
         switch self {
         case .keycloak, .firebase: "users"
@@ -327,24 +329,24 @@ package enum ImportFormat: String, Sendable, CaseIterable {
 
 /// The limits of one import.
 package enum ImportLimits {
-    /// Bytes of the body as it is sent, and of what it unpacks to.
+    /// The limit of the body in bytes as it is sent; `unpacked` is the limit of what it unpacks to.
     package static let packed = 1 << 30
     package static let unpacked = 4 << 30
-    /// The most unpacked bytes for each packed one: a file of addresses has some 10.
+    /// The maximum number of unpacked bytes for each packed byte; a file of addresses has about 10.
     package static let ratio = 200
-    /// Rows of one file.
+    /// The most rows of one file.
     package static let rows = 5_000_000
-    /// Bytes of one row.
+    /// The most bytes of one row.
     package static let row = 1 << 20
-    /// Bytes of a form's `options`.
+    /// The most bytes of a form's `options`.
     package static let options = 64 << 10
     package static let columns = 500
     package static let identities = 20
-    /// Characters of what is said of a row that was taken.
+    /// The most characters of the notes on a row that was imported.
     package static let note = 500
-    /// Bytes of the address that a sign-in's provider said; a longer one is left out.
+    /// The most bytes of the address that an identity's provider stated. A longer one is omitted.
     package static let email = 320
-    /// Bytes of the parts of a sign-in.
+    /// The most bytes of an identity's issuer; `subject` is the limit of its subject.
     package static let issuer = 512
     package static let subject = 255
 }

@@ -62,7 +62,7 @@ enum ImportEndpoint {
         return .accepted(job, call)
     }
 
-    /// Nothing of an upload that breaks off is kept.
+    /// If an upload breaks off, nothing of it is stored.
     private static let receive: Endpoint.Receive = { call in
         guard let format = call.query.optionalString("format").flatMap(ImportFormat.init) else {
             throw Problem.internalError
@@ -89,8 +89,8 @@ struct ImportUpload {
     /// The one batch that is being stored.
     typealias Staging = ThrowingTaskGroup<Void, any Error>
 
-    /// A batch is stored when it has so many rows, or came from so many bytes: with the rows of the
-    /// slice that completed it.
+    /// A batch is stored when it has this many rows, or came from this many bytes, including all
+    /// rows of the slice that completed it.
     private static let rowsOfBatch = 500
     private static let bytesOfSlice = 16 << 10
     private static let bytesOfBatch = 1 << 20
@@ -103,10 +103,10 @@ struct ImportUpload {
     var options = ImportOptions()
     private var reader: ImportReader?
     private var batch: [StagedRow] = []
-    /// Bytes of the pieces that the batch came from.
+    /// The number of bytes that the batch came from.
     private var bytes = 0
 
-    /// The number of rows, which are staged under `id`.
+    /// Stages the rows under `id`, and returns their number and the notes.
     static func receive(
         _ call: Call, format: ImportFormat, as id: UUID, in slot: UploadSlots.Slot
     ) async throws -> (rows: Int, notes: [String]) {
@@ -177,13 +177,13 @@ struct ImportUpload {
             switch parameters.value {
             case "text/csv": true
             case "application/json", "application/x-ndjson": false
-            // A form's part often has another type: `curl -F file=@users.csv`.
+            // The part of a form often has another type: `curl -F file=@users.csv`.
             default: format == .csv
             }
         reader = ImportReader(format, isCSV: isCSV, options)
     }
 
-    /// Slice by slice: between two of them the connection's loop serves others.
+    /// Works slice by slice: between two slices, the connection's loop serves other connections.
     mutating func take(_ piece: [UInt8], _ staging: inout Staging) async throws {
         for start in stride(from: 0, to: piece.count, by: Self.bytesOfSlice) {
             try slot.check()
@@ -202,7 +202,7 @@ struct ImportUpload {
         try await stage(&staging)
     }
 
-    /// The next batch is read while PostgreSQL stores this one; a third waits for the first.
+    /// The next batch is read while PostgreSQL stores this one. A third batch waits for the first.
     private mutating func stage(_ staging: inout Staging) async throws {
         try await staging.next()
         let (rows, scope, id) = (batch, scope, id)
@@ -249,7 +249,7 @@ extension ImportUpload {
         }
     }
 
-    /// The options come first: the file is read with them.
+    /// The options must come first, since they are needed to read the file.
     private static func check(_ part: FormPart, after names: [String]) throws {
         guard ["options", "file"].contains(part.name) else {
             throw Problem.invalid([
@@ -267,11 +267,11 @@ extension ImportUpload {
     }
 }
 
-/// Counts the uploads that are being received by this replica. Where all places are taken, a tenant
-/// without one gets that of a tenant with most, whose newest upload ends: a few tenants with slow uploads
-/// keep no one out.
+/// Counts the uploads that this replica is receiving. If all places are taken, a tenant without an
+/// upload gets a place from one of the tenants with the most, whose newest upload ends: this way a
+/// few tenants with slow uploads cannot keep others out.
 package final class UploadSlots: Sendable {
-    /// At once, and of one tenant.
+    /// The number of places; `ofOneTenant` is the limit for one tenant.
     static let atOnce = 8
     static let ofOneTenant = 2
 
@@ -280,12 +280,12 @@ package final class UploadSlots: Sendable {
         let tenant: UUID
     }
 
-    /// Oldest first.
+    /// The oldest is first.
     private let running = Mutex<[Upload]>([])
 
     package init() {}
 
-    /// Held while an upload is received; released on deinit, however it ended.
+    /// Held while an upload is received. It is released on deinit, however the upload ended.
     final class Slot: Sendable {
         private let slots: UploadSlots
         private let id: UUID

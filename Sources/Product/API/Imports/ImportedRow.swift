@@ -4,31 +4,33 @@ import JSON
 import Storage
 import Text
 
-/// What a format finds in one row, before it is held to our rules.
+/// What a format finds in one row, before it is checked against the rules of this server.
 struct ImportedRow: Sendable {
-    /// The user's id in the system of the file: ours, if that is this one.
+    /// The user's id in the system that the file comes from; if that is this server, its own id.
     var id: String?
     var email: String?
     var emailVerified = false
     var name: String?
     var role: String?
     var isSuspended = false
-    /// An export of ours that was asked for ids has deleted people too.
+    /// An export of this server that was requested by ids also contains deleted users.
     var isDeleted = false
-    /// Nil: not said.
+    /// `nil` if the row does not state it.
     var isKept: Bool?
     var externalID: String?
     var publicAttributes: [JSONValue.Member] = []
     var privateAttributes: [JSONValue.Member] = []
     var identities: [ImportedIdentity] = []
     var password = ImportedPassword.none
-    /// Whether there is a password, if `password` is none: the export does not carry it.
+    /// Whether there is a password although `password` is none, because the export does not contain
+    /// it.
     var awaitsPassword = false
     var createdAt: Timestamp?
-    /// What the format knows and we do not take.
+    /// What the format has and this server does not import.
     var notes: [String] = []
 
-    /// A sign-in at a former system's own upstream, by our names of the provider.
+    /// Adds an identity at an upstream of the former system, under this server's name of the
+    /// provider.
     mutating func add(_ provider: String, _ subject: String?, email: String? = nil) {
         guard let subject else { return }
         switch provider.lowercased() {
@@ -50,7 +52,7 @@ struct ImportedRow: Sendable {
                 provider: kind.rawValue, issuer: issuer, subject: subject, email: email))
     }
 
-    /// When the user was made there.
+    /// Reads when the user was created in the former system.
     mutating func takeCreation(_ fields: ImportFields, _ names: String...) {
         guard let found = fields.zonedTime(names) else { return }
         createdAt = found.time
@@ -60,7 +62,7 @@ struct ImportedRow: Sendable {
         }
     }
 
-    /// Leaves a hash out that is beyond the tighter bounds.
+    /// Drops a hash that exceeds the tighter limits.
     mutating func holdPasswordTightly() {
         guard case .kept(let text) = password,
             ForeignPasswordHash(stored: text)?.isWithinTightBounds != true
@@ -68,14 +70,14 @@ struct ImportedRow: Sendable {
         password = .refused("a hash beyond the limits of GATEHOUSE_IMPORTED_HASHES")
     }
 
-    /// Parts of a name, unless there is a whole one.
+    /// The whole name or, if there is none, its parts.
     static func name(_ whole: String?, _ parts: String?...) -> String? {
         if let whole { return whole }
         let joined = parts.compactMap { $0 }.joined(separator: " ")
         return joined.isEmpty ? nil : joined
     }
 
-    /// Held to the rules of `/v1`.
+    /// The user, checked against the rules of `/v1`.
     func user() throws(ImportFault) -> ImportedUser {
         guard let email, !DisplayText.stripped(email).isEmpty else {
             throw ImportFault("email_missing", "The row has no address.")
@@ -155,7 +157,8 @@ struct ImportedRow: Sendable {
         for given in all {
             let identity = try sound(given)
             if distinct.contains(where: { $0.isSameSignIn(as: identity) }) { continue }
-            // At each, before the many of one row are compared with each other.
+            // The limit is checked for each identity, before the many identities of one row are
+            // compared with each other.
             guard distinct.count < ImportLimits.identities else {
                 throw .invalid("The row has more than \(ImportLimits.identities) identities.")
             }
@@ -164,7 +167,7 @@ struct ImportedRow: Sendable {
         return distinct
     }
 
-    /// In our form, if it is one.
+    /// The identity in this server's form, if it is valid.
     private static func sound(_ given: ImportedIdentity) throws(ImportFault) -> ImportedIdentity {
         var identity = given
         if sameBytes(identity.provider, ProviderKind.cognito.rawValue) {
@@ -188,14 +191,14 @@ struct ImportedRow: Sendable {
     }
 }
 
-/// The members of a row, read leniently: exports write truth and numbers as text, and objects as
+/// The members of a row, read leniently: exports write booleans and numbers as text, and objects as
 /// text in a cell.
 struct ImportFields: Sendable {
     let document: JSONValue
 
     init(_ document: JSONValue) { self.document = document }
 
-    /// The first of these that is there.
+    /// The first of these members that is present.
     func value(_ names: [String]) -> JSONValue? {
         for name in names {
             if let value = document[name], !value.isNull { return value }
@@ -203,7 +206,7 @@ struct ImportFields: Sendable {
         return nil
     }
 
-    /// Not empty.
+    /// A text that is not empty.
     func text(_ names: String...) -> String? {
         switch value(names) {
         case .string(let text): text.isEmpty ? nil : text
@@ -250,11 +253,11 @@ struct ImportFields: Sendable {
 }
 
 extension ImportFields {
-    /// RFC 3339, PostgreSQL's form of it, a date, or seconds or milliseconds since 1970. Without a zone
-    /// it is UTC.
+    /// RFC 3339, PostgreSQL's form of it, a date, or seconds or milliseconds since 1970. Without a
+    /// time zone it is UTC.
     func time(_ names: String...) -> Timestamp? { zonedTime(names)?.time }
 
-    /// The same, and whether a zone is missing, which is to be said.
+    /// The same, and whether there is a time zone; a missing one is noted.
     func zonedTime(_ names: [String]) -> (time: Timestamp, hasZone: Bool)? {
         switch value(names) {
         case .number(let text): return Self.time(number: text).map { ($0, true) }
@@ -270,7 +273,7 @@ extension ImportFields {
 
     private static func time(number text: String) -> Timestamp? {
         guard let number = Int64(text), number > 0 else { return nil }
-        // Seconds of before the year 5138 are fewer than milliseconds of after 1973.
+        // Seconds before the year 5138 are smaller numbers than milliseconds after 1973.
         let (milliseconds, isOver) = number.multipliedReportingOverflow(by: 1000)
         if number < 100_000_000_000 {
             return Timestamp(microseconds: milliseconds * 1000)
@@ -278,7 +281,7 @@ extension ImportFields {
         return isOver || number > 100_000_000_000_000 ? nil : Timestamp(microseconds: milliseconds)
     }
 
-    /// `2024-05-01 10:00:00.5+00` or `2024-05-01 10:00 UTC` as RFC 3339 writes it.
+    /// `2024-05-01 10:00:00.5+00` or `2024-05-01 10:00 UTC` in the form of RFC 3339.
     private static func standard(_ text: String) -> String {
         var bytes = Array(text.utf8)
         guard bytes.count > 13, bytes[10] == 0x20 || bytes[10] == 0x54 else { return text }
@@ -295,13 +298,13 @@ extension ImportFields {
 }
 
 extension ImportedRow {
-    /// Adds members whose names attributes may have, and says which were left out.
+    /// Adds the members whose names attributes may have, and notes which were omitted.
     mutating func take(
         _ members: [JSONValue.Member],
         to place: WritableKeyPath<ImportedRow, [JSONValue.Member]>
     ) {
         let (kept, left) = members.asAttributes()
-        // A row may have very many members: each is looked for among the others once.
+        // A row may have very many members, so each is looked up among the others only once.
         var names = Set(self[keyPath: place].map { Array($0.name.utf8) })
         for member in kept where names.insert(Array(member.name.utf8)).inserted {
             self[keyPath: place].append(member)
@@ -311,8 +314,8 @@ extension ImportedRow {
         }
     }
 
-    /// What people wrote about themselves at the former system, below one private member: no app may
-    /// take it for the operators' word.
+    /// Stores what people wrote about themselves in the former system below one private member, so
+    /// that no app takes it for the operators' own data.
     mutating func takeUserWritten(_ members: [JSONValue.Member]) {
         guard !members.isEmpty else { return }
         let whole = JSONValue.Member(Self.userWritten, .object(members))
@@ -328,7 +331,7 @@ extension ImportedRow {
 }
 
 extension [JSONValue.Member] {
-    /// Those whose names attributes may have, and the names of the others.
+    /// The members whose names attributes may have, and the names of the others.
     func asAttributes() -> (kept: [JSONValue.Member], left: [String]) {
         var (kept, left): ([JSONValue.Member], [String]) = ([], [])
         for member in self {
@@ -342,12 +345,12 @@ extension [JSONValue.Member] {
     }
 }
 
-/// A password's hash as an export has it.
+/// The hash of a password, as an export has it.
 enum ImportedPassword: Sendable, Equatable {
     case none
-    /// As `users.password_hash` keeps it.
+    /// The text in the form of `users.password_hash`.
     case kept(String)
-    /// For people.
+    /// The reason, for people.
     case refused(String)
 
     private static func read(
@@ -365,7 +368,7 @@ enum ImportedPassword: Sendable, Equatable {
         }
     }
 
-    /// A crypt or PHC string.
+    /// Reads a crypt or PHC string.
     static func reading(_ text: String) -> ImportedPassword {
         read { () throws(ForeignPasswordHash.Refusal) in try ForeignPasswordHash.parse(text) }
     }
@@ -376,7 +379,7 @@ enum ImportedPassword: Sendable, Equatable {
         }
     }
 
-    /// Auth0's `custom_password_hash`.
+    /// Reads Auth0's `custom_password_hash`.
     static func auth0(_ fields: ImportFields) -> ImportedPassword {
         func text(_ name: String) -> Auth0PasswordHash.Text? {
             guard let part = fields.fields(name), let value = part.text("value") else { return nil }
@@ -397,7 +400,7 @@ enum ImportedPassword: Sendable, Equatable {
         }
     }
 
-    /// A credential of Keycloak, whose data are JSON texts.
+    /// Reads a credential of Keycloak, whose data are JSON texts.
     static func keycloak(_ credential: ImportFields) -> ImportedPassword {
         guard let secret = credential.fields("secretData"),
             let data = credential.fields("credentialData"), let value = secret.text("value"),
@@ -416,7 +419,7 @@ enum ImportedPassword: Sendable, Equatable {
         }
     }
 
-    /// `project` nil: the import came without the project's parameters.
+    /// `project` is `nil` if the import came without the project's parameters.
     static func firebase(
         _ hash: String, salt: String, _ project: FirebaseProject?
     ) -> ImportedPassword {

@@ -1,13 +1,13 @@
 import JSON
 import Storage
 
-/// Splits a JSON document into its rows as its pieces arrive: a list, the list in one member of an
-/// object, or one row for each line. Never the whole document is in memory.
+/// Splits a JSON document into its rows as its pieces arrive: a list, a list in one member of an
+/// object, or one row for each line. The whole document is never in memory.
 struct JSONRowReader: Sendable {
     private enum State {
         /// Before the document.
         case start
-        /// Between the rows of a list, or of lines.
+        /// Between the rows of a list or of lines.
         case list, lines
         case row
         /// In an object, before the list of its rows.
@@ -18,7 +18,7 @@ struct JSONRowReader: Sendable {
     private let container: [UInt8]?
     private var state = State.start
     private var isLines = false
-    /// Of the row or the object that is being read.
+    /// The depth within the row or the object that is being read.
     private var depth = 0
     private var isInString = false
     private var isEscaped = false
@@ -28,13 +28,14 @@ struct JSONRowReader: Sendable {
     private var isName = false
     private var isWanted = false
 
-    /// A row's text, or why it has none.
+    /// The text of a row, or why it has none.
     typealias Record = Result<[UInt8], ImportFault>
 
-    /// `container`: the member that holds the rows.
+    /// `container` is the member that contains the rows.
     init(container: String?) { self.container = container.map { Array($0.utf8) } }
 
-    /// Adds bytes and returns the rows that they complete. Throws if the document is no such list.
+    /// Adds bytes and returns the rows that they complete. Throws if the document is not such a
+    /// list.
     mutating func read(_ piece: [UInt8]) throws(ImportFault) -> [Record] {
         var records: [Record] = []
         for byte in piece { if let record = try take(byte) { records.append(record) } }
@@ -102,7 +103,7 @@ struct JSONRowReader: Sendable {
         return nil
     }
 
-    /// A row of a list ends where its brackets do, or before a comma.
+    /// A row of a list ends with its closing bracket, or before a comma.
     private mutating func takeOfList(_ byte: UInt8) throws(ImportFault) -> Record? {
         switch byte {
         case _ where isInString: step(byte)
@@ -110,7 +111,7 @@ struct JSONRowReader: Sendable {
         case 0x7B, 0x5B: depth += 1
         case 0x7D, 0x5D:
             if depth == 0 {
-                // The list's own end, behind a row without brackets.
+                // The end of the list itself, after a row without brackets.
                 let record = end()
                 _ = try take(byte)
                 return record

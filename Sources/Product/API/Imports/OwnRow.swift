@@ -3,15 +3,15 @@ import JSON
 import Storage
 import Text
 
-/// Our own formats: the members of a user as `/v1` shows it, and `password_hash`.
+/// This server's own formats: the members of a user as `/v1` returns them, and `password_hash`.
 extension ImportedRow {
     static let ownNames: Set<String> = [
         "id", "email", "email_verified", "name", "role", "status", "external_id", "keep",
         "password_hash", "created_at", "public_attributes", "private_attributes", "identities",
     ]
-    /// Columns of a CSV file besides; `public_attributes.plan` and the like are columns too.
+    /// The further columns of a CSV file. Columns such as `public_attributes.plan` are allowed too.
     static let ownColumns = ownNames.union(["provider", "issuer", "subject"])
-    /// What an export has and an import does not take, in the order of the export.
+    /// What an export contains and an import does not read, in the order of the export.
     static let readOnlyNames = [
         "tenant_id", "email_verified_at", "source", "joined_by", "joined_by.type", "joined_by.id",
         "merged_ids", "updated_at", "last_sign_in_at",
@@ -24,15 +24,15 @@ extension ImportedRow {
 
     static func isReadOnly(_ name: String) -> Bool { readOnlyNames.contains(name) }
 
-    /// Whether a column is read, or known to be left out.
+    /// Whether a column is read, or is known to be skipped.
     static func isKnown(_ name: String) -> Bool { isColumn(name) || isReadOnly(name) }
 
-    /// The name of a file's column, without what is invisible around it.
+    /// The name of a file's column, without invisible characters around it.
     static func columnName(_ text: String) -> String { DisplayText.stripped(text) }
 
     init(own fields: ImportFields, isCSV: Bool) throws(ImportFault) {
         let members = fields.document.members ?? []
-        // What is silently left out is lost.
+        // An unknown member is an error, because data that is silently skipped would be lost.
         for member in members
         where !isCSV && !Self.ownNames.contains(member.name) && !Self.isReadOnly(member.name) {
             throw .invalid("The member \(member.name.prefix(64)) is unknown.")
@@ -58,7 +58,8 @@ extension ImportedRow {
         }
         for item in fields.list("identities") {
             let identity = ImportFields(item)
-            // Of our own export: that a user signs in by a password. Passwords are in no export.
+            // In this server's own export, this states that a user signs in with a password.
+            // Passwords are in no export.
             if identity.text("provider") == ProviderKind.password.rawValue { continue }
             add(
                 identity.text("provider"), identity.text("issuer"), identity.text("subject"),
@@ -74,7 +75,8 @@ extension ImportedRow {
         }
     }
 
-    /// Nil where nothing is said. Spreadsheets write truth in the language of who saves the file.
+    /// `nil` if nothing is stated. Spreadsheets write booleans in the language of the person who
+    /// saves the file.
     private static func flag(
         _ fields: ImportFields, _ name: String
     ) throws(ImportFault) -> Bool? {
@@ -102,7 +104,7 @@ extension ImportedRow {
                 email: email))
     }
 
-    /// The object, and the columns of its members.
+    /// The members of the object, and of the columns that are named after its members.
     private static func attributes(
         _ fields: ImportFields, _ name: String
     ) throws(ImportFault) -> [JSONValue.Member] {

@@ -4,7 +4,7 @@ import Storage
 import Text
 
 extension ImportedRow {
-    /// Supabase: rows of `auth.users`, or the users of its admin API.
+    /// Supabase: rows of `auth.users`, or users as its admin API returns them.
     init(supabase fields: ImportFields, now: Timestamp) {
         email = fields.text("email")
         emailVerified = fields.text("email_confirmed_at") != nil
