@@ -178,7 +178,7 @@ enum APIKeyEndpoints {
                     row, now in
                     try call.input.checkRepeated(against: row.json(at: call.now))
                     var input = APIKeyInput(call, tenant: tenant)
-                    // A scope that was since removed from the catalogue may stay.
+                    // A scope that has since been removed from the catalogue may stay.
                     var next = try input.applied(to: row.key, catalogue: catalogue + row.key.scopes)
                     let subject = call.principal.subject
                     if call.input.has("scopes"),
@@ -413,9 +413,12 @@ extension APIKeyFilter {
         QueryParameter(
             "q", .string(min: 1, max: 255),
             "Part of the name. With fewer than three characters, the beginning of a word."),
-        QueryParameter("status", .enumeration(of: APIKey.Status.self)),
-        QueryParameter("environment", .enumeration(of: APIKeySecret.Environment.self)),
-        QueryParameter("owner_user_id", .uuid),
+        QueryParameter(
+            "status", .enumeration(of: APIKey.Status.self), "Only keys with this status."),
+        QueryParameter(
+            "environment", .enumeration(of: APIKeySecret.Environment.self),
+            "Only keys of this environment."),
+        QueryParameter("owner_user_id", .uuid, "Only keys of this user."),
         QueryParameter(
             "ends_within", .integer(1...365),
             "Only active keys that expire within this number of days."),

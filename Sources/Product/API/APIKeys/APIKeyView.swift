@@ -119,7 +119,8 @@ extension APIKeyRow {
     private static let previousShape = ObjectShape(
         "PreviousSecret",
         [
-            .readOnly("last4", .string()), .readOnly("until", .timestamp),
+            .readOnly("last4", .string()),
+            .readOnly("until", .timestamp, "Until when the old secret is valid."),
             .readOnly("last_used_at", .timestamp, nullable: true),
             .readOnly("uses", .integer(0...Int.max)),
         ])

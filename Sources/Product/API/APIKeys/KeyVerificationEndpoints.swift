@@ -48,9 +48,12 @@ enum KeyVerificationEndpoints {
         "APIKeyVerification",
         [
             .required("key", .string(max: 1024)),
-            .optional("scopes", .array(of: .string(min: 1, max: 100), max: 100)),
-            .nullable("ip", .string(max: 50, rule: address)),
-            .nullable("origin", .string(max: 300)),
+            .optional(
+                "scopes", .array(of: .string(min: 1, max: 100), max: 100),
+                "The scopes that the key must have."),
+            .nullable(
+                "ip", .string(max: 50, rule: address), "The address that the key is used from."),
+            .nullable("origin", .string(max: 300), "The browser origin that the key is used from."),
         ])
 
     private static let address = TextRule(detail: "must be an IP address", example: "192.0.2.1") {

@@ -26,7 +26,7 @@ enum FailedSignInEndpoints {
             .get, path, id: id, tag: "Clients", summary: summary,
             access: .right(.readClients),
             query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
-                QueryParameter("client", .string(min: 1, max: 64)),
+                QueryParameter("client", .string(min: 1, max: 64), "Only sign-ins at this client."),
                 QueryParameter(
                     "request_id", .string(min: 1, max: 255),
                     "The request id of the app's response (`x-request-id`)."),

@@ -14,7 +14,9 @@ enum DomainEndpoints {
         query: QueryParameter.list(sorts: ["-created_at", "created_at"])
             + [
                 QueryParameter("q", .string(min: 1, max: 253), "A part of the domain."),
-                QueryParameter("status", .enumeration(of: TenantDomain.Status.self)),
+                QueryParameter(
+                    "status", .enumeration(of: TenantDomain.Status.self),
+                    "Only domains with this status."),
                 QueryParameter(
                     "unproved", .bool,
                     "If true: only domains that are not verified yet, or whose DNS record is "
@@ -117,7 +119,13 @@ enum DomainEndpoints {
         access: .right(.writePolicy),
         body: .json(
             ObjectShape(
-                "DomainProof", [.required("method", .enumeration(of: TenantDomain.Method.self))])),
+                "DomainProof",
+                [
+                    .required(
+                        "method", .enumeration(of: TenantDomain.Method.self),
+                        "How to verify the domain: by its DNS record, or by an operator's decision."
+                    )
+                ])),
         answers: [.ok(DomainRow.shape)], problems: [.conflict, .domainUnproved],
         idempotent: true, exists: exists
     ) { call in
@@ -216,7 +224,11 @@ extension DomainRow: JSONView {
                     ObjectShape(
                         "DomainVerification",
                         [
-                            .readOnly("method", .enumeration(of: TenantDomain.Method.self)),
+                            .readOnly(
+                                "method", .enumeration(of: TenantDomain.Method.self),
+                                "How the domain is verified: by its DNS record, or by an "
+                                    + "operator's decision."
+                            ),
                             .readOnly("record_name", .string()),
                             .readOnly("record_value", .string()),
                             .readOnly("lost_at", .timestamp, nullable: true),

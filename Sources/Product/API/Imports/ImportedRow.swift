@@ -291,7 +291,7 @@ extension ImportFields {
         }
         let sign = bytes[bytes.count - 3]
         if bytes.count > 19, sign == 0x2B || sign == 0x2D { bytes += Array(":00".utf8) }
-        // Without seconds.
+        // The time has no seconds.
         if bytes.count == 16 { bytes += Array(":00".utf8) }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -119,7 +119,10 @@ enum InviteAcceptanceEndpoints {
         .post, "/v1/invites/sign-in", id: "signInWithInvite", tag: "Invites",
         summary: "Begins a sign-in at a provider with the invite. It must end in the same browser.",
         access: .open,
-        body: .json(ObjectShape("InviteSignInRequest", [token, .required("provider", .uuid)])),
+        body: .json(
+            ObjectShape(
+                "InviteSignInRequest",
+                [token, .required("provider", .uuid, "The id of the provider.")])),
         answers: [
             .ok(
                 ObjectShape(

@@ -238,7 +238,8 @@ extension InviteFilter {
     /// The parameters of the list. They are also the members of a bulk action's `filter`.
     static let parameters: [QueryParameter] = [
         .search,
-        QueryParameter("status", .enumeration(of: Invite.Status.self)),
+        QueryParameter(
+            "status", .enumeration(of: Invite.Status.self), "Only invites with this status."),
         QueryParameter(
             "delivery_status", .array(of: .enumeration(of: Invite.DeliveryStatus.self), max: 4),
             "One status, or several separated by commas."),

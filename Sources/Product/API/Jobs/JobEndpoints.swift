@@ -54,7 +54,9 @@ struct JobEndpoints: Sendable {
             access: access,
             query: QueryParameter.list(sorts: ["-created_at", "created_at"])
                 + [
-                    QueryParameter("status", .enumeration(of: JobRow.Status.self)),
+                    QueryParameter(
+                        "status", .enumeration(of: JobRow.Status.self),
+                        "Only jobs with this status."),
                     QueryParameter("kind", .string(min: 1, max: 64), "Only jobs of this kind."),
                 ],
             answers: [.list(JobRow.shape)], mayLag: true
@@ -251,7 +253,9 @@ extension JobEndpoints {
             access: access,
             query: [
                 .limit, .cursor,
-                QueryParameter("status", .enumeration(of: JobResult.Status.self)),
+                QueryParameter(
+                    "status", .enumeration(of: JobResult.Status.self), "Only rows with this status."
+                ),
             ],
             answers: [.list(JobResult.shape)], exists: exists
         ) { call in

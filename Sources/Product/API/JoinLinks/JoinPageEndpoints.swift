@@ -50,7 +50,10 @@ enum JoinPageEndpoints {
         summary: "Begins a sign-in at a provider with the join link. It must end in the same "
             + "browser.",
         access: .open,
-        body: .json(ObjectShape("JoinLinkSignInRequest", [token, .required("provider", .uuid)])),
+        body: .json(
+            ObjectShape(
+                "JoinLinkSignInRequest",
+                [token, .required("provider", .uuid, "The id of the provider.")])),
         answers: [
             .ok(
                 ObjectShape(

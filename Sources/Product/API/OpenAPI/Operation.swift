@@ -343,8 +343,10 @@ extension ObjectShape {
 
     static let problem = ObjectShape(
         [
-            .required("type", .string()), .required("title", .string()),
-            .required("status", .integer(400...599)), .required("detail", .string(max: 4096)),
+            .required("type", .string(), "A URN that identifies the kind of problem."),
+            .required("title", .string()),
+            .required("status", .integer(400...599), "The HTTP status."),
+            .required("detail", .string(max: 4096)),
             .required(
                 "code", .enumeration(of: Code.self), "A stable code. Branch on it."),
             .optional("request_id", .string()),

@@ -335,7 +335,7 @@ extension OperatorRow: JSONView {
             .readOnly(
                 "confirmed", .bool,
                 "Whether the operator's mailbox is verified, or the platform created the operator. "
-                    + "Only one operator with an address can be confirmed."
+                    + "For each address, only one operator can be confirmed."
             ),
             .readOnly(
                 "factors",

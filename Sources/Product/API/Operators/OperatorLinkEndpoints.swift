@@ -160,7 +160,9 @@ enum SetupEndpoint {
             ObjectShape(
                 "SetUp",
                 [
-                    .required("token", .string(min: 1, max: 128)),
+                    .required(
+                        "token", .string(min: 1, max: 128),
+                        "The set-up token, which the server logs."),
                     .required("name", .string(min: 1, max: 200, rule: .displayName)),
                     .required("email", .email),
                     .required("password", .string(min: 15, max: 1024)),

@@ -148,7 +148,9 @@ extension OperatorSignIn {
     var etag: String { ETag.version(version) }
 
     private static let settings = [
-        FieldShape("provider", .uuid, nullable: true, "A provider of the platform."),
+        FieldShape(
+            "provider", .uuid, nullable: true,
+            "The id of a provider of the platform; `null` if operators do not sign in at one."),
         FieldShape(
             "domains", .array(of: .string(min: 1, max: 255, rule: .domain), max: 100),
             "The domains for which the provider is authoritative. At the first sign-in, an "

@@ -41,13 +41,16 @@ enum CORSEvaluation {
                 "preflight",
                 .object(
                     ObjectShape([
-                        .readOnly("status", .integer(200...599)), .readOnly("headers", headers),
+                        .readOnly("status", .integer(200...599), "The HTTP status."),
+                        .readOnly("headers", headers),
                     ]))),
             .readOnly(
                 "response",
                 .object(
                     ObjectShape([
-                        .readOnly("status", .integer(200...599), nullable: true),
+                        .readOnly(
+                            "status", .integer(200...599), nullable: true,
+                            "The HTTP status; `null` if the endpoint decides it."),
                         .readOnly("headers", headers),
                     ]))),
         ])

@@ -81,7 +81,7 @@ enum PeopleEndpoints {
     private static let order = ObjectShape(
         "PeopleAction",
         [
-            .required("action", .enumeration(of: PeopleAction.self)),
+            .required("action", .enumeration(of: PeopleAction.self), "The action."),
             .required("users", .array(of: .object(named), max: usersLimit)),
             FieldShape(
                 "reason", .string(min: 1, max: 500, rule: .displayName), required: true,

@@ -215,7 +215,8 @@ struct PersonResult: Sendable {
     static let answer = ObjectShape(
         "PeopleResult",
         [
-            .readOnly("action", .enumeration(of: PeopleAction.self)),
+            .readOnly(
+                "action", .enumeration(of: PeopleAction.self), "The action that was performed."),
             .readOnly("results", .array(of: .object(shape))),
             .readOnly(
                 "certificate", .string(max: 1 << 20), always: false,

@@ -15,7 +15,8 @@ enum ProviderEndpoints {
             + "platform sees all providers.",
         access: .right(.readProviders),
         query: QueryParameter.list(sorts: ["-created_at", "created_at"]) + [
-            QueryParameter("kind", .enumeration(of: ProviderKind.self)),
+            QueryParameter(
+                "kind", .enumeration(of: ProviderKind.self), "Only providers of this kind."),
             QueryParameter(
                 "unreachable", .bool, "If true: only providers that this server cannot reach now."),
         ],

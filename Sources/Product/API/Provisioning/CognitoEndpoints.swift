@@ -99,7 +99,7 @@ struct CognitoEvent: Sendable {
             .required("userName", .string(min: 1, max: 1024)),
             .required("request", .object(ObjectShape(open: true))),
             .nullable("callerContext", .object(ObjectShape(open: true))),
-            .nullable("response", .any),
+            .nullable("response", .any, "The event's `response`, as Cognito sends it."),
         ])
 
     /// Throws 422 with every error, as for any body.

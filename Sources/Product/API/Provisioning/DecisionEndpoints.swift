@@ -23,14 +23,14 @@ enum DecisionEndpoints {
             "outcome", .array(of: .enumeration(of: Outcome.self), max: 6),
             "One outcome, or several separated by commas."),
         QueryParameter("since", .timestamp), QueryParameter("until", .timestamp),
-        QueryParameter("reason", .enumeration(of: Reason.self)),
+        QueryParameter("reason", .enumeration(of: Reason.self), "Only decisions with this reason."),
         QueryParameter("email", .email, "The whole address."),
         QueryParameter(
             "reference", .string(min: 1, max: 12), "The reference that the person was shown."),
         QueryParameter(
             "q", .string(min: 1, max: 320),
             "Parts of an address, in any order, or a reference."),
-        QueryParameter("user_id", .uuid),
+        QueryParameter("user_id", .uuid, "Only decisions about this user."),
     ]
 
     private static func lists(_ path: String, _ id: String, _ summary: String) -> Endpoint {
@@ -165,7 +165,9 @@ extension DecisionRow: JSONView {
         [
             .readOnly("id", .uuid), .readOnly("created_at", .timestamp),
             .readOnly("outcome", .enumeration(of: Outcome.self)),
-            .readOnly("reason", .enumeration(of: Reason.self), nullable: true),
+            .readOnly(
+                "reason", .enumeration(of: Reason.self), nullable: true,
+                "The reason for the outcome, if there is one."),
             .readOnly(
                 "reference", .string(), nullable: true,
                 "The reference that the person was shown. For a decision without a tenant, a "

@@ -21,7 +21,11 @@ enum ResolveEndpoint {
             ObjectShape(
                 "DecisionResolution",
                 [
-                    .required("action", .enumeration(actions)),
+                    .required(
+                        "action", .enumeration(actions),
+                        "`open_another` gives the existing account another address; `give_account` "
+                            + "gives it to this person."
+                    ),
                     .nullable(
                         "email", .email,
                         "With `open_another`: the new address of the existing account."),

@@ -160,8 +160,8 @@ extension MergeRow: JSONView {
         [
             .readOnly(
                 "keys", .array(of: .uuid),
-                "Keys that were revoked: made or rotated since the merge, or made with such a "
-                    + "key."),
+                "Keys that were revoked: made or rotated since the merge, by anyone, or made with "
+                    + "such a key."),
             .readOnly("sessions", count, "The number of the winner's sessions that ended."),
             .readOnly("link_grants", count, "The number of link grants that ended."),
             .readOnly("password_links", count, "The number of links to set a password that ended."),

@@ -211,9 +211,12 @@ extension UserFilter {
     static let parameters: [QueryParameter] = [
         .search,
         QueryParameter("ids", .array(of: .uuid, max: 200), "Only users with these ids."),
-        QueryParameter("status", .enumeration(of: User.Status.self)),
-        QueryParameter("role", .enumeration(of: UserRole.self)),
-        QueryParameter("provider", .enumeration(of: ProviderKind.self)),
+        QueryParameter(
+            "status", .enumeration(of: User.Status.self), "Only users with this status."),
+        QueryParameter("role", .enumeration(of: UserRole.self), "Only users with this role."),
+        QueryParameter(
+            "provider", .enumeration(of: ProviderKind.self),
+            "Only users with an identity at a provider of this kind."),
         QueryParameter("external_id", .externalID, "Only the user with this external id."),
         .attributes,
         QueryParameter(
