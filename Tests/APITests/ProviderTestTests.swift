@@ -45,7 +45,7 @@ import Testing
             #""jwks_uri":"\#(issuer)/keys","token_endpoint":"\#(issuer)/t","#
             + #""authorization_endpoint":"\#(issuer)/a""#
         for (document, check, part) in [
-            ("<html>", "discovery", "no JSON object"),
+            ("<html>", "discovery", "not a JSON object"),
             (#"{"a":1}"#, "discovery", "names no issuer"),
             (#"{"issuer":"\#(issuer)/"}"#, "discovery", "register that issuer, byte by byte"),
             (#"{"issuer":"\#(issuer)"}"#, "endpoints", "authorization_endpoint, token_endpoint"),
@@ -76,7 +76,7 @@ import Testing
             #expect(found.faults[check]?.contains(part) == true, "\(document) \(found.faults)")
         }
         provider.set(path, .init(#"{"issuer":"\#(issuer)",\#(endpoints)}"#))
-        for (keys, part) in [("[]", "no key set"), (#"{"keys":[]}"#, "no key that can check")] {
+        for (keys, part) in [("[]", "not a key set"), (#"{"keys":[]}"#, "no key that can verify")] {
             provider.set(TestProvider.keysPath, .init(keys))
             #expect(try await test(service, id).faults["keys"]?.contains(part) == true)
         }
@@ -116,9 +116,9 @@ import Testing
         provider.set(
             TestProvider.discoveryPath, .init(document + #"["RS256","EdDSA","ES256K"]}"#))
         let (isGood, detail) = try await algorithms()
-        #expect(isGood == true && detail.contains("can check RS256, EdDSA."), "\(detail)")
-        #expect(detail.contains("by ES256K is refused"), "\(detail)")
-        #expect(detail.contains("only a sign-in shows"), "\(detail)")
+        #expect(isGood == true && detail.contains("can verify RS256, EdDSA."), "\(detail)")
+        #expect(detail.contains("with ES256K is refused"), "\(detail)")
+        #expect(detail.contains("Only a sign-in shows"), "\(detail)")
     }
 
     @Test func `a template of an issuer, a name that is no endpoint, half a GitHub are refused`()

@@ -217,7 +217,7 @@ def test_an_old_sign_in_is_renewed_before_an_import(console):
     page.get_by_role("button", name="Try it").click()
     # Who signs in at a provider that does not say when it asked.
     dialog = page.get_by_role("dialog", name="There is nothing to prove it by")
-    expect(dialog).to_contain_text("a sign-in of the last 10 minutes")
+    expect(dialog).to_contain_text("a sign-in within the last 10 minutes")
     # The session is that of the other tests, too.
     ended = []
     page.route(re.compile("/v1/session$"), lambda route: (

@@ -94,7 +94,7 @@ def test_a_passkey_is_added_signs_in_is_renamed_and_removed(console):
         one.expects_refusals = True
         one.page.get_by_role("button", name="Remove Key ring").click()
         dialog.get_by_role("button", name="Remove").click()
-        expect(dialog).to_contain_text("your only way in")
+        expect(dialog).to_contain_text("your only way to sign in")
 
 
 def test_the_browser_offers_passkeys_where_the_address_is_typed(console):
