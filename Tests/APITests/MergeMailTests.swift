@@ -46,7 +46,7 @@ import Text
                 ["<ada@example.com>"], ["<eve@example.com>"],
             ])
         for mail in told {
-            #expect(mail.header("Subject") == "Your accounts at \(name) are one")
+            #expect(mail.header("Subject") == "Your accounts at \(name) were merged")
             for part in mail.parts {
                 #expect(part.contains("You had two accounts at \(name)"), "\(part)")
                 // By which the one that is left goes on.
@@ -62,7 +62,7 @@ import Text
         ]
         #expect(Set(undone.flatMap(\.to)) == Set(others.keys) && undone.count == 2)
         for mail in undone {
-            #expect(mail.header("Subject") == "Your accounts at \(name) are two again")
+            #expect(mail.header("Subject") == "Your accounts at \(name) were separated again")
             let other = try #require(others[mail.to[0]])
             for part in mail.parts {
                 #expect(part.contains("separated your accounts at \(name) again"), "\(part)")

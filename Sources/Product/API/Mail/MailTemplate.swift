@@ -38,12 +38,12 @@ struct MailTemplate {
         case .domainLost: "A domain of \(senderName) can no longer be verified"
         case .emailChange: "Confirm your new address for \(senderName)"
         case .emailChanged: "Your address for \(senderName) was changed"
-        case .merged: "Your accounts at \(senderName) are one"
-        case .mergeUndone: "Your accounts at \(senderName) are two again"
+        case .merged: "Your accounts at \(senderName) were merged"
+        case .mergeUndone: "Your accounts at \(senderName) were separated again"
         case .signInAdded: "A sign-in was added to your account at \(senderName)"
         case .joinApproved: "You may join \(senderName)"
-        case .joinDeclined: "About your wish to join \(senderName)"
-        case .inactivityWarning: "You have not used your account at \(senderName) for long"
+        case .joinDeclined: "About your request to join \(senderName)"
+        case .inactivityWarning: "You have not used your account at \(senderName) for a long time"
         case .operatorChanged: "Your operator account of \(senderName) was changed"
         case .operatorSignIn: "A new sign-in to the console of \(senderName)"
         case .operatorFactorRefused: "Another person may know your password at \(senderName)"
@@ -73,37 +73,37 @@ struct MailTemplate {
         case .emailChange:
             "Somebody, probably you, asked to use this address for your account at \(senderName)."
         case .emailChanged:
-            "Your account at \(senderName) has another address from now on, and this one no more:"
+            "Your account at \(senderName) now has another address instead of this one:"
         case .merged:
             "You had two accounts at \(senderName), and an administrator made them one. "
                 + "All your sign-ins lead to it; passwords and mail go by this address:"
         case .mergeUndone:
-            "An administrator separated your accounts at \(senderName) again. "
-                + "Each has its own sign-ins; please sign in anew. The other account's address:"
+            "An administrator separated your accounts at \(senderName) again. Each has its own "
+                + "sign-ins; please sign in again. The other account's address:"
         case .joinApproved:
             "You asked to join \(senderName), and an administrator let you in."
-                + (mail.message == nil ? "" : " Their word:")
+                + (mail.message == nil ? "" : " Their message:")
         case .joinDeclined:
             "You asked to join \(senderName), and an administrator did not let you in."
-                + (mail.message == nil ? "" : " Their word:")
+                + (mail.message == nil ? "" : " Their message:")
         case .inactivityWarning:
             "You have not used your account at \(senderName) for a long time."
                 + (mail.message == nil
-                    ? "" : " If that stays so, it is suspended on or after this day:")
+                    ? "" : " If you do not use it, it will be suspended on or after this day:")
         case .signInAdded: "From now on you can also sign in at \(senderName) by:"
         case .operatorChanged:
             "How you sign in to the console of \(senderName) was changed:"
         case .operatorSignIn:
-            "Your account signed in to the console of \(senderName) in a browser where it had not "
-                + "before:"
+            "Your account signed in to the console of \(senderName) in a browser that it had not "
+                + "used before:"
         case .operatorFactorRefused:
-            "Your right password was typed at the console of \(senderName), and then wrong "
+            "Your correct password was entered at the console of \(senderName), and then wrong "
                 + "codes:"
         case .passwordReset:
             "Somebody, probably you, asked to set a new password for \(senderName)."
         case .notices:
-            "There was more to tell you about your account at \(senderName) than one mail each. "
-                + "The last \(noticed) notices, the oldest first:"
+            "There were many notices about your account at \(senderName), so this mail collects "
+                + "them. The last \(noticed) notices, the oldest first:"
         }
     }
 
@@ -130,8 +130,8 @@ struct MailTemplate {
             $0 == UInt8(ascii: "T") ? UInt8(ascii: " ") : $0
         }
         if mail.kind == .domainLost {
-            return "If it is missing still on \(String(decoding: end.prefix(10), as: UTF8.self)), "
-                + "nobody joins by that domain any more. Members keep their access."
+            return "If it is still missing on \(String(decoding: end.prefix(10), as: UTF8.self)), "
+                + "people can no longer join by that domain. Members keep their access."
         }
         if mail.kind == .emailChanged || mail.kind == .signInAdded {
             return "If that was not you, tell your administrator at once."
@@ -147,14 +147,15 @@ struct MailTemplate {
         }
         if mail.kind == .inactivityWarning {
             return
-                "To keep it, sign in the way that you always do. There is no link here to follow."
+                "To keep it, sign in as usual. This mail contains no link to follow."
         }
-        if mail.kind == .joinApproved { return "Sign in again the way that you did." }
+        if mail.kind == .joinApproved { return "Sign in again in the same way as before." }
         if mail.kind == .joinDeclined {
-            return "You may ask again in 30 days. No further mail about this comes before."
+            return
+                "You may ask again in 30 days. You will get no further mail about this until then."
         }
         if mail.kind == .inviteDeclined {
-            return "To ask again, send a new invite. The person is not reminded by themselves."
+            return "To ask again, send a new invite. The person is not reminded automatically."
         }
         return "The link works once, until \(String(decoding: end, as: UTF8.self)) UTC. "
             + "If you did not expect this mail, ignore it."

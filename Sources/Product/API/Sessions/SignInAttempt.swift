@@ -110,8 +110,8 @@ struct SignInAttempt {
     }
 
     /// Claims an attempt for the address. No attempt is claimed in a browser that all of the
-    /// accounts know, so that others at the same address cannot hold it back. A browser that knows
-    /// only one of the accounts must not be used to guess at another. Throws 429.
+    /// accounts know, so that others at the same address cannot hold it back. A browser that only
+    /// one of the accounts knows must not be usable to guess at another. Throws 429.
     private func claimAddress(_ candidates: [Candidate]) async throws -> [[UInt8]] {
         let real = candidates.filter { $0.found != nil }
         if !real.isEmpty, real.allSatisfy(\.isKnown) { return [] }
