@@ -354,8 +354,8 @@ struct APIKeyCollection: Sendable {
         guard Permissions.mayHoldKeys(call.principal.subject, of: id, user.role, in: tenant) else {
             let lacks = Permissions.lacking(call.principal.subject, for: user.role, in: tenant)
             throw Problem.forbidden(
-                "A user's key is for the user, or for a caller who may act for the user. For "
-                    + "the role \(user.role.rawValue) this needs \(Right.linkIdentities.rawValue)"
+                "A user's key is for the user, or for a caller who may act for the user. For the "
+                    + "role \(user.role.rawValue) this needs \(Right.linkIdentities.rawValue)"
                     + (lacks.isEmpty ? "" : ", and \(lacks.joined(separator: ", "))") + ".")
         }
     }

@@ -24,9 +24,9 @@ extension JSONWriter {
 extension FieldShape {
     static let publicAttributes = FieldShape(
         "public_attributes", .attributes, nullable: true,
-        "Your own data about the object, which leaves the server: a user's are in verifications "
-            + "and tokens. A change is merged (RFC 7396): null removes a member. At most 64 "
-            + "members, 5 levels and 16,384 bytes.",
+        "Your own data about the object, which apps can see: the data of a user are in key "
+            + "verifications and tokens. A change is merged (RFC 7396): null removes a member. At "
+            + "most 64 members, 5 levels and 16,384 bytes.",
         example: .object([.init("plan", .string("team"))]))
 
     static let privateAttributes = FieldShape(
