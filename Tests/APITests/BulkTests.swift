@@ -178,7 +178,7 @@ import Text
         let fixture = try await BulkFixture.make()
         _ = try await fixture.users(250)
         let all = #"{"action":"suspend","filter":{"role":"member"}}"#
-        let most = fixture.service.storage.limits.dryRuns / 3
+        let most = fixture.service.storage.options.limits.dryRuns / 3
         for _ in 0..<most {
             #expect(try await fixture.act(all, query: "?dry_run=true").status == 200)
         }

@@ -161,8 +161,7 @@ import Text
 
     @Test func `the oldest reservations of a pool make way`() async throws {
         let fixture = try await PoolFixture.make()
-        var storage = fixture.service.storage
-        storage.limits.reservationsPerPool = 5
+        let storage = fixture.service.storage.with { $0.limits.reservationsPerPool = 5 }
         for number in 0..<8 {
             let email = "n\(number)@corp.example"
             try await fixture.invite(email)

@@ -112,7 +112,7 @@ import Text
                 if try await Self.isThere(service) { break }
             }
             _ = try await change.revokeWithMade(
-                row, reason: nil, in: service.storage, permit: { _ in })
+                row, reason: nil, permit: { _ in })
         }
         let answer = try await made
         let list = try await service.send(

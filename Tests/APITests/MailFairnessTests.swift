@@ -221,7 +221,7 @@ import Text
         let before = sink.mails.count
         try await service.storage.scope(acme.id).change(by: .system) { change in
             try await change.tellOfSignIn(
-                at: "google", ann.id, "ann@example.com", in: service.storage)
+                at: "google", ann.id, "ann@example.com")
         }
         #expect(try await Self.reset(service, "ann@example.com") == 202)
         try await service.composition.resetAnswers.round()
@@ -254,7 +254,7 @@ import Text
         for number in 1...30 {
             try await service.storage.scope(acme.id).change(by: .system) { change in
                 try await change.tellOfSignIn(
-                    at: "way \(number).", ann.id, "ann@example.com", in: service.storage)
+                    at: "way \(number).", ann.id, "ann@example.com")
             }
         }
         try await service.composition.mailSender?.round()

@@ -87,7 +87,7 @@ import Text
                     try await change.post(
                         OutgoingMail(
                             .operatorChanged, to: OperatorFixture.email, expiresAt: change.now),
-                        about: .random(), in: storage)
+                        about: .random())
                 }
             }
         }

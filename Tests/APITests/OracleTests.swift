@@ -131,9 +131,7 @@ import Text
     }
 
     private static func unlimited(_ database: Database) -> Database {
-        var database = database
-        database.limits.perProvider = 1_000_000
-        return database
+        database.with { $0.limits.perProvider = 1_000_000 }
     }
 
     private static func all(

@@ -28,13 +28,13 @@ import Text
         let fixture = try await PasskeyFixture.make()
         let (person, session) = try await fixture.person("ann")
         _ = try await fixture.registered(session)
-        var storage = fixture.service.storage
+        let first = fixture.service.storage
         for (url, party, lost) in [
             ("https://id.gatehouse.test", "gatehouse.test", 0),
             ("https://xgatehouse.test", "xgatehouse.test", 1), ("https://test", "test", 1),
         ] {
             let site = try PasskeySite(publicURL: url)
-            storage.passkeySite = .success(site)
+            let storage = first.with { $0.passkeySite = .success(site) }
             #expect(try await storage.relyingParty(of: site) == party)
             let found = try await storage.passkeysLost()
             #expect(found.map(\.count) == (lost == 0 ? [] : [lost]))
@@ -43,8 +43,8 @@ import Text
             #expect(try await storage.operatorsLost() == lost)
         }
         // The way back brings them back.
-        try await fixture.service.storage.markUsablePasskeys()
-        #expect(try await storage.operatorRow(person.id)?.factors.passkeys == 1)
+        try await first.markUsablePasskeys()
+        #expect(try await first.operatorRow(person.id)?.factors.passkeys == 1)
     }
 
     /// An operator with a passkey at a server that has another name since.
@@ -58,8 +58,8 @@ import Text
 
     /// As a start under that public URL would mark them.
     private func move(_ fixture: PasskeyFixture, to url: String) async throws {
-        var storage = fixture.service.storage
-        storage.passkeySite = .success(try PasskeySite(publicURL: url))
+        let site = try PasskeySite(publicURL: url)
+        let storage = fixture.service.storage.with { $0.passkeySite = .success(site) }
         try await storage.markUsablePasskeys()
     }
 

@@ -29,7 +29,7 @@ import Text
             policy.blockedEmails = ["somebody@else.example"]
             _ = try await change.publish(policy, after: current)
             _ = try await change.mergeUsers(
-                winner: bob, loser: loser, in: service.storage, permit: { _, _ in })
+                winner: bob, loser: loser, permit: { _, _ in })
         }
         let words = ["Ada Person"]
         let beta = try #require(try await service.storage.tenant("beta"))

@@ -69,7 +69,7 @@ import Text
                 }
             let row = try await service.storage.scope(tenant).change(by: .system) { change in
                 let row = try await change.createUser(
-                    email: EmailAddress(email), name: nil, role: role, database: service.storage)
+                    email: EmailAddress(email), name: nil, role: role)
                 _ = try await change.query(
                     """
                     UPDATE users SET status = \(status), source = 'approval',

@@ -20,10 +20,9 @@ import Text
     private static func replica(
         _ service: TestService, _ clock: Clock, given: String? = nil
     ) throws -> AccessTokens {
-        var database = service.storage
-        database.clock = { clock.now.withLock { $0 } }
-        return try AccessTokens(
-            database: database, issuer: "https://id.example", signingKey: given)
+        try AccessTokens(
+            database: service.storage.with(clock: { clock.now.withLock { $0 } }),
+            issuer: "https://id.example", signingKey: given)
     }
 
     private static func claims(_ clock: Clock) -> AccessTokenClaims {

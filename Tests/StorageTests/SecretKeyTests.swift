@@ -142,8 +142,7 @@ import Text
         try await database.admitSecrets(replica: nil)
         _ = try await database.scope(tenant.id).change(by: .system) { change in
             try await change.createUser(
-                email: EmailAddress("bob@acme.example"), name: nil, role: .member,
-                database: database)
+                email: EmailAddress("bob@acme.example"), name: nil, role: .member)
         }
         try await database.switchSecrets()
         _ = try await database.followSecrets(replica: nil)

@@ -48,8 +48,7 @@ import Text
         }
         #expect(try await sweep(storage) == ["idempotency": 2])
         #expect(try await sweep(storage) == [:])
-        var patient = storage
-        patient.retention.answers = 3600
+        let patient = storage.with { $0.retention.answers = 3600 }
         #expect(try await sweep(patient) == ["idempotency": 1])
     }
 
@@ -122,7 +121,7 @@ import Text
             let email = try EmailAddress("a@\(slug).example")
             try await storage.scope(tenant.id).change(by: .system) { change in
                 let user = try await change.createUser(
-                    email: email, name: nil, role: .member, database: storage)
+                    email: email, name: nil, role: .member)
                 _ = try await change.makeLinkGrant(for: user)
             }
             let ended = Timestamp.systemClock().adding(seconds: Int64(-hours * 3600))
