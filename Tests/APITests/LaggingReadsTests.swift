@@ -229,7 +229,7 @@ import Text
         #expect(list.status == 200)
     }
 
-    /// These and no others; a new one is weighed by the table in deploy/scaling.md.
+    /// These and no others; a new one is weighed by the table in deploy/docs/scaling.md.
     private static let lagging: Set = [
         "getOverview", "search", "listAuditEvents", "listTenantAuditEvents", "listDecisions",
         "listTenantDecisions", "listUsers", "listDuplicates", "listMerges", "listInvites",

@@ -10,7 +10,7 @@ import Text
 
 /// The erasure of a person from all tenants, and its certificate.
 @Suite(.serialized, .cleansUp) struct PersonErasureTests {
-    /// The certificate's payload, after `deploy/certificate` has verified it with openssl.
+    /// The certificate's payload, after `deploy/tools/certificate` has verified it with openssl.
     private func certified(_ answer: TestAnswer, _ fixture: PeopleFixture) async throws -> JSONValue
     {
         let certificate = try #require(answer.json["certificate"]?.string, "\(answer.text)")
@@ -24,7 +24,7 @@ import Text
         try certificate.write(toFile: "\(place).jws", atomically: true, encoding: .utf8)
         try keys.write(toFile: "\(place).keys", atomically: true, encoding: .utf8)
         let text = try Shell.run(
-            ["\(TestCluster.root)/deploy/certificate", "\(place).jws", "\(place).keys"])
+            ["\(TestCluster.root)/deploy/tools/certificate", "\(place).jws", "\(place).keys"])
         return try JSONValue(parsing: Array(text.utf8))
     }
 

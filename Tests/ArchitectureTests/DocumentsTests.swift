@@ -17,14 +17,15 @@ struct DocumentsTests {
     }
 
     @Test func `the tour that is shown has the steps of the tour that runs`() {
-        let steps = SourceTree.text("deploy/tour").split(separator: "\n").compactMap { line in
+        let steps = SourceTree.text("deploy/checks/tour").split(separator: "\n").compactMap {
+            line in
             line.hasPrefix("say \"") ? String(line.dropFirst(5).dropLast()) : nil
         }
         #expect(steps.count > 5)
         var rest = SourceTree.text("deploy/docs/tour.md")[...]
         for step in steps {
             guard let found = rest.firstRange(of: "# \(step)\n") else {
-                Issue.record("deploy/docs/tour.md does not show »\(step)«; run deploy/readme")
+                Issue.record("deploy/docs/tour.md lacks »\(step)«; run deploy/tools/readme")
                 continue
             }
             rest = rest[found.upperBound...]
@@ -32,9 +33,9 @@ struct DocumentsTests {
     }
 
     /// The program brings its own cluster up without the folder `deploy`.
-    @Test func `a private cluster has the roles of deploy/roles.sql`() {
+    @Test func `a private cluster has the roles of deploy/install/roles.sql`() {
         let own = "Sources/Service/Gatehouse/Development/PrivateCluster.swift"
-        let roles = ["deploy/roles.sql", own].map { file in
+        let roles = ["deploy/install/roles.sql", own].map { file in
             SourceTree.text(file).split(separator: "\n").map { line in
                 String(line.drop { $0 == " " })
             }

@@ -76,7 +76,7 @@ struct PagesTests {
 
     // MARK: the glossary
 
-    /// As `deploy/readme glossary` writes it: without the words that the code must not use.
+    /// As `deploy/tools/readme glossary` writes it: without the words that the code must not use.
     @Test func `the glossary of the documents is that of the code`() {
         var wanted = [
             "# Glossary", "",
@@ -94,7 +94,7 @@ struct PagesTests {
         wanted.append("")
         #expect(wanted.count > 30)
         let shown = Self.lines(of: "deploy/docs/glossary.md")
-        #expect(shown == wanted, "run deploy/readme glossary")
+        #expect(shown == wanted, "run deploy/tools/readme glossary")
     }
 
     // MARK: the rows of decisions

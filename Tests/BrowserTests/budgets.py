@@ -1,4 +1,4 @@
-"""The budgets of the console, measured with a tenant of many users; see deploy/budgets."""
+"""The budgets of the console, measured with a tenant of many users; see deploy/checks/budgets."""
 import hashlib
 import os
 import pathlib

@@ -66,7 +66,7 @@ class FreshServer(Server):
     """`gatehouse serve` over an empty database: nobody owns it yet, and `token` sets it up."""
 
     command, first_link = "serve", r"setup#token=([\w-]+)"
-    postgres = str(pathlib.Path(__file__).parents[2] / "deploy/postgres")
+    postgres = str(pathlib.Path(__file__).parents[2] / "deploy/tools/postgres")
 
     def environment(self):
         # The path of a socket is short.

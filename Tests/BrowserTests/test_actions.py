@@ -392,7 +392,7 @@ def test_a_provider_is_added_edited_and_removed(console):
 
 def test_a_provider_that_people_can_sign_in_at_is_said_to_be_good(console):
     folder = tempfile.mkdtemp(prefix="gt-canaille.")
-    provider = [str(pathlib.Path(__file__).parents[2] / "deploy/provider")]
+    provider = [str(pathlib.Path(__file__).parents[2] / "deploy/tools/provider")]
     try:
         issuer = subprocess.run([*provider, "start", folder], check=True, capture_output=True, text=True).stdout.split()[-1]
         made = console.api("POST", "/providers", {"kind": "oidc", "name": "Canaille", "issuer": issuer, "client_id": "gatehouse-test"})

@@ -12,7 +12,7 @@ from console import Console, Server
 from playwright.sync_api import expect
 from test_looks import look
 
-PROVIDER = pathlib.Path(__file__).parents[2] / "deploy/provider"
+PROVIDER = pathlib.Path(__file__).parents[2] / "deploy/tools/provider"
 
 
 class Provider:

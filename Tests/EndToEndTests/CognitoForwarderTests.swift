@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The Lambda functions of `deploy/cognito` in their real runtimes, called as the Lambda runtime calls
+/// The Lambda functions of `deploy/install/cognito` in their real runtimes, called as the Lambda runtime calls
 /// them, against a real server.
 @Suite(.cleansUp) struct CognitoForwarderTests {
     enum Runtime: String, CaseIterable {
@@ -16,7 +16,7 @@ import Testing
 
         /// Reads the event from a file, prints what the handler returns, or `RAISED` and its text.
         func command(_ file: String) -> [String] {
-            let folder = TestCluster.root + "/deploy/cognito"
+            let folder = TestCluster.root + "/deploy/install/cognito"
             switch self {
             case .python:
                 let script = """

@@ -1,4 +1,4 @@
-"""Registers, signs in and steps up at a running server, and sends it every case: deploy/passkeys.
+"""Registers, signs in and steps up at a running server, and sends it every case: deploy/checks/passkeys.
 
 The server's verdict on each case is the one that the case names, and PyPI's fido2, asked about the same bytes with the
 same challenge, accepts whatever the server accepts.

@@ -1,5 +1,5 @@
 """Writes cases.json beside this file: every case as bytes, for the tests in Swift. Its verdicts are held against
-the server side of PyPI's fido2 first: deploy/passkeys write."""
+the server side of PyPI's fido2 first: deploy/checks/passkeys cases."""
 import json
 import pathlib
 

@@ -11,7 +11,7 @@ package final class RealProvider: Sendable {
     private let redirects: [String]
     private let people: Int
 
-    private static let script = "\(TestCluster.root)/deploy/provider"
+    private static let script = "\(TestCluster.root)/deploy/tools/provider"
 
     /// `redirects` are the addresses to which its client may redirect.
     package init(redirects: [String] = [], people: Int = 0) throws {

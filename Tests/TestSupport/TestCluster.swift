@@ -1,7 +1,7 @@
 import Glibc
 import Postgres
 
-/// A private PostgreSQL cluster, made by `deploy/postgres`: unix socket only, no durability.
+/// A private PostgreSQL cluster, made by `deploy/tools/postgres`: unix socket only, no durability.
 package struct TestCluster: Sendable {
     /// The conninfo of a superuser.
     package let conninfo: String
@@ -63,24 +63,24 @@ package struct TestCluster: Sendable {
     }
 
     private static func line(of arguments: [String]) throws -> String {
-        String(try Shell.run(["\(root)/deploy/postgres"] + arguments).prefix { $0 != "\n" })
+        String(try Shell.run(["\(root)/deploy/tools/postgres"] + arguments).prefix { $0 != "\n" })
     }
 
     /// Ends the server at once, as a crash would; the data are kept.
     package func crash() throws {
         guard let directory else { return }
-        try Shell.run(["\(Self.root)/deploy/postgres", "stop", directory])
+        try Shell.run(["\(Self.root)/deploy/tools/postgres", "stop", directory])
     }
 
     /// Starts a crashed server again.
     package func restart() throws {
         guard let directory else { return }
-        try Shell.run(["\(Self.root)/deploy/postgres", "start", directory])
+        try Shell.run(["\(Self.root)/deploy/tools/postgres", "start", directory])
     }
 
     private func stop() {
         guard let directory else { return }
-        _ = try? Shell.run(["\(Self.root)/deploy/postgres", "stop", directory])
+        _ = try? Shell.run(["\(Self.root)/deploy/tools/postgres", "stop", directory])
         _ = try? Shell.run(["rm", "-rf", directory])
     }
 }
@@ -94,7 +94,7 @@ private enum ProcessEnd {
 
     static func stop() {
         guard let path = directory.pointee else { return }
-        _ = try? Shell.run(["\(TestCluster.root)/deploy/postgres", "stop", path])
+        _ = try? Shell.run(["\(TestCluster.root)/deploy/tools/postgres", "stop", path])
         _ = try? Shell.run(["rm", "-rf", path])
     }
 }

@@ -1,4 +1,4 @@
--- The data of deploy/bench, deploy/balance and deploy/soak: 1,000 tenants of 100 users each, every user with an
+-- The data of deploy/bench, deploy/measure/balance and deploy/checks/soak: 1,000 tenants of 100 users each, every user with an
 -- identity; numbers and hashes of API keys come on standard input.
 \set ON_ERROR_STOP on
 CREATE FUNCTION bench_tenant(n bigint) RETURNS uuid LANGUAGE sql IMMUTABLE

@@ -1,4 +1,4 @@
-"""The cluster of deploy/cluster on one machine: three members, each with etcd, Patroni and PostgreSQL on an
+"""The cluster of deploy/install/cluster on one machine: three members, each with etcd, Patroni and PostgreSQL on an
 address of its own, so that the ports and the files are those of three machines; and a haproxy for each replica
 of Gatehouse. The addresses are of loopback, or of a network that can be cut."""
 import json, os, random, secrets, shutil, signal, string, subprocess, time, urllib.request
@@ -6,7 +6,7 @@ import json, os, random, secrets, shutil, signal, string, subprocess, time, urll
 from network import Network
 from rig import ROOT, Rig, children, crash
 
-FOLDER = ROOT + "/deploy/cluster"
+FOLDER = ROOT + "/deploy/install/cluster"
 NAMES = "abc"
 REPLICAS = 3
 FORMED = 60.0  # seconds until a cluster that was started or disturbed has a leader and two standbys
@@ -146,7 +146,7 @@ class Cluster:
             shutil.chown(path, "postgres", "postgres")
 
     def write(self, template, folder, more):
-        """Fills in a file of deploy/cluster; returns its path."""
+        """Fills in a file of deploy/install/cluster; returns its path."""
         with open(f"{FOLDER}/{template}") as file:
             text = string.Template(file.read()).substitute({**self.settings, **more})
         path = f"{folder}/{template}"
@@ -240,7 +240,7 @@ class ClusterRig(Rig):
         for number in range(REPLICAS):
             wait("haproxy leads to the primary", lambda: subprocess.run(
                 [*self.psql("postgres", number), "-c", "SELECT"], stderr=subprocess.DEVNULL).returncode == 0)
-        with open(ROOT + "/deploy/roles.sql") as file:
+        with open(ROOT + "/deploy/install/roles.sql") as file:
             self.sql(file.read(), "postgres")
         for role in ("gatehouse_owner", "gatehouse_app", "gatehouse_platform"):
             self.passwords[role] = secrets.token_hex(24)

@@ -24,7 +24,7 @@ class DistributedRig(Rig):
         """`distributes` False: the tables stay on the coordinator, until `distribute`. `workers` False: the
         coordinator is asked for every read. `spare`: the last worker is none before `rebalance`."""
         os.chdir(ROOT)
-        subprocess.run(["deploy/packages", *packages], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["deploy/tools/packages", *packages], check=True, stdout=subprocess.DEVNULL)
         self.threads, self.servers, self.workers = threads, [], workers
         self.home = tempfile.mkdtemp(prefix="gh.", dir="/tmp")
         self.log = open(self.home + ".log", "wb")

@@ -1,4 +1,4 @@
--- The data of deploy/growth, deploy/budgets and the tests of lists: rows :first to :last of one tenant, as after a
+-- The data of deploy/measure/growth, deploy/checks/budgets and the tests of lists: rows :first to :last of one tenant, as after a
 -- few years of use. psql variables: tenant, first, last; keys, if numbers and hashes of the keys come on standard
 -- input. A superuser runs it, since it writes past row-level security.
 \set ON_ERROR_STOP on

@@ -1,4 +1,4 @@
--- The requests of wrk for deploy/balance, deploy/soak and deploy/checks/imports, by wrk -s deploy/lib/load.lua URL with
+-- The requests of wrk for deploy/measure/balance, deploy/checks/soak and deploy/checks/imports, by wrk -s deploy/lib/load.lua URL with
 -- the key in KEY.
 -- WORK=lines posts the lines of the file LINES_OF (bodies, or keys to verify) to PATH_OF; each thread and each
 -- of RUNS runs (RUN) has its own lines, so that none is sent twice. WORK=list asks for 50 users of one of the

@@ -15,7 +15,7 @@ class Postgres:
         self.sql(conninfo, "CREATE DATABASE gatehouse OWNER gatehouse_owner")
 
     def control(self, command):
-        return run(ROOT + "/deploy/postgres", command, self.folder, env=self.environment).strip()
+        return run(ROOT + "/deploy/tools/postgres", command, self.folder, env=self.environment).strip()
 
     def stop(self):
         self.control("stop")

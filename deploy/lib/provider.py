@@ -1,4 +1,4 @@
-"""The Python part of deploy/provider: Canaille with everything in memory, and people who sign in there.
+"""The Python part of deploy/tools/provider: Canaille with everything in memory, and people who sign in there.
 
     provider.py serve REDIRECT…                    listens on 127.0.0.1 and prints the issuer; PROVIDER_PORT picks
                                                    the port, PROVIDER_PEOPLE=0 adds person1@example.com and so on

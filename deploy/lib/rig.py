@@ -116,7 +116,7 @@ class Rig:
         """`home`: an empty folder for all its files, whose name is also the beginning of others'.
         `program`: whose migrations the database gets, and which serves."""
         os.chdir(ROOT)
-        subprocess.run(["deploy/packages", *packages], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["deploy/tools/packages", *packages], check=True, stdout=subprocess.DEVNULL)
         self.program = program
         if program == BINARY and not os.path.exists(BINARY):
             subprocess.run(["swift", "build", "-c", "release", "--product", "gatehouse"], check=True)
@@ -150,13 +150,13 @@ class Rig:
         return f"postgresql://{role}@/gatehouse?host={hosts}"
 
     def postgres(self, command):
-        subprocess.run(["deploy/postgres", command, self.cluster], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["deploy/tools/postgres", command, self.cluster], check=True, stdout=subprocess.DEVNULL)
 
     def follow(self):
         """Starts a synchronous standby: from now on it has every commit that is acknowledged."""
         self.standby = self.standby or self.home + ".b"
         shutil.rmtree(self.standby, ignore_errors=True)
-        subprocess.run(["deploy/postgres", "standby", self.standby, self.cluster], check=True,
+        subprocess.run(["deploy/tools/postgres", "standby", self.standby, self.cluster], check=True,
                        stdout=subprocess.DEVNULL)
         self.sql("ALTER SYSTEM SET synchronous_standby_names = '*'", "postgres")
         self.sql("SELECT pg_reload_conf()", "postgres")
@@ -172,7 +172,7 @@ class Rig:
 
     def promote(self):
         """Makes the standby the primary."""
-        subprocess.run(["deploy/postgres", "promote", self.standby], check=True)
+        subprocess.run(["deploy/tools/postgres", "promote", self.standby], check=True)
         self.cluster, self.standby = self.standby, self.cluster
 
     def sql(self, text, database="gatehouse"):
@@ -248,7 +248,7 @@ class Rig:
         for server in list(self.servers):
             self.end(server)
         for cluster in filter(None, (self.cluster, self.standby)):
-            subprocess.run(["deploy/postgres", "stop", cluster], stderr=subprocess.DEVNULL)
+            subprocess.run(["deploy/tools/postgres", "stop", cluster], stderr=subprocess.DEVNULL)
             shutil.rmtree(cluster)
         self.log.close()
         for path in glob.glob(self.home + ".*"):

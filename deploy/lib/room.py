@@ -32,9 +32,9 @@ def digest(path):
 
 
 def packaged(folder):
-    """The path of a package that deploy/package makes in the folder; its progress goes to the terminal."""
-    done = subprocess.run([ROOT + "/deploy/package", folder], stdout=subprocess.PIPE, text=True)
-    need(done.returncode == 0, "deploy/package failed")
+    """The path of a package that deploy/tools/package makes in the folder; its progress goes to the terminal."""
+    done = subprocess.run([ROOT + "/deploy/tools/package", folder], stdout=subprocess.PIPE, text=True)
+    need(done.returncode == 0, "deploy/tools/package failed")
     return done.stdout.strip()
 
 
@@ -121,7 +121,7 @@ def contained(check, *packages):
         sys.exit()
     if os.geteuid() != 0:
         raise SystemExit(f"{os.path.basename(script)}: it needs root, for a chroot and mounts")
-    subprocess.run([ROOT + "/deploy/packages", "mmdebstrap", *packages], check=True)
+    subprocess.run([ROOT + "/deploy/tools/packages", "mmdebstrap", *packages], check=True)
     folder = tempfile.mkdtemp(prefix="gatehouse-check.")
     os.chmod(folder, 0o755)
     child = subprocess.Popen(

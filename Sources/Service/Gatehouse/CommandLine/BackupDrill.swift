@@ -293,7 +293,7 @@ struct DumpSource: Sendable {
             description: """
                 GATEHOUSE_BACKUP_DATABASE_URL is \(try row.get(0, as: String.self)), from which \
                 row-level security hides every row: its dump would be empty. Use gatehouse_backup, \
-                which deploy/roles.sql creates
+                which deploy/install/roles.sql creates
                 """)
     }
 }
@@ -346,7 +346,8 @@ struct ScratchDatabase: Sendable {
         }
         guard try row.get(3, as: Int.self) == 4 else {
             throw BackupDrill.Refused(
-                description: "that server lacks Gatehouse's roles: psql -f deploy/roles.sql")
+                description: "that server lacks Gatehouse's roles: psql -f deploy/install/roles.sql"
+            )
         }
     }
 
