@@ -74,29 +74,6 @@ struct PagesTests {
         return paths
     }
 
-    // MARK: the glossary
-
-    /// As `deploy/tools/readme glossary` writes it: without the words that the code must not use.
-    @Test func `the glossary of the documents is that of the code`() {
-        var wanted = [
-            "# Glossary", "",
-            "The words of this product, each with one meaning, and the room where the thing lives.",
-            "",
-        ]
-        for line in Self.lines(of: Self.catalogue + "/Glossary.md") {
-            if line.hasPrefix("|---") {
-                wanted.append("|---|---|---|")
-            } else if line.hasPrefix("| ") {
-                let cells = line.dropFirst(2).components(separatedBy: " | ").prefix(3)
-                wanted.append("| " + cells.joined(separator: " | ") + " |")
-            }
-        }
-        wanted.append("")
-        #expect(wanted.count > 30)
-        let shown = Self.lines(of: "deploy/docs/glossary.md")
-        #expect(shown == wanted, "run deploy/tools/readme glossary")
-    }
-
     // MARK: the rows of decisions
 
     @Test func `every row that a test is named by stands in the page of decisions`() {

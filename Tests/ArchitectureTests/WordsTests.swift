@@ -1,6 +1,6 @@
 import Testing
 
-/// The glossary's words in names and comments: see `Glossary.md` in the documentation catalogue.
+/// The glossary's words in names and comments: see `deploy/docs/glossary.md`.
 struct WordsTests {
     /// How often a replaced word still stands in Sources. A count may only fall: lower it here. A
     /// part of a longer name, such as the column `email_vouched`, does not count.
