@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// The documents against what they speak of.
@@ -45,6 +46,21 @@ struct DocumentsTests {
         let needed = roles[0].filter { !$0.contains("gatehouse_backup") }
         #expect(needed.count == 4)
         #expect(needed == roles[1])
+    }
+
+    @Test func `the page of checks has a row for every check, and for no other`() throws {
+        let folder = SourceTree.root + "/deploy/checks"
+        var checks = Set(try FileManager.default.contentsOfDirectory(atPath: folder))
+        checks.subtract(["README.md", "all", "__pycache__"])
+        var shown: Set<String> = []
+        for line in SourceTree.text("deploy/checks/README.md").split(separator: "\n")
+        where line.hasPrefix("| `") {
+            // A row is a command: a check, and perhaps its argument.
+            shown.insert(String(line.dropFirst(3).prefix { $0 != " " && $0 != "`" }))
+        }
+        #expect(shown.count > 30)
+        #expect(checks.subtracting(shown).sorted() == [])
+        #expect(shown.subtracting(checks).sorted() == [])
     }
 
     private static func names(in text: String) -> Set<String> {
