@@ -65,7 +65,7 @@ import Text
         let mails = try await fixture.carriedMails()
         #expect(mails.map(\.to) == [["<ann@ex.com>"]])
         let parts = try #require(mails.first?.parts)
-        #expect(parts[0].contains("let you in. Their word:") && parts[0].contains(word))
+        #expect(parts[0].contains("let you in. Their message:") && parts[0].contains(word))
         #expect(parts[1].contains("Come &lt;b&gt;in&lt;/b&gt;."), "\(parts[1])")
         let events = try await fixture.send(
             .get, "/v1/tenants/acme/audit-events?action=user.approved")

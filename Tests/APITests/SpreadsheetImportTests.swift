@@ -71,7 +71,7 @@ struct SpreadsheetImportTests {
         ("email,provider,issuer,subject\na@x.example,oidc,https://i.example,\n", "no subject"),
         ("email,provider\na@x.example,oidc\n", "no subject"),
         ("email,email_verified\na@x.example,maybe\n", "true or false"),
-        ("email,created_at\na@x.example,yesterday\n", "no time"),
+        ("email,created_at\na@x.example,yesterday\n", "not a time"),
         ("email\na@x.example,b\n", "more cells"),
         ("email,name\n\"a@x.example\" x,b\n", "followed by"),
     ])

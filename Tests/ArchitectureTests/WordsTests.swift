@@ -5,9 +5,9 @@ struct WordsTests {
     /// How often a replaced word still stands in Sources. A count may only fall: lower it here. A
     /// part of a longer name, such as the column `email_vouched`, does not count.
     private static let ceilings = [
-        "nobody": 7, "somebody": 2, "whoever": 1, "obey": 0, "obeys": 0, "vouch": 1, "vouches": 0,
-        "vouched": 2, "postman": 0, "letter": 15, "door": 1, "told": 35, "tells": 2, "living": 1,
-        "judge": 3,
+        "nobody": 2, "somebody": 2, "whoever": 0, "obey": 0, "obeys": 0, "vouch": 0, "vouches": 0,
+        "vouched": 2, "postman": 0, "letter": 14, "door": 0, "told": 18, "tells": 0, "living": 0,
+        "judge": 2,
     ]
 
     /// Parts of names that the glossary replaced.

@@ -58,7 +58,9 @@ extension Database {
     /// all tenants. Never use it for what is cached, or for a decision.
     func readLagging(_ sql: SQL, in tenant: UUID?) async throws(PostgresError) -> Rows {
         let role: Standbys.Role = tenant == nil ? .platform : .app
-        if let rows = await options.standbys?.read(sql, by: role, in: tenant, from: ReadPosition.current?.log) {
+        if let rows = await options.standbys?.read(
+            sql, by: role, in: tenant, from: ReadPosition.current?.log)
+        {
             return rows
         }
         guard let tenant else { return try await platform.read(sql) }
@@ -67,7 +69,9 @@ extension Database {
 
     /// The same with the app's role, for rows that belong to the system.
     func readLaggingAsApp(_ sql: SQL) async throws(PostgresError) -> Rows {
-        if let rows = await options.standbys?.read(sql, by: .app, from: ReadPosition.current?.log) { return rows }
+        if let rows = await options.standbys?.read(sql, by: .app, from: ReadPosition.current?.log) {
+            return rows
+        }
         return try await app.read(sql)
     }
 }

@@ -240,7 +240,6 @@ enum APIKeyEndpoints {
         _ call: Call, _ collection: APIKeyCollection, _ reason: String?
     ) async throws -> (APIKeyRow, EndedWithKey) {
         let id = try call.id()
-        let database = try call.services.database
         let kinds = call.services.jobKinds
         return try await collection.scope(call).change(by: call.actor) { change in
             let row = try await change.lockAPIKey(id)

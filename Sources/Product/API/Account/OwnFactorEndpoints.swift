@@ -87,7 +87,6 @@ enum OwnFactorEndpoints {
     ) { call in
         let person = try await call.operator
         let code = try call.input.string("code").utf8.filter { $0 != 0x20 }
-        let database = try call.services.database
         try await change(person, call, "an authenticator app was added", .totp) { change in
             guard
                 try await change.confirmTotp(

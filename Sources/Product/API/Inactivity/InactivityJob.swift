@@ -216,7 +216,8 @@ package struct InactivityRounds: Sendable {
                 after: cursor, limit: InactivityJob.page, activeUntil: standing.latest(at: now))
             let isDue = page.users.contains { user in
                 standing.rule.step(
-                    for: user.facts, since: standing.since, at: now, mails: database.options.sendsMail)
+                    for: user.facts, since: standing.since, at: now,
+                    mails: database.options.sendsMail)
                     != nil
             }
             if isDue { return true }

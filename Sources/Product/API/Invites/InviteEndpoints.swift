@@ -122,7 +122,6 @@ enum InviteEndpoints {
         problems: [.inviteUsed], idempotent: true, exists: exists
     ) { call in
         let id = try call.id()
-        let database = try call.services.database
         let row = try await InviteAsking.answering {
             try await call.scope.change(by: call.actor) { change in
                 let row = try await change.lockInvite(id)
@@ -184,7 +183,6 @@ enum InviteEditEndpoint {
         problems: [.conflict], ifMatch: .honoured, exists: InviteEndpoints.exists
     ) { call in
         let id = try call.id()
-        let database = try call.services.database
         let row = try await InviteAsking.answering {
             try await call.making { change in
                 let row = try await change.lockInvite(id)

@@ -45,7 +45,7 @@ enum Vocabulary {
         "email_verified": "Whether the provider states that it has verified the address.",
         "email_verified_at": "Since when the address has been verified.",
         "email_vouched": "Whether the provider is trusted to verify this address.",
-        "endpoints": "Endpoint URLs that differ from those in the provider's discovery document.",
+        "endpoints": "The URLs that differ from those in the provider's discovery document.",
         "environment": "`live` or `test`; the key's prefix shows it.",
         "errorMessage": "An error message for the user.",
         "errors": "The errors of the input, one for each field.",

@@ -59,7 +59,6 @@ enum MergeEndpoints {
             throw Problem.conflict("The user \(id) was merged.", with: into.description)
         }
         if call.isDryRun { try await call.takeDryRuns() }
-        let database = try call.services.database
         do {
             let row = try await call.scope.change(by: call.actor) { change in
                 let row = try await change.mergeUsers(
@@ -97,7 +96,6 @@ enum MergeEndpoints {
         problems: [.undoConflict, .conflict], idempotent: true, exists: exists
     ) { call in
         let id = try call.id()
-        let database = try call.services.database
         do {
             let row = try await call.scope.change(by: call.actor) { change in
                 try await change.undoMerge(

@@ -72,7 +72,6 @@ enum UserAccountEndpoints {
             throw Problem(
                 .conflict, "Without a mail server no address can be verified; set one up first.")
         }
-        let database = try services.database
         let end = try await call.making { change in
             let user = try await change.lockUser(id)
             try call.requireCover(of: user)
@@ -168,7 +167,6 @@ enum UserStatusEndpoints {
         answers: [.ok(UserRow.shape)], problems: [.conflict], idempotent: true,
         exists: UserEndpoints.exists
     ) { call in
-        let database = try call.services.database
         let reason = reason(call)
         return try await UserEndpoints.change(call) { change, row in
             try call.requireCover(of: row)
@@ -191,7 +189,6 @@ enum UserStatusEndpoints {
         answers: [.ok(UserRow.shape)], problems: [.conflict], idempotent: true,
         exists: UserEndpoints.exists
     ) { call in
-        let database = try call.services.database
         let reason = reason(call)
         return try await UserEndpoints.change(call) { change, row in
             let declined = try await change.declineUser(row, reason: reason)
@@ -263,7 +260,6 @@ enum UserIdentityEndpoints {
     ) { call in
         let id = try call.id()
         let input = call.input
-        let database = try call.services.database
         let (user, made) = try await call.scope.change(by: call.actor) { change in
             let user = try await change.lockUser(id)
             try call.requireCover(of: user)
@@ -288,7 +284,6 @@ enum UserIdentityEndpoints {
         access: .own(.unlinkIdentities), answers: [.noContent], exists: UserEndpoints.exists
     ) { call in
         let (id, identity) = (try call.id(), try call.id("identity_id"))
-        let database = try call.services.database
         try await call.scope.change(by: call.actor) { change in
             let user = try await change.lockUser(id)
             try requireUnlink(call, user)

@@ -45,7 +45,6 @@ enum UserEndpoints {
         answers: [.created(UserRow.shape)], problems: [.emailTaken, .conflict], idempotent: true
     ) { call in
         let email = try call.input.emailAddress("email")
-        let database = try call.services.database
         let attributes = call.input.attributes(on: AttributePair())
         let role: UserRole = call.input.optionalCase("role") ?? .member
         try call.principal.subject.requireCover(of: role, in: call.tenant.id)

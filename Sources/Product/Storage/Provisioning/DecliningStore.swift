@@ -15,8 +15,9 @@ extension Database {
         _ call: ProvisioningCall, tenant: String, by actor: Actor,
         mail: DeclineMail?, render: @escaping Render
     ) async throws -> ProvisioningResult {
-        let result = try await options.personLock.withExclusive(keys: call.personKeys, by: call.callerName)
-        {
+        let result = try await options.personLock.withExclusive(
+            keys: call.personKeys, by: call.callerName
+        ) {
             try await afterRaces {
                 try await platformScope.change(by: actor, setsTenant: false) { change in
                     try await change.deciding {

@@ -162,7 +162,8 @@ struct Authenticator: Sendable {
     /// proved their own, reaches only what sets one up or proves it, and sign-out.
     private func requireSecondFactor(_ session: OperatorSession, _ request: Request) throws {
         let due = session.operator.secondFactorDue.map { database.clock() >= $0 } ?? false
-        let isOverdue = database.options.secondFactorDays != nil && due && !session.hasProvidersFactor
+        let isOverdue =
+            database.options.secondFactorDays != nil && due && !session.hasProvidersFactor
         guard isOverdue || session.lacksSecondFactor else { return }
         let isOwn =
             session.lacksSecondFactor

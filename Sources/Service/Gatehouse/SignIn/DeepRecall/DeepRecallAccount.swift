@@ -174,7 +174,6 @@ enum DeepRecallLinks {
     private static func unlink(_ call: ClientCall) async throws -> Response {
         let user = try await call.signedIn().user
         let kind = try kind(call)
-        let database = call.core.database
         try await call.scope.change(by: call.actor(user)) { change in
             let row = try await change.lockUser(user.id)
             guard row.identities.count > 1 else {

@@ -50,7 +50,6 @@ enum ImmichSignIn {
         guard let address = try? EmailAddress(lower, allowSingleLabel: call.allowsSingleLabel)
         else { throw Immich.invalid("email", "must be an email") }
         let hash = try await call.newPasswordHash(password, about: [email, name])
-        let database = call.core.database
         let user = try await call.scope.change(by: call.actor()) {
             try await $0.makeFirstAdmin(
                 email: address, name: name, passwordHash: hash, client: call.client.name,

@@ -46,7 +46,6 @@ extension ClientCall {
         _ hash: [UInt8], for signIn: GrantedSignIn
     ) async throws -> GrantUse {
         try await count(.token)
-        let database = core.database
         return try await scope.change(by: clientActor) {
             try await $0.useLinkGrant(hash, for: signIn)
         }

@@ -71,7 +71,6 @@ extension ClientCall {
     /// Adds an identity that was just proved to a signed-in user. Throws `StorageFailure.conflict`
     /// with the id of the user who has it.
     package func link(_ person: ProvedPerson, to user: UserRow) async throws {
-        let database = core.database
         let provider = person.provider
         _ = try await scope.change(by: actor(user)) { change in
             try await change.linkIdentity(

@@ -75,7 +75,6 @@ enum ThinkWorkInvites {
     private static func invite(
         _ request: InviteRequest, _ name: String?, _ inviter: Inviter, _ call: ClientCall
     ) async throws -> Response {
-        let database = call.core.database
         do {
             let (user, result) = try await call.scope.change(by: inviter.actor) { change in
                 if let key = inviter.key { _ = try await key.held(in: change) }
