@@ -81,7 +81,7 @@ def test_an_app_is_set_up_and_asked_for_at_the_next_sign_in(console):
             expect(third.field("Code")).to_be_focused()
             third.field("Code").fill("000000")
             third.page.get_by_role("button", name="Sign in", exact=True).click()
-            expect(third.page.get_by_role("alert")).to_contain_text("does not fit")
+            expect(third.page.get_by_role("alert")).to_contain_text("is not valid")
             # The code that set the app up is used; the next step's is not.
             third.field("Code").fill(code(seed, time.time() + 30))
             third.page.get_by_role("button", name="Sign in", exact=True).click()
@@ -132,7 +132,7 @@ def test_a_step_up_does_the_refused_act_afterwards(console):
         before = next(one["value"] for one in other.cookies() if one["name"].endswith("gatehouse"))
         dialog.get_by_label("Your password").fill("wrong")
         dialog.get_by_role("button", name="Continue").click()
-        expect(dialog.get_by_role("alert")).to_contain_text("does not fit")
+        expect(dialog.get_by_role("alert")).to_contain_text("is not valid")
         dialog.get_by_label("Your password").fill(PASSWORD)
         dialog.get_by_role("button", name="Continue").click()
         expect(page.get_by_role("dialog", name="One-time sign-in link")).to_be_visible()

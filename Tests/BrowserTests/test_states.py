@@ -256,7 +256,7 @@ def test_a_refused_password_is_said_and_the_address_stays(console):
     page.get_by_label("Email").fill("owner@gatehouse.test")
     page.get_by_label("Password").fill("not the password at all")
     page.keyboard.press("Enter")
-    expect(page.locator("form").get_by_role("alert")).to_contain_text("do not fit")
+    expect(page.locator("form").get_by_role("alert")).to_contain_text("password is wrong")
     expect(page.get_by_label("Email")).to_have_value("owner@gatehouse.test")
 
 
@@ -328,7 +328,7 @@ def test_this_was_not_me_acts_by_its_button_alone(console):
     assert "token" not in page.url
     console.expects_refusals = True
     page.get_by_role("button", name="End all sessions").click()
-    expect(page.get_by_role("alert")).to_contain_text("used up or over")
+    expect(page.get_by_role("alert")).to_contain_text("was used or has expired")
     page.goto("about:blank")
     console.go("/not-me")
     expect(page.get_by_role("heading", name="No link here")).to_be_visible()

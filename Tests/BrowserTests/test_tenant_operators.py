@@ -56,7 +56,7 @@ def test_who_is_refused_without_a_tenant_can_name_it_and_it_goes_along(console):
         page.get_by_label("Email").fill(email)
         page.get_by_label("Password").fill(PASSWORD)
         page.keyboard.press("Enter")
-        expect(page.locator("form").get_by_role("alert")).to_contain_text("do not fit")
+        expect(page.locator("form").get_by_role("alert")).to_contain_text("password is wrong")
         expect(tenant).to_be_visible()
         wrong = look(other, "a sign-in with a tenant")
         assert not wrong, "\n".join(wrong)
