@@ -54,7 +54,7 @@ import Text
             isAssertedByTenant: false)
         let batch = try await fixture.scope.change(by: .system) { change in
             try await change.importBatch(
-                by: rules, after: 0, limit: 10, in: database, update: { try await $1() })
+                by: rules, after: 0, limit: 10, update: { try await $1() })
         }
         #expect(batch.results.map(\.code) == [nil, "forbidden", "forbidden"])
         #expect(try await fixture.base.count("users WHERE role = 'admin'") == 1)
@@ -86,7 +86,7 @@ import Text
         let database = fixture.service.storage
         let id = try #require(UUID(user))
         try await fixture.scope.change(by: .system) { change in
-            try await change.purgeUser(change.lockUser(id), database: database)
+            try await change.purgeUser(change.lockUser(id))
         }
     }
 

@@ -137,7 +137,7 @@ import Text
                     "/* test */ DELETE FROM sessions WHERE tenant_id = \(change.tenant)")
                 group.addTask {
                     try await fixture.scope.change(by: .system) { change in
-                        _ = try await change.purgeUser(change.lockUser(user), database: database)
+                        _ = try await change.purgeUser(change.lockUser(user))
                     }
                 }
                 while try await !fixture.service.database.waitsForLock() { await Task.yield() }
