@@ -96,8 +96,7 @@ package struct Composition: Sendable {
         dispatcher = try Dispatcher(
             endpoints: Routes.all + Contracts.endpoints(core) + HostedSignIn.endpoints(core)
                 + [KeySetEndpoint.endpoint(tokens)],
-            services: services,
-            hooks: hooks)
+            services: services, hooks: hooks)
     }
 
     private static func outbound(_ policy: OutboundPolicy, _ database: Database) -> OutboundHTTP {
