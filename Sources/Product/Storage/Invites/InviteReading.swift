@@ -121,7 +121,7 @@ package struct InviteFilter: Sendable {
         // Written as literals, so that the planner knows which of them are rare.
         if let deliveries {
             let names = deliveries.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-            sql += " AND delivery_status IN (\(raw: names))"
+            sql += deliveries.isEmpty ? " AND false" : " AND delivery_status IN (\(raw: names))"
         }
         if let externalID { sql += " AND external_id = \(externalID)" }
         if let job {
