@@ -307,8 +307,8 @@ MUTANTS = [
         "H3", "a binding outlives the domain",
         "HostBindingTests/`a host goes with the domain that it hangs on, and comes back with it`",
         ("Migrations/0003_directory.sql",
-         "SELECT by_platform OR origin_wildcard_stands(tenant, split_part(host, ':', 1)) $$;",
-         "SELECT true $$;"),
+         "RETURN by_platform OR origin_wildcard_stands(tenant, split_part(host, ':', 1));",
+         "RETURN true;"),
     ),
     mutant(
         "H3", "a host below another's proved domain is bound",
@@ -600,7 +600,7 @@ MUTANTS = [
     mutant(
         "M7", "the first claim of a pool keeps its owner off",
         "ProviderTests/`a kind and issuer stand once for an owner, a pool once among the confirmed`",
-        ("Migrations/0011_providers.sql",
+        ("Migrations/0010_providers.sql",
          "WHERE kind = 'cognito' AND confirmed;",
          "WHERE kind = 'cognito';"),
     ),

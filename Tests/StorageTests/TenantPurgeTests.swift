@@ -148,7 +148,6 @@ import Text
         for (asker, tenant) in [(fixture.mine, fixture.mine), (fixture.other, fixture.mine)] {
             if asker == fixture.other { try await fixture.delete(daysAgo: 40) }
             for removal: SQL in [
-                "SELECT tenant_rows_remove(\(tenant), \(10))",
                 "SELECT tenant_table_remove(\(tenant), 'users', \(10))",
                 "SELECT audit_redact_tenant(\(tenant), '{}', \(10))",
             ] {

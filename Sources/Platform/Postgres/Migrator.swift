@@ -29,6 +29,8 @@ package struct MigrationError: Error, Sendable, Equatable, CustomStringConvertib
 /// its own transaction or, like CREATE INDEX CONCURRENTLY, in none: what takes long on a large
 /// table must not hold its locks. If one fails, the next call begins with the first again, so each
 /// must be repeatable.
+///
+/// A database that the chain of before the fold made is taken over: `FoldedChain`.
 package enum Migrator {
     /// A session advisory lock: replicas that start together take turns.
     private static let lock = 4_725_921_866_352_441_345
@@ -41,8 +43,10 @@ package enum Migrator {
     /// `lock_not_available` and `deadlock_detected`.
     private static let sqlstatesOfLocks = ["55P03", "40P01"]
 
-    private struct Applied {
+    /// A file as the database's record has it.
+    struct Applied {
         var name: String
+        /// SHA-256 in hexadecimal.
         var checksum: String
     }
 
@@ -56,7 +60,9 @@ package enum Migrator {
 
     /// The folder, within the folder of migrations, of the files that are applied only to a
     /// distributed database. It is also the first part of their versions.
-    private static let distributed = "distributed/"
+    static let distributed = "distributed/"
+    /// The whole schema as one text, for readers. It is generated, and never applied.
+    private static let whole = "schema.sql"
 
     /// Returns the names of the files applied now. Calls `log` before each file, and `waits` each
     /// time a file did not get a lock. `distributes` means that the database becomes a distributed
@@ -87,7 +93,12 @@ package enum Migrator {
                 version text PRIMARY KEY, name text NOT NULL, checksum text NOT NULL,
                 applied_at timestamptz NOT NULL DEFAULT now())
             """, "schema_migrations")
-        let applied = try read(session)
+        var applied = try read(session)
+        var done: [String] = []
+        if let chain = try FoldedChain(in: directory), chain.made(applied) {
+            done = try takeOver(chain, applied, directory, session, lockWait, log, waits)
+            applied = try read(session)
+        }
         let isDistributed =
             distributes || applied.keys.contains { $0.hasPrefix(distributed) }
         let files = try files(directory, isDistributed: isDistributed)
@@ -96,11 +107,9 @@ package enum Migrator {
             throw MigrationError(
                 name: applied[version]?.name ?? version, reason: "was applied, but is missing")
         }
-        var done: [String] = []
         for file in files {
             let text = try contents("\(directory)/\(file.name)", file.name)
-            let checksum = try session.value(
-                "SELECT encode(sha256(convert_to($1, 'UTF8')), 'hex')", [text], file.name)
+            let checksum = try checksum(of: text, file, session)
             if let before = applied[file.version] {
                 guard before.checksum == checksum, before.name == file.name else {
                     throw MigrationError(
@@ -125,28 +134,74 @@ package enum Migrator {
             }
             return try record(file, checksum, session)
         }
+        try transaction(file.name, session, lockWait, waits) { () throws(MigrationError) in
+            let rest = try makeExtensions(of: text, file.name, session)
+            for statement in rest.split(separator: separator) {
+                try session.run(String(statement), file.name)
+            }
+            try record(file, checksum, session)
+        }
+    }
+
+    /// Begins again if it does not get its locks.
+    private static func transaction(
+        _ name: String, _ session: MigrationSession, _ lockWait: Int,
+        _ waits: (_ name: String) -> Void, work: () throws(MigrationError) -> Void
+    ) throws(MigrationError) {
         let limit = Duration.milliseconds(lockWait * waitsOfOneTry)
         for turn in 1...tries {
             let began = ContinuousClock.now
             do throws(MigrationError) {
-                try session.run("BEGIN", file.name)
+                try session.run("BEGIN", name)
                 // In a message of its own, because a coordinator passes on the whole text.
-                try session.run("SET LOCAL lock_timeout = \(lockWait)", file.name)
-                let rest = try makeExtensions(of: text, file.name, session)
-                for statement in rest.split(separator: separator) {
-                    try session.run(String(statement), file.name)
-                }
-                try record(file, checksum, session)
-                return try session.run("COMMIT", file.name)
+                try session.run("SET LOCAL lock_timeout = \(lockWait)", name)
+                try work()
+                return try session.run("COMMIT", name)
             } catch {
                 guard turn < tries, sqlstatesOfLocks.contains(error.sqlstate ?? ""),
                     ContinuousClock.now - began < limit
                 else { throw error }
             }
-            try session.run("ROLLBACK", file.name)
-            waits(file.name)
+            try session.run("ROLLBACK", name)
+            waits(name)
             usleep(UInt32(lockWait) * 1000)
         }
+    }
+
+    /// Makes the record of a database that the folded chain made the record of the files that
+    /// replaced the chain, in one transaction, and applies the chain's last file before if it was
+    /// not applied. Returns that file's name if so.
+    private static func takeOver(
+        _ chain: FoldedChain, _ applied: [String: Applied], _ directory: String,
+        _ session: MigrationSession, _ lockWait: Int, _ log: (_ name: String) -> Void,
+        _ waits: (_ name: String) -> Void
+    ) throws(MigrationError) -> [String] {
+        try chain.require(applied)
+        let isDistributed = applied.keys.contains { $0.hasPrefix(distributed) }
+        let files = try files(directory, isDistributed: isDistributed)
+            .filter { $0.number <= FoldedChain.lastFile }
+        let last = chain.last
+        let isWhole = applied.values.contains { $0.name == last }
+        let text = isWhole ? "" : try contents("\(directory)/\(FoldedChain.folder)\(last)", last)
+        if !isWhole { log(last) }
+        try transaction(last, session, lockWait, waits) { () throws(MigrationError) in
+            for statement in text.split(separator: separator) {
+                try session.run(String(statement), last)
+            }
+            try session.run("DELETE FROM public.schema_migrations", last)
+            for file in files {
+                let text = try contents("\(directory)/\(file.name)", file.name)
+                try record(file, try checksum(of: text, file, session), session)
+            }
+        }
+        return isWhole ? [] : [last]
+    }
+
+    private static func checksum(
+        of text: String, _ file: File, _ session: MigrationSession
+    ) throws(MigrationError) -> String {
+        try session.value(
+            "SELECT encode(sha256(convert_to($1, 'UTF8')), 'hex')", [text], file.name)
     }
 
     private static let extensionLine = "CREATE EXTENSION IF NOT EXISTS "
@@ -243,7 +298,7 @@ package enum Migrator {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            guard name.hasSuffix(".sql") else { continue }
+            guard name.hasSuffix(".sql"), name != whole else { continue }
             let bytes = Array(name.utf8)
             guard bytes.count > 9, bytes[4] == UInt8(ascii: "_"),
                 bytes[0..<4].allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
@@ -257,7 +312,7 @@ package enum Migrator {
         return files
     }
 
-    private static func contents(_ path: String, _ name: String) throws(MigrationError) -> String {
+    static func contents(_ path: String, _ name: String) throws(MigrationError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw MigrationError(name: name, reason: "cannot be read") }
         defer { close(descriptor) }

@@ -78,7 +78,6 @@ struct EndedRows: Sendable {
         EndedRows(table: "operator_devices", kind: .system, column: "last_at") { _ in
             Database.knownDeviceSeconds
         },
-        EndedRows(table: "operator_places", kind: .system, column: "last_at") { _ in 90 * 86_400 },
         EndedRows(table: "minute_counts", kind: .system, column: "minute") { _ in 60 },
         EndedRows(table: "pending_choices", kind: .system, column: "expires_at") { _ in 0 },
         EndedRows(table: "reservations", kind: .system, column: "expires_at") { $0.tokens },

@@ -2,7 +2,7 @@ import CBuild
 
 /// Which Gatehouse this is.
 package enum Version {
-    package static let current = "0.1.0"
+    package static let current = "1.0.0-rc.1"
 
     /// The version and, in a packed program, the commit and its date.
     static let full: String = {

@@ -119,23 +119,4 @@ import Text
             "SELECT 1 FROM audit_events WHERE action = 'probe'")
         #expect(written.isEmpty)
     }
-
-    /// As the program of before 0018 asks, which serves on while replicas are restarted.
-    @Test(.onOneServer)
-    func `an older program claims and stores beside the tenant's column`() async throws {
-        let service = try await TestService.make()
-        let claim: SQL = """
-            /* test */ INSERT INTO idempotency AS held
-                (principal, method, path, key_hash, body_hash, claim, created_at)
-            VALUES ('key 1', 'POST', '/v1/tenants/acme/users', '\\x01', '\\x02',
-                gen_random_uuid(), now())
-            ON CONFLICT (principal, method, path, key_hash) DO UPDATE
-                SET claim = excluded.claim WHERE held.answer IS NULL
-            RETURNING tenant_id
-            """
-        for _ in 0..<2 {
-            let row = try await service.storage.app.query(claim)[0]
-            #expect(try row.get(0, as: UUID.self) == .platform)
-        }
-    }
 }

@@ -1,8 +1,9 @@
--- `gatehouse migrate --distribute`: a tenant's rows lie together on one server of Citus, chosen by the tenant's id;
--- everything that is not a tenant's stays on the coordinator. Files in this folder are applied to a distributed
--- database alone, each behind the file with its number, or behind all others: a database may be distributed at any time.
+-- `gatehouse migrate --distribute` spreads the tenants over the servers of Citus. All rows of a tenant lie on one
+-- server, which Citus chooses by the tenant's id; everything else stays on the coordinator. The files in this folder
+-- are applied only to a distributed database, each behind the file with its number. A database may be distributed at
+-- any time: then they come behind all others.
 
--- What it needs, before anything is changed.
+-- First, whether everything is there that this needs.
 DO $$
 DECLARE fault text;
 BEGIN
@@ -21,7 +22,7 @@ BEGIN
     SELECT string_agg(nodename || ':' || nodeport || ' ' || result, '; ') INTO fault
     FROM run_command_on_workers($check$
         SELECT concat_ws(' and ',
-            CASE WHEN count(*) < 3 THEN 'lacks roles of deploy/roles.sql' END,
+            CASE WHEN count(*) < 3 THEN 'lacks roles of deploy/install/roles.sql' END,
             CASE WHEN current_setting('max_prepared_transactions')::integer = 0
                 THEN 'has max_prepared_transactions = 0' END)
         FROM pg_roles WHERE rolname IN ('gatehouse_owner', 'gatehouse_app', 'gatehouse_platform')
@@ -30,15 +31,16 @@ BEGIN
     IF fault IS NOT NULL THEN RAISE EXCEPTION 'a worker is not ready: %', fault; END IF;
 END $$;
 
--- Every unique key of a distributed table has the tenant in it.
+-- Every unique key of a distributed table contains the tenant.
 ALTER TABLE idempotency DROP CONSTRAINT idempotency_pkey,
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (tenant_id, principal, method, path, key_hash);
 ALTER TABLE mail DROP CONSTRAINT mail_pkey, ADD CONSTRAINT mail_pkey PRIMARY KEY (tenant_id, id);
 ALTER TABLE client_secrets DROP CONSTRAINT client_secrets_id_key;
--- A policy on a distributed table has no subquery.
+-- A policy of a distributed table has no subquery.
 ALTER POLICY identities_tenant ON identities USING (tenant_id = current_tenant());
 
--- kind: directory. The ids of tenants in the platform's own system.
+-- kind: directory. The ids that tenants have in the platform's own system. Here it replaces the unique index on
+-- tenants, which would have to contain the tenant.
 CREATE TABLE directory_external_ids (
     external_id text COLLATE "C" PRIMARY KEY,
     tenant_id uuid NOT NULL UNIQUE
@@ -58,7 +60,7 @@ BEGIN
     RETURN holder = mine;
 END $$;
 
--- The triggers write rows of their own tenant, on its server, each by a statement that names the tenant.
+-- A trigger writes rows of its own tenant, on the tenant's server, and each statement names the tenant.
 CREATE OR REPLACE FUNCTION former_identity_put() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
@@ -82,10 +84,10 @@ BEGIN
     END LOOP;
     RETURN NULL;
 END $$;
--- By a function: Citus hands a SET on with the whole file in which it stands.
+-- By a function, because Citus hands a SET on with the whole file in which it stands.
 SELECT set_config('citus.enable_unsafe_triggers', 'on', true),
     set_config('citus.multi_shard_modify_mode', 'sequential', true);
--- Rows are copied by their owner, from whom row-level security hides them.
+-- The owner copies the rows, and row-level security would hide them from the owner.
 DO $$
 DECLARE
     relation regclass;
@@ -113,7 +115,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- What was on the coordinator has been copied.
+-- The rows have been copied, so those on the coordinator can go.
 SELECT truncate_local_data_after_distributing_table(logicalrelid) FROM pg_dist_partition WHERE partmethod = 'h';
 
 -- A function about one tenant runs on that tenant's server, within the caller's transaction there.
@@ -127,8 +129,9 @@ FROM unnest(ARRAY['user_search_put(uuid, uuid, text, timestamptz)',
     'policies_redact_author(uuid, uuid)', 'audit_redact_tenant(uuid, text[], bigint)',
     'tenant_table_remove(uuid, text, bigint)']::regprocedure[]) AS signature;
 
--- The purge of a tenant removes rows on its server by the function above, and the coordinator's by this one, which cannot
--- ask whether the tenant is deleted: Citus lets no second role read what a transaction has changed.
+-- The purge of a tenant removes the rows on the tenant's server by tenant_table_remove, and those on the coordinator by
+-- coordinator_table_remove. The latter cannot ask whether the tenant is deleted: Citus lets no second role read what a
+-- transaction has changed.
 CREATE OR REPLACE FUNCTION tenant_tables() RETURNS TABLE (relation text, by_tenant boolean)
     LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
     SELECT c.relname::text, EXISTS (SELECT 1 FROM pg_dist_partition d
@@ -153,13 +156,14 @@ BEGIN
 END $$;
 GRANT EXECUTE ON FUNCTION coordinator_table_remove(uuid, text, bigint) TO gatehouse_app;
 
--- Rows of the coordinator that are written with a tenant's, and must not be lost without them: a commit of both is in
--- two phases. What a revocation writes beside the tenant's rows is not among them, so that it is in one.
+-- Tables of the coordinator whose rows are written together with a tenant's and must not be lost without them. A commit
+-- of both has two phases. What a revocation writes is not among them, so that its commit has one.
 SELECT citus_add_local_table_to_metadata(relation) FROM unnest(ARRAY['directory_slugs', 'directory_locators',
     'directory_domains', 'directory_hosts', 'directory_logos', 'directory_people', 'directory_external_ids',
-    'pending_choices', 'provisioning_retries', 'provisioning_attempts', 'reservations']::regclass[]) AS relation;
+    'directory_claimed_ids', 'pending_choices', 'provisioning_retries', 'provisioning_attempts',
+    'reservations']::regclass[]) AS relation;
 
--- The estimates lie with the parts of a table: each server adds its own up.
+-- Each server has the estimates for its own parts of a table, and adds them up.
 CREATE OR REPLACE FUNCTION rows_about(place text) RETURNS bigint
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE whole regclass := place; found regclass := whole;
@@ -171,8 +175,8 @@ BEGIN
         WHERE s.logicalrelid = %L::regclass $count$, whole, coalesce(found, whole))) WHERE success);
 END $$;
 
--- The key look-ups of a moment at the server of their tenants. Citus plans a statement of one row and one tenant once,
--- one about several tenants at each run.
+-- Looks up several keys at once, on the server of their tenants. Citus plans a statement about one tenant once, but one
+-- about several tenants at each run.
 DO $$
 DECLARE hash text;
 BEGIN
@@ -199,17 +203,11 @@ BEGIN
     END LOOP;
 END $$;
 
--- A function that the others call, also where it was made before Citus came.
+-- The functions above call this one on each server. Citus brings it there even if it was made before Citus was
+-- installed.
 SELECT create_distributed_function('audit_without_words(jsonb)');
 
--- No program without the tenant as an argument runs here.
-DROP FUNCTION IF EXISTS user_search_put(uuid, text, timestamptz);
-DROP FUNCTION IF EXISTS user_search_put_all(uuid[], text[], timestamptz[]);
-DROP FUNCTION IF EXISTS user_search_drop(uuid);
-DROP FUNCTION IF EXISTS tenant_rows_remove(uuid, bigint);
-DROP FUNCTION IF EXISTS audit_redact_tenant(uuid, bigint);
-
--- Workers have no default privileges of ours: neither for what is there nor for what comes.
+-- Our default privileges do not reach the workers. This revokes what every role may do there, now and later.
 DO $$
 DECLARE signature regprocedure; fault text;
 BEGIN

@@ -1,0 +1,67 @@
+import Glibc
+
+/// The migrations of before 1.0.0-rc.1, which were folded into fewer files. `folded/ledger` lists
+/// them: `# commit` and the commit that has their texts, then a line for each file with its SHA-256
+/// and its name. A database with all of them is what the files after the fold make.
+struct FoldedChain {
+    static let folder = "folded/"
+    /// The number of the last file into which the chain was folded.
+    static let lastFile = "0016"
+
+    /// The last file of the chain. Its text is in the folder too, because a database that lacks
+    /// nothing but this file is taken over as well.
+    let last: String
+    private let commit: String
+    /// In the order of their names; those for a distributed database come last.
+    private let files: [Migrator.Applied]
+
+    /// `nil` if the folder of migrations has no such list.
+    init?(in directory: String) throws(MigrationError) {
+        let path = "\(directory)/\(Self.folder)ledger"
+        guard access(path, F_OK) == 0 else { return nil }
+        let lines = try Migrator.contents(path, "\(Self.folder)ledger").split(separator: "\n")
+        commit = lines.first.map { String($0.suffix(40)) } ?? ""
+        files = lines.filter { !$0.hasPrefix("#") }.map { line in
+            Migrator.Applied(name: String(line.dropFirst(66)), checksum: String(line.prefix(64)))
+        }
+        last = files.last { !Self.isDistributed($0) }?.name ?? ""
+    }
+
+    /// Whether a file of the chain was applied to the database.
+    func made(_ applied: [String: Migrator.Applied]) -> Bool {
+        let checksums = Set(files.map(\.checksum))
+        return applied.values.contains { checksums.contains($0.checksum) }
+    }
+
+    /// Refuses a database that has another file than the chain, or not all of its files. A
+    /// distributed database needs those for one, too.
+    func require(_ applied: [String: Migrator.Applied]) throws(MigrationError) {
+        let known = Dictionary(uniqueKeysWithValues: files.map { ($0.name, $0.checksum) })
+        let found = applied.values.sorted { $0.name < $1.name }
+        for file in found where known[file.name] != file.checksum {
+            throw MigrationError(
+                name: file.name,
+                reason: """
+                    is not the file that was folded, so this version cannot take the database over: let `gatehouse \
+                    migrate` make a new database, and restore into it a dump of the data alone
+                    """)
+        }
+        let names = Set(found.map(\.name))
+        let isDistributed = found.contains(where: Self.isDistributed)
+        for file in files
+        where !names.contains(file.name) && file.name != last
+            && (isDistributed || !Self.isDistributed(file))
+        {
+            throw MigrationError(
+                name: file.name,
+                reason: """
+                    was not applied, and this version cannot apply it: first run `gatehouse migrate` of the commit \
+                    \(commit), the last with this file, then that of this version
+                    """)
+        }
+    }
+
+    private static func isDistributed(_ file: Migrator.Applied) -> Bool {
+        file.name.hasPrefix(Migrator.distributed)
+    }
+}
