@@ -36,27 +36,17 @@ FROM (SELECT n,
     [1 + (n * 17 + n / 1009) % 63] AS l
     FROM generate_series(:first::bigint, :last::bigint) AS n) AS drawn;
 
--- deploy/checks/upgrade fills a schema of before the attributes, too.
-SELECT to_regclass('user_attributes') IS NOT NULL AS attributes \gset
-\if :attributes
-\set columns ', public_attributes'
-\set values ', format(\'{"plan":"%s","team":"team %s","customer":"c%s"}\', plan, n % 1000, n)'
-\else
-\set columns ''
-\set values ''
-\endif
 INSERT INTO users (tenant_id, id, email, email_key, name, role, status, source, created_at,
-    updated_at, last_sign_in_at, deleted_at :columns)
+    updated_at, last_sign_in_at, deleted_at, public_attributes)
 SELECT :'tenant', id, email, email, name, role, status, 'import', at, at,
     CASE WHEN status <> 'pending' THEN at + n % 300 * interval '1 day' END,
-    CASE WHEN status = 'deleted' THEN at + interval '300 days' END :values
+    CASE WHEN status = 'deleted' THEN at + interval '300 days' END,
+    format('{"plan":"%s","team":"team %s","customer":"c%s"}', plan, n % 1000, n)
 FROM person;
-\if :attributes
 -- As the server does for the names that the tenant's schema marks as indexed.
 INSERT INTO user_attributes (tenant_id, user_id, name, value, created_at)
 SELECT :'tenant', id, of.name, of.value, at
 FROM person, LATERAL (VALUES ('plan', plan), ('team', 'team ' || n % 1000), ('customer', 'c' || n)) AS of (name, value);
-\endif
 INSERT INTO user_search SELECT :'tenant', id, email || ' ' || lower(name), at FROM person;
 INSERT INTO identities (tenant_id, id, user_id, provider, issuer, subject, email, email_verified,
     created_at, last_used_at)
@@ -90,7 +80,4 @@ SELECT :'tenant', md5('decision ' || n)::uuid, at, CASE WHEN n % 50 = 0 THEN 're
     CASE WHEN n % 50 = 0 THEN 'not_invited' END, 'GROWTH', email, email, 'google',
     'https://accounts.google.com', n::text, id, '[{"rule":"invite","result":"applies","detail":"live"}]', 3
 FROM person;
-\if :attributes
-VACUUM ANALYZE user_attributes;
-\endif
-VACUUM ANALYZE users, user_search, identities, invites, api_keys, audit_events, decisions;
+VACUUM ANALYZE users, user_attributes, user_search, identities, invites, api_keys, audit_events, decisions;
