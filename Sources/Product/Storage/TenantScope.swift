@@ -34,9 +34,10 @@ package struct TenantScope: Sendable {
     /// A transaction whose audit rows name the actor. It is rolled back if `body` throws. When it
     /// returns, no replica answers from a cache that is older than the change. Within a
     /// `HeldChange` the holder commits it. With `setsTenant: false` no tenant's rows are visible
-    /// until the body switches to one.
+    /// until the body switches to one. A dry run returns what `body` returned, and is rolled back.
     package func change<Result: Sendable>(
-        by actor: Actor, setsTenant: Bool = true, _ body: (Change) async throws -> Result
+        by actor: Actor, setsTenant: Bool = true, dryRun: Bool = false,
+        _ body: (Change) async throws -> Result
     ) async throws -> Result {
         let held = HeldChange.current
         // If a request makes two changes, only the last one is held.
@@ -53,12 +54,20 @@ package struct TenantScope: Sendable {
                 Change(
                     database: database, tenant: tenant, actor: actor, now: now,
                     transaction: open.transaction.transaction, invalidations: open.invalidations))
-            try await open.invalidations.publish(in: open.transaction.transaction)
+            if !dryRun {
+                try await open.invalidations.publish(in: open.transaction.transaction)
+            }
         } catch {
             await open.rollback()
             throw error
         }
-        if let held { held.hold(open) } else { try await open.commit() }
+        if dryRun {
+            await open.rollback()
+        } else if let held {
+            held.hold(open)
+        } else {
+            try await open.commit()
+        }
         return result
     }
 }

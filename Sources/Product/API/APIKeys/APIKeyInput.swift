@@ -179,10 +179,11 @@ extension Call {
     /// revocation of the key with everything that it made either finds the new object, or comes
     /// first, and then this throws 401.
     func making<Result: Sendable>(
-        in place: TenantScope? = nil, _ body: (Change) async throws -> Result
+        in place: TenantScope? = nil, dryRun: Bool = false,
+        _ body: (Change) async throws -> Result
     ) async throws -> Result {
         let key = CallingKey(principal)
-        return try await (place ?? scope).change(by: actor) { change in
+        return try await (place ?? scope).change(by: actor, dryRun: dryRun) { change in
             if let key { _ = try await key.held(in: change) }
             return try await body(change)
         }

@@ -223,21 +223,14 @@ struct BulkRequest<Action: BulkAction> {
         return ids.compactMap { id in results[id].map { (id, $0) } }
     }
 
-    /// Thrown to roll a transaction back.
-    private struct DryRun: Error { var results: [(id: UUID, result: JobResult)] }
-
     private func lookedAt(_ ids: [UUID]) async throws -> Response {
         var results: [(id: UUID, result: JobResult)] = []
         let firsts = stride(from: 0, to: min(ids.count, Self.looked), by: Self.atOnce)
         try await call.takeDryRuns(Array(firsts).count)
         for first in firsts {
-            do {
-                try await call.scope.change(by: call.actor) { change in
-                    let slice = ids[first..<min(first + Self.atOnce, ids.count)]
-                    throw DryRun(results: try await act(on: slice, change))
-                }
-            } catch let end as DryRun {
-                results += end.results
+            let slice = ids[first..<min(first + Self.atOnce, ids.count)]
+            results += try await call.scope.change(by: call.actor, dryRun: true) { change in
+                try await act(on: slice, change)
             }
         }
         return document(results, count: ids.count)

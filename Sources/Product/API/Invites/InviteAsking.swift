@@ -110,33 +110,21 @@ enum InviteAsking {
         let (requests, checked) = (asked, results)
         if call.isDryRun { try await call.takeDryRuns(max(1, requests.count / 100)) }
         if requests.count >= Database.largeWrite { await database.analyzeGrownTables() }
-        do {
-            let made = try await call.making { change in
-                var results = checked
-                var left = try await change.mailsLeft(.invite)
-                var quotas = try await change.inviteQuotas()
-                for (index, request) in requests {
-                    var request = request
-                    request.mailsLeft = left
-                    request.quotas = quotas
-                    if request.delivery == .mail { left -= 1 }
-                    results[index] = try await line(index, request, change, database, call)
-                    if results[index]["result"]?.string == "created" { quotas.use() }
-                }
-                if call.isDryRun { throw DryRun(results: results) }
-                return results
+        let made = try await call.making(dryRun: call.isDryRun) { change in
+            var results = checked
+            var left = try await change.mailsLeft(.invite)
+            var quotas = try await change.inviteQuotas()
+            for (index, request) in requests {
+                var request = request
+                request.mailsLeft = left
+                request.quotas = quotas
+                if request.delivery == .mail { left -= 1 }
+                results[index] = try await line(index, request, change, database, call)
+                if results[index]["result"]?.string == "created" { quotas.use() }
             }
-            return document(made)
-        } catch let end as DryRun {
-            return document(end.results)
+            return results
         }
-    }
-
-    /// Thrown to roll a transaction back.
-    private struct DryRun: Error { var results: [JSONValue] }
-
-    private static func document(_ results: [JSONValue]) -> JSONValue {
-        .object([.init("results", .array(results))])
+        return .object([.init("results", .array(made))])
     }
 
     private static func line(

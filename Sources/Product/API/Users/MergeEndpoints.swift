@@ -59,23 +59,14 @@ enum MergeEndpoints {
             throw Problem.conflict("The user \(id) was merged.", with: into.description)
         }
         if call.isDryRun { try await call.takeDryRuns() }
-        do {
-            let row = try await call.scope.change(by: call.actor) { change in
-                let row = try await change.mergeUsers(
-                    winner: winner, loser: loser,
-                    permit: { try requireRoles(call, $0, $1) })
-                if call.isDryRun { throw DryRun(row: row) }
-                return row
-            }
-            return .created(
-                row, at: "/v1/tenants/\(try call.tenant.id)/users/merges/\(row.id)", etag: row.etag)
-        } catch let end as DryRun {
-            return .ok(end.row)
+        let row = try await call.scope.change(by: call.actor, dryRun: call.isDryRun) { change in
+            try await change.mergeUsers(
+                winner: winner, loser: loser, permit: { try requireRoles(call, $0, $1) })
         }
+        if call.isDryRun { return .ok(row) }
+        return .created(
+            row, at: "/v1/tenants/\(try call.tenant.id)/users/merges/\(row.id)", etag: row.etag)
     }
-
-    /// Thrown to roll a transaction back.
-    private struct DryRun: Error { var row: MergeRow }
 
     /// A merge makes the loser's sign-ins the winner's, so the caller must cover the roles of both.
     private static func requireRoles(_ call: Call, _ winner: UserRow, _ loser: UserRow) throws {

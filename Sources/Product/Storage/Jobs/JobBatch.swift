@@ -6,8 +6,12 @@ import Text
 extension Database {
     /// This runner lost the job to another one, or the job was paused or ended.
     fileprivate struct LostJob: Error {}
-    /// Thrown to roll back the batch of a dry run.
-    private struct DryRun: Error { var step: JobStep }
+
+    /// What became of one batch.
+    fileprivate enum Batch {
+        case paused(JobPause)
+        case done(JobStep)
+    }
 
     /// Runs one batch. Its results and the job's counts are written in the same transaction, which
     /// commits nothing if the runner no longer has the job. `rights` are what the maker must still
@@ -19,36 +23,25 @@ extension Database {
         body: (JobWork) async throws -> JobStep,
         ended: (Change, JobRow) async throws -> Void
     ) async throws -> JobRow? {
-        do {
-            return try await scope(lease.tenant).change(by: lease.maker.actor) { change in
-                let job = try await change.leasedJob(lease)
-                guard try await change.isTenantActive() else {
-                    return try await change.bySystem.pauseJob(job, .tenantSuspended)
-                }
-                guard let who = try await change.principal(of: job.maker),
-                    rights(job).allSatisfy({ change.mayBegin(who, $0) })
-                else { return try await change.bySystem.pauseJob(job, .rightsLost) }
-                let step = try await body(
-                    JobWork(change: change, job: job, principal: who, limit: limit))
-                if job.isDryRun { throw DryRun(step: step) }
-                return try await change.record(
-                    step, of: job, worked: (worked, attempts), ended: ended)
-            }
-        } catch is LostJob {
-            return nil
-        } catch let end as DryRun {
-            return try await record(end.step, of: lease, worked: (worked, attempts), ended: ended)
+        let (scope, actor) = (scope(lease.tenant), lease.maker.actor)
+        func batch(_ change: Change, _ job: JobRow) async throws -> Batch {
+            try await change.batch(of: job, limit: limit, rights: rights(job), body)
         }
-    }
-
-    private func record(
-        _ step: JobStep, of lease: JobRow, worked: (microseconds: Int, attempts: Int),
-        ended: (Change, JobRow) async throws -> Void
-    ) async throws -> JobRow? {
         do {
-            return try await scope(lease.tenant).change(by: lease.maker.actor) { change in
+            let tried =
+                try await lease.isDryRun
+                ? scope.change(by: actor, dryRun: true) { change in
+                    try await batch(change, change.leasedJob(lease))
+                } : nil
+            return try await scope.change(by: actor) { change in
                 let job = try await change.leasedJob(lease)
-                return try await change.record(step, of: job, worked: worked, ended: ended)
+                let result = if let tried { tried } else { try await batch(change, job) }
+                switch result {
+                case .paused(let reason): return try await change.bySystem.pauseJob(job, reason)
+                case .done(let step):
+                    return try await change.record(
+                        step, of: job, worked: (worked, attempts), ended: ended)
+                }
             }
         } catch is LostJob {
             return nil
@@ -78,6 +71,17 @@ extension Change {
         var change = self
         change.actor = .system
         return change
+    }
+
+    fileprivate func batch(
+        of job: JobRow, limit: Int, rights: [Right], _ body: (JobWork) async throws -> JobStep
+    ) async throws -> Database.Batch {
+        guard try await isTenantActive() else { return .paused(.tenantSuspended) }
+        guard let who = try await principal(of: job.maker),
+            rights.allSatisfy({ mayBegin(who, $0) })
+        else { return .paused(.rightsLost) }
+        return .done(
+            try await body(JobWork(change: self, job: job, principal: who, limit: limit)))
     }
 
     /// A right over one's own objects is enough to begin, since each row is checked again.

@@ -22,9 +22,6 @@ extension ResolvedAttempt {
 }
 
 extension Database {
-    /// Thrown to roll back a transaction.
-    private struct Asked: Error { var answer: [NearestYes] }
-
     /// The single changes with which the rules would now admit what they refused. `reader` is the
     /// only tenant whose facts are read; nil for the platform, which may read all.
     package func wouldAdmit(_ decision: UUID, reader: UUID?) async throws -> [NearestYes] {
@@ -75,34 +72,28 @@ extension Database {
         _ named: ResolvedAttempt, provider: UUID?, invite: UUID?, joinLink: UUID?, at home: UUID,
         _ reason: Reason
     ) async throws -> [NearestYes] {
-        do {
-            try await platformScope.change(by: .system) { change in
-                var change = change
-                change.locksRows = false
-                let found = try await change.query(
-                    "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(provider)")
-                var named = named
-                named.provider = try found.first.map(ProviderRow.init)?.provider
-                if invite != nil || joinLink != nil {
-                    let tenantChange = try await change.switching(to: home)
-                    (named.tokenHash, named.joinHash) = try await tenantChange.tokenHashes(
-                        invite: invite, joinLink: joinLink)
-                }
-                let key = named.attempt.identity
-                let call = ProvisioningCall(
-                    provider: .attempt(
-                        key.provider.rawValue, issuer: key.issuer, subject: key.subject))
-                var reading = FactsReading(self, call, named, change)
-                try await reading.read()
-                try await reading.readUnhelpful()
-                let answer = Provisioning.wouldAdmit(
-                    named.attempt, facts: reading.facts, refused: reason, now: change.now)
-                throw Asked(answer: answer)
+        try await platformScope.change(by: .system, dryRun: true) { change in
+            var change = change
+            change.locksRows = false
+            let found = try await change.query(
+                "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(provider)")
+            var named = named
+            named.provider = try found.first.map(ProviderRow.init)?.provider
+            if invite != nil || joinLink != nil {
+                let tenantChange = try await change.switching(to: home)
+                (named.tokenHash, named.joinHash) = try await tenantChange.tokenHashes(
+                    invite: invite, joinLink: joinLink)
             }
-        } catch let end as Asked {
-            return end.answer
+            let key = named.attempt.identity
+            let call = ProvisioningCall(
+                provider: .attempt(
+                    key.provider.rawValue, issuer: key.issuer, subject: key.subject))
+            var reading = FactsReading(self, call, named, change)
+            try await reading.read()
+            try await reading.readUnhelpful()
+            return Provisioning.wouldAdmit(
+                named.attempt, facts: reading.facts, refused: reason, now: change.now)
         }
-        return []
     }
 }
 

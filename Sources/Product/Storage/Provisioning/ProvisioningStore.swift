@@ -45,23 +45,17 @@ extension Database {
     private func attempts(
         at call: ProvisioningCall, dryRun: Bool, by actor: Actor, _ render: @escaping Render
     ) async throws -> ProvisioningResult? {
-        do {
-            let result = try await afterRaces {
-                try await platformScope.change(by: actor, setsTenant: false) { change in
-                    var change = change
-                    change.locksRows = !dryRun
-                    let result = try await change.deciding {
-                        try await run(call, $0, dryRun: dryRun, render)
-                    }
-                    if dryRun, let result { throw DryRun(result: result) }
-                    return result
+        let result = try await afterRaces {
+            try await platformScope.change(by: actor, setsTenant: false, dryRun: dryRun) { change in
+                var change = change
+                change.locksRows = !dryRun
+                return try await change.deciding {
+                    try await run(call, $0, dryRun: dryRun, render)
                 }
             }
-            if let result { options.onDecision(result.verdict.outcome) }
-            return result
-        } catch let end as DryRun {
-            return end.result
         }
+        if let result, !dryRun { options.onDecision(result.verdict.outcome) }
+        return result
     }
 
     /// Runs a transaction, and at most twice more if it conflicts with a concurrent one.
@@ -76,9 +70,6 @@ extension Database {
             }
         }
     }
-
-    /// Thrown to roll back a transaction.
-    private struct DryRun: Error { var result: ProvisioningResult }
 
     private static func mayRunAgain(_ error: any Error) -> Bool {
         if error is ProvisioningRace { return true }
