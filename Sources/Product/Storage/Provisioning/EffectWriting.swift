@@ -26,7 +26,9 @@ struct EffectWriting: Sendable {
     private(set) var writtenUser: DecidedUser?
 
     /// What remains to be done for an effect once its statement is answered.
-    private typealias Rest = (inout EffectWriting) async throws -> Void
+    private typealias Rest = @Sendable (inout EffectWriting) async throws -> Void
+    /// In the order of the effects.
+    private var rests: [Rest] = []
 
     init(_ reading: FactsReading, _ verdict: Verdict, _ change: Change) {
         database = reading.database
@@ -44,93 +46,80 @@ struct EffectWriting: Sendable {
 
     private var tenant: UUID { change.tenant }
     private var now: Timestamp { change.now }
+    /// The key of the attempt's address; empty if there is none.
+    private var address: String { attempt.email?.key ?? "" }
 
-    /// Writes the effects in order. Statements that do not need each other's answers share a round
-    /// trip. What follows from an answer, such as an audit row, comes afterwards, in the same
-    /// order.
+    /// Writes the effects in order. Their statements are sent without waiting for each other's
+    /// answers, so that they share round trips. What follows from an answer, such as an audit row,
+    /// comes afterwards, in the same order.
     mutating func write(_ effects: [Effect]) async throws {
-        var rests: [Rest?] = []
         var at = 0
         while at < effects.count {
             // The identity is written first, so that the returned row of its user includes it.
             if at + 1 < effects.count, effects[at].activates,
                 case .linkIdentity(let user?) = effects[at + 1]
             {
-                let link = askLink(user, isShown: true)
-                rests += [ask(effects[at]), link]
+                let link = sendLink(user, isShown: true)
+                try await send(effects[at])
+                rests.append(link)
                 at += 2
-            } else if let rest = ask(effects[at]) {
-                rests.append(rest)
-                at += 1
             } else {
-                try await finish(&rests)
-                try await writeNow(effects[at])
+                try await send(effects[at])
                 at += 1
             }
         }
-        try await finish(&rests)
+        try await finish()
     }
 
-    private mutating func finish(_ rests: inout [Rest?]) async throws {
-        for case let rest? in rests { try await rest(&self) }
+    private mutating func finish() async throws {
+        let waiting = rests
         rests = []
+        for rest in waiting { try await rest(&self) }
     }
 
-    /// Sends an effect that is one statement and needs no earlier answer; `nil` for any other
-    /// effect.
-    private mutating func ask(_ effect: Effect) -> Rest? {
+    private mutating func send(_ effect: Effect) async throws {
         switch effect {
-        case .activateUser(let user, let role): askSettle(user, .active, role, .userActivated)
-        case .admitByAssertion(let user, let role):
-            askSettle(user, .active, role, .userActivated, provesAddress: false)
-        case .approveUser(let user, let role): askSettle(user, .active, role, .userApproved)
-        case .linkIdentity(let user):
-            (user ?? userID).map { askLink($0, isShown: false) }
-        case .acceptInvite(let invite, let role, let downgraded):
-            askAccept(invite) { changes in
-                changes.add("role", downgraded ? "wider than the inviter's" : nil, role.rawValue)
-            }
-        case .markInviteAccepted(let invite, let user):
-            askMark(invite, user)
-        default: nil
-        }
-    }
-
-    private mutating func askMark(_ invite: UUID, _ user: UUID) -> Rest {
-        userID = userID ?? user
-        return askAccept(invite) { _ in }
-    }
-
-    private mutating func writeNow(_ effect: Effect) async throws {
-        switch effect {
-        case .removeUnreachableRow(let user): try await remove(user)
+        case .removeUnreachableRow(let user): remove(user)
         case .wipeUnverifiedCredentials(let user): try await wipe(user)
         case .createUser(let status, let role, let source):
             if source == .approval { try await enterWaitingRoom() }
             try await create(status, role, source)
+        case .activateUser(let user, let role): settle(user, .active, role, .userActivated)
+        case .admitByAssertion(let user, let role):
+            settle(user, .active, role, .userActivated, provesAddress: false)
+        case .approveUser(let user, let role): settle(user, .active, role, .userApproved)
         case .awaitApproval(let user, let role):
             try await enterWaitingRoom()
-            try await askSettle(user, .pending, role, .userApprovalRequested)(&self)
+            settle(user, .pending, role, .userApprovalRequested)
         case .tombstoneIdentity(let identity):
-            try await change.query(
+            change.queryLater(
                 "DELETE FROM identities WHERE tenant_id = \(tenant) AND id = \(identity)")
-            try await audit(.identityRemoved, "identity", identity, identity.description)
+            auditAfterwards(.identityRemoved, "identity", identity, identity.description)
+        case .linkIdentity(let user):
+            guard let user = user ?? userID else { throw ProvisioningRace() }
+            rests.append(sendLink(user, isShown: false))
+        case .acceptInvite(let invite, let role, let downgraded):
+            accept(invite, role: (downgraded ? "wider than the inviter's" : nil, role.rawValue))
+        case .markInviteAccepted(let invite, let user):
+            userID = userID ?? user
+            accept(invite)
         case .auditOtherAddress(let invite):
-            try await change.audit(
-                .inviteOtherAddress, AuditTarget("invite", invite, attempt.email?.key ?? ""))
+            auditAfterwards(.inviteOtherAddress, "invite", invite, address)
         case .consumeLinkGrant(let grant):
             guard try await change.consumeLinkGrant(grant) else { throw ProvisioningRace() }
-            try await audit(.linkGrantUsed, "link_grant", grant, grant.description)
-        case .useJoinLink(let link):
-            try await use(joinLink: link)
-            writtenUser = nil
-        case .reserve, .endReservation, .recordChoices, .removeChoice:
-            try await keep(effect)
-        // `ask` writes these. A link without a user cannot be written.
-        case .linkIdentity, .activateUser, .admitByAssertion, .approveUser, .acceptInvite,
-            .markInviteAccepted:
-            throw ProvisioningRace()
+            auditAfterwards(.linkGrantUsed, "link_grant", grant, grant.description)
+        case .useJoinLink(let link): try use(joinLink: link)
+        case .reserve(let tenant, let invite, let joinLink): reserve(tenant, invite, joinLink)
+        case .endReservation(let caller): endReservation(of: caller)
+        case .recordChoices(let tenants): record(choices: tenants)
+        case .removeChoice(let tenant): remove(choice: tenant)
         }
+    }
+
+    private mutating func auditAfterwards(
+        _ action: AuditAction, _ type: String, _ id: UUID, _ name: String
+    ) {
+        rests.append { try await $0.audit(action, type, id, name) }
     }
 
     private func audit(
@@ -140,15 +129,16 @@ struct EffectWriting: Sendable {
         try await change.audit(action, AuditTarget(type, id, name), changes)
     }
 
-    private func remove(_ user: UUID) async throws {
-        try await change.query(
+    private mutating func remove(_ user: UUID) {
+        change.queryLater(
             "DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(user) AND status = 'pending'")
-        try await change.query("SELECT user_search_drop(\(change.tenant), \(user))")
-        try await audit(.userRemoved, "user", user, attempt.email?.key ?? "")
+        change.queryLater("SELECT user_search_drop(\(change.tenant), \(user))")
+        auditAfterwards(.userRemoved, "user", user, address)
     }
 
-    private func wipe(_ user: UUID) async throws {
-        try await change.query(
+    private mutating func wipe(_ user: UUID) async throws {
+        try await finish()
+        change.queryLater(
             """
             UPDATE users SET password_hash = NULL, password_awaited = false, pin_hash = NULL,
                 version = version + 1, updated_at = \(now)
@@ -156,7 +146,7 @@ struct EffectWriting: Sendable {
             """)
         try await change.endResets(of: user)
         for table in ["sessions", "link_grants", "known_devices"] as [SQL] {
-            try await change.query(
+            change.queryLater(
                 "DELETE FROM \(table) WHERE tenant_id = \(tenant) AND user_id = \(user)")
         }
         try await change.revokeOwnAPIKeys(
@@ -169,15 +159,16 @@ struct EffectWriting: Sendable {
         for row in gone {
             let key = database.personKey(
                 provider: try row.get(0), issuer: try row.get(1), subject: try row.get(2))
-            try await change.query("SELECT directory_remove_person(\(key))")
+            change.queryLater("SELECT directory_remove_person(\(key))")
         }
-        try await audit(.userCredentialsWiped, "user", user, attempt.email?.key ?? "")
+        try await audit(.userCredentialsWiped, "user", user, address)
     }
 
     private mutating func create(
         _ status: User.Status, _ role: UserRole, _ source: User.Source
     ) async throws {
         guard let email = attempt.email else { throw ProvisioningRace() }
+        try await finish()
         let new = NewUser(
             email: email.display, emailKey: email.key, name: call.name, role: role, status: status,
             source: source, emailVerifiedAt: provesAddress ? now : nil,
@@ -187,10 +178,10 @@ struct EffectWriting: Sendable {
     }
 
     /// Activates a pending row. If it has a name, the name stays.
-    private func askSettle(
+    private mutating func settle(
         _ user: UUID, _ status: User.Status, _ role: UserRole, _ action: AuditAction,
         provesAddress: Bool? = nil
-    ) -> Rest {
+    ) {
         let proves = provesAddress ?? self.provesAddress
         let source: User.Source? = status == .pending ? .approval : nil
         let asked = change.ask(
@@ -210,7 +201,7 @@ struct EffectWriting: Sendable {
             RETURNING \(DecidedUser.columns(of: tenant)), was.status, was.role,
                 users.name IS DISTINCT FROM was.name
             """)
-        return { writing in
+        rests.append { writing in
             guard let row = try await asked.rows().first else { throw ProvisioningRace() }
             let written = try DecidedUser(row)
             writing.writtenUser = written
@@ -229,7 +220,7 @@ struct EffectWriting: Sendable {
     }
 
     /// `isShown` means that a later statement returns the user's row with this identity.
-    private mutating func askLink(_ user: UUID, isShown: Bool) -> Rest {
+    private mutating func sendLink(_ user: UUID, isShown: Bool) -> Rest {
         let id = UUID.random()
         let key = attempt.identity
         let asked = change.ask(
@@ -277,9 +268,7 @@ struct EffectWriting: Sendable {
     }
 
     /// Succeeds only once: a concurrent attempt finds no pending row.
-    private func askAccept(
-        _ invite: UUID, _ note: @escaping (inout AuditChanges) -> Void
-    ) -> Rest {
+    private mutating func accept(_ invite: UUID, role: (before: String?, after: String)? = nil) {
         let asked = change.ask(
             """
             UPDATE invites SET status = 'accepted', accepted_at = \(now),
@@ -290,10 +279,10 @@ struct EffectWriting: Sendable {
                 AND expires_at > \(now)
             RETURNING email, external_id, user_id, public_attributes, private_attributes
             """)
-        return { writing in
+        rests.append { writing in
             guard let row = try await asked.rows().first else { throw ProvisioningRace() }
             var changes = AuditChanges()
-            note(&changes)
+            if let role { changes.add("role", role.before, role.after) }
             changes.add("status", "pending", "accepted")
             try await writing.passOn(row, of: invite, &changes)
         }
@@ -326,95 +315,102 @@ extension Effect {
 extension EffectWriting {
     /// Takes a place for the user who was just admitted. If many come at once, this statement
     /// decides who gets the last place. Without a place the call runs again, and the rules refuse.
-    func use(joinLink link: UUID) async throws {
+    private mutating func use(joinLink link: UUID) throws {
         guard let userID else { throw ProvisioningRace() }
-        let tenant = change.tenant
-        let taken = try await change.query(
+        let taken = change.ask(
             """
-            UPDATE join_links SET uses = uses + 1, version = version + 1, updated_at = \(change.now)
+            UPDATE join_links SET uses = uses + 1, version = version + 1, updated_at = \(now)
             WHERE tenant_id = \(tenant) AND id = \(link) AND uses < max_uses
-                AND revoked_at IS NULL AND expires_at > \(change.now)
+                AND revoked_at IS NULL AND expires_at > \(now)
             RETURNING uses
             """)
-        guard taken.count == 1 else { throw ProvisioningRace() }
         change.queryLater(
             """
             UPDATE users SET source = \(User.Source.joinLink), join_link_id = \(link)
             WHERE tenant_id = \(tenant) AND id = \(userID)
             """)
-        var changes = AuditChanges()
-        changes.add("user", nil, userID.description)
-        try await change.audit(
-            .joinLinkUsed, AuditTarget("join_link", link, link.description), changes)
+        rests.append { writing in
+            guard try await taken.rows().count == 1 else { throw ProvisioningRace() }
+            writing.writtenUser = nil
+            var changes = AuditChanges()
+            changes.add("user", nil, userID.description)
+            try await writing.audit(.joinLinkUsed, "join_link", link, link.description, changes)
+        }
     }
 }
 
 /// Effects stored for a later call: reservations and choices.
 extension EffectWriting {
-    func keep(_ effect: Effect) async throws {
+    /// Later events do not carry the link grant, so it is stored here; it is used once the address
+    /// is proved.
+    private mutating func reserve(_ tenant: UUID?, _ invite: UUID?, _ joinLink: UUID?) {
         let key = attempt.identity
-        let now = change.now
-        let address = attempt.email?.key ?? ""
         let caller = call.caller ?? .platform
-        let target = AuditTarget("identity", change.tenant, key.provider.rawValue)
-        switch effect {
-        case .reserve(let tenant, let invite, let joinLink):
-            // Later events do not carry the link grant, so it is stored here; it is used once the
-            // address is proved.
-            let made = try await change.query(
-                """
-                INSERT INTO reservations (caller, provider, issuer, subject, tenant_id, invite_id,
-                    join_link_id, email_key, expires_at, link_grant)
-                VALUES (\(caller), \(key.provider.rawValue), \(key.issuer), \(key.subject),
-                    \(tenant), \(invite), \(joinLink), \(address),
-                    \(now.adding(seconds: Reservation.lifetime)),
-                    \(call.linkGrant.map(TenantToken.hash)))
-                ON CONFLICT (caller, provider, issuer, subject) DO UPDATE
-                SET tenant_id = excluded.tenant_id, invite_id = excluded.invite_id,
-                    join_link_id = excluded.join_link_id,
-                    email_key = excluded.email_key, expires_at = excluded.expires_at,
-                    link_grant = excluded.link_grant, alias = NULL
-                RETURNING number
-                """)
-            try await trim(caller, address, number: made.only { try $0.get(0) })
-            try await change.audit(.signUpReserved, target)
-        case .endReservation(let caller):
-            try await change.query(
-                """
-                DELETE FROM reservations WHERE caller = \(caller)
-                    AND provider = \(key.provider.rawValue) AND issuer = \(key.issuer)
-                    AND subject = \(key.subject)
-                """)
-            try await change.audit(.signUpCompleted, target)
-        case .recordChoices(let tenants):
-            let end = now.adding(seconds: Provisioning.choicesFor)
-            for id in tenants {
-                try await change.query(
-                    """
-                    INSERT INTO pending_choices (identity, tenant_id, email_key, created_at,
-                        expires_at)
-                    VALUES (substring(\(identityKey)::bytea FOR 36), \(id), \(address), \(now), \(end))
-                    ON CONFLICT (identity, tenant_id) DO UPDATE
-                    SET email_key = excluded.email_key, expires_at = excluded.expires_at
-                    """)
-            }
-            try await change.audit(.signUpDeferred, target)
-        case .removeChoice(let tenant):
-            try await change.query(
-                """
-                DELETE FROM pending_choices
-                WHERE identity = ANY (person_keys(\(identityKey))) AND tenant_id = \(tenant)
-                """)
-            try await change.audit(.signUpChosen, target)
-        default: break
+        let made = change.ask(
+            """
+            INSERT INTO reservations (caller, provider, issuer, subject, tenant_id, invite_id,
+                join_link_id, email_key, expires_at, link_grant)
+            VALUES (\(caller), \(key.provider.rawValue), \(key.issuer), \(key.subject),
+                \(tenant), \(invite), \(joinLink), \(address),
+                \(now.adding(seconds: Reservation.lifetime)),
+                \(call.linkGrant.map(TenantToken.hash)))
+            ON CONFLICT (caller, provider, issuer, subject) DO UPDATE
+            SET tenant_id = excluded.tenant_id, invite_id = excluded.invite_id,
+                join_link_id = excluded.join_link_id,
+                email_key = excluded.email_key, expires_at = excluded.expires_at,
+                link_grant = excluded.link_grant, alias = NULL
+            RETURNING number
+            """)
+        rests.append { writing in
+            writing.trim(caller, number: try await made.rows().only { try $0.get(0) })
+            try await writing.auditSignUp(.signUpReserved)
         }
+    }
+
+    private mutating func endReservation(of caller: UUID) {
+        let key = attempt.identity
+        change.queryLater(
+            """
+            DELETE FROM reservations WHERE caller = \(caller)
+                AND provider = \(key.provider.rawValue) AND issuer = \(key.issuer)
+                AND subject = \(key.subject)
+            """)
+        rests.append { try await $0.auditSignUp(.signUpCompleted) }
+    }
+
+    private mutating func record(choices tenants: [UUID]) {
+        let end = now.adding(seconds: Provisioning.choicesFor)
+        for id in tenants {
+            change.queryLater(
+                """
+                INSERT INTO pending_choices (identity, tenant_id, email_key, created_at,
+                    expires_at)
+                VALUES (substring(\(identityKey)::bytea FOR 36), \(id), \(address), \(now), \(end))
+                ON CONFLICT (identity, tenant_id) DO UPDATE
+                SET email_key = excluded.email_key, expires_at = excluded.expires_at
+                """)
+        }
+        rests.append { try await $0.auditSignUp(.signUpDeferred) }
+    }
+
+    private mutating func remove(choice tenant: UUID) {
+        change.queryLater(
+            """
+            DELETE FROM pending_choices
+            WHERE identity = ANY (person_keys(\(identityKey))) AND tenant_id = \(tenant)
+            """)
+        rests.append { try await $0.auditSignUp(.signUpChosen) }
+    }
+
+    private func auditSignUp(_ action: AuditAction) async throws {
+        try await audit(action, "identity", change.tenant, attempt.identity.provider.rawValue)
     }
 
     /// Keeps the caller's reservations within their limits. Those of a pool are trimmed only once
     /// per `step`, so that a large number of rows is not counted at every sign-up.
-    private func trim(_ caller: UUID, _ address: String, number: Int64) async throws {
+    private func trim(_ caller: UUID, number: Int64) {
         let limits = database.options.limits
-        try await change.query(
+        change.queryLater(
             """
             DELETE FROM reservations WHERE caller = \(caller) AND email_key = \(address)
                 AND number IN (SELECT number FROM reservations
@@ -425,7 +421,7 @@ extension EffectWriting {
         let step = max(1, limits.reservationsPerPool / 1000)
         guard number % Int64(step) == 0 else { return }
         let pool = attempt.identity.issuer
-        try await change.query(
+        change.queryLater(
             """
             DELETE FROM reservations WHERE caller = \(caller) AND issuer = \(pool)
                 AND number IN (SELECT number FROM reservations
