@@ -81,7 +81,9 @@ def test_each_action_of_the_audit_log_and_each_code_of_an_answer_has_its_german(
     # As actionWords spells them.
     spelled = [re.sub(r"^cors_", "", re.sub(r"^api_key", "API key", one)).replace(".", " ").replace("_", " ") for one in actions]
     missing = [one for one in spelled if one[0].upper() + one[1:] not in words]
-    codes = re.findall(r'case \w+ = "(\w+)"', (sources / "API/Responses/Code.swift").read_text())
+    codes = re.findall(r'Code\("(\w+)"', (sources / "API/Responses/Code.swift").read_text())
+    verdict = (sources / "Domain/Provisioning/Verdict.swift").read_text()
+    codes += re.findall(r'case \w+ = "(\w+)"', re.search(r"enum Reason.*?\n}", verdict, re.S)[0])
     missing += [one for one in codes if not {f"code {one}", f"field {one}", one.replace("_", " ").capitalize()} & set(words)]
     assert actions and codes and not missing, missing
 

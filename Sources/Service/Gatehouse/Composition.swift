@@ -190,7 +190,7 @@ package struct Composition: Sendable {
         if !principal.platform {
             guard principal.tenant == row.id, row.status != .deleted else { return nil }
             if row.status == .suspended, !principal.mayResume {
-                throw Problem(.tenantSuspended, "The tenant is suspended.")
+                throw Problem(.reason(.tenantSuspended), "The tenant is suspended.")
             }
         }
         return ResolvedTenant(id: row.id, slug: row.slug)

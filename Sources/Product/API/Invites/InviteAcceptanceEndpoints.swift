@@ -29,7 +29,7 @@ enum InviteAcceptanceEndpoints {
                         OfferedProviders.field,
                     ]))
         ],
-        problems: [.inviteUnknown, .rateLimited]
+        problems: [.reason(.inviteUnknown), .rateLimited]
     ) { call in
         let token = try call.input.string("token")
         try await LinkMisses.check(call)
@@ -71,8 +71,10 @@ enum InviteAcceptanceEndpoints {
                     ]))
         ],
         problems: [
-            .inviteUnknown, .inviteUsed, .inviteExpired, .inviteRevoked, .identityLinkRequired,
-            .notInvited, .userSuspended, .tenantSuspended, .approvalPending, .rateLimited,
+            .reason(.inviteUnknown), .reason(.inviteUsed), .reason(.inviteExpired),
+            .reason(.inviteRevoked), .reason(.identityLinkRequired),
+            .reason(.notInvited), .reason(.userSuspended), .reason(.tenantSuspended),
+            .reason(.approvalPending), .rateLimited,
         ]
     ) { call in
         let database = try call.services.database
@@ -129,7 +131,7 @@ enum InviteAcceptanceEndpoints {
                     "InviteSignIn",
                     [.readOnly("url", .string(), "The URL that the browser must open.")]))
         ],
-        problems: [.inviteUnknown, .forbidden, .rateLimited, .unavailable]
+        problems: [.reason(.inviteUnknown), .forbidden, .rateLimited, .unavailable]
     ) { call in
         let token = try call.input.string("token")
         try await LinkMisses.check(call)
@@ -159,9 +161,11 @@ enum InviteAcceptanceEndpoints {
 /// Why an invite or a join link does not admit a person. The holder of its token was invited and may
 /// know the reason.
 package enum UnacceptedInvite {
-    static let unknown = Problem(.inviteUnknown, "The link is not valid; ask for a new one.")
+    static let unknown = Problem(
+        .reason(.inviteUnknown), "The link is not valid; ask for a new one.")
 
-    static let unknownJoinLink = Problem(.joinUnknown, "The link is not valid; ask for a new one.")
+    static let unknownJoinLink = Problem(
+        .reason(.joinUnknown), "The link is not valid; ask for a new one.")
 
     /// `reference` identifies the decision.
     package static func problem(_ reason: Reason, reference: String) -> Problem {
@@ -186,7 +190,7 @@ package enum UnacceptedInvite {
                 "The account is already active; sign in and add the password there."
             default: PublicRefusal.text(reference: reference)
             }
-        var problem = Problem(Code(rawValue: reason.rawValue) ?? .forbidden, detail)
+        var problem = Problem(.reason(reason), detail)
         problem.cause = "sign-in: \(reason.rawValue), ref \(reference)"
         return problem
     }

@@ -37,7 +37,7 @@ enum InviteEndpoints {
             .created(InviteRow.withToken),
             Answer(200, .object(InviteRow.withToken.or(whenHas: "results", InviteRow.results))),
             Answer(202, .object(JobRow.shape)),
-            Answer(409, .problem([.userSuspended, .signUpClosed])),
+            Answer(409, .problem([.reason(.userSuspended), .signUpClosed])),
         ],
         problems: [.conflict, .emailTaken, .signUpClosed, .rateLimited], idempotent: true,
         secret: true, time: .seconds(30)
@@ -91,7 +91,8 @@ enum InviteEndpoints {
         body: .json(
             ObjectShape(
                 "InviteResend", [.optional("delivery", .enumeration(of: Invite.Delivery.self))])),
-        answers: [.ok(InviteRow.withToken)], problems: [.inviteUsed, .inviteRevoked, .rateLimited],
+        answers: [.ok(InviteRow.withToken)],
+        problems: [.reason(.inviteUsed), .reason(.inviteRevoked), .rateLimited],
         idempotent: true, secret: true, exists: exists
     ) { call in
         let id = try call.id()
@@ -119,7 +120,7 @@ enum InviteEndpoints {
         summary: "Revokes an invite at once. A user whom it created and who never signed in is "
             + "removed.",
         access: .right(.manageInvites), answers: [.ok(InviteRow.shape)],
-        problems: [.inviteUsed], idempotent: true, exists: exists
+        problems: [.reason(.inviteUsed)], idempotent: true, exists: exists
     ) { call in
         let id = try call.id()
         let row = try await InviteAsking.answering {

@@ -30,7 +30,7 @@ enum JoinPageEndpoints {
                         OfferedProviders.field,
                     ]))
         ],
-        problems: [.joinUnknown, .rateLimited]
+        problems: [.reason(.joinUnknown), .rateLimited]
     ) { call in
         let offered = try await offered(call)
         var answer = Response.ok(
@@ -64,7 +64,7 @@ enum JoinPageEndpoints {
                             "The URL that the browser must open.")
                     ]))
         ],
-        problems: [.joinUnknown, .forbidden, .rateLimited, .unavailable]
+        problems: [.reason(.joinUnknown), .forbidden, .rateLimited, .unavailable]
     ) { call in
         let offered = try await offered(call)
         let (url, cookie) = try await call.services.joining(

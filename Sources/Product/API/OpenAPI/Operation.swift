@@ -159,7 +159,8 @@ extension Endpoint {
         ]
         if access != .open {
             codes += [
-                .unauthorized, .forbidden, .rateLimited, .tenantSuspended, .userSuspended,
+                .unauthorized, .forbidden, .rateLimited, .reason(.tenantSuspended),
+                .reason(.userSuspended),
             ]
         }
         if recentAct != nil { codes.append(.stepUpRequired) }

@@ -15,14 +15,14 @@ enum CognitoEndpoints {
         access: .right(.signUpHook), body: .json(CognitoEvent.shape),
         answers: [
             .ok(CognitoEvent.shape),
-            Answer(403, .problem(Reason.allCases.map { Code($0) })),
+            Answer(403, .problem(Reason.allCases.map(Code.reason))),
         ],
         problems: [.unavailable], hook: true, maxBody: 1 << 18
     ) { call in
         switch try await decide(CognitoEvent(document(call)), call) {
         case .allowed(let event): return .ok(event)
         case .refused(let text, let reason):
-            return Problem(Code(reason), text, status: 403)
+            return Problem(.reason(reason), text, status: 403)
                 .response(requestID: nil)
         }
     }

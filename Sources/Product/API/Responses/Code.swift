@@ -1,87 +1,70 @@
 import Domain
+import Text
 
-/// Every `code` that a response may carry. Clients branch on them, so a test pins them.
-package enum Code: String, Sendable, CaseIterable {
-    case invalidRequest = "invalid_request"
-    case validationFailed = "validation_failed"
-    case unauthorized, forbidden
-    case notFound = "not_found"
-    case methodNotAllowed = "method_not_allowed"
-    case conflict
-    case preconditionFailed = "precondition_failed"
-    case preconditionRequired = "precondition_required"
-    case unsupportedMediaType = "unsupported_media_type"
-    case payloadTooLarge = "payload_too_large"
-    case originNotAllowed = "origin_not_allowed"
-    case confirmRequired = "confirm_required"
-    case domainUnproved = "domain_unproved"
-    case undoConflict = "undo_conflict"
-    case jobState = "job_state"
-    case idempotencyMismatch = "idempotency_mismatch"
-    case commitUnknown = "commit_unknown"
-    case signUpClosed = "sign_up_closed"
-    case emailTaken = "email_taken"
-    case requestInProgress = "request_in_progress"
-    case idempotencyQuota = "idempotency_quota"
-    case stepUpRequired = "step_up_required"
-    case secondFactorRequired = "second_factor_required"
-    case internalError = "internal_error"
-
-    case emailMissing = "email_missing"
-    case emailInvalid = "email_invalid"
-    case emailUnverified = "email_unverified"
-    case userSuspended = "user_suspended"
-    case userDeleted = "user_deleted"
-    case tenantSuspended = "tenant_suspended"
-    case tenantDeleted = "tenant_deleted"
-    case approvalPending = "approval_pending"
-    case inviteUnknown = "invite_unknown"
-    case inviteExpired = "invite_expired"
-    case inviteRevoked = "invite_revoked"
-    case inviteUsed = "invite_used"
-    case inviteEmailMismatch = "invite_email_mismatch"
-    case joinUnknown = "join_unknown"
-    case joinExpired = "join_expired"
-    case joinRevoked = "join_revoked"
-    case joinUsedUp = "join_used_up"
-    case identityLinkRequired = "identity_link_required"
-    case identityConflict = "identity_conflict"
-    case notInvited = "not_invited"
-    case noTenant = "no_tenant"
-    case providerUnknown = "provider_unknown"
-    case tenantChoiceRequired = "tenant_choice_required"
-    case emailBlocked = "email_blocked"
-    case rateLimited = "rate_limited"
-    case unavailable
-
+/// A `code` that a response may carry. Clients branch on codes, so a test pins them.
+package struct Code: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
     /// The default status of the code; a problem may have another.
-    package var status: Int {
-        switch self {
-        case .invalidRequest: 400
-        case .unauthorized: 401
-        case .notFound, .inviteUnknown, .joinUnknown: 404
-        case .methodNotAllowed: 405
-        case .conflict, .requestInProgress, .confirmRequired, .signUpClosed, .emailTaken,
-            .identityConflict, .undoConflict, .jobState,
-            .identityLinkRequired, .inviteUsed, .inviteExpired, .inviteRevoked, .joinExpired,
-            .joinRevoked, .joinUsedUp:
-            409
-        case .preconditionFailed: 412
-        case .payloadTooLarge: 413
-        case .unsupportedMediaType: 415
-        case .validationFailed, .domainUnproved, .idempotencyMismatch, .emailMissing, .emailInvalid:
-            422
-        case .preconditionRequired: 428
-        case .rateLimited, .idempotencyQuota: 429
-        case .internalError: 500
-        case .commitUnknown, .unavailable: 503
-        case .forbidden, .originNotAllowed, .emailUnverified, .userSuspended,
-            .userDeleted, .tenantSuspended, .tenantDeleted, .approvalPending,
-            .inviteEmailMismatch, .notInvited, .noTenant, .providerUnknown,
-            .tenantChoiceRequired, .emailBlocked, .stepUpRequired,
-            .secondFactorRequired:
-            403
+    package let status: Int
+
+    private init(_ rawValue: String, _ status: Int) {
+        self.rawValue = rawValue
+        self.status = status
+    }
+
+    /// `nil` for a text that is not a code.
+    package init?(rawValue: String) {
+        guard let code = Self.allCases.first(where: { sameBytes($0.rawValue, rawValue) }) else {
+            return nil
         }
+        self = code
+    }
+
+    package static let invalidRequest = Code("invalid_request", 400)
+    package static let validationFailed = Code("validation_failed", 422)
+    package static let unauthorized = Code("unauthorized", 401)
+    package static let forbidden = Code("forbidden", 403)
+    package static let notFound = Code("not_found", 404)
+    package static let methodNotAllowed = Code("method_not_allowed", 405)
+    package static let conflict = Code("conflict", 409)
+    package static let preconditionFailed = Code("precondition_failed", 412)
+    package static let preconditionRequired = Code("precondition_required", 428)
+    package static let unsupportedMediaType = Code("unsupported_media_type", 415)
+    package static let payloadTooLarge = Code("payload_too_large", 413)
+    package static let originNotAllowed = Code("origin_not_allowed", 403)
+    package static let confirmRequired = Code("confirm_required", 409)
+    package static let domainUnproved = Code("domain_unproved", 422)
+    package static let undoConflict = Code("undo_conflict", 409)
+    package static let jobState = Code("job_state", 409)
+    package static let idempotencyMismatch = Code("idempotency_mismatch", 422)
+    package static let commitUnknown = Code("commit_unknown", 503)
+    package static let signUpClosed = Code("sign_up_closed", 409)
+    package static let emailTaken = Code("email_taken", 409)
+    package static let requestInProgress = Code("request_in_progress", 409)
+    package static let idempotencyQuota = Code("idempotency_quota", 429)
+    package static let stepUpRequired = Code("step_up_required", 403)
+    package static let secondFactorRequired = Code("second_factor_required", 403)
+    package static let internalError = Code("internal_error", 500)
+    package static let rateLimited = reason(.rateLimited)
+    package static let unavailable = reason(.unavailable)
+
+    /// The code of a refusal by the rules, which has the reason's name.
+    package static func reason(_ reason: Reason) -> Code {
+        let status =
+            switch reason {
+            case .inviteUnknown, .joinUnknown: 404
+            case .identityConflict, .identityLinkRequired, .inviteUsed, .inviteExpired,
+                .inviteRevoked, .joinExpired, .joinRevoked, .joinUsedUp:
+                409
+            case .emailMissing, .emailInvalid: 422
+            case .rateLimited: 429
+            case .unavailable: 503
+            case .emailUnverified, .userSuspended, .userDeleted, .tenantSuspended, .tenantDeleted,
+                .approvalPending, .inviteEmailMismatch, .notInvited, .noTenant, .providerUnknown,
+                .tenantChoiceRequired, .emailBlocked:
+                403
+            }
+        return Code(reason.rawValue, status)
     }
 
     /// A title that is the same for every occurrence (RFC 9457 section 3.1.3).
@@ -91,9 +74,16 @@ package enum Code: String, Sendable, CaseIterable {
     }
 }
 
-extension Code {
-    /// Each reason of a refusal is a code with the same name; a test checks it.
-    init(_ reason: Reason) { self = Code(rawValue: reason.rawValue) ?? .forbidden }
+extension Code: CaseIterable {
+    package static let allCases: [Code] =
+        [
+            invalidRequest, validationFailed, unauthorized, forbidden, notFound, methodNotAllowed,
+            conflict, preconditionFailed, preconditionRequired, unsupportedMediaType,
+            payloadTooLarge, originNotAllowed, confirmRequired, domainUnproved, undoConflict,
+            jobState, idempotencyMismatch, commitUnknown, signUpClosed, emailTaken,
+            requestInProgress, idempotencyQuota, stepUpRequired, secondFactorRequired,
+            internalError,
+        ] + Reason.allCases.map(reason)
 }
 
 /// The kinds of errors in one member of a body or one query parameter.

@@ -38,7 +38,7 @@ enum SessionEndpoints {
                             + "confirmed."),
                 ])),
         answers: [.created(ConsoleSession.shape)],
-        problems: [.unauthorized, .tenantSuspended, .conflict, .rateLimited],
+        problems: [.unauthorized, .reason(.tenantSuspended), .conflict, .rateLimited],
         maxBody: 1 << 15
     ) { call in
         let (person, method) = try await proved(call)
@@ -135,7 +135,7 @@ enum SessionEndpoints {
             // An owner may sign in to end a suspension by the tenant itself.
             guard person.role == .owner,
                 try await call.services.database.scope(tenant).isSuspendedByItself()
-            else { throw Problem(.tenantSuspended, "The tenant is suspended.") }
+            else { throw Problem(.reason(.tenantSuspended), "The tenant is suspended.") }
         default: throw Problem.unauthorized("The tenant is deleted.")
         }
     }

@@ -135,7 +135,7 @@ enum TenantEndpoints {
                 if row.status == .suspended, !call.principal.platform,
                     try await !change.isSuspendedByItself()
                 {
-                    throw Problem(.tenantSuspended, "The platform suspended the tenant.")
+                    throw Problem(.reason(.tenantSuspended), "The platform suspended the tenant.")
                 }
                 return try await change.setTenantStatus(
                     row, status, action: action,

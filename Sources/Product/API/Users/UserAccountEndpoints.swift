@@ -255,7 +255,7 @@ enum UserIdentityEndpoints {
         body: .json(
             IdentityRow.shape.creating(
                 "IdentityCreation", required: ["provider", "issuer", "subject"])),
-        answers: [.created(IdentityRow.shape)], problems: [.identityConflict, .conflict],
+        answers: [.created(IdentityRow.shape)], problems: [.reason(.identityConflict), .conflict],
         idempotent: true, exists: UserEndpoints.exists
     ) { call in
         let id = try call.id()

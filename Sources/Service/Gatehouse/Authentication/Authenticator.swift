@@ -50,8 +50,8 @@ struct Authenticator: Sendable {
         else { throw Problem.unauthorized("The session is over; sign in again.") }
         switch found.standing {
         case .active: break
-        case .tenantSuspended: throw Problem(.tenantSuspended, "The tenant is suspended.")
-        case .userSuspended: throw Problem(.userSuspended, "The account is suspended.")
+        case .tenantSuspended: throw Problem(.reason(.tenantSuspended), "The tenant is suspended.")
+        case .userSuspended: throw Problem(.reason(.userSuspended), "The account is suspended.")
         case .ended: throw Problem.unauthorized("The session is over; sign in again.")
         }
         // A token of an app is not a credential while the tenant does not have that app.
@@ -112,11 +112,11 @@ struct Authenticator: Sendable {
         case .expired: .unauthorized("The key has expired.")
         case .unknown where key.isPrevious: .unauthorized("The key has been rotated.")
         case .unknown: .unauthorized("The key is not known.")
-        case .userSuspended: Problem(.userSuspended, "The key's user is suspended.")
+        case .userSuspended: Problem(.reason(.userSuspended), "The key's user is suspended.")
         // The row of a pending user ends with the invite that created it; the keys that it owned do
         // not.
         case .userPending, .userDeleted: .unauthorized("The key's user is not active.")
-        case .tenantSuspended: Problem(.tenantSuspended, "The key's tenant is suspended.")
+        case .tenantSuspended: Problem(.reason(.tenantSuspended), "The key's tenant is suspended.")
         case .ipNotAllowed: .forbidden("The key is not allowed from this address.")
         case .originNotAllowed: .forbidden("The key is not allowed from this origin.")
         }
@@ -137,7 +137,7 @@ struct Authenticator: Sendable {
             case .active: break
             case .suspended:
                 guard try await isResuming(person, of: tenant, request) else {
-                    throw Problem(.tenantSuspended, "The tenant is suspended.")
+                    throw Problem(.reason(.tenantSuspended), "The tenant is suspended.")
                 }
                 mayResume = true
             default: throw Problem.unauthorized("The session is over; sign in again.")

@@ -1,4 +1,5 @@
 import API
+import Domain
 
 /// The hosted pages in German. The English sentence is the key; `{}` stands for the values, which
 /// keep their order.
@@ -60,22 +61,22 @@ enum HostedGerman {
         .notFound: "Das gibt es hier nicht.",
         .rateLimited: "Das waren zu viele Versuche. Warten Sie einen Augenblick.",
         .unavailable: "Der Anbieter ist gerade nicht erreichbar.",
-        .userSuspended: "Das Konto ist gesperrt.",
-        .tenantSuspended: "Dieser Ort ist gesperrt.",
-        .identityConflict: "Diese Anmeldung gehört schon zu einem anderen Konto.",
-        .emailUnverified: "Ihre Adresse ist beim Anbieter nicht bestätigt.",
-        .emailMissing: "Der Anbieter hat keine Adresse geschickt.",
-        .notInvited: "Sie sind hier nicht eingeladen.",
-        .noTenant: "Zu Ihrer Adresse gibt es hier nichts.",
-        .approvalPending: "Ihre Anfrage wartet auf Zustimmung.",
-        .inviteExpired: "Die Einladung ist abgelaufen.",
-        .inviteRevoked: "Die Einladung wurde widerrufen.",
-        .inviteUsed: "Die Einladung wurde schon benutzt.",
-        .inviteUnknown: "Diese Einladung gibt es nicht.",
-        .inviteEmailMismatch: "Die Einladung gilt einer anderen Adresse.",
-        .joinExpired: "Der Beitrittslink ist abgelaufen.",
-        .joinRevoked: "Der Beitrittslink wurde widerrufen.",
-        .joinUsedUp: "Der Beitrittslink ist aufgebraucht.",
-        .joinUnknown: "Diesen Beitrittslink gibt es nicht.",
+        .reason(.userSuspended): "Das Konto ist gesperrt.",
+        .reason(.tenantSuspended): "Dieser Ort ist gesperrt.",
+        .reason(.identityConflict): "Diese Anmeldung gehört schon zu einem anderen Konto.",
+        .reason(.emailUnverified): "Ihre Adresse ist beim Anbieter nicht bestätigt.",
+        .reason(.emailMissing): "Der Anbieter hat keine Adresse geschickt.",
+        .reason(.notInvited): "Sie sind hier nicht eingeladen.",
+        .reason(.noTenant): "Zu Ihrer Adresse gibt es hier nichts.",
+        .reason(.approvalPending): "Ihre Anfrage wartet auf Zustimmung.",
+        .reason(.inviteExpired): "Die Einladung ist abgelaufen.",
+        .reason(.inviteRevoked): "Die Einladung wurde widerrufen.",
+        .reason(.inviteUsed): "Die Einladung wurde schon benutzt.",
+        .reason(.inviteUnknown): "Diese Einladung gibt es nicht.",
+        .reason(.inviteEmailMismatch): "Die Einladung gilt einer anderen Adresse.",
+        .reason(.joinExpired): "Der Beitrittslink ist abgelaufen.",
+        .reason(.joinRevoked): "Der Beitrittslink wurde widerrufen.",
+        .reason(.joinUsedUp): "Der Beitrittslink ist aufgebraucht.",
+        .reason(.joinUnknown): "Diesen Beitrittslink gibt es nicht.",
     ]
 }

@@ -140,7 +140,7 @@ enum HostedSteps {
         } catch let StorageFailure.conflict(_, _, holder) where holder == user.id {
             // It was sent twice, and is done already.
         } catch StorageFailure.conflict {
-            throw Problem(.identityConflict, "The sign-in is another account's already.")
+            throw Problem(.reason(.identityConflict), "The sign-in is another account's already.")
         }
         return done(
             "\(held.person.provider.name) is added", as: user.email,

@@ -60,8 +60,8 @@ extension SignInRefusal {
         case .invalidToken, .signedOut:
             Problem(.unauthorized, "The session is over; sign in again.")
         case .invalidKey(let reason): Problem(.unauthorized, reason)
-        case .userSuspended: Problem(.userSuspended, "The account is suspended.")
-        case .tenantSuspended: Problem(.tenantSuspended, "The tenant is suspended.")
+        case .userSuspended: Problem(.reason(.userSuspended), "The account is suspended.")
+        case .tenantSuspended: Problem(.reason(.tenantSuspended), "The tenant is suspended.")
         case .noProvider: Problem(.invalidRequest, "No provider is set up for this client.")
         case .redirectNotRegistered:
             Problem(.invalidRequest, "The redirect address is not registered for this client.")

@@ -70,7 +70,7 @@ enum ThinkWorkMe {
         case (.linked, _): outcome("linked")
         case (.existing, _): outcome("already_linked")
         case (_, .identityConflict), (_, .identityLinkRequired):
-            throw Problem(.identityConflict, "identity_conflict")
+            throw Problem(.reason(.identityConflict), "identity_conflict")
         default: outcome("not_linked")
         }
     }
