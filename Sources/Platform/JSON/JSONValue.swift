@@ -85,3 +85,16 @@ extension JSONValue.Member {
         left.name.utf8.elementsEqual(right.name.utf8) && left.value == right.value
     }
 }
+
+/// Appends one reference token to a JSON pointer (RFC 6901 section 3: `~` and `/` are escaped).
+package func pointer(_ path: String, _ name: String) -> String {
+    var escaped: [UInt8] = []
+    for byte in name.utf8 {
+        switch byte {
+        case UInt8(ascii: "~"): escaped += [0x7E, 0x30]
+        case UInt8(ascii: "/"): escaped += [0x7E, 0x31]
+        default: escaped.append(byte)
+        }
+    }
+    return path + "/" + String(decoding: escaped, as: UTF8.self)
+}

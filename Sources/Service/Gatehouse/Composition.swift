@@ -170,7 +170,7 @@ package struct Composition: Sendable {
             awaitEarlierInvalidations: { tenant in
                 try await database.awaitEarlierInvalidations(of: tenant ?? .platform)
             },
-            problem: storageProblem, record: record, now: clock)
+            problem: { Problem($0) }, record: record, now: clock)
     }
 
     /// The answer of the API and the client contracts, chosen by path and host.

@@ -53,8 +53,7 @@ import Text
             id: try #require(rows.first).get(0), conflict: .update, roles: [.member, .manager],
             isAssertedByTenant: false)
         let batch = try await fixture.scope.change(by: .system) { change in
-            try await change.importBatch(
-                by: rules, after: 0, limit: 10, update: { try await $1() })
+            try await change.importBatch(by: rules, after: 0, limit: 10)
         }
         #expect(batch.results.map(\.code) == [nil, "forbidden", "forbidden"])
         #expect(try await fixture.base.count("users WHERE role = 'admin'") == 1)

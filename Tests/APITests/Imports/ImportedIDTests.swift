@@ -252,8 +252,7 @@ import Text
         await #expect(throws: Crash.self) {
             try await fixture.scope.change(by: .system) { change in
                 let (results, _) = try await change.importBatch(
-                    by: rules, after: 0, limit: 10
-                ) { _, update in try await update() }
+                    by: rules, after: 0, limit: 10)
                 #expect(results.first?.targetID?.description == id)
                 throw Crash()
             }

@@ -26,8 +26,7 @@ struct ImportJob: JobKind {
         // Each existing user has a savepoint.
         let limit = rules.conflict == .update ? min(work.limit, JobLimits.batch) : work.limit
         let (results, isLast) = try await work.change.importBatch(
-            by: rules, after: work.job.position, limit: limit
-        ) { row, update in try await work.row(row, update) }
+            by: rules, after: work.job.position, limit: limit)
         return JobStep(results, isLast: isLast)
     }
 

@@ -85,11 +85,6 @@ enum InviteAsking {
         return gap.overflow ? .max : gap.partialValue / 1_000_000
     }
 
-    /// Runs `body` and translates its refusals into problems.
-    static func answering<Result>(_ body: () async throws -> Result) async throws -> Result {
-        do { return try await body() } catch { throw refusal(error) ?? error }
-    }
-
     /// Creates a list of invites in one transaction. Each entry has its own result. The addresses
     /// are locked in a fixed order, which prevents deadlocks between lists.
     static func list(_ inputs: [Input], _ call: Call) async throws -> JSONValue {
@@ -103,7 +98,7 @@ enum InviteAsking {
                 asked.append((index, try request(input, inviting, at: pointer)))
             } catch {
                 let email = input.optionalString("email") ?? ""
-                results[index] = refused(index, email, refusal(error) ?? .internalError)
+                results[index] = refused(index, email, Problem(error) ?? .internalError)
             }
         }
         asked.sort { ($0.request.email.key, $0.index) < ($1.request.email.key, $1.index) }
@@ -145,7 +140,7 @@ enum InviteAsking {
         } catch {
             // Only refusals become results: a database error, or a missing proof of presence, ends
             // the whole list.
-            guard let problem = refusal(error), problem.status < 500,
+            guard let problem = Problem(error), problem.status < 500,
                 problem.code != .stepUpRequired
             else { throw error }
             return refused(index, request.email.original, problem)

@@ -53,17 +53,15 @@ enum InviteEndpoints {
         }
         let asked = try InviteAsking.request(call.input, await call.inviting([call.input]))
         let database = try call.services.database
-        let result = try await InviteAsking.answering {
-            try await call.making { change in
-                var request = asked
-                if request.delivery == .mail {
-                    request.mailsLeft = try await change.mailsLeft(.invite)
-                }
-                let made = try await change.invite(request)
-                if made.token != nil { try call.requireRecentSignIn(forInvite: made.invite.role) }
-                return try await InviteAsking.posted(
-                    made, change, database, call.services.publicURL)
+        let result = try await call.making { change in
+            var request = asked
+            if request.delivery == .mail {
+                request.mailsLeft = try await change.mailsLeft(.invite)
             }
+            let made = try await change.invite(request)
+            if made.token != nil { try call.requireRecentSignIn(forInvite: made.invite.role) }
+            return try await InviteAsking.posted(
+                made, change, database, call.services.publicURL)
         }
         let json = shown(result, call)
         guard result.outcome == .created else {
@@ -97,20 +95,18 @@ enum InviteEndpoints {
     ) { call in
         let id = try call.id()
         let database = try call.services.database
-        let result = try await InviteAsking.answering {
-            try await call.making { change in
-                let row = try await change.lockInvite(id)
-                try requireRole(call, row.role)
-                try call.requireRecentSignIn(forInvite: row.role)
-                if let fault = InviteAsking.deliveryFault(call.input, call.services) {
-                    throw Problem.invalid([fault])
-                }
-                let sent = try await change.resend(
-                    row, InviteAsking.delivery(call.input, call.services),
-                    until: call.principal.subject.expiry)
-                return try await InviteAsking.posted(
-                    sent, change, database, call.services.publicURL)
+        let result = try await call.making { change in
+            let row = try await change.lockInvite(id)
+            try requireRole(call, row.role)
+            try call.requireRecentSignIn(forInvite: row.role)
+            if let fault = InviteAsking.deliveryFault(call.input, call.services) {
+                throw Problem.invalid([fault])
             }
+            let sent = try await change.resend(
+                row, InviteAsking.delivery(call.input, call.services),
+                until: call.principal.subject.expiry)
+            return try await InviteAsking.posted(
+                sent, change, database, call.services.publicURL)
         }
         return noStore(.ok(shown(result, call), etag: result.invite.etag))
     }
@@ -123,12 +119,10 @@ enum InviteEndpoints {
         problems: [.reason(.inviteUsed)], idempotent: true, exists: exists
     ) { call in
         let id = try call.id()
-        let row = try await InviteAsking.answering {
-            try await call.scope.change(by: call.actor) { change in
-                let row = try await change.lockInvite(id)
-                try requireRole(call, row.role, isGiven: false)
-                return try await change.revoke(row)
-            }
+        let row = try await call.scope.change(by: call.actor) { change in
+            let row = try await change.lockInvite(id)
+            try requireRole(call, row.role, isGiven: false)
+            return try await change.revoke(row)
         }
         return .ok(row.json(at: call.now), etag: row.etag)
     }
@@ -184,15 +178,13 @@ enum InviteEditEndpoint {
         problems: [.conflict], ifMatch: .honoured, exists: InviteEndpoints.exists
     ) { call in
         let id = try call.id()
-        let row = try await InviteAsking.answering {
-            try await call.making { change in
-                let row = try await change.lockInvite(id)
-                try InviteEndpoints.requireRole(call, row.role)
-                let next = try wanted(call, row)
-                try InviteEndpoints.requireRole(call, next.role)
-                try call.requireMatch(row.etag)
-                return try await change.editInvite(row, to: next)
-            }
+        let row = try await call.making { change in
+            let row = try await change.lockInvite(id)
+            try InviteEndpoints.requireRole(call, row.role)
+            let next = try wanted(call, row)
+            try InviteEndpoints.requireRole(call, next.role)
+            try call.requireMatch(row.etag)
+            return try await change.editInvite(row, to: next)
         }
         return .ok(
             row.json(

@@ -97,27 +97,23 @@ struct JobEndpoints: Sendable {
             let (scope, _) = try await find(call)
             let id = try call.id()
             let kinds = call.services.jobKinds
-            do {
-                let row = try await scope.change(by: call.actor) { change in
-                    let job = try await change.lockJob(id)
-                    guard let kind = kinds.named(job.kind) else {
-                        throw Problem(
-                            .jobState,
-                            "This version of the service does not know the job's kind.")
-                    }
-                    var asked = job
-                    // A rule's own job needs no rights, but a caller who acts on it does.
-                    asked.maker = call.jobMaker
-                    if undoes { asked.isUndoing = true }
-                    try require(call, kind.rights(asked), on: job)
-                    let row = try await body(change, job, call)
-                    if !row.status.isLive { try await kind.ended(change, row) }
-                    return row
+            let row = try await scope.change(by: call.actor) { change in
+                let job = try await change.lockJob(id)
+                guard let kind = kinds.named(job.kind) else {
+                    throw Problem(
+                        .jobState,
+                        "This version of the service does not know the job's kind.")
                 }
-                return .ok(row.json(at: call.now), etag: row.etag)
-            } catch let wrong as WrongJobState {
-                throw Problem(.jobState, wrong.detail)
+                var asked = job
+                // A rule's own job needs no rights, but a caller who acts on it does.
+                asked.maker = call.jobMaker
+                if undoes { asked.isUndoing = true }
+                try require(call, kind.rights(asked), on: job)
+                let row = try await body(change, job, call)
+                if !row.status.isLive { try await kind.ended(change, row) }
+                return row
             }
+            return .ok(row.json(at: call.now), etag: row.etag)
         }
     }
 

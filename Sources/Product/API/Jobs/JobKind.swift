@@ -28,35 +28,7 @@ extension JobKind {
     package func ended(_ change: Change, _ job: JobRow) async throws {}
 }
 
-extension Change {
-    /// Returns the result of one row. If `body` throws a refusal, the row becomes a failed one, and
-    /// its writes are rolled back. A database error is thrown on.
-    func result(
-        ofRow number: Int, _ body: () async throws -> JobResult
-    ) async throws -> JobResult {
-        do {
-            return try await savepoint(body)
-        } catch {
-            guard let problem = refusal(error), problem.status < 500 else {
-                throw error
-            }
-            var result = JobResult(
-                row: number, .failed, code: problem.code.rawValue, detail: problem.detail)
-            result.conflictingID = problem.conflictingID
-            return result
-        }
-    }
-}
-
 extension JobWork {
-    /// Returns the result of one row. If `body` throws a refusal, the row becomes a failed one, and
-    /// its writes are rolled back. A database error is thrown on.
-    package func row(
-        _ number: Int, _ body: () async throws -> JobResult
-    ) async throws -> JobResult {
-        try await change.result(ofRow: number, body)
-    }
-
     /// A batch of an undo. Rows without an effect stay as they are.
     func undone(by kind: any JobKind, _ services: Services) async throws -> JobStep {
         let rows = try await undoable()

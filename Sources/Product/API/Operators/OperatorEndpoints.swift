@@ -67,9 +67,7 @@ enum OperatorEndpoints {
         let database = try call.services.database
         let row = try await call.making(in: database.scope(tenant ?? .platform)) { change in
             if isMailed {
-                try await InviteAsking.answering {
-                    try change.checkMail(left: try await change.mailsLeft(.operatorLink))
-                }
+                try change.checkMail(left: try await change.mailsLeft(.operatorLink))
             }
             guard
                 var row = try await change.insertOperator(

@@ -89,9 +89,7 @@ enum OperatorLinkEndpoint {
         _ kind: OutgoingMail.Kind, to row: OperatorRow, _ link: String, _ seconds: Int64,
         _ change: Change, _ database: Database
     ) async throws {
-        try await InviteAsking.answering {
-            try change.checkMail(left: try await change.mailsLeft(kind))
-        }
+        try change.checkMail(left: try await change.mailsLeft(kind))
         try await change.post(
             OutgoingMail(
                 kind, to: row.email,

@@ -207,7 +207,7 @@ struct NamedUser: Sendable {
             return PersonResult(user: self, problem: nil)
         } catch {
             await HeldChange.current?.rollback()
-            guard var problem = error as? Problem ?? storageProblem(error) else { throw error }
+            guard var problem = Problem(error) else { throw error }
             if problem.code == .notFound, scope != nil { problem = try await missing() }
             return PersonResult(user: self, problem: problem)
         }

@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Storage
 import Text
 
 /// One error in the input. `pointer` is a JSON pointer into the body (RFC 6901), or `?name` for a
@@ -60,23 +61,14 @@ package struct Problem: Error, Sendable {
     /// 422 with all errors, at most the first hundred. `detail` is the sentence of the first one,
     /// since most programs print nothing else.
     package static func invalid(_ errors: [FieldError]) -> Problem {
-        let sentence =
-            errors.first.map { first in
-                "\(first.pointer.isEmpty ? "The body" : String(first.pointer.prefix(200))) \(first.detail)"
-            } ?? "The input is not valid"
-        let more =
-            switch errors.count {
-            case ...1: "."
-            case 2: "; `errors` has one more error."
-            default: "; `errors` has \(errors.count - 1) more errors."
-            }
-        return Problem(
-            .validationFailed, sentence + more, errors: Array(errors.prefix(maxErrors)))
+        let sentence = MemberFault.sentence(
+            errors.first.map { ($0.pointer, $0.detail) }, of: errors.count)
+        return Problem(.validationFailed, sentence, errors: Array(errors.prefix(maxErrors)))
     }
 
     /// 404. `what` completes "There is no such …".
     package static func notFound(_ what: String = "object") -> Problem {
-        Problem(.notFound, "There is no such \(what).")
+        Problem(.notFound, StorageFailure.notFound(what).detail)
     }
 
     /// 409 with the id of the conflicting object.
@@ -86,12 +78,6 @@ package struct Problem: Error, Sendable {
         Problem(
             code, detail, status: 409,
             members: [JSONValue.Member("conflicting_id", .string(id))])
-    }
-
-    /// The id of the conflicting object, if it is known.
-    var conflictingID: UUID? {
-        let member = members.first { sameBytes($0.name, "conflicting_id") }
-        return member?.value.string.flatMap { UUID($0) }
     }
 
     package static func unauthorized(_ detail: String = "A credential is needed.") -> Problem {
@@ -109,7 +95,7 @@ package struct Problem: Error, Sendable {
 
     /// The database is unavailable: nothing was written, and a retry is safe.
     package static let unavailable = Problem(
-        .unavailable, "The service cannot answer now; try again.",
+        .unavailable, StorageFailure.unavailable.detail,
         fields: [Field("retry-after", "1")])
 
     /// 429 with the header fields of draft-ietf-httpapi-ratelimit-headers. `limit` is the limit
@@ -128,8 +114,7 @@ package struct Problem: Error, Sendable {
 
     /// The connection was lost during the commit: the change may or may not have been written.
     package static let commitUnknown = Problem(
-        .commitUnknown,
-        "It is not known whether the change was written; read the object before you try again.",
+        .commitUnknown, StorageFailure.commitUnknown.detail,
         fields: [Field("retry-after", "1")])
 
     /// 500. The cause is only in the log.
@@ -157,6 +142,44 @@ package struct Problem: Error, Sendable {
             status, type: "application/problem+json", JSONValue.object(body).encoded())
         for field in fields { response.fields.append(field) }
         return response
+    }
+}
+
+extension Problem: RowRefusal {
+    /// What any thrown error means to the caller; `nil` if it is a fault of the server.
+    package init?(_ error: any Error) {
+        if let problem = error as? Problem {
+            self = problem
+        } else if let failure = StorageFailure(error) {
+            self = Problem(failure)
+        } else {
+            return nil
+        }
+    }
+
+    private init(_ failure: StorageFailure) {
+        let code = Code(rawValue: failure.code) ?? .conflict
+        switch failure {
+        case .unavailable: self = .unavailable
+        case .commitUnknown: self = .commitUnknown
+        case .limited(let detail, let limit, let seconds):
+            self = .rateLimited(detail, limit: limit, retryAfter: seconds)
+        case .invalid(let faults):
+            self = .invalid(
+                faults.map {
+                    FieldError($0.pointer, FieldCode(rawValue: $0.code) ?? .invalid, $0.detail)
+                })
+        case .conflict(_, let detail, let id?):
+            self = .conflict(detail, with: id.description, code: code)
+        case .conflict(_, let detail, nil): self.init(code, detail, status: 409)
+        case .notFound, .versionMismatch, .forbidden: self.init(code, failure.detail)
+        }
+    }
+
+    package var row: (code: String, detail: String, conflictingID: UUID?)? {
+        guard status < 500 else { return nil }
+        let other = members.first { sameBytes($0.name, "conflicting_id") }
+        return (code.rawValue, detail, other?.value.string.flatMap { UUID($0) })
     }
 }
 

@@ -126,19 +126,6 @@ struct Decoder {
     }
 }
 
-/// Appends one reference token to a JSON pointer (RFC 6901 section 3: `~` and `/` are escaped).
-func pointer(_ path: String, _ name: String) -> String {
-    var escaped: [UInt8] = []
-    for byte in name.utf8 {
-        switch byte {
-        case UInt8(ascii: "~"): escaped += [0x7E, 0x30]
-        case UInt8(ascii: "/"): escaped += [0x7E, 0x31]
-        default: escaped.append(byte)
-        }
-    }
-    return path + "/" + String(decoding: escaped, as: UTF8.self)
-}
-
 /// Checks only the outline, so that obvious errors are reported with the others; the domain's
 /// parser decides.
 func isEmailShaped(_ text: String) -> Bool {

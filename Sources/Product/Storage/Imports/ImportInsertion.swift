@@ -5,10 +5,9 @@ import Text
 
 extension Change {
     /// Imports one batch: the rows after `position`, up to `limit`. New users are written with one
-    /// statement per table, known users one by one through `update`.
+    /// statement per table, known users one by one.
     package func importBatch(
-        by rules: ImportRules, after position: Int, limit: Int,
-        update: (_ row: Int, () async throws -> JobResult) async throws -> JobResult
+        by rules: ImportRules, after position: Int, limit: Int
     ) async throws -> (results: [JobResult], isLast: Bool) {
         let rows = try await stagedRows(of: rules.id, after: position, limit: limit)
         var results: [JobResult] = []
@@ -21,7 +20,7 @@ extension Change {
             case .create(let candidate): new.append(candidate)
             case .update(let candidate, let known):
                 results.append(
-                    try await update(row.row) {
+                    try await result(ofRow: row.row) {
                         try await updateKnown(known, from: candidate, by: rules)
                     })
             }

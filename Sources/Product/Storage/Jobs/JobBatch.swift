@@ -178,6 +178,14 @@ package struct JobWork: Sendable {
     /// The most rows of the batch.
     package let limit: Int
 
+    /// Returns the result of one row. If `body` throws a refusal, the row becomes a failed one, and
+    /// its writes are rolled back. A database error is thrown on.
+    package func row(
+        _ number: Int, _ body: () async throws -> JobResult
+    ) async throws -> JobResult {
+        try await change.result(ofRow: number, body)
+    }
+
     /// The next waiting rows, in order.
     package func waiting() async throws -> [WaitingRow] {
         try await change.query(

@@ -110,7 +110,7 @@ final class QuickVerification: Sendable {
                     Self.finish(writer, finding)
                 }
             case .failure(let error):
-                let known = storageProblem(error)
+                let known = Problem(error)
                 fault = "\(error)"
                 var refusal = (known ?? .internalError).response(requestID: operation.requestID)
                 refusal.complete(id: operation.requestID, isTLS: isTLS, isPrivate: true)

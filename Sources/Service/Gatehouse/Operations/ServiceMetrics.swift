@@ -240,7 +240,7 @@ struct MetricsEndpoint: Sendable {
             guard principal.platform else { throw Problem.forbidden() }
             return metrics.page()
         } catch {
-            let problem = error as? Problem ?? storageProblem(error) ?? Problem.internalError
+            let problem = Problem(error) ?? .internalError
             var answer = problem.response(requestID: request.id)
             answer.set("x-request-id", request.id)
             answer.set("cache-control", "no-store")

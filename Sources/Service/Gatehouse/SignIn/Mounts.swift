@@ -54,7 +54,7 @@ package struct Mounts: Sendable {
                 return .client(Self.mounted(request, "/t/\(bound.tenant)/\(bound.client)"))
             }
         } catch {
-            return Self.refused(storageProblem(error) ?? .unavailable, request)
+            return Self.refused(Problem(error) ?? .unavailable, request)
         }
         if PublicAddress.isLoopback(host) { return .own(Self.tidied(request)) }
         return Self.refused(unserved(host, request), request)

@@ -152,7 +152,7 @@ extension Contract {
         } catch let refusal as SignInRefusal {
             throw refusal
         } catch {
-            var problem = error as? Problem ?? storageProblem(error) ?? .internalError
+            var problem = Problem(error) ?? .internalError
             guard problem.status >= 500 else { throw problem }
             problem.detail = text
             throw ours(problem, problem.cause ?? "\(error)")
