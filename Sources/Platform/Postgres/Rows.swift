@@ -62,33 +62,25 @@ package struct Row: Sendable {
     package func get<T: PostgresDecodable>(
         _ column: Int, as type: T.Type = T.self
     ) throws(PostgresError) -> T {
-        guard let cell = cell(column), let value = T.decode(cell.bytes, type: cell.type) else {
-            throw undecodable(column)
-        }
-        return value
+        try T.read(column, of: self)
     }
 
     package func get<T: PostgresDecodable>(
         _ column: Int, as type: T?.Type = T?.self
     ) throws(PostgresError) -> T? {
-        guard let cell = cell(column) else { throw undecodable(column) }
-        guard let bytes = cell.bytes else { return nil }
-        guard let value = T.decode(bytes, type: cell.type) else { throw undecodable(column) }
-        return value
+        try T.readIfAny(column, of: self)
     }
 
     /// Consecutive columns in order, decoded as the types that the caller assigns them to.
     package func columns<each Value: PostgresDecodable>(
         from first: Int = 0
     ) throws(PostgresError) -> (repeat each Value) {
-        var column = first
-        func next<One: PostgresDecodable>(_: One.Type) throws(PostgresError) -> One {
-            defer { column += 1 }
-            guard let cell = cell(column), let value = One.decode(cell.bytes, type: cell.type)
-            else { throw undecodable(column) }
-            return value
+        var column = first - 1
+        func next() -> Int {
+            column += 1
+            return column
         }
-        return (repeat try next((each Value).self))
+        return (repeat try (each Value).read(next(), of: self))
     }
 
     /// The value of a column by its name, compared byte for byte.
@@ -157,97 +149,18 @@ package struct Row: Sendable {
     }
 }
 
-/// The types that most rows are made of, once more without generics: looking types up at each call
-/// took a fifth of the processor's time for a list.
-extension Row {
-    /// Throws `.decoding` if the column is NULL or missing; other types' bytes are read as UTF-8.
-    package func get(
-        _ column: Int, as type: String.Type = String.self
-    ) throws(PostgresError) -> String {
-        try value(column)
-    }
-
-    /// `nil` if the column is NULL; throws `.decoding` if it is missing.
-    package func get(
-        _ column: Int, as type: String?.Type = String?.self
-    ) throws(PostgresError) -> String? {
-        try valueIfAny(column)
-    }
-
-    /// Throws `.decoding` if the column is NULL, missing or not 16 bytes.
-    package func get(_ column: Int, as type: UUID.Type = UUID.self) throws(PostgresError) -> UUID {
-        try value(column)
-    }
-
-    /// `nil` if the column is NULL; throws `.decoding` if it is missing or not 16 bytes.
-    package func get(
-        _ column: Int, as type: UUID?.Type = UUID?.self
-    ) throws(PostgresError) -> UUID? {
-        try valueIfAny(column)
-    }
-
-    /// Throws `.decoding` if the column is NULL, missing or infinite.
-    package func get(
-        _ column: Int, as type: Timestamp.Type = Timestamp.self
-    ) throws(PostgresError) -> Timestamp {
-        try value(column)
-    }
-
-    /// `nil` if the column is NULL; throws `.decoding` if it is missing or infinite.
-    package func get(
-        _ column: Int, as type: Timestamp?.Type = Timestamp?.self
-    ) throws(PostgresError) -> Timestamp? {
-        try valueIfAny(column)
-    }
-
-    /// Throws `.decoding` if the column is NULL, missing or not an integer.
-    package func get(_ column: Int, as type: Int.Type = Int.self) throws(PostgresError) -> Int {
-        try value(column)
-    }
-
-    /// `nil` if the column is NULL; throws `.decoding` if it is missing or not an integer.
-    package func get(_ column: Int, as type: Int?.Type = Int?.self) throws(PostgresError) -> Int? {
-        try valueIfAny(column)
-    }
-
-    /// Throws `.decoding` if the column is NULL, missing or not one byte.
-    package func get(_ column: Int, as type: Bool.Type = Bool.self) throws(PostgresError) -> Bool {
-        try value(column)
-    }
-
-    /// `nil` if the column is NULL; throws `.decoding` if it is missing or not one byte.
-    package func get(
-        _ column: Int, as type: Bool?.Type = Bool?.self
-    ) throws(PostgresError) -> Bool? {
-        try valueIfAny(column)
-    }
-
-    /// Throws `.decoding` if the column is NULL, missing, of several dimensions or holds a NULL.
-    package func get(
-        _ column: Int, as type: [String].Type = [String].self
-    ) throws(PostgresError) -> [String] {
-        try value(column)
-    }
-
-    /// `nil` if the column is NULL; throws `.decoding` if it is not an array of text or holds a
-    /// NULL.
-    package func get(
-        _ column: Int, as type: [String]?.Type = [String]?.self
-    ) throws(PostgresError) -> [String]? {
-        try valueIfAny(column)
-    }
-
-    @inline(__always)
-    private func value<T: PostgresDecodable>(_ column: Int) throws(PostgresError) -> T {
-        guard let value: T = try valueIfAny(column) else { throw undecodable(column) }
+extension PostgresDecodable {
+    package static func read(_ column: Int, of row: Row) throws(PostgresError) -> Self {
+        guard let cell = row.cell(column), let value = decode(cell.bytes, type: cell.type) else {
+            throw row.undecodable(column)
+        }
         return value
     }
 
-    @inline(__always)
-    private func valueIfAny<T: PostgresDecodable>(_ column: Int) throws(PostgresError) -> T? {
-        guard let cell = cell(column) else { throw undecodable(column) }
+    package static func readIfAny(_ column: Int, of row: Row) throws(PostgresError) -> Self? {
+        guard let cell = row.cell(column) else { throw row.undecodable(column) }
         guard let bytes = cell.bytes else { return nil }
-        guard let value = T.decode(bytes, type: cell.type) else { throw undecodable(column) }
+        guard let value = decode(bytes, type: cell.type) else { throw row.undecodable(column) }
         return value
     }
 }

@@ -13,6 +13,13 @@ package protocol PostgresDecodable {
     /// Decodes these bytes (`nil` for NULL) of a column with this type OID; `nil` if they do not
     /// fit.
     static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Self?
+    /// The value of a column, counted from 0. Throws `.decoding` if it is NULL and `Self` is not
+    /// optional, or of another type, or not there. The compiler makes one of these for each type:
+    /// generic code that decodes looks the optional's type up at each column, which made a row of
+    /// 32 columns take 7 µs instead of 2.
+    static func read(_ column: Int, of row: Row) throws(PostgresError) -> Self
+    /// The same; `nil` if the column is NULL.
+    static func readIfAny(_ column: Int, of row: Row) throws(PostgresError) -> Self?
 }
 
 enum TypeOID {
@@ -112,6 +119,10 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
     package static func decode(_ bytes: UnsafeRawBufferPointer?, type: UInt32) -> Wrapped?? {
         guard let bytes else { return .some(nil) }
         return Wrapped.decode(bytes, type: type).map { .some($0) }
+    }
+
+    package static func read(_ column: Int, of row: Row) throws(PostgresError) -> Wrapped? {
+        try Wrapped.readIfAny(column, of: row)
     }
 }
 

@@ -217,7 +217,7 @@ struct UserAction: BulkAction {
         // This grants one role, and takes control of a user who has another.
         if role != user.role { try place.requireCover(of: user.role) }
         try place.requireCover(of: role)
-        var next = user
+        var next = UserEdit(of: user)
         next.role = role
         return try await place.change.editUser(user, to: next, reason: reason)
     }

@@ -313,11 +313,6 @@ enum SearchEndpoint {
         item("user", user.id, user.name ?? user.email, user.email, user.tenant)
     }
 
-    private static func found(_ user: ListedUser) -> JSONValue {
-        let email = user.email.string
-        return item("user", user.id, user.name?.string ?? email, email, user.tenant)
-    }
-
     private static func found(_ key: APIKeyRow, in scope: TenantScope) -> JSONValue {
         item(
             "api_key", key.id, key.key.name, nil, scope.tenant == .platform ? nil : scope.tenant)

@@ -29,27 +29,6 @@ extension JSONView {
     var json: JSONValue { .written(write) }
 }
 
-/// Text that becomes a JSON string.
-protocol JSONText {
-    func write(to json: inout JSONWriter)
-}
-
-extension String: JSONText {
-    func write(to json: inout JSONWriter) { json.string(self) }
-}
-
-extension JSONText where Self: RawRepresentable<String> {
-    func write(to json: inout JSONWriter) { json.string(rawValue) }
-}
-
-extension UserRole: JSONText {}
-extension User.Status: JSONText {}
-extension User.Source: JSONText {}
-
-extension StoredText: JSONText {
-    func write(to json: inout JSONWriter) { withUTF8 { json.string($0) } }
-}
-
 /// Writes members by name, in the same forms.
 extension JSONWriter {
     mutating func member(_ name: StaticString, _ id: UUID?) {
@@ -68,10 +47,17 @@ extension JSONWriter {
         member(name, word?.rawValue)
     }
 
-    mutating func member(_ name: StaticString, text: (some JSONText)?) {
+    mutating func member(_ name: StaticString, text: StoredText?) {
         self.name(name)
         guard let text else { return null() }
-        text.write(to: &self)
+        text.withUTF8 { string($0) }
+    }
+
+    /// A JSON object in the form in which the database stores it.
+    mutating func member(_ name: StaticString, object: StoredText?) {
+        self.name(name)
+        guard let object else { return null() }
+        object.withUTF8 { raw($0) }
     }
 
     mutating func member(_ name: StaticString, _ time: Timestamp?) {

@@ -1,23 +1,10 @@
 import JSON
 import Storage
 
-/// A JSON object in the form in which the database stores it.
-protocol StoredObject {
-    func writeObject(to json: inout JSONWriter)
-}
-
-extension StoredText: StoredObject {
-    func writeObject(to json: inout JSONWriter) { withUTF8 { json.raw($0) } }
-}
-
-extension Attributes: StoredObject {
-    func writeObject(to json: inout JSONWriter) { json.raw(Array(text.utf8)) }
-}
-
 extension JSONWriter {
-    mutating func member(_ name: StaticString, stored object: some StoredObject) {
+    mutating func member(_ name: StaticString, stored attributes: Attributes) {
         self.name(name)
-        object.writeObject(to: &self)
+        raw(Array(attributes.text.utf8))
     }
 }
 

@@ -83,7 +83,7 @@ enum UserEndpoints {
     ) { call in
         try await change(call) { change, row in
             try call.input.checkRepeated(against: row.json, ways: Self.ways)
-            var new = row
+            var new = UserEdit(of: row)
             new.role = call.input.optionalCase("role") ?? row.role
             if call.input.has("name") { new.name = call.input.optionalString("name") }
             if call.input.has("external_id") {
@@ -174,7 +174,7 @@ enum UserEndpoints {
     /// Members may change their own name. Only an operator changes a role, an external id or
     /// attributes. A body with private attributes always needs the operator's right, so that
     /// members cannot guess them.
-    private static func requireEdit(_ call: Call, _ row: UserRow, _ new: UserRow) throws {
+    private static func requireEdit(_ call: Call, _ row: UserRow, _ new: UserEdit) throws {
         guard call.sees(row.id) else { throw Problem.notFound("user") }
         let isOwn =
             new.role == row.role && new.isKept == row.isKept

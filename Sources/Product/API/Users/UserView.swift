@@ -3,35 +3,6 @@ import JSON
 import Storage
 import Text
 
-/// A stored user, or a user in a list.
-protocol UserView: JSONView {
-    associatedtype Words: JSONText
-    associatedtype Identities: Collection where Identities.Element: JSONView
-    var id: UUID { get }
-    var tenant: UUID { get }
-    var email: Words { get }
-    var emailVerifiedAt: Timestamp? { get }
-    var name: Words? { get }
-    associatedtype Role: JSONText
-    associatedtype Status: JSONText
-    associatedtype Source: JSONText
-    var role: Role { get }
-    var status: Status { get }
-    var source: Source { get }
-    var identities: Identities { get }
-    var createdAt: Timestamp { get }
-    var updatedAt: Timestamp { get }
-    var lastSignInAt: Timestamp? { get }
-    var externalID: Words? { get }
-    var mergedIDs: [UUID] { get }
-    var joinLinkID: UUID? { get }
-    var isKept: Bool { get }
-    associatedtype Document: StoredObject
-    var publicAttributes: Document { get }
-    /// `nil` if this reader may not see them.
-    var shownPrivate: Document? { get }
-}
-
 /// The join link that admitted a user.
 struct JoinedBy: JSONView {
     var link: UUID
@@ -52,39 +23,30 @@ struct JoinedBy: JSONView {
         nullable: true)
 }
 
-extension ListedUser: UserView {
-    var shownPrivate: StoredText? { privateAttributes }
-}
-
-extension UserView {
+extension UserRow: JSONView {
     /// The user as `/v1` shows it.
     func write(to json: inout JSONWriter) {
         json.object {
             $0.member("id", id)
             $0.member("tenant_id", tenant)
-            $0.member("email", text: email)
+            $0.member("email", text: self[.email])
             $0.member("email_verified_at", emailVerifiedAt)
-            $0.member("name", text: name)
-            $0.member("role", text: role)
-            $0.member("status", text: status)
-            $0.member("source", text: source)
+            $0.member("name", text: self[.name])
+            $0.member("role", text: self[.role])
+            $0.member("status", text: self[.status])
+            $0.member("source", text: self[.source])
             $0.member("joined_by", joinLinkID.map { JoinedBy(link: $0) })
-            $0.member("external_id", text: externalID)
+            $0.member("external_id", text: self[.externalID])
             $0.member("keep", isKept)
             $0.member("merged_ids", mergedIDs.map(\.description))
-            $0.member("public_attributes", stored: publicAttributes)
-            if let shownPrivate { $0.member("private_attributes", stored: shownPrivate) }
+            $0.member("public_attributes", object: self[.publicAttributes])
+            if !hidesPrivate { $0.member("private_attributes", object: self[.privateAttributes]) }
             $0.member("identities", identities)
             $0.member("created_at", createdAt)
             $0.member("updated_at", updatedAt)
             $0.member("last_sign_in_at", lastSignInAt)
         }
     }
-}
-
-extension UserRow: UserView {
-    var publicAttributes: Attributes { attributes.public }
-    var shownPrivate: Attributes? { hidesPrivate ? nil : attributes.private }
 
     var etag: String { ETag.version(version) }
 
@@ -146,37 +108,19 @@ extension UserRow {
     }
 }
 
-/// A stored identity, or one in a list.
-protocol IdentityView: JSONView {
-    associatedtype Words: JSONText
-    var id: UUID { get }
-    var provider: Words { get }
-    var issuer: Words { get }
-    var subject: Words { get }
-    var email: Words? { get }
-    var isEmailTrusted: Bool { get }
-    var createdAt: Timestamp { get }
-    var lastUsedAt: Timestamp? { get }
-    var aliasCount: Int { get }
-    var linkedByType: Words? { get }
-    var linkedByID: Words? { get }
-}
-
-extension ListedIdentity: IdentityView {}
-
-extension IdentityView {
+extension IdentityRow: JSONView {
     func write(to json: inout JSONWriter) {
         json.object {
             $0.member("id", id)
-            $0.member("provider", text: provider)
-            $0.member("issuer", text: issuer)
-            $0.member("subject", text: subject)
-            $0.member("email", text: email)
+            $0.member("provider", text: self[.provider])
+            $0.member("issuer", text: self[.issuer])
+            $0.member("subject", text: self[.subject])
+            $0.member("email", text: self[.email])
             $0.member("email_vouched", isEmailTrusted)
             $0.member("alias_count", aliasCount)
             $0.member("created_at", createdAt)
             $0.member("last_used_at", lastUsedAt)
-            if let type = linkedByType, let id = linkedByID {
+            if let type = self[.linkedByType], let id = self[.linkedByID] {
                 $0.object("linked_by") {
                     $0.member("type", text: type)
                     $0.member("id", text: id)
@@ -186,9 +130,7 @@ extension IdentityView {
             }
         }
     }
-}
 
-extension IdentityRow: IdentityView {
     static let shape = ObjectShape(
         "Identity",
         [

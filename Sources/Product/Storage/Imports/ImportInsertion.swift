@@ -258,7 +258,7 @@ extension Change {
         let row = candidate.row
         let user = candidate.user.asUpdate(
             of: before, hasPassword: try await hasPassword(before.id))
-        var after = before
+        var after = UserEdit(of: before)
         // A stored name that only differs by white space at its ends, from before that was refused,
         // is the same name.
         if let name = user.name, before.name.map(DisplayText.stripped) != name { after.name = name }

@@ -286,31 +286,35 @@ extension SearchedList {
     }
 }
 
-/// A text inside the database's response, in UTF-8. A value that a list shows unchanged is not
-/// copied into a string.
+/// A text as it is stored, in UTF-8. One inside the database's response is not copied into a string.
 package struct StoredText: Sendable {
-    private let row: Row
-    private let column: Int
+    private enum Place {
+        case column(Row, Int)
+        case string(String)
+    }
+
+    private let place: Place
 
     /// `nil` if the column is NULL.
     init?(_ row: Row, _ column: Int) {
         guard row.bytes(column) != nil else { return nil }
-        self.init(of: row, column)
+        place = .column(row, column)
     }
 
-    /// For a column that is never NULL.
-    init(of row: Row, _ column: Int) {
-        self.row = row
-        self.column = column
-    }
+    init(_ text: String) { place = .string(text) }
 
     /// Passes the bytes, which are valid only during the call.
     package func withUTF8(_ body: (UnsafeBufferPointer<UInt8>) -> Void) {
-        let bytes = row.bytes(column)?.bindMemory(to: UInt8.self)
-        withExtendedLifetime(row) { body(bytes ?? UnsafeBufferPointer(start: nil, count: 0)) }
+        switch place {
+        case .column(let row, let column):
+            let bytes = row.bytes(column)?.bindMemory(to: UInt8.self)
+            withExtendedLifetime(row) { body(bytes ?? UnsafeBufferPointer(start: nil, count: 0)) }
+        case .string(var text): text.withUTF8(body)
+        }
     }
 
     package var string: String {
+        if case .string(let text) = place { return text }
         var text = ""
         withUTF8 { text = String(decoding: $0, as: UTF8.self) }
         return text

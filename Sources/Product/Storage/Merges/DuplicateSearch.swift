@@ -10,7 +10,7 @@ extension TenantScope {
     /// addresses from trusted providers count.
     package func duplicates(
         _ list: ListQuery
-    ) async throws(PostgresError) -> (pairs: [DuplicatePair], page: ListPage<ListedUser>) {
+    ) async throws(PostgresError) -> (pairs: [DuplicatePair], page: ListPage<UserRow>) {
         let page = try await users(list, UserFilter())
         var search = DuplicateSearch(page.rows)
         try search.add(await readLagging(search.addresses(in: tenant)), as: .verifiedAddress)
@@ -19,7 +19,7 @@ extension TenantScope {
         try search.add(await readLagging(search.spellings(in: tenant)), as: .spelling)
         try search.add(await readLagging(search.sharedSpellings(in: tenant)), as: .spelling)
         try search.add(await readLagging(search.externalIDs(in: tenant)), as: .externalID)
-        var known: [UUID: ListedUser] = [:]
+        var known: [UUID: UserRow] = [:]
         for user in page.rows { known[user.id] = user }
         let missing = search.partners.subtracting(known.keys)
         if !missing.isEmpty {
@@ -42,18 +42,18 @@ struct DuplicateSearch {
     /// The parameters of a look-up: parallel arrays of users, texts and providers.
     private typealias Asked = (users: [UUID], texts: [String], providers: [String])
 
-    private let users: [ListedUser]
+    private let users: [UserRow]
     private var order: [Pair] = []
     private var found: [Pair: [DuplicateEvidence]] = [:]
 
-    init(_ users: [ListedUser]) {
+    init(_ users: [UserRow]) {
         self.users = users.filter { Self.isMergeable($0) }
     }
 
     var partners: Set<UUID> { Set(order.map(\.partner)) }
 
-    private static func isMergeable(_ user: ListedUser) -> Bool {
-        [User.Status.pending, .active].contains { sameBytes($0.rawValue, user.status.string) }
+    private static func isMergeable(_ user: UserRow) -> Bool {
+        [.pending, .active].contains(user.status)
     }
 
     mutating func add(_ rows: Rows, as kind: DuplicateEvidence.Kind) throws(PostgresError) {
@@ -65,7 +65,7 @@ struct DuplicateSearch {
         }
     }
 
-    func pairs(of known: [UUID: ListedUser]) -> [DuplicatePair] {
+    func pairs(of known: [UUID: UserRow]) -> [DuplicatePair] {
         order.compactMap { pair in
             guard let first = known[pair.user], let second = known[pair.partner],
                 Self.isMergeable(second), let evidence = found[pair]
@@ -74,7 +74,7 @@ struct DuplicateSearch {
         }
     }
 
-    private func asked(_ texts: (ListedUser) -> [(text: String, provider: String)]) -> Asked {
+    private func asked(_ texts: (UserRow) -> [(text: String, provider: String)]) -> Asked {
         var asked: Asked = ([], [], [])
         for user in users {
             for (text, provider) in texts(user) {
@@ -86,8 +86,8 @@ struct DuplicateSearch {
         return asked
     }
 
-    private static func trusted(_ user: ListedUser) -> [String] {
-        user.identities.filter(\.isEmailTrusted).compactMap { $0.email?.string }
+    private static func trusted(_ user: UserRow) -> [String] {
+        user.identities.filter(\.isEmailTrusted).compactMap(\.email)
     }
 
     /// Finds users whose address a trusted provider reported for an identity of another user.
@@ -119,7 +119,7 @@ struct DuplicateSearch {
     /// The plain spellings of users whose address is another spelling.
     private var plainSpellings: Asked {
         asked { user in
-            guard let key = (try? EmailAddress(user.email.string))?.key,
+            guard let key = (try? EmailAddress(user.email))?.key,
                 let plain = Self.plainSpelling(of: key), !sameBytes(plain, key)
             else { return [] }
             return [(plain, "")]
@@ -182,7 +182,7 @@ struct DuplicateSearch {
     /// password is the user's own id.
     func subjects(in tenant: UUID) -> SQL {
         let asked = asked { user in
-            user.identities.map { ($0.subject.string, $0.provider.string) }
+            user.identities.map { ($0.subject, $0.provider) }
         }
         return """
             SELECT a.user_id, o.user_id, a.text
@@ -197,8 +197,8 @@ struct DuplicateSearch {
 
 /// Two users who may be one person.
 package struct DuplicatePair: Sendable {
-    package var first: ListedUser
-    package var second: ListedUser
+    package var first: UserRow
+    package var second: UserRow
     /// At least one item.
     package var evidence: [DuplicateEvidence]
 }

@@ -37,11 +37,9 @@ extension Change {
         return try UserRow(row)
     }
 
-    /// Writes the name, role, external id, `isKept` and attributes of `new`; its other members are
-    /// not read. Throws 409 `conflict` if another user has the external id. Throws
-    /// `AttributeFaults`.
+    /// Throws 409 `conflict` if another user has the external id. Throws `AttributeFaults`.
     package func editUser(
-        _ row: UserRow, to new: UserRow, reason: String? = nil
+        _ row: UserRow, to new: UserEdit, reason: String? = nil
     ) async throws -> UserRow {
         var changes = AuditChanges()
         changes.add("name", row.name, new.name)
@@ -80,7 +78,7 @@ extension Change {
     }
 
     package func renameUser(_ row: UserRow, _ name: String) async throws -> UserRow {
-        var new = row
+        var new = UserEdit(of: row)
         new.name = name
         return try await editUser(row, to: new)
     }
