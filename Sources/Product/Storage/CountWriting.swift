@@ -56,6 +56,24 @@ package final class CountWriting: Sendable {
         return fault
     }
 
+    /// The same for counts that one transaction writes. What fails is retried the next time.
+    func write<Batch>(
+        of tenant: UUID?, among pending: @autoclosure () -> Set<UUID>, taking: (UUID) -> Batch,
+        restoring: (Batch, UUID) -> Void, _ write: (Batch, UUID) async throws -> Void
+    ) async -> (any Error)? {
+        await self.write(of: tenant, among: pending()) { tenant in
+            let batch = taking(tenant)
+            do {
+                try await write(batch, tenant)
+                return false
+            } catch {
+                // What may have been written is not counted twice.
+                if (error as? PostgresError)?.kind != .commitUnknown { restoring(batch, tenant) }
+                throw error
+            }
+        }
+    }
+
     private var isLate: Bool { Deadline.current?.isOver == true }
 
     /// Waits for the tenant's turn. Returns false if a request has waited often enough, or if
@@ -86,5 +104,21 @@ package final class CountWriting: Sendable {
     private func leave(_ tenant: UUID, isAway: Bool) {
         let waiters = running.withLock { $0.removeValue(forKey: tenant) } ?? []
         for waiter in waiters { waiter.resume(returning: !isAway) }
+    }
+}
+
+extension Database {
+    /// A transaction that writes counts of one tenant; nothing once the tenant is purged.
+    func writeCounts(
+        of tenant: UUID, _ body: (Transaction) async throws -> Void
+    ) async throws {
+        try await app.tenantTransaction(tenant) { transaction in
+            if tenant != .platform {
+                let found = try await transaction.query(
+                    "SELECT 1 FROM tenants WHERE id = \(tenant) FOR KEY SHARE")
+                if found.isEmpty { return }
+            }
+            try await body(transaction)
+        }
     }
 }

@@ -141,19 +141,10 @@ extension Database {
     /// first error that is not an outage.
     @discardableResult
     package func writeKeyUses(of tenant: UUID? = nil) async -> (any Error)? {
-        await keyUses.writing.write(of: tenant, among: keyUses.tenants) { tenant in
-            let batch = keyUses.take(tenant)
-            do {
-                try await write(batch, of: tenant)
-                return false
-            } catch {
-                // Uses that may have been written are not counted twice.
-                if (error as? PostgresError)?.kind != .commitUnknown {
-                    keyUses.restore(batch, of: tenant)
-                }
-                throw error
-            }
-        }
+        await keyUses.writing.write(
+            of: tenant, among: keyUses.tenants, taking: keyUses.take,
+            restoring: { keyUses.restore($0, of: $1) }
+        ) { try await write($0, of: $1) }
     }
 
     private func write(_ batch: KeyUses.Batch, of tenant: UUID) async throws {
@@ -162,13 +153,7 @@ extension Database {
         let keys = batch.sorted { $0.key < $1.key }
         let hours = usesByHour(batch).sorted { $0.start < $1.start }
         let days = keys.flatMap { key, use in usesByDay(use).map { (key, $0.key, $0.value) } }
-        try await app.tenantTransaction(tenant) { transaction in
-            if tenant != .platform {
-                // Uses from before a tenant's deletion must not be written after its purge.
-                let found = try await transaction.query(
-                    "SELECT 1 FROM tenants WHERE id = \(tenant) FOR KEY SHARE")
-                if found.isEmpty { return }
-            }
+        try await writeCounts(of: tenant) { transaction in
             try await transaction.query(
                 """
                 UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, used.at),

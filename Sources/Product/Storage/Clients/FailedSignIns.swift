@@ -280,19 +280,10 @@ extension Database {
     /// first error that is not an outage.
     @discardableResult
     package func writeWrongPasswords(of tenant: UUID? = nil) async -> (any Error)? {
-        await wrongPasswords.writing.write(of: tenant, among: wrongPasswords.tenants) { tenant in
-            let batch = wrongPasswords.take(tenant)
-            do {
-                try await write(batch, of: tenant)
-                return false
-            } catch {
-                // Attempts that may have been written are not counted twice.
-                if (error as? PostgresError)?.kind != .commitUnknown {
-                    wrongPasswords.restore(batch, of: tenant)
-                }
-                throw error
-            }
-        }
+        await wrongPasswords.writing.write(
+            of: tenant, among: wrongPasswords.tenants, taking: wrongPasswords.take,
+            restoring: { wrongPasswords.restore($0, of: $1) }
+        ) { try await write($0, of: $1) }
     }
 
     private func write(_ batch: WrongPasswords.Batch, of tenant: UUID) async throws {
@@ -300,13 +291,7 @@ extension Database {
         // All writers use one order, which prevents deadlocks.
         let rows = batch.map { (id: $0.id(of: tenant), row: $0, tries: $1) }
             .sorted { $0.id < $1.id }
-        try await app.tenantTransaction(tenant) { transaction in
-            if tenant != .platform {
-                // Attempts from before a tenant's deletion must not be written after its purge.
-                let found = try await transaction.query(
-                    "SELECT 1 FROM tenants WHERE id = \(tenant) FOR KEY SHARE")
-                if found.isEmpty { return }
-            }
+        try await writeCounts(of: tenant) { transaction in
             // An existing row keeps its number; only new rows get one.
             let known = Set(
                 try await transaction.query(
