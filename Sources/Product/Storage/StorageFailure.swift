@@ -75,6 +75,10 @@ extension StorageFailure {
                 limit: JobLimits.kept, seconds: 86_400)
         case let wrong as WrongJobState:
             self = .conflict(code: "job_state", detail: wrong.detail, id: nil)
+        case let locked as AttemptsLocked:
+            self = .limited(
+                "Too many attempts; wait \(locked.seconds) seconds.", limit: locked.limit,
+                seconds: locked.seconds)
         case let reached as MailLimitReached:
             self = .limited(reached.detail, limit: reached.limit, seconds: reached.seconds)
         case let error as PostgresError:

@@ -13,10 +13,6 @@ struct PasskeyProof {
     private let database: Database
     private let site: PasskeySite
 
-    /// Failures before the first wait. Many operators may share an address.
-    private static let freeOfAddress = 49
-    private static let freeOfOperator = 9
-
     /// Reads the body's `passkey`.
     init(_ call: Call) throws {
         self.call = call
@@ -30,9 +26,9 @@ struct PasskeyProof {
         let binding = TokenCookie.challenge.hash(in: call.request)
         // A browser that an operator is known to use is not delayed by others at the same address.
         let device = TokenCookie.device.hash(in: call.request)
-        var counter = ("address", call.request.network, Self.freeOfAddress)
+        var counter = ("address", call.request.network, AttemptPolicy.address)
         if let device, try await database.isKnownDevice(device, of: nil) {
-            counter = ("device", Base64URL.encode(device), Self.freeOfOperator)
+            counter = ("device", Base64URL.encode(device), AttemptPolicy.passkey)
         }
         return try await counted(counter.0, counter.1, counter.2) {
             guard let binding else { throw refusal(.challengeMismatch) }
@@ -45,7 +41,7 @@ struct PasskeyProof {
     /// Throws unless one of this operator's passkeys signed this session's challenge.
     func stepUp() async throws {
         let (person, binding) = try await call.passkeyHolder()
-        _ = try await counted("operator", person.id.description, Self.freeOfOperator) {
+        _ = try await counted("operator", person.id.description, .passkey) {
             try await prove(person.id) {
                 try await database.useChallenge($0, for: .stepUp, boundTo: binding)
             }
@@ -97,25 +93,16 @@ struct PasskeyProof {
         }
     }
 
-    /// Claims an attempt. A success resets the counter, except an address's, which others share.
+    /// Counts an attempt, and ends it if it succeeds.
     private func counted(
-        _ kind: String, _ name: String, _ free: Int,
+        _ kind: String, _ name: String, _ policy: AttemptPolicy,
         _ attempt: () async throws -> OperatorRow
     ) async throws -> OperatorRow {
         let counter = SHA256.authenticate(
             Array("passkey \(kind) \(name)".utf8), key: database.directoryKey)
-        if let until = try await database.claimAttempt(counter, free: free) {
-            let left = until.microseconds - call.now.microseconds
-            let seconds = max(1, left / 1_000_000)
-            throw Problem.rateLimited(
-                "Too many attempts; wait \(seconds) seconds.", limit: free + 1, retryAfter: seconds)
-        }
+        try await database.claimAttempt(counter, policy)
         let person = try await attempt()
-        if free == Self.freeOfAddress {
-            try await database.forgiveAttempt(counter)
-        } else {
-            try await database.clearSignInFailures(counter)
-        }
+        try await database.endAttempt(counter, policy)
         return person
     }
 

@@ -44,10 +44,6 @@ struct SignInAttempt {
         }
     }
 
-    /// Failures before the first wait. Many users may share an address.
-    private static let freeOfAddress = 49
-    private static let freeOfAccount = 4
-
     /// An account that the address may stand for, and its counter of attempts.
     private struct Candidate {
         var found: (OperatorRow, String?)?
@@ -61,17 +57,18 @@ struct SignInAttempt {
         case right(OperatorRow)
         /// With the counter of the attempt.
         case wrong([UInt8])
-        case locked(until: Timestamp)
+        case locked(AttemptsLocked)
     }
 
     /// The operator; `nil` if the address and the password do not match. Checks the row in the
     /// named tenant (id or slug), then the confirmed row with the address, or the only row. Each
     /// row has its own password and counters, and a locked one does not block the other; a missing
-    /// row costs the same as an existing one. Throws 429 if no row matched and one was locked.
+    /// row costs the same as an existing one. Throws `AttemptsLocked` if no row matched and one was
+    /// locked.
     func prove(_ password: [UInt8], in tenant: String? = nil) async throws -> OperatorRow? {
         let candidates = try await candidates(key, tenant)
         var tried = try await claimAddress(candidates)
-        var wait: Timestamp?
+        var wait: AttemptsLocked?
         var wrong: [Candidate] = []
         for candidate in candidates {
             switch try await outcome(of: password, candidate) {
@@ -82,16 +79,16 @@ struct SignInAttempt {
             case .wrong(let counter):
                 tried.append(counter)
                 wrong.append(candidate)
-            case .locked(let until): wait = wait ?? until
+            case .locked(let locked): wait = wait ?? locked
             }
         }
         if !wrong.isEmpty { noteWrong(wrong.compactMap { $0.found?.0 }) }
-        if let wait { throw locked(wait, free: Self.freeOfAccount) }
+        if let wait { throw wait }
         return nil
     }
 
     /// Whether this is the operator's password. Used for a step-up, which is counted and locked out
-    /// like a sign-in with the same row. Throws 429.
+    /// like a sign-in with the same row. Throws `AttemptsLocked`.
     func prove(_ password: [UInt8], of person: OperatorRow) async throws -> Bool {
         let row = try await database.operatorsWithPassword(emailKey: person.emailKey)
             .first { $0.0.id == person.id }
@@ -105,20 +102,18 @@ struct SignInAttempt {
         case .wrong:
             noteWrong([person])
             return false
-        case .locked(let until): throw locked(until, free: Self.freeOfAccount)
+        case .locked(let locked): throw locked
         }
     }
 
     /// Claims an attempt for the address. No attempt is claimed in a browser that all of the
     /// accounts know, so that others at the same address cannot hold it back. A browser that only
-    /// one of the accounts knows must not be usable to guess at another. Throws 429.
+    /// one of the accounts knows must not be usable to guess at another. Throws `AttemptsLocked`.
     private func claimAddress(_ candidates: [Candidate]) async throws -> [[UInt8]] {
         let real = candidates.filter { $0.found != nil }
         if !real.isEmpty, real.allSatisfy(\.isKnown) { return [] }
         let client = name("address", network)
-        if let until = try await database.claimAttempt(client, free: Self.freeOfAddress) {
-            throw locked(until, free: Self.freeOfAddress)
-        }
+        try await database.claimAttempt(client, .address)
         return [client]
     }
 
@@ -151,27 +146,28 @@ struct SignInAttempt {
 
     private func outcome(of password: [UInt8], _ candidate: Candidate) async throws -> Outcome {
         let counter = candidate.counter
-        if let until = try await database.claimAttempt(counter, free: Self.freeOfAccount) {
-            return .locked(until: until)
+        do {
+            try await database.claimAttempt(counter, .account)
+        } catch let locked as AttemptsLocked {
+            return .locked(locked)
         }
         guard try await verified(password, candidate.found), let person = candidate.found?.0 else {
             return .wrong(counter)
         }
-        try await database.clearSignInFailures(counter)
+        try await database.endAttempt(counter, .account)
         return .right(person)
     }
 
     /// Claims an attempt at the operator's second factor, which has its own counter: an attacker
     /// who knows the password must be able neither to try a million codes nor to lock out the
-    /// operator's own browsers. Throws 429. The counter must be cleared if the attempt succeeds.
+    /// operator's own browsers. Throws `AttemptsLocked`. The counter must be ended if the attempt
+    /// succeeds.
     func claimFactorAttempt(of person: OperatorRow) async throws -> [UInt8] {
         var counter = name("second factor", person.id.description)
         if let device, try await database.isKnownDevice(device, of: person.id) {
             counter = self.counter(counter, of: device)
         }
-        if let until = try await database.claimAttempt(counter, free: Self.freeOfAccount) {
-            throw locked(until, free: Self.freeOfAccount)
-        }
+        try await database.claimAttempt(counter, .account)
         return counter
     }
 
@@ -205,12 +201,6 @@ struct SignInAttempt {
             throw Problem.rateLimited(
                 "Too many sign-ins at the same time; try again.", retryAfter: 1)
         }
-    }
-
-    private func locked(_ until: Timestamp, free: Int) -> Problem {
-        let seconds = max(1, (until.microseconds - database.clock().microseconds) / 1_000_000)
-        return Problem.rateLimited(
-            "Too many attempts; wait \(seconds) seconds.", limit: free + 1, retryAfter: seconds)
     }
 
     private var key: String { (try? EmailAddress(email))?.key ?? email }

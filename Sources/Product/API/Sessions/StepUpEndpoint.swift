@@ -137,7 +137,7 @@ struct SecondFactor {
         let database = try call.services.database
         let counter = try await attempt.claimFactorAttempt(of: person)
         if try await body() {
-            try await database.clearSignInFailures(counter)
+            try await database.endAttempt(counter, .account)
             return true
         }
         try await database.scope(person.tenant ?? .platform).change(by: actor) { change in

@@ -1,31 +1,34 @@
 import Postgres
 import Text
 
-/// Counters of failed attempts, shared by all replicas; `claimAttempt` counts them.
-extension Database {
-    /// The end of the counter's lockout; nil if it is not locked.
-    package func signInLockedUntil(_ key: [UInt8]) async throws(PostgresError) -> Timestamp? {
-        let rows = try await app.read(
-            """
-            SELECT locked_until FROM sign_in_failures
-            WHERE key = \(key) AND locked_until > \(clock())
-            """)
-        return try rows.first?.get(0, as: Timestamp?.self) ?? nil
-    }
+/// How many attempts at a secret may fail in a row before each further one has to wait.
+package enum AttemptPolicy: Int, Sendable {
+    /// For a password, a PIN or a second factor of one account, from everywhere or from one device
+    /// that the account knows.
+    case account = 4
+    /// For the passkeys of one account, from everywhere or from one device.
+    case passkey = 9
+    /// For one network address, which many people share: a success takes back only its own attempt.
+    case address = 49
 
-    package func clearSignInFailures(_ key: [UInt8]) async throws(PostgresError) {
-        _ = try await app.mark("DELETE FROM sign_in_failures WHERE key = \(key)")
-    }
+    fileprivate var free: Int { rawValue }
+}
+
+/// Too many attempts at a secret failed; none is let through for a while.
+package struct AttemptsLocked: Error, Sendable {
+    /// How many attempts in a row are let through.
+    package var limit: Int
+    /// Until the next one is let through; at least 1.
+    package var seconds: Int64
 }
 
 /// Attempts at a secret. They are counted in advance, so that concurrent attempts count too. All
 /// replicas share the counters.
 extension Database {
-    /// Claims one attempt. Returns nil, or the time until which attempts are locked out. After
-    /// `free` attempts in a row without success, each further one doubles the wait, from 5 seconds
-    /// up to 15 minutes.
-    package func claimAttempt(_ key: [UInt8], free: Int) async throws(PostgresError) -> Timestamp? {
-        let now = clock()
+    /// Claims one attempt. After the free attempts in a row without success, each further one
+    /// doubles the wait, from 5 seconds up to 15 minutes. Throws `AttemptsLocked` during the wait.
+    package func claimAttempt(_ key: [UInt8], _ policy: AttemptPolicy) async throws {
+        let (now, free) = (clock(), policy.free)
         let dayAgo = now.adding(seconds: -86_400)
         let claimed = try await app.mark(
             """
@@ -38,11 +41,26 @@ extension Database {
             WHERE f.locked_until IS NULL OR f.locked_until <= \(now)
             RETURNING 1
             """)
-        if claimed.count == 1 { return nil }
-        return try await signInLockedUntil(key) ?? now.adding(seconds: 1)
+        if claimed.count == 1 { return }
+        let rows = try await app.read(
+            """
+            SELECT locked_until FROM sign_in_failures
+            WHERE key = \(key) AND locked_until > \(now)
+            """)
+        let until = try rows.first?.get(0, as: Timestamp.self) ?? now
+        throw AttemptsLocked(
+            limit: free + 1, seconds: max(1, (until.microseconds - now.microseconds) / 1_000_000))
     }
 
-    /// Takes back the count of an attempt that succeeded.
+    /// Ends a claimed attempt that succeeded: the counter starts again.
+    package func endAttempt(
+        _ key: [UInt8], _ policy: AttemptPolicy
+    ) async throws(PostgresError) {
+        if policy == .address { return try await forgiveAttempt(key) }
+        _ = try await app.mark("DELETE FROM sign_in_failures WHERE key = \(key)")
+    }
+
+    /// Takes back one attempt, which was no guess.
     package func forgiveAttempt(_ key: [UInt8]) async throws(PostgresError) {
         _ = try await app.mark(
             """

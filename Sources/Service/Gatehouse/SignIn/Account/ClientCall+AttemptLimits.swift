@@ -8,9 +8,6 @@ import Text
 /// Rate limits and attempt lockout for an app's users: counted in the database, so that a limit
 /// holds for all replicas together.
 extension ClientCall {
-    /// Consecutive attempts without a wait, for an account or a device.
-    static let freeAttempts = 4
-
     /// Calls that cost a row here or a request to a provider: a sign-in, a sign-in on a device, and
     /// a token that an app got at its provider itself.
     enum Start: String {
@@ -57,10 +54,12 @@ extension ClientCall {
     }
 
     /// Claims one attempt at a secret. Throws `.locked` after too many failures.
-    func claim(_ counter: [UInt8], free: Int) async throws {
-        guard let until = try await core.database.claimAttempt(counter, free: free) else { return }
-        let wait = (until.microseconds - core.database.clock().microseconds) / 1_000_000
-        throw SignInRefusal.locked(Int(max(1, wait)))
+    func claim(_ counter: [UInt8], _ policy: AttemptPolicy) async throws {
+        do {
+            try await core.database.claimAttempt(counter, policy)
+        } catch let locked as AttemptsLocked {
+            throw SignInRefusal.locked(Int(locked.seconds))
+        }
     }
 
     /// The `secret` of `attemptOwn` for a PIN.
@@ -80,12 +79,12 @@ extension ClientCall {
         let counter =
             isKnown
             ? digest(secret, user.description, device) : digest(secret, user.description)
-        try await claim(counter, free: Self.freeAttempts)
+        try await claim(counter, .account)
         guard try await isRight() else {
             noteWrong(sameBytes(secret, Self.pin) ? "wrong_pin" : "wrong_password", of: user)
             return false
         }
-        try await core.database.clearSignInFailures(counter)
+        try await core.database.endAttempt(counter, .account)
         if !isKnown {
             try await scope.change(by: actor(person.user)) {
                 try await $0.rememberDevice(here, of: user)

@@ -7,9 +7,6 @@ import Storage
 import Text
 
 extension ClientCall {
-    /// Consecutive attempts without a wait, from one address.
-    private static let freeAttemptsOfAddress = 49
-
     /// The user with this password. Unknown, wrong, not set and not active are the same refusal
     /// after the same work. Attempts from unknown devices share a lockout; a device with an earlier
     /// success has its own.
@@ -25,9 +22,9 @@ extension ClientCall {
             ? digest("account at device", key, device.key(from: request.remoteAddress))
             : digest("account", key)
         let address = digest("address", request.network)
-        try await claim(account, free: Self.freeAttempts)
+        try await claim(account, .account)
         if !isKnown {
-            try await claim(address, free: Self.freeAttemptsOfAddress)
+            try await claim(address, .address)
             try await slowStrangersAttempts()
         }
         let verdict = try await check(
@@ -37,8 +34,8 @@ extension ClientCall {
             throw SignInRefusal.wrongPassword
         }
         let user = try await admitByPassword(found.user)
-        try await core.database.clearSignInFailures(account)
-        if !isKnown { try await core.database.forgiveAttempt(address) }
+        try await core.database.endAttempt(account, .account)
+        if !isKnown { try await core.database.endAttempt(address, .address) }
         let renewed =
             verdict.needsRehash
             ? try await core.hashed(Array(password.utf8), isCut: verdict.isCut) : nil
