@@ -41,7 +41,10 @@ enum KeyVerificationEndpoints {
     ) { call in
         let questions = try call.input.objects("keys").map { try KeyQuestion($0) }
         let findings = try await KeyFinding.of(questions, call)
-        return .ok(KeyFindings(results: findings))
+        return .json(
+            bytes: JSONWriter.bytes(reserving: 300 * findings.count) { json in
+                json.object { $0.member("results", findings) }
+            })
     }
 
     private static let asked = ObjectShape(
@@ -147,34 +150,26 @@ enum KeyIdentification {
         ])
 }
 
-/// The scopes, address and origin for which a key is presented.
-package struct KeyTerms: Sendable {
+/// A key to verify, and the scopes, address and origin for which it is presented.
+package struct KeyQuestion: Sendable {
+    /// `nil` if the text does not have the form of a key.
+    let secret: (locator: String, hash: KeyHash)?
     var scopes: [String] = []
     var ip: String?
     var origin: String?
 
     /// No scope, address or origin is required.
-    package init() {}
+    init(_ key: String) { secret = APIKeySecret(key).map { ($0.locator, KeyHash(of: $0.text)) } }
 
-    init(_ input: Input) {
+    /// The same for a key that was found already.
+    package init() { secret = nil }
+
+    init(_ input: Input) throws {
+        self.init(try input.string("key"))
         scopes = input.optionalStrings("scopes") ?? []
         ip = input.optionalString("ip")
         origin = input.optionalString("origin")
     }
-}
-
-/// A key to verify, and the terms it is presented for.
-struct KeyQuestion: Sendable {
-    let terms: KeyTerms
-    /// `nil` if the text does not have the form of a key.
-    let secret: (locator: String, hash: KeyHash)?
-
-    init(_ key: String, _ terms: KeyTerms = KeyTerms()) {
-        self.terms = terms
-        secret = APIKeySecret(key).map { ($0.locator, KeyHash(of: $0.text)) }
-    }
-
-    init(_ input: Input) throws { self.init(try input.string("key"), KeyTerms(input)) }
 }
 
 /// The result of verifying a presented key. A caller without the right gets `unknown` for every
@@ -195,7 +190,7 @@ package struct KeyFinding: JSONView {
             let database = try call.services.database
             let found = try await database.fetchKey(locator: secret.locator, hash: secret.hash)
             finding = KeyFinding(
-                found, question.terms, isLimited: isLimited, to: call.principal.subject,
+                found, question, isLimited: isLimited, to: call.principal.subject,
                 in: database, at: call.now)
         }
         call.services.onVerification(finding.verdict)
@@ -217,7 +212,7 @@ package struct KeyFinding: JSONView {
             var finding = KeyFinding()
             if secret != nil, let key = found.next() {
                 finding = KeyFinding(
-                    key, question.terms, to: call.principal.subject, in: database, at: call.now)
+                    key, question, to: call.principal.subject, in: database, at: call.now)
             }
             call.services.onVerification(finding.verdict)
             return finding
@@ -256,10 +251,10 @@ package struct KeyFinding: JSONView {
 
     /// `found` is `nil` if no key has the secret. An active key counts as used.
     package init(
-        _ found: PresentedKey?, _ terms: KeyTerms, isLimited: Bool = true,
+        _ found: PresentedKey?, _ asked: KeyQuestion, isLimited: Bool = true,
         to principal: Principal, in database: borrowing Database, at now: Timestamp
     ) {
-        let facts = found?.facts(scopes: terms.scopes, ip: terms.ip, origin: terms.origin)
+        let facts = found?.facts(scopes: asked.scopes, ip: asked.ip, origin: asked.origin)
         let outcome = APIKeyVerdict.of(facts, now: now)
         guard let found,
             Permissions.permits(principal, .verifyKeys, in: found.home) == .allowed
@@ -274,7 +269,7 @@ package struct KeyFinding: JSONView {
             retryAfter = database.secondsOfMinuteLeft
             return
         }
-        database.keyUses.note(found, at: now, ip: terms.ip, isVerified: true)
+        database.keyUses.note(found, at: now, ip: asked.ip, isVerified: true)
         key = found
     }
 
@@ -301,13 +296,6 @@ package struct KeyFinding: JSONView {
             if let attributes = key.attributes { $0.member("attributes", stored: attributes) }
         }
     }
-}
-
-/// The verdicts on many keys.
-struct KeyFindings: JSONView {
-    var results: [KeyFinding]
-
-    func write(to json: inout JSONWriter) { json.object { $0.member("results", results) } }
 }
 
 extension PresentedKey {

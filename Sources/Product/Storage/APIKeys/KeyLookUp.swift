@@ -26,9 +26,6 @@ struct KeyHolder: Sendable {
     }
 }
 
-/// The result of a key look-up. The key is `nil` if none has the hash.
-package typealias KeyAnswer = Result<PresentedKey?, PostgresError>
-
 /// The key look-ups, each shared by all requests of one loop cycle. Most keys need only the first.
 struct KeyLookUps: Sendable {
     fileprivate let current: HashLookUp
@@ -57,10 +54,13 @@ final class KeyLookUp {
     private let keys: KeyLookUps
     private let caches: StorageCaches
     private let hash: KeyHash
-    private let finish: (KeyAnswer) -> Void
+    private let finish: (Result<PresentedKey?, PostgresError>) -> Void
     private var holder = KeyHolder.platform
 
-    init(_ database: Database, _ hash: KeyHash, _ finish: @escaping (KeyAnswer) -> Void) {
+    init(
+        _ database: Database, _ hash: KeyHash,
+        _ finish: @escaping (Result<PresentedKey?, PostgresError>) -> Void
+    ) {
         lookups = database.lookups
         keys = database.keyLookUps
         caches = database.caches
@@ -168,14 +168,16 @@ extension Database {
     /// Looks up the key with this hash, nil if there is none. Calls `finish` as `Postgres.read`
     /// does.
     package func lookUp(
-        _ hash: KeyHash, locator: String, then finish: @escaping (KeyAnswer) -> Void
+        _ hash: KeyHash, locator: String,
+        then finish: @escaping (Result<PresentedKey?, PostgresError>) -> Void
     ) {
         KeyLookUp(self, hash, finish).start(locator)
     }
 
     /// The key; `nil` if none has the hash.
     func apiKey(locator: String, hash: KeyHash) async throws -> PresentedKey? {
-        let answer: KeyAnswer = await withUnsafeContinuation { continuation in
+        let answer: Result<PresentedKey?, PostgresError> = await withUnsafeContinuation {
+            continuation in
             lookUp(hash, locator: locator) { continuation.resume(returning: $0) }
         }
         return try answer.get()
@@ -243,27 +245,19 @@ package final class PresentedKey: Sendable {
         tenant = holder.tenant
         tenantStatus = holder.status
         self.isPrevious = isPrevious
-        id = try row.get(0)
-        environment = try row.get(1)
-        previousUntil = try row.get(2)
-        scopes = try row.get(3)
-        ownerType = try row.get(4)
-        ownerUser = try row.get(KeyLookUp.ownerColumn)
-        rateLimit = try row.get(6)
-        limitKey = try row.get(12, as: UUID?.self) ?? id
-        allowedIPs = try row.get(7)
-        allowedOrigins = try row.get(8)
-        expiresAt = try row.get(9)
-        revokedAt = try row.get(10)
-        name = try row.get(11)
-        userStatus = try owner.map { row throws(PostgresError) in try row.get(0) }
-        userRole = try owner.map { row throws(PostgresError) in try row.get(1) }
-        attributes = try owner.map { row throws(PostgresError) in
-            Attributes(stored: try row.get(2))
+        let limitOwner: UUID?
+        (
+            id, environment, previousUntil, scopes, ownerType, ownerUser, rateLimit, allowedIPs,
+            allowedOrigins, expiresAt, revokedAt, name, limitOwner
+        ) = try row.columns()
+        limitKey = limitOwner ?? id
+        guard let owner else {
+            (userStatus, userRole, attributes, externalID) = (nil, nil, nil, nil)
+            return
         }
-        externalID = try owner.flatMap { row throws(PostgresError) in
-            try row.get(3, as: String?.self)
-        }
+        let text: String
+        (userStatus, userRole, text, externalID) = try owner.columns()
+        attributes = Attributes(stored: text)
     }
 }
 
