@@ -85,18 +85,18 @@ package struct Composition: Sendable {
             http: http, documents: ProviderDocuments(http: http, clock: clock),
             checkKey: { [authenticator] in try await authenticator.key($0, $1) },
             pause: externalServices.pause)
-        var services = Self.services(core, externalServices, metrics)
-        if !jobsGiveWay { services.answered = { 0 } }
-        services.holdsImportedHashesTightly = holdsImportedHashesTightly
-        domainChecks = DomainChecks(database: storage, services: services)
+        var application = Self.application(core, externalServices, metrics)
+        if !jobsGiveWay { application.answered = { 0 } }
+        application.holdsImportedHashesTightly = holdsImportedHashesTightly
+        domainChecks = DomainChecks(database: storage, application: application)
         inactivity = InactivityRounds(database: storage)
-        jobs = JobRunner(database: storage, services: services)
+        jobs = JobRunner(database: storage, application: application)
         var hooks = Self.hooks(authenticator, enforcer, principal, record, clock)
         if let tracer { hooks.trace = { tracer.begin($0) } }
         dispatcher = try Dispatcher(
             endpoints: Routes.all + Contracts.endpoints(core) + HostedSignIn.endpoints(core)
                 + [KeySetEndpoint.endpoint(tokens)],
-            services: services, hooks: hooks)
+            application: application, hooks: hooks)
     }
 
     private static func outbound(_ policy: OutboundPolicy, _ database: Database) -> OutboundHTTP {
@@ -124,25 +124,25 @@ package struct Composition: Sendable {
     }
 
     /// What endpoints use besides the database.
-    private static func services(
+    private static func application(
         _ core: SignInCore, _ externalServices: ExternalServices, _ metrics: ServiceMetrics
-    ) -> Services {
-        var services = Services(
-            database: core.database, passwords: core.passwords, publicURL: core.publicURL,
-            providerDocuments: core.documents)
-        services.onVerification = { metrics.record($0) }
-        services.answered = { metrics.answered }
-        services.onBounce = { metrics.record($0) }
-        services.sendsMail = externalServices.mail != nil
+    ) -> Application {
+        var application = Application(
+            database: core.database, passwords: core.passwords, documents: core.documents,
+            publicURL: core.publicURL)
+        application.onVerification = { metrics.record($0) }
+        application.answered = { metrics.answered }
+        application.onBounce = { metrics.record($0) }
+        application.sendsMail = externalServices.mail != nil
         let resolver = TXTResolver(server: externalServices.nameServer)
-        services.txtRecords = { try? await resolver.records(of: $0, for: $1) }
-        services.pause = { await EventLoop.pause($0) }
-        services.clients = Contracts.descriptions
-        services.joining = HostedSignIn.joining(core)
-        services.operatorLogin = OperatorLogin.service(core)
-        services.signDocument = { [tokens = core.tokens] in try await tokens.sign($0, type: $1) }
-        services.activeToken = { try await core.activeToken($0, mayAsk: $1) }
-        return services
+        application.txtRecords = { try? await resolver.records(of: $0, for: $1) }
+        application.pause = { await EventLoop.pause($0) }
+        application.clients = Contracts.descriptions
+        application.joining = HostedSignIn.joining(core)
+        application.operatorLogin = OperatorLogin.service(core)
+        application.signDocument = { [tokens = core.tokens] in try await tokens.sign($0, type: $1) }
+        application.activeToken = { try await core.activeToken($0, mayAsk: $1) }
+        return application
     }
 
     /// What the dispatcher's steps call.

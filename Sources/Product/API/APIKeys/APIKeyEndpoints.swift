@@ -240,7 +240,7 @@ enum APIKeyEndpoints {
         _ call: Call, _ collection: APIKeyCollection, _ reason: String?
     ) async throws -> (APIKeyRow, EndedWithKey) {
         let id = try call.id()
-        let kinds = call.services.jobKinds
+        let kinds = call.application.jobKinds
         return try await collection.scope(call).change(by: call.actor) { change in
             let row = try await change.lockAPIKey(id)
             try collection.require(call, .revokeKeys, row.key)
@@ -324,7 +324,7 @@ struct APIKeyCollection: Sendable {
     func tenantID(_ call: Call) throws -> UUID? { isPlatform ? nil : try call.tenant.id }
 
     func scope(_ call: Call) throws -> TenantScope {
-        isPlatform ? try call.services.database.platformScope : try call.scope
+        isPlatform ? call.database.platformScope : try call.scope
     }
 
     func location(_ call: Call, _ id: UUID) throws -> String {
@@ -436,7 +436,7 @@ extension APIKeyFilter {
             environment: input.optionalString("environment"), text: input.optionalString("q"))
         endsWithin = input.optionalInt("ends_within")
         if input.flag("given_before") {
-            givenBeforeBut = try await call.services.database.coveringOperators()
+            givenBeforeBut = try await call.database.coveringOperators()
         }
         let tenant = try collection.tenantID(call) ?? .platform
         guard try !collection.permits(call, .listKeys, owner: .tenant(tenant)) else { return }

@@ -20,7 +20,7 @@ enum IntrospectionEndpoint {
             .object(
                 [
                     .init("active", .bool(true)), .init("token_type", .string("Bearer")),
-                    .init("iss", .string(call.services.publicURL)),
+                    .init("iss", .string(call.application.publicURL)),
                 ] + members))
     }
 
@@ -42,7 +42,7 @@ enum IntrospectionEndpoint {
     private static func facts(of token: String, _ call: Call) async throws -> [JSONValue.Member]? {
         if token.utf8.starts(with: "gate_".utf8) { return try await facts(ofKey: token, call) }
         let caller = call.principal.subject
-        return try await call.services.activeToken(token) {
+        return try await call.application.activeToken(token) {
             Permissions.permits(caller, .verifyKeys, in: $0) == .allowed
         }.map { facts(of: $0) }
     }

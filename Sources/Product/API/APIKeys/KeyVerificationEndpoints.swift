@@ -112,7 +112,7 @@ enum KeyIdentification {
         guard let secret = APIKeySecret(try call.input.string("key")),
             let row = try await row(of: secret, call)
         else { throw Problem.notFound("API key") }
-        let scope = try call.services.database.scope(row.key.tenantID ?? .platform)
+        let scope = call.database.scope(row.key.tenantID ?? .platform)
         let leakedAt = try await scope.leakedAt(ofAPIKey: row.key.id)
         return .ok(
             .object([
@@ -124,9 +124,9 @@ enum KeyIdentification {
     }
 
     private static func row(of secret: APIKeySecret, _ call: Call) async throws -> APIKeyRow? {
-        let database = try call.services.database
         let hash = KeyHash(of: secret.text)
-        guard let found = try await database.fetchKey(locator: secret.locator, hash: hash) else {
+        guard let found = try await call.database.fetchKey(locator: secret.locator, hash: hash)
+        else {
             return nil
         }
         let target = PermissionTarget(ownerID: found.ownerUser)
@@ -134,7 +134,7 @@ enum KeyIdentification {
             Permissions.permits(call.principal.subject, .listKeys, in: found.home, target: target)
                 == .allowed
         else { return nil }
-        return try await database.scope(found.tenant).apiKey(found.id)
+        return try await call.database.scope(found.tenant).apiKey(found.id)
     }
 
     private static let shape = ObjectShape(
@@ -187,34 +187,32 @@ package struct KeyFinding: JSONView {
     ) async throws -> KeyFinding {
         var finding = KeyFinding()
         if let secret = question.secret, try await mayAsk(of: secret.locator, call) {
-            let database = try call.services.database
-            let found = try await database.fetchKey(locator: secret.locator, hash: secret.hash)
+            let found = try await call.database.fetchKey(locator: secret.locator, hash: secret.hash)
             finding = KeyFinding(
                 found, question, isLimited: isLimited, to: call.principal.subject,
-                in: database, at: call.now)
+                in: call.database, at: call.now)
         }
-        call.services.onVerification(finding.verdict)
+        call.application.onVerification(finding.verdict)
         return finding
     }
 
     /// The same for many keys, in their order.
     static func of(_ questions: [KeyQuestion], _ call: Call) async throws -> [KeyFinding] {
-        let database = try call.services.database
         let locator = try await ownLocator(of: call)
         let secrets = questions.map(\.secret).map { secret in
             secret.flatMap { locator.covers($0.locator) ? $0 : nil }
         }
         let asked = secrets.compactMap(\.self)
-        var found = try await call.services.batches.one(of: call.principal, asked.isEmpty) {
-            try await database.fetchKeys(asked)
+        var found = try await call.application.batches.one(of: call.principal, asked.isEmpty) {
+            try await call.database.fetchKeys(asked)
         }.makeIterator()
         return zip(questions, secrets).map { question, secret in
             var finding = KeyFinding()
             if secret != nil, let key = found.next() {
                 finding = KeyFinding(
-                    key, question, to: call.principal.subject, in: database, at: call.now)
+                    key, question, to: call.principal.subject, in: call.database, at: call.now)
             }
-            call.services.onVerification(finding.verdict)
+            call.application.onVerification(finding.verdict)
             return finding
         }
     }
@@ -239,7 +237,7 @@ package struct KeyFinding: JSONView {
             return .none
         }
         guard let home = caller.tenantID else { return .all }
-        let tenant = try await call.services.database.fetchTenant(home.description)
+        let tenant = try await call.database.fetchTenant(home.description)
         return tenant.map { .one($0.locator) } ?? .none
     }
 

@@ -60,7 +60,7 @@ enum MeEndpoints {
 
     private static func externalID(_ call: Call) async throws -> String? {
         guard let user = call.principal.user, let tenant = call.principal.tenant else { return nil }
-        return try await call.services.database.scope(tenant).user(user)?.externalID
+        return try await call.database.scope(tenant).user(user)?.externalID
     }
 
     private static let rename = Endpoint(
@@ -76,8 +76,7 @@ enum MeEndpoints {
     ) { call in
         let seen = try await call.operator
         let name = try call.input.string("name")
-        let database = try call.services.database
-        let row = try await database.scope(seen.tenant ?? .platform).change(by: call.actor) {
+        let row = try await call.database.scope(seen.tenant ?? .platform).change(by: call.actor) {
             guard let (row, _) = try await $0.lockOperator(seen.id, scope: seen.tenant) else {
                 throw Problem.notFound("operator")
             }
@@ -91,11 +90,10 @@ enum MeEndpoints {
     private static func joinRequests(_ call: Call) async throws -> Int? {
         guard call.principal.kind == .operator,
             let name = call.query.optionalString("tenant") ?? call.principal.tenant?.description,
-            let database = try? call.services.database,
-            let tenant = try await database.tenant(name),
+            let tenant = try await call.database.tenant(name),
             Permissions.permits(call.principal.subject, .readUsers, in: tenant.id) == .allowed
         else { return nil }
-        return try await database.scope(tenant.id).waitingCount()
+        return try await call.database.scope(tenant.id).waitingCount()
     }
 }
 
@@ -111,7 +109,7 @@ enum OwnSessionEndpoints {
         answers: [.list(shape)]
     ) { call in
         let current = call.principal.session
-        let rows = try await call.services.database.sessions(ofOperator: call.operator.id)
+        let rows = try await call.database.sessions(ofOperator: call.operator.id)
         return call.list(ListPage(whole: rows)) { row, json in
             json.object {
                 $0.member("id", row.id)
@@ -144,7 +142,7 @@ enum OwnSessionEndpoints {
         summary: "Ends all sessions of the operator except this one.", access: .console,
         answers: [.noContent]
     ) { call in
-        try await call.services.database.endSessions(
+        try await call.database.endSessions(
             of: call.operator, except: call.principal.session, by: call.actor)
         return .noContent
     }
@@ -153,7 +151,7 @@ enum OwnSessionEndpoints {
         .delete, path + "/{id}", id: "endOwnSession", tag: "Session",
         summary: "Ends one of the operator's sessions.", access: .console, answers: [.noContent]
     ) { call in
-        try await call.services.database.endSessions(
+        try await call.database.endSessions(
             of: call.operator, id: call.id(), by: call.actor)
         return .noContent
     }
@@ -176,7 +174,7 @@ enum OwnSessionEndpoints {
                     ]))
         ]
     ) { call in
-        let rows = try await call.services.database.signIns(of: call.operator)
+        let rows = try await call.database.signIns(of: call.operator)
         return call.list(ListPage(whole: rows)) { row, json in
             json.object {
                 $0.member("at", row.at)

@@ -49,9 +49,8 @@ enum OwnFactorEndpoints {
         access: .console, answers: [.created(seedShape)], secret: true
     ) { call in
         let person = try await call.operator
-        let database = try call.services.database
         let seed = TOTP.makeSeed()
-        try await database.scope(person.tenant ?? .platform).change(by: call.actor) {
+        try await call.database.scope(person.tenant ?? .platform).change(by: call.actor) {
             try await $0.offerTotp(seed, to: person)
         }
         let url = otpauth(seed, person)
@@ -147,12 +146,11 @@ enum OwnFactorEndpoints {
         _ person: OperatorRow, _ call: Call, _ what: String, _ added: AddedFactor? = nil,
         _ body: @Sendable (Change) async throws -> Result
     ) async throws -> Result {
-        let database = try call.services.database
-        return try await database.scope(person.tenant ?? .platform).change(by: call.actor) {
+        return try await call.database.scope(person.tenant ?? .platform).change(by: call.actor) {
             change in
             let result = try await body(change)
             try await change.tellOfChange(
-                what, added: added, to: person, publicURL: call.services.publicURL)
+                what, added: added, to: person, publicURL: call.application.publicURL)
             return result
         }
     }

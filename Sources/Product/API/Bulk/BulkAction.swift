@@ -8,13 +8,13 @@ import Text
 struct BulkContext: Sendable {
     let change: Change
     let principal: Principal
-    let services: Services
+    let application: Application
     /// Requires a recent proof of presence; the argument is the subject of the refusal's sentence.
     /// A job was checked when it began.
     var recent: @Sendable (String) throws -> Void = { _ in }
 
     var tenant: UUID { change.tenant }
-    var database: Database { get throws { try services.database } }
+    var database: Database { application.database }
 
     /// Throws 403 unless the principal covers the role that it grants or acts on.
     func requireCover(of role: UserRole) throws {
@@ -67,10 +67,10 @@ struct BulkJobs<Action: BulkAction>: JobKind {
         return [action.right]
     }
 
-    func step(_ work: JobWork, _ services: Services) async throws -> JobStep {
+    func step(_ work: JobWork, _ application: Application) async throws -> JobStep {
         let action = try action(of: work.job)
         let place = BulkContext(
-            change: work.change, principal: work.principal, services: services)
+            change: work.change, principal: work.principal, application: application)
         let rows = try await work.waiting()
         var results: [JobResult] = []
         for row in rows {
@@ -84,10 +84,10 @@ struct BulkJobs<Action: BulkAction>: JobKind {
     }
 
     func undo(
-        _ row: JobResult, _ work: JobWork, _ services: Services
+        _ row: JobResult, _ work: JobWork, _ application: Application
     ) async throws -> JobResult {
         let place = BulkContext(
-            change: work.change, principal: work.principal, services: services)
+            change: work.change, principal: work.principal, application: application)
         return try await action(of: work.job).undo(row, at: place)
     }
 
@@ -179,7 +179,7 @@ struct UserAction: BulkAction {
             let approved = try await change.approveUser(user, reason: reason)
             if user.status == .active {
                 result.status = .unchanged
-            } else if place.services.sendsMail {
+            } else if place.application.sendsMail {
                 try await change.tellOfAnswer(
                     to: approved, .joinApproved, reason: reason)
             }
@@ -317,7 +317,7 @@ struct InviteAction: BulkAction {
     var right: Right { .manageInvites }
 
     func act(on id: UUID, row: Int, at place: BulkContext) async throws -> JobResult {
-        let (change, database) = (place.change, try place.database)
+        let (change, database) = (place.change, place.database)
         let invite = try await change.lockInvite(id)
         try InviteEndpoints.requireRole(
             place.principal, invite.role, in: place.tenant, isGiven: verb == .resend)
@@ -328,7 +328,7 @@ struct InviteAction: BulkAction {
             let sent = try await change.resend(
                 invite, .mail, until: place.principal.expiry)
             _ = try await InviteAsking.posted(
-                sent, change, database, place.services.publicURL)
+                sent, change, database, place.application.publicURL)
         case .revoke:
             if invite.status(at: change.now) == .revoked { result.status = .unchanged }
             _ = try await change.revoke(invite)

@@ -61,7 +61,7 @@ enum BulkEndpoints {
         answers: answers, problems: problems, idempotent: true, time: time
     ) { call in
         let action = InviteAction(try call.input.case("action"))
-        if action.verb == .resend, !call.services.sendsMail {
+        if action.verb == .resend, !call.application.sendsMail {
             throw Problem.invalid([
                 FieldError(
                     "/action", .notAllowed,
@@ -208,7 +208,7 @@ struct BulkRequest<Action: BulkAction> {
         on ids: ArraySlice<UUID>, _ change: Change
     ) async throws -> [(id: UUID, result: JobResult)] {
         let place = BulkContext(
-            change: change, principal: call.principal.subject, services: call.services,
+            change: change, principal: call.principal.subject, application: call.application,
             recent: { [call] in if !call.isDryRun { try call.requireRecentSignIn(for: $0) } })
         var results: [UUID: JobResult] = [:]
         for id in ids.sorted(by: { ($0.high, $0.low) < ($1.high, $1.low) }) {

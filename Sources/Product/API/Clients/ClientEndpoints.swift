@@ -18,7 +18,7 @@ enum ClientEndpoints {
         let rows = try await call.scope.clients()
         let bound = try await call.scope.boundHosts()
         let secrets = try await call.scope.clientsWithSecret()
-        let items = call.services.clients.map { known in
+        let items = call.application.clients.map { known in
             (rows.first { sameBytes($0.name, known.name) } ?? ClientRow(unset: known.name))
                 .json(bound, hasSecret: secrets.contains { sameBytes($0, known.name) })
         }
@@ -35,8 +35,7 @@ enum ClientEndpoints {
             guard let known = try description(of: call) else { throw Problem.notFound("client") }
             let input = try ClientInput(call, known)
             let next = input.row
-            let database = try call.services.database
-            let audience = try await input.secretAudience(database, tenant: call.tenant.id)
+            let audience = try await input.secretAudience(call.database, tenant: call.tenant.id)
             let binding = HostBinding(call)
             let had = try await call.scope.clientsWithSecret().contains {
                 sameBytes($0, known.name)
@@ -59,7 +58,7 @@ enum ClientEndpoints {
 
     private static func description(of call: Call) throws -> ClientDescription? {
         let name = try call.parameter("client")
-        return call.services.clients.first { sameBytes($0.name, name) }
+        return call.application.clients.first { sameBytes($0.name, name) }
     }
 }
 
@@ -124,7 +123,7 @@ struct ClientInput {
         row.enabled = call.input.flag("enabled")
         row.hosts = Self.once((call.input.optionalStrings("hosts") ?? []).compactMap(ClientHost.of))
         let redirects = call.input.optionalStrings("redirect_uris") ?? []
-        try Self.checkTransport(redirects, own: PublicAddress(call.services.publicURL))
+        try Self.checkTransport(redirects, own: PublicAddress(call.application.publicURL))
         row.redirectURIs = Self.once(redirects)
         row.settings = .object(settings.members.filter { !sameBytes($0.name, "secret") })
         kinds = known.providerKinds

@@ -39,7 +39,7 @@ enum FailedSignInEndpoints {
                 call.resolvedTenant?.id
                 ?? (call.principal.platform ? nil : call.principal.tenant ?? .platform)
             return call.list(
-                try await call.services.database.failedSignIns(
+                try await call.database.failedSignIns(
                     call.listQuery(), tenant: tenant,
                     FailedSignInFilter(
                         client: call.query.optionalString("client"),

@@ -123,17 +123,17 @@ enum ReturnAddress {
 
     /// The redirect URIs of the tenant's clients. They are read only if an input has a `return_to`.
     static func allowed(_ inputs: [Input], _ call: Call) async throws -> [String] {
-        try await allowed(inputs, of: call.tenant.id, call.services)
+        try await allowed(inputs, of: call.tenant.id, call.application)
     }
 
     /// If `tenant` is `nil`, no address is allowed.
     static func allowed(
-        _ inputs: [Input], of tenant: UUID?, _ services: Services
+        _ inputs: [Input], of tenant: UUID?, _ application: Application
     ) async throws -> [String] {
         guard let tenant, inputs.contains(where: { $0.optionalString("return_to") != nil }) else {
             return []
         }
-        return try await services.database.scope(tenant).returnAddresses()
+        return try await application.database.scope(tenant).returnAddresses()
     }
 
     static func fault(
@@ -176,7 +176,7 @@ struct HostBinding {
     let isPlatform: Bool
 
     init(_ call: Call) {
-        own = PublicAddress(call.services.publicURL)
+        own = PublicAddress(call.application.publicURL)
         isPlatform = call.principal.platform
     }
 

@@ -155,7 +155,7 @@ enum DomainEndpoints {
             return
         }
         guard
-            let records = await call.services.txtRecords(claim.recordName, try call.tenant.id)
+            let records = await call.application.txtRecords(claim.recordName, try call.tenant.id)
         else {
             var problem = Problem.unavailable
             problem.detail = "The name servers do not answer now; try again."
@@ -251,11 +251,11 @@ extension DomainRow: JSONView {
 /// Checks verified domains again when they are due.
 package struct DomainChecks: Sendable {
     private let database: Database
-    private let services: Services
+    private let application: Application
 
-    package init(database: Database, services: Services) {
+    package init(database: Database, application: Application) {
         self.database = database
-        self.services = services
+        self.application = application
     }
 
     /// Checks all domains that are due and returns the results in that order. A failed check is
@@ -281,13 +281,13 @@ package struct DomainChecks: Sendable {
     private func look(at due: DueDomain) async throws -> DomainCheck? {
         // The DNS look-up precedes the transaction, so that no lock is held while it waits for a
         // name server.
-        let isThere = await services.txtRecords(due.row.recordName, nil).map { records in
+        let isThere = await application.txtRecords(due.row.recordName, nil).map { records in
             records.contains { sameBytes($0, due.row.recordValue) }
         }
         return try await database.scope(due.tenant).change(by: .system) { change in
             let result = try await change.check(due.row, isThere: isThere)
-            if result == .lost, services.sendsMail {
-                try await change.warnOfLoss(due.row, publicURL: services.publicURL)
+            if result == .lost, application.sendsMail {
+                try await change.warnOfLoss(due.row, publicURL: application.publicURL)
             }
             return result
         }

@@ -21,7 +21,7 @@ struct ImportJob: JobKind {
             : [.createUsers, .editUsers, .linkIdentities]
     }
 
-    func step(_ work: JobWork, _ services: Services) async throws -> JobStep {
+    func step(_ work: JobWork, _ application: Application) async throws -> JobStep {
         let rules = try rules(of: work)
         // Each existing user has a savepoint.
         let limit = rules.conflict == .update ? min(work.limit, JobLimits.batch) : work.limit
@@ -30,7 +30,9 @@ struct ImportJob: JobKind {
         return JobStep(results, isLast: isLast)
     }
 
-    func undo(_ row: JobResult, _ work: JobWork, _ services: Services) async throws -> JobResult {
+    func undo(_ row: JobResult, _ work: JobWork, _ application: Application) async throws
+        -> JobResult
+    {
         try await work.change.undoImport(
             row, roles: roles(of: work))
     }

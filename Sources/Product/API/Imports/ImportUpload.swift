@@ -68,7 +68,7 @@ enum ImportEndpoint {
             throw Problem.internalError
         }
         let scope = try call.scope
-        let slot = try call.services.uploads.take(for: scope.tenant)
+        let slot = try call.application.uploads.take(for: scope.tenant)
         defer { withExtendedLifetime(slot) {} }
         let id = try await scope.beginImport()
         do {
@@ -158,7 +158,7 @@ struct ImportUpload {
     mutating func begin(type: String) async throws {
         options.now = call.now
         options.isGuarded = call.query.has("guard")
-        options.holdsTightly = call.services.holdsImportedHashesTightly
+        options.holdsTightly = call.application.holdsImportedHashesTightly
         let parameters = HeaderParameters(type)
         if let charset = parameters["charset"], charset.lowercased() != "utf-8" {
             guard Windows1252.isNamed(charset) else {
@@ -193,7 +193,7 @@ struct ImportUpload {
             if batch.count >= Self.rowsOfBatch || bytes >= Self.bytesOfBatch {
                 try await stage(&staging)
             }
-            await call.services.pause(.zero)
+            await call.application.pause(.zero)
         }
     }
 

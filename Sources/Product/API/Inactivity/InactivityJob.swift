@@ -23,11 +23,11 @@ struct InactivityJob: JobKind {
         return job.maker.isSystem ? [] : [.suspendUsers, .deleteUsers]
     }
 
-    func step(_ work: JobWork, _ services: Services) async throws -> JobStep {
+    func step(_ work: JobWork, _ application: Application) async throws -> JobStep {
         guard let standing = try await work.change.standingInactivity() else {
             return last([], of: work)
         }
-        var batch = try await InactivityBatch(work, services, standing)
+        var batch = try await InactivityBatch(work, application, standing)
         try await batch.run()
         try await work.change.count(
             inactivityActs: batch.results.count { $0.status != .failed })
@@ -42,13 +42,13 @@ struct InactivityJob: JobKind {
 
     /// Undone like an action on many users. A warning has no effect that could be undone.
     func undo(
-        _ row: JobResult, _ work: JobWork, _ services: Services
+        _ row: JobResult, _ work: JobWork, _ application: Application
     ) async throws -> JobResult {
         guard let verb = row.effect?["act"]?.string.flatMap(UserAction.Verb.init) else {
             return JobResult(row: row.row, .kept, code: "no_undo")
         }
         let place = BulkContext(
-            change: work.change, principal: work.principal, services: services)
+            change: work.change, principal: work.principal, application: application)
         return try await UserAction(verb, reason: nil, role: nil).undo(row, at: place)
     }
 }
@@ -70,10 +70,11 @@ private struct InactivityBatch {
 
     private var change: Change { work.change }
 
-    init(_ work: JobWork, _ services: Services, _ standing: StandingInactivity) async throws {
+    init(_ work: JobWork, _ application: Application, _ standing: StandingInactivity) async throws {
         self.work = work
         self.standing = standing
-        place = BulkContext(change: work.change, principal: work.principal, services: services)
+        place = BulkContext(
+            change: work.change, principal: work.principal, application: application)
         let counted = work.job.state["cap"]?.int
         cap = if let counted { counted } else { try await work.change.inactivityCap() }
         left = min(
@@ -115,7 +116,7 @@ private struct InactivityBatch {
     /// wait for another day.
     private func step(for facts: InactivityFacts) -> InactivityRule.Step? {
         let step = standing.rule.step(
-            for: facts, since: standing.since, at: change.now, mails: place.services.sendsMail)
+            for: facts, since: standing.since, at: change.now, mails: place.application.sendsMail)
         return step == .warn && warnings <= 0 ? nil : step
     }
 

@@ -33,7 +33,7 @@ enum InviteAcceptanceEndpoints {
     ) { call in
         let token = try call.input.string("token")
         try await LinkMisses.check(call)
-        guard let (invite, tenant) = try await call.services.database.invitePreview(token) else {
+        guard let (invite, tenant) = try await call.database.invitePreview(token) else {
             throw try await missed(token, call)
         }
         var answer = Response.ok(
@@ -77,10 +77,9 @@ enum InviteAcceptanceEndpoints {
             .reason(.approvalPending), .rateLimited,
         ]
     ) { call in
-        let database = try call.services.database
         let token = try call.input.string("token")
         try await LinkMisses.check(call)
-        guard let offered = try await database.offeredInvite(token) else {
+        guard let offered = try await call.database.offeredInvite(token) else {
             throw try await missed(token, call)
         }
         let invite = offered.invite
@@ -93,7 +92,7 @@ enum InviteAcceptanceEndpoints {
                 about: [invite.email, offered.tenant.name]
             ).hashed(call)
         }
-        let result = try await database.provision(
+        let result = try await call.database.provision(
             ProvisioningCall(accepting: invite, token: token, passwordHash: hash, name: name),
             by: Actor(
                 type: "user", id: invite.userID?.description ?? "", name: name ?? invite.email,
@@ -105,7 +104,7 @@ enum InviteAcceptanceEndpoints {
             guard let reason = result.verdict.reason else { throw Problem.internalError }
             throw UnacceptedInvite.problem(reason, reference: result.reference)
         }
-        let goesTo = try await database.scope(tenant.id)
+        let goesTo = try await call.database.scope(tenant.id)
             .returnAddress(of: .invite(TenantToken.hash(token)))
         var answer = Response.ok(
             .object([
@@ -135,10 +134,10 @@ enum InviteAcceptanceEndpoints {
     ) { call in
         let token = try call.input.string("token")
         try await LinkMisses.check(call)
-        guard let (_, tenant) = try await call.services.database.invitePreview(token) else {
+        guard let (_, tenant) = try await call.database.invitePreview(token) else {
             throw try await missed(token, call)
         }
-        let (url, cookie) = try await call.services.joining(
+        let (url, cookie) = try await call.application.joining(
             call, tenant, call.input.uuid("provider"), .invite(TenantToken.hash(token)))
         var answer = Response.ok(.object([.init("url", .string(url))]))
         answer.fields += [cookie, Field("cache-control", "no-store")]
@@ -148,7 +147,7 @@ enum InviteAcceptanceEndpoints {
     /// One text for every cause. The operator finds the cause by the reference.
     private static func missed(_ token: String, _ call: Call) async throws -> Problem {
         var why = Reason.inviteUnknown.rawValue
-        if let found = try await call.services.database.offeredInvite(token) {
+        if let found = try await call.database.offeredInvite(token) {
             let status = found.invite.status(at: call.now)
             why =
                 status == .pending
@@ -208,7 +207,7 @@ enum OfferedProviders {
                 ]))), "The providers where the person can sign in.")
 
     static func member(of tenant: TenantRow, _ call: Call) async throws -> JSONValue.Member {
-        let providers = try await call.services.database.offeredProviders(of: tenant.id)
+        let providers = try await call.database.offeredProviders(of: tenant.id)
         return .init(
             "providers",
             .array(

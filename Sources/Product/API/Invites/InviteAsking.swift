@@ -17,14 +17,14 @@ enum InviteAsking {
         let expires = input.optionalTimestamp("expires_at")
         errors += [
             expires.flatMap { endFault($0, inviting.now, at: pointer) },
-            deliveryFault(input, inviting.services, at: pointer),
+            deliveryFault(input, inviting.application, at: pointer),
             ReturnAddress.fault(input, inviting.returns, at: pointer),
         ].compactMap { $0 }
         guard errors.isEmpty, let email else { throw Problem.invalid(errors) }
         var request = InviteRequest(
             email: email, role: input.optionalString("role").flatMap(UserRole.init),
             expiresAt: expires, message: input.optionalString("message"),
-            delivery: delivery(input, inviting.services), resend: input.flag("resend"),
+            delivery: delivery(input, inviting.application), resend: input.flag("resend"),
             widest: Permissions.widestInvite(inviting.principal, in: inviting.tenant))
         request.lacks = Permissions.lacking(inviting.principal, for: .admin, in: inviting.tenant)
         request.latest = inviting.principal.expiry
@@ -44,9 +44,9 @@ enum InviteAsking {
 
     /// Without a mail server the link can be shown instead; the error says so.
     static func deliveryFault(
-        _ input: Input, _ services: Services, at pointer: String = ""
+        _ input: Input, _ application: Application, at pointer: String = ""
     ) -> FieldError? {
-        guard input.optionalString("delivery") == "mail", !services.sendsMail else {
+        guard input.optionalString("delivery") == "mail", !application.sendsMail else {
             return nil
         }
         return FieldError(
@@ -54,9 +54,9 @@ enum InviteAsking {
         )
     }
 
-    static func delivery(_ input: Input, _ services: Services) -> Invite.Delivery {
+    static func delivery(_ input: Input, _ application: Application) -> Invite.Delivery {
         input.optionalString("delivery").flatMap(Invite.Delivery.init)
-            ?? (services.sendsMail ? .mail : .link)
+            ?? (application.sendsMail ? .mail : .link)
     }
 
     /// Returns the part of a result that the caller may see: a token that is sent by mail is put
@@ -88,7 +88,6 @@ enum InviteAsking {
     /// Creates a list of invites in one transaction. Each entry has its own result. The addresses
     /// are locked in a fixed order, which prevents deadlocks between lists.
     static func list(_ inputs: [Input], _ call: Call) async throws -> JSONValue {
-        let database = try call.services.database
         var results = [JSONValue](repeating: .null, count: inputs.count)
         var asked: [(index: Int, request: InviteRequest)] = []
         let inviting = try await call.inviting(inputs)
@@ -104,7 +103,7 @@ enum InviteAsking {
         asked.sort { ($0.request.email.key, $0.index) < ($1.request.email.key, $1.index) }
         let (requests, checked) = (asked, results)
         if call.isDryRun { try await call.takeDryRuns(max(1, requests.count / 100)) }
-        if requests.count >= Database.largeWrite { await database.analyzeGrownTables() }
+        if requests.count >= Database.largeWrite { await call.database.analyzeGrownTables() }
         let made = try await call.making(dryRun: call.isDryRun) { change in
             var results = checked
             var left = try await change.mailsLeft(.invite)
@@ -114,7 +113,7 @@ enum InviteAsking {
                 request.mailsLeft = left
                 request.quotas = quotas
                 if request.delivery == .mail { left -= 1 }
-                results[index] = try await line(index, request, change, database, call)
+                results[index] = try await line(index, request, change, call.database, call)
                 if results[index]["result"]?.string == "created" { quotas.use() }
             }
             return results
@@ -130,12 +129,12 @@ enum InviteAsking {
             if made.token != nil, !call.isDryRun {
                 try call.requireRecentSignIn(forInvite: made.invite.role)
             }
-            let result = try await posted(made, change, database, call.services.publicURL)
+            let result = try await posted(made, change, database, call.application.publicURL)
             let token = call.isDryRun ? nil : result.token
             return entry(
                 index, request.email.original, result.outcome.rawValue,
                 result.invite.json(
-                    at: call.now, token: token, publicURL: call.services.publicURL,
+                    at: call.now, token: token, publicURL: call.application.publicURL,
                     maker: call.principal.subject.expiry), nil)
         } catch {
             // Only refusals become results: a database error, or a missing proof of presence, ends
@@ -169,7 +168,7 @@ enum InviteAsking {
 struct Inviting {
     var principal: Principal
     var tenant: UUID
-    var services: Services
+    var application: Application
     var now: Timestamp
     /// The addresses that `return_to` may have.
     var returns: [String]
@@ -180,7 +179,7 @@ extension Call {
     func inviting(_ inputs: [Input]) async throws -> Inviting {
         let tenant = try tenant.id
         return Inviting(
-            principal: principal.subject, tenant: tenant, services: services, now: now,
-            returns: try await ReturnAddress.allowed(inputs, of: tenant, services))
+            principal: principal.subject, tenant: tenant, application: application, now: now,
+            returns: try await ReturnAddress.allowed(inputs, of: tenant, application))
     }
 }

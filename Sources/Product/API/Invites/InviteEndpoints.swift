@@ -52,7 +52,6 @@ enum InviteEndpoints {
             throw Problem.invalid([FieldError("?dry_run", .notAllowed, "is only for lists")])
         }
         let asked = try InviteAsking.request(call.input, await call.inviting([call.input]))
-        let database = try call.services.database
         let result = try await call.making { change in
             var request = asked
             if request.delivery == .mail {
@@ -61,7 +60,7 @@ enum InviteEndpoints {
             let made = try await change.invite(request)
             if made.token != nil { try call.requireRecentSignIn(forInvite: made.invite.role) }
             return try await InviteAsking.posted(
-                made, change, database, call.services.publicURL)
+                made, change, call.database, call.application.publicURL)
         }
         let json = shown(result, call)
         guard result.outcome == .created else {
@@ -94,19 +93,18 @@ enum InviteEndpoints {
         idempotent: true, secret: true, exists: exists
     ) { call in
         let id = try call.id()
-        let database = try call.services.database
         let result = try await call.making { change in
             let row = try await change.lockInvite(id)
             try requireRole(call, row.role)
             try call.requireRecentSignIn(forInvite: row.role)
-            if let fault = InviteAsking.deliveryFault(call.input, call.services) {
+            if let fault = InviteAsking.deliveryFault(call.input, call.application) {
                 throw Problem.invalid([fault])
             }
             let sent = try await change.resend(
-                row, InviteAsking.delivery(call.input, call.services),
+                row, InviteAsking.delivery(call.input, call.application),
                 until: call.principal.subject.expiry)
             return try await InviteAsking.posted(
-                sent, change, database, call.services.publicURL)
+                sent, change, call.database, call.application.publicURL)
         }
         return noStore(.ok(shown(result, call), etag: result.invite.etag))
     }
@@ -144,7 +142,7 @@ enum InviteEndpoints {
 
     private static func shown(_ result: InviteResult, _ call: Call) -> JSONValue {
         result.invite.json(
-            at: call.now, token: result.token, publicURL: call.services.publicURL,
+            at: call.now, token: result.token, publicURL: call.application.publicURL,
             maker: call.principal.subject.expiry)
     }
 
@@ -188,7 +186,7 @@ enum InviteEditEndpoint {
         }
         return .ok(
             row.json(
-                at: call.now, token: nil, publicURL: call.services.publicURL,
+                at: call.now, token: nil, publicURL: call.application.publicURL,
                 maker: call.principal.subject.expiry), etag: row.etag)
     }
 

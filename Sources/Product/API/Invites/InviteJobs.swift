@@ -13,9 +13,9 @@ struct InviteJobs: JobKind {
 
     /// The rows are processed in the order of their addresses, as in a list, so that two lists
     /// cannot deadlock.
-    func step(_ work: JobWork, _ services: Services) async throws -> JobStep {
+    func step(_ work: JobWork, _ application: Application) async throws -> JobStep {
         let rows = try await work.waiting()
-        let inviting = try await inviting(rows, work, services)
+        let inviting = try await inviting(rows, work, application)
         var left = try await work.change.mailsLeft(.invite)
         var quotas = try await work.change.inviteQuotas()
         var results: [JobResult] = []
@@ -26,7 +26,7 @@ struct InviteJobs: JobKind {
                 var request = try InviteAsking.request(input, inviting)
                 request.mailsLeft = left
                 request.quotas = quotas
-                return try await invite(request, row.row, work.change, services)
+                return try await invite(request, row.row, work.change, application)
             }
             if result.status == .done {
                 left -= 1
@@ -38,13 +38,14 @@ struct InviteJobs: JobKind {
     }
 
     private func inviting(
-        _ rows: [WaitingRow], _ work: JobWork, _ services: Services
+        _ rows: [WaitingRow], _ work: JobWork, _ application: Application
     ) async throws -> Inviting {
         let inputs = rows.compactMap { Input(object: $0.input) }
         let tenant = work.job.tenant
         return Inviting(
-            principal: work.principal, tenant: tenant, services: services, now: work.change.now,
-            returns: try await ReturnAddress.allowed(inputs, of: tenant, services))
+            principal: work.principal, tenant: tenant, application: application,
+            now: work.change.now,
+            returns: try await ReturnAddress.allowed(inputs, of: tenant, application))
     }
 
     private static func order(_ row: WaitingRow) -> (String, Int) {
@@ -52,11 +53,10 @@ struct InviteJobs: JobKind {
     }
 
     private func invite(
-        _ request: InviteRequest, _ row: Int, _ change: Change, _ services: Services
+        _ request: InviteRequest, _ row: Int, _ change: Change, _ application: Application
     ) async throws -> JobResult {
-        let database = try services.database
         let made = try await change.invite(request)
-        _ = try await InviteAsking.posted(made, change, database, services.publicURL)
+        _ = try await InviteAsking.posted(made, change, application.database, application.publicURL)
         // An existing invite was not created by the job, so an undo must not revoke it.
         return JobResult(
             row: row, made.outcome == .existing ? .unchanged : .done,
@@ -66,7 +66,7 @@ struct InviteJobs: JobKind {
 
     /// Revokes the invite if it is still pending.
     func undo(
-        _ row: JobResult, _ work: JobWork, _ services: Services
+        _ row: JobResult, _ work: JobWork, _ application: Application
     ) async throws -> JobResult {
         guard let id = row.targetID else { throw Problem.notFound("invite") }
         let invite = try await work.change.lockInvite(id)
@@ -90,7 +90,7 @@ struct InviteJobs: JobKind {
     /// shows a link, so every invite must be sent by mail.
     static func begin(_ inputs: [Input], _ call: Call) async throws -> JobRow {
         let faults = inputs.enumerated().compactMap { index, input in
-            InviteAsking.delivery(input, call.services) == .mail
+            InviteAsking.delivery(input, call.application) == .mail
                 ? nil
                 : FieldError(
                     "/invites/\(index)/delivery", .notAllowed,
@@ -109,7 +109,7 @@ struct InviteJobs: JobKind {
                 input: JSONValue.object(input.members)
             )
         }
-        await (try call.services.database).analyzeGrownTables()
+        await call.database.analyzeGrownTables()
         return try await call.making { change in
             let job = try await change.createJob(
                 name, .object([]), total: rows.count, by: call.jobMaker, isDryRun: call.isDryRun)

@@ -67,7 +67,7 @@ struct JobEndpoints: Sendable {
             let query = try call.listQuery()
             let page =
                 isPlatform
-                ? try await call.services.database.jobs(query, filter)
+                ? try await call.database.jobs(query, filter)
                 : try await call.scope.jobs(query, filter)
             return call.list(page) { $0.write(to: &$1, at: call.now) }
         }
@@ -96,7 +96,7 @@ struct JobEndpoints: Sendable {
         ) { call in
             let (scope, _) = try await find(call)
             let id = try call.id()
-            let kinds = call.services.jobKinds
+            let kinds = call.application.jobKinds
             let row = try await scope.change(by: call.actor) { change in
                 let job = try await change.lockJob(id)
                 guard let kind = kinds.named(job.kind) else {
@@ -143,13 +143,12 @@ struct JobEndpoints: Sendable {
     /// The path's job, and the scope of its tenant.
     func find(_ call: Call) async throws -> (TenantScope, JobRow) {
         let id = try call.id()
-        let database = try call.services.database
         let tenant: UUID? =
-            isPlatform ? try await database.tenant(ofJob: id) : try call.tenant.id
-        guard let tenant, let job = try await database.scope(tenant).job(id) else {
+            isPlatform ? try await call.database.tenant(ofJob: id) : try call.tenant.id
+        guard let tenant, let job = try await call.database.scope(tenant).job(id) else {
             throw Problem.notFound("job")
         }
-        return (database.scope(tenant), job)
+        return (call.database.scope(tenant), job)
     }
 }
 
@@ -164,7 +163,7 @@ extension JobEndpoints {
             problems: [.rateLimited], isStream: true
         ) { call in
             let (scope, job) = try await find(call)
-            let events = JobEvents(scope, job, call.services)
+            let events = JobEvents(scope, job, call.application)
             return Response(
                 200,
                 fields: [
@@ -192,12 +191,12 @@ private final class JobEvents: Sendable {
 
     private let scope: TenantScope
     private let id: UUID
-    private let services: Services
+    private let application: Application
     private let state: Mutex<State>
 
-    init(_ scope: TenantScope, _ job: JobRow, _ services: Services) {
+    init(_ scope: TenantScope, _ job: JobRow, _ application: Application) {
         self.scope = scope
-        self.services = services
+        self.application = application
         id = job.id
         state = Mutex(State(first: job))
     }
@@ -209,7 +208,7 @@ private final class JobEvents: Sendable {
             return state.first
         }
         if let first { return event(first, start: "retry: 2000\n") }
-        await services.pause(Self.interval)
+        await application.pause(Self.interval)
         guard let job = try await scope.job(id) else {
             state.withLock { $0.isOver = true }
             return nil

@@ -15,9 +15,10 @@ package protocol JobKind: Sendable {
     func rights(_ job: JobRow) -> [Right]
     /// Processes one batch, in order from `work.job.position`. The refusal of a row is a result. A
     /// thrown error rolls the batch back, and the batch is retried.
-    func step(_ work: JobWork, _ services: Services) async throws -> JobStep
+    func step(_ work: JobWork, _ application: Application) async throws -> JobStep
     /// Undoes one row: `undone`, or `kept` if the object has changed since.
-    func undo(_ row: JobResult, _ work: JobWork, _ services: Services) async throws -> JobResult
+    func undo(_ row: JobResult, _ work: JobWork, _ application: Application) async throws
+        -> JobResult
     /// Runs in the transaction that ends the job, however it ends. Deletes what the job staged.
     func ended(_ change: Change, _ job: JobRow) async throws
 }
@@ -30,7 +31,7 @@ extension JobKind {
 
 extension JobWork {
     /// A batch of an undo. Rows without an effect stay as they are.
-    func undone(by kind: any JobKind, _ services: Services) async throws -> JobStep {
+    func undone(by kind: any JobKind, _ application: Application) async throws -> JobStep {
         let rows = try await undoable()
         var results: [JobResult] = []
         for row in rows {
@@ -41,7 +42,7 @@ extension JobWork {
                         detail: "This row's change cannot be undone."))
                 continue
             }
-            var result = try await self.row(row.row) { try await kind.undo(row, self, services) }
+            var result = try await self.row(row.row) { try await kind.undo(row, self, application) }
             // A row that cannot be undone stays as it is, with the reason.
             if result.status == .failed { result.status = .kept }
             results.append(result)

@@ -15,7 +15,7 @@ package final class JobRunner: Sendable {
     package static let lanes = 4
 
     private let database: Database
-    private let services: Services
+    private let application: Application
     private let kinds: JobKinds
     private let slice: Duration
     private let isStopped = Atomic<Bool>(false)
@@ -25,12 +25,12 @@ package final class JobRunner: Sendable {
     package let beforeBatch: @Sendable (JobRow) async throws -> Void
 
     package init(
-        database: Database, services: Services, kinds: JobKinds = .all,
+        database: Database, application: Application, kinds: JobKinds = .all,
         slice: Duration = JobRunner.slice,
         beforeBatch: @escaping @Sendable (JobRow) async throws -> Void = { _ in }
     ) {
         self.database = database
-        self.services = services
+        self.application = application
         self.kinds = kinds
         self.slice = slice
         self.beforeBatch = beforeBatch
@@ -75,9 +75,9 @@ package final class JobRunner: Sendable {
         var job = taken
         var mark = start
         var single = taken.attempts >= Self.cautious ? kind.batch : 0
-        let rest = JobRest(services: services)
+        let rest = JobRest(application: application)
         while true {
-            let (began, before) = (clock.now, services.answered())
+            let (began, before) = (clock.now, application.answered())
             let row = try await guarded(job) {
                 try await self.batch(of: job, kind, isSingle: single > 0, worked: began - mark)
             }
@@ -87,7 +87,7 @@ package final class JobRunner: Sendable {
             job = row
             if !stops {
                 await rest.after(
-                    clock.now - began, answered: services.answered() - before,
+                    clock.now - began, answered: application.answered() - before,
                     until: { stops })
             }
             if stops || clock.now - start > slice {
@@ -108,8 +108,8 @@ package final class JobRunner: Sendable {
             attempts: isSingle ? min(job.attempts, Self.cautious) : 0, rights: { kind.rights($0) },
             body: { work in
                 work.job.isUndoing
-                    ? try await work.undone(by: kind, self.services)
-                    : try await kind.step(work, self.services)
+                    ? try await work.undone(by: kind, self.application)
+                    : try await kind.step(work, self.application)
             },
             ended: { try await kind.ended($0, $1) })
     }
@@ -157,7 +157,7 @@ struct JobRest: Sendable {
     /// How often a rest checks whether requests are still arriving.
     static let part: Duration = .milliseconds(100)
 
-    let services: Services
+    let application: Application
 
     /// Rests after a batch that took `time`, during which the process answered `answered` requests.
     func after(
@@ -167,10 +167,10 @@ struct JobRest: Sendable {
         var (seen, during) = (answered, time)
         while left > .zero, !isOver(), Self.isBusy(seen, in: during) {
             let part = min(left, Self.part)
-            let before = services.answered()
-            await services.pause(part)
+            let before = application.answered()
+            await application.pause(part)
             left -= part
-            (seen, during) = (services.answered() - before, part)
+            (seen, during) = (application.answered() - before, part)
         }
     }
 

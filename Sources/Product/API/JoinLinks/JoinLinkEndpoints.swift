@@ -38,7 +38,7 @@ enum JoinLinkEndpoints {
         var answer = Response.created(
             row.json(
                 at: call.now, providers: try await providers(call), token: token,
-                publicURL: call.services.publicURL, maker: call.principal.subject.expiry),
+                publicURL: call.application.publicURL, maker: call.principal.subject.expiry),
             at: location, etag: row.etag)
         answer.fields.append(Field("cache-control", "no-store"))
         return answer
@@ -46,7 +46,7 @@ enum JoinLinkEndpoints {
 
     /// The number of providers that a link's page offers.
     private static func providers(_ call: Call) async throws -> Int {
-        try await call.services.database.offeredProviders(of: call.tenant.id).count
+        try await call.database.offeredProviders(of: call.tenant.id).count
     }
 
     /// Throws 422 with every error.

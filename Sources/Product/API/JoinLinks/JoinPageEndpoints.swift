@@ -67,7 +67,7 @@ enum JoinPageEndpoints {
         problems: [.reason(.joinUnknown), .forbidden, .rateLimited, .unavailable]
     ) { call in
         let offered = try await offered(call)
-        let (url, cookie) = try await call.services.joining(
+        let (url, cookie) = try await call.application.joining(
             call, offered.tenant, call.input.uuid("provider"),
             .join(TenantToken.hash(call.input.string("token"))))
         var answer = Response.ok(.object([.init("url", .string(url))]))
@@ -79,7 +79,7 @@ enum JoinPageEndpoints {
     private static func offered(_ call: Call) async throws -> OfferedJoinLink {
         try await LinkMisses.check(call)
         let token = try call.input.string("token")
-        let found = try await call.services.database.joinLink(ofToken: token)
+        let found = try await call.database.joinLink(ofToken: token)
         if let found, found.fault(at: call.now) == nil { return found }
         throw try await LinkMisses.missed(
             UnacceptedInvite.unknownJoinLink,

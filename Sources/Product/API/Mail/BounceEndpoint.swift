@@ -33,7 +33,7 @@ enum BounceEndpoint {
     ) { call in
         let message = MessagePart(call.request.body[...])
         let result = try await take(message, to: try recipient(of: message), call)
-        call.services.onBounce(result)
+        call.application.onBounce(result)
         return .ok(.object([.init("result", .string(result.rawValue))]))
     }
 
@@ -60,10 +60,11 @@ enum BounceEndpoint {
     private static func take(
         _ message: MessagePart, to token: String, _ call: Call
     ) async throws -> BounceResult {
-        let database = try call.services.database
-        guard let tenant = try await database.tenant(ofReturnToken: token) else { return .unknown }
+        guard let tenant = try await call.database.tenant(ofReturnToken: token) else {
+            return .unknown
+        }
         let report = DeliveryReport(message)
-        return try await database.scope(tenant).change(by: call.actor) {
+        return try await call.database.scope(tenant).change(by: call.actor) {
             try await $0.take(report, to: token)
         }
     }

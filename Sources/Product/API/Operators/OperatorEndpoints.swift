@@ -29,10 +29,9 @@ enum OperatorEndpoints {
         answers: [.list(OperatorRow.shape)]
     ) { call in
         let list = try call.listQuery()
-        let database = try call.services.database
         let scope = call.principal.tenant
         let text = call.query.optionalString("q")
-        return call.list(try await database.operators(list, scope: scope, matching: text))
+        return call.list(try await call.database.operators(list, scope: scope, matching: text))
     }
 
     private static let create = Endpoint(
@@ -59,13 +58,12 @@ enum OperatorEndpoints {
         try requireGrant(call, role, in: tenant)
         let token = TokenSecret.make()
         guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
-        if let fault = InviteAsking.deliveryFault(call.input, call.services) {
+        if let fault = InviteAsking.deliveryFault(call.input, call.application) {
             throw Problem.invalid([fault])
         }
-        let isMailed = InviteAsking.delivery(call.input, call.services) == .mail
-        let url = "\(call.services.publicURL)/console/sign-in#token=\(token)"
-        let database = try call.services.database
-        let row = try await call.making(in: database.scope(tenant ?? .platform)) { change in
+        let isMailed = InviteAsking.delivery(call.input, call.application) == .mail
+        let url = "\(call.application.publicURL)/console/sign-in#token=\(token)"
+        let row = try await call.making(in: call.database.scope(tenant ?? .platform)) { change in
             if isMailed {
                 try change.checkMail(left: try await change.mailsLeft(.operatorLink))
             }
@@ -203,7 +201,7 @@ enum OperatorEndpoints {
         _ body: @Sendable (Change, OperatorRow, _ others: Int) async throws -> OperatorRow
     ) async throws -> OperatorRow {
         let seen = try await visible(call)
-        let scope = try call.services.database.scope(seen.tenant ?? .platform)
+        let scope = call.database.scope(seen.tenant ?? .platform)
         return try await call.making(in: scope) { change in
             guard
                 case (var row, let others)? = try await change.lockOperator(
@@ -235,14 +233,14 @@ enum OperatorEndpoints {
 
     /// Throws 404 for an operator outside the caller's scope.
     private static func visible(_ call: Call) async throws -> OperatorRow {
-        guard let row = try await call.services.database.operatorRow(call.id()),
+        guard let row = try await call.database.operatorRow(call.id()),
             call.principal.platform || row.tenant == call.principal.tenant
         else { throw Problem.notFound("operator") }
         return row
     }
 
     @Sendable static func isVisible(_ call: Call) async throws -> Bool {
-        guard let row = try await call.services.database.operatorRow(call.id()) else {
+        guard let row = try await call.database.operatorRow(call.id()) else {
             return false
         }
         return call.principal.platform || row.tenant == call.principal.tenant
@@ -263,9 +261,9 @@ enum OperatorEndpoints {
         let home = call.principal.tenant
         var asked: UUID?
         if let text = input.optionalString("tenant") {
-            asked = try await call.services.database.tenant(text)?.id
+            asked = try await call.database.tenant(text)?.id
         } else if let id = input.optionalUUID("tenant_id") {
-            asked = try await call.services.database.scope(id).tenantRow()?.id
+            asked = try await call.database.scope(id).tenantRow()?.id
         } else {
             guard home == nil else {
                 throw Problem.forbidden(

@@ -30,11 +30,11 @@ enum OperatorLinkEndpoint {
                     ]))
         ], problems: [.conflict, .rateLimited], secret: true, exists: OperatorEndpoints.isVisible
     ) { call in
-        if let fault = InviteAsking.deliveryFault(call.input, call.services) {
+        if let fault = InviteAsking.deliveryFault(call.input, call.application) {
             throw Problem.invalid([fault])
         }
-        let isMailed = InviteAsking.delivery(call.input, call.services) == .mail
-        let (token, database) = (TokenSecret.make(), try call.services.database)
+        let isMailed = InviteAsking.delivery(call.input, call.application) == .mail
+        let token = TokenSecret.make()
         guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
         let row = try await OperatorEndpoints.locked(call) { change, row, _ in
             guard row.status != .suspended else {
@@ -50,7 +50,7 @@ enum OperatorLinkEndpoint {
             if isMailed {
                 try await mail(
                     isNew ? .operatorLink : .passwordReset, to: row, link, seconds, change,
-                    database)
+                    call.database)
             }
             try await change.audit(.operatorLinkMade, row.target)
             return row
@@ -79,7 +79,7 @@ enum OperatorLinkEndpoint {
     private static func link(
         _ isNew: Bool, _ token: String, _ call: Call
     ) -> (url: String, seconds: Int64) {
-        let base = call.services.publicURL
+        let base = call.application.publicURL
         return isNew
             ? ("\(base)/console/sign-in#token=\(token)", OperatorEndpoints.linkSeconds(call))
             : ("\(base)/reset#token=\(token)", Database.resetSeconds)
@@ -120,23 +120,23 @@ enum OwnLinkEndpoint {
                 "Your account already has a way to sign in; a link is only for accounts without "
                     + "one.")
         }
-        guard call.services.sendsMail else {
+        guard call.application.sendsMail else {
             throw Problem(
                 .conflict,
                 "This server sends no mail. Its administrator can let you in again with `gatehouse "
                     + "operator reset`."
             )
         }
-        let (token, database) = (TokenSecret.make(), try call.services.database)
+        let token = TokenSecret.make()
         guard let hash = TokenSecret.hash(token) else { throw Problem.internalError }
         let seconds = OperatorEndpoints.linkSeconds
-        let link = "\(call.services.publicURL)/console/sign-in#token=\(token)"
-        try await database.scope(person.tenant ?? .platform).change(by: call.actor) { change in
+        let link = "\(call.application.publicURL)/console/sign-in#token=\(token)"
+        try await call.database.scope(person.tenant ?? .platform).change(by: call.actor) { change in
             try await change.requireProof(of: person)
             try await change.endSignInLinks(of: person.id)
             try await change.addOperatorLink(hash, for: person.id, seconds: seconds, isMailed: true)
             try await OperatorLinkEndpoint.mail(
-                .operatorLink, to: person, link, seconds, change, database)
+                .operatorLink, to: person, link, seconds, change, call.database)
             try await change.audit(.operatorLinkMade, person.target)
         }
         let body = JSONValue.object([
@@ -167,11 +167,10 @@ enum SetupEndpoint {
                 ])),
         answers: [.created(OperatorRow.shape)], problems: [.notFound, .unauthorized, .rateLimited]
     ) { call in
-        let database = try call.services.database
         let address = try call.input.emailAddress("email")
         // A malformed token gets the same answer as a wrong one.
         let hash = TokenSecret.hash(try call.input.string("token")) ?? []
-        switch try await database.setupState(tokenHash: hash) {
+        switch try await call.database.setupState(tokenHash: hash) {
         case .closed: throw Problem.notFound("set-up: this service has an owner")
         case .wrongToken: throw Problem.unauthorized("The set-up token is not valid.")
         case .open: break
@@ -181,7 +180,7 @@ enum SetupEndpoint {
             type: "operator", id: "", name: name, requestID: call.request.id,
             ip: call.request.remoteAddress)
         guard
-            let row = try await database.completeSetup(
+            let row = try await call.database.completeSetup(
                 tokenHash: hash, email: address.original, emailKey: address.key, name: name,
                 passwordHash: try await NewPassword(
                     text: call.input.string("password"), about: [address.original, name]

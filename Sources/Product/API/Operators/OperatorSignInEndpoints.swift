@@ -15,7 +15,7 @@ enum OperatorSignInEndpoints {
         summary: "Returns the provider at which operators sign in; `null` if there is none.",
         access: .platform(.readOperators), answers: [.ok(OperatorSignIn.shape)]
     ) { call in
-        let row = try await call.services.database.operatorSignIn()
+        let row = try await call.database.operatorSignIn()
         return .ok(OperatorSignInView(row: row), etag: row?.etag)
     }
 
@@ -31,7 +31,7 @@ enum OperatorSignInEndpoints {
         try OperatorsProvider.requireKeeper(call)
         let seen = try await provider(call)
         let isRequired = call.input.flag("required")
-        let row = try await call.services.database.platformScope.change(by: call.actor) { change in
+        let row = try await call.database.platformScope.change(by: call.actor) { change in
             // The lock keeps the provider unchanged until the setting is committed.
             let provider = try await change.lockProvider(seen.id)
             let domains = try domains(call, at: provider)
@@ -60,7 +60,7 @@ enum OperatorSignInEndpoints {
         access: .platform(.writeOperators), answers: [.noContent], ifMatch: .honoured
     ) { call in
         try OperatorsProvider.requireKeeper(call)
-        try await call.services.database.platformScope.change(by: call.actor) { change in
+        try await call.database.platformScope.change(by: call.actor) { change in
             guard let row = try await change.lockOperatorSignIn() else { return }
             try call.requireMatch(row.etag)
             try await change.deleteOperatorSignIn(row)
@@ -92,12 +92,13 @@ enum OperatorSignInEndpoints {
     }
 
     private static func provider(_ call: Call) async throws -> ProviderRow {
-        let database = try call.services.database
         let id = try call.input.uuid("provider")
-        guard let row = try await database.provider(id, owner: nil) else {
+        guard let row = try await call.database.provider(id, owner: nil) else {
             throw Problem.notFound("provider")
         }
-        guard try await database.signInProviders(near: .platform).contains(where: { $0.id == id })
+        guard
+            try await call.database.signInProviders(near: .platform).contains(where: { $0.id == id }
+            )
         else {
             throw fault(
                 "provider",

@@ -67,9 +67,9 @@ enum CORSEvaluation {
         let method = try call.input.string("method")
         let routeMethods = EveryRoute.table?.match(path).map { $0.allowed.map(\.rawValue) }
         let client = CORSScope.client(of: path)
-        let profile = call.services.clients.first { $0.name == client }?.profile ?? .management
+        let profile = call.application.clients.first { $0.name == client }?.profile ?? .management
         let enforcer = CORSPolicyEnforcer(
-            database: try call.services.database, publicURL: call.services.publicURL)
+            database: call.database, publicURL: call.application.publicURL)
         let asked = CORSRequest(
             origins: [origin], method: method, routeMethods: routeMethods,
             carriesCookie: call.input.flag("credentials"), profile: profile)
@@ -92,7 +92,7 @@ enum CORSEvaluation {
         if let given, case .tenant(let inPath) = CORSScope(path: given) { name = name ?? inPath }
         if name == nil, let own = call.principal.tenant { name = own.description }
         guard let name else { return (given ?? "/", .platform) }
-        let found = try await call.services.database.tenant(name)
+        let found = try await call.database.tenant(name)
         if let home = call.principal.tenant, found?.id != home { throw Problem.notFound("tenant") }
         guard let found else { throw Problem.notFound("tenant") }
         let path = given ?? "/v1/tenants/\(found.slug)/users"
@@ -243,7 +243,7 @@ struct CORSLockOut {
         let ids = rows.map(\.id.description).sorted().joined(separator: " ")
         let text = "cors confirm\0\(call.principal.id?.description ?? "")\0\(ids)"
         let mac = SHA256.authenticate(
-            Array(text.utf8), key: try call.services.database.directoryKey)
+            Array(text.utf8), key: call.database.directoryKey)
         return Base64URL.encode(mac.prefix(18))
     }
 }

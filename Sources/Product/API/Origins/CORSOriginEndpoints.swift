@@ -32,7 +32,7 @@ enum CORSOriginEndpoints {
         access: .platform(.readOrigins),
         query: query, answers: [.list(CORSOriginRow.shape)]
     ) { call in
-        try await page(call, try call.services.database.platformScope)
+        try await page(call, call.database.platformScope)
     }
 
     private static let create = Endpoint(
@@ -49,7 +49,7 @@ enum CORSOriginEndpoints {
         summary: "Allows an origin for every tenant.", access: .platform(.writePlatformOrigins),
         body: .json(creation), answers: [.created(CORSOriginRow.created)], problems: [.conflict]
     ) { call in
-        try await add(call, try call.services.database.platformScope, at: platformPath)
+        try await add(call, call.database.platformScope, at: platformPath)
     }
 
     private static let replace = Endpoint(
@@ -89,7 +89,7 @@ enum CORSOriginEndpoints {
         query: [CORSLockOut.parameter], answers: [.noContent], problems: [.confirmRequired],
         ifMatch: .honoured
     ) { call in
-        try await remove(call, try call.services.database.platformScope)
+        try await remove(call, call.database.platformScope)
     }
 
     private static func page(_ call: Call, _ scope: TenantScope) async throws -> Response {

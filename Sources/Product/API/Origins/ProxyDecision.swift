@@ -36,9 +36,8 @@ package enum ProxyDecision {
         ],
         answers: [.ok(answer)], problems: [.notFound]
     ) { call in
-        let services = call.services
         let enforcer = CORSPolicyEnforcer(
-            database: try services.database, publicURL: services.publicURL)
+            database: call.database, publicURL: call.application.publicURL)
         let holder = try await holder(call)
         let decision = try await enforcer.decide(
             try question(call), holder, noting: "")
@@ -65,7 +64,7 @@ package enum ProxyDecision {
         guard let name = call.query.optionalString("tenant") else {
             return home.map { .tenant($0.description) } ?? .platform
         }
-        guard let found = try await call.services.database.tenant(name),
+        guard let found = try await call.database.tenant(name),
             home == nil || found.id == home
         else { throw Problem.notFound("tenant") }
         return .tenant(found.id.description)
@@ -75,7 +74,7 @@ package enum ProxyDecision {
         let request = call.request
         var profile = CORSProfile.management
         if let name = call.query.optionalString("client") {
-            guard let client = call.services.clients.first(where: { sameBytes($0.name, name) })
+            guard let client = call.application.clients.first(where: { sameBytes($0.name, name) })
             else { throw Problem.notFound("client") }
             profile = client.profile
         }

@@ -8,10 +8,9 @@ import Text
 enum AttentionView {
     /// The items that the caller may see in its own scope.
     static func items(_ call: Call) async throws -> JSONValue {
-        let database = try call.services.database
         let home = call.principal.tenant
         let kinds = Attention.Kind.allCases.filter { call.isAllowedAtHome($0.right) }
-        let found = try await database.attention(kinds, tenant: home)
+        let found = try await call.database.attention(kinds, tenant: home)
         var items: [JSONValue] = []
         for kind in kinds {
             let tenants = found.filter { $0.kind == kind }
@@ -23,7 +22,7 @@ enum AttentionView {
                         hasMore: isLast && tenants.count > Attention.tenants))
             }
         }
-        return .array(own(call) + items + (try await unreachable(call, database)))
+        return .array(own(call) + items + (try await unreachable(call, call.database)))
     }
 
     /// An item if the caller's own account has no way to sign in again.
@@ -35,7 +34,7 @@ enum AttentionView {
     /// The providers that this server cannot reach.
     private static func unreachable(_ call: Call, _ database: Database) async throws -> [JSONValue]
     {
-        let failing = try call.services.providerDocuments.unreachable
+        let failing = call.application.documents.unreachable
         guard !failing.isEmpty, call.isAllowedAtHome(.readProviders) else { return [] }
         let list = ListQuery(limit: QueryParameter.limits.upperBound)
         let page = try await database.providers(

@@ -48,14 +48,13 @@ enum AuditEndpoints {
     private static func page(_ call: Call, in tenant: UUID?) async throws -> Response {
         let list = try call.listQuery(defaultSort: "-occurred_at")
         let filter = try filter(call, in: tenant)
-        let database = try call.services.database
         let bars = try await call.histogram {
-            try await database.histogram($0, of: filter, tenant: tenant)
+            try await call.database.histogram($0, of: filter, tenant: tenant)
         }
         guard let tenant else {
-            return call.list(try await database.auditEvents(list, filter), bars)
+            return call.list(try await call.database.auditEvents(list, filter), bars)
         }
-        return call.list(try await database.scope(tenant).auditEvents(list, filter), bars)
+        return call.list(try await call.database.scope(tenant).auditEvents(list, filter), bars)
     }
 
     /// A caller limited to its own actions gets exactly those.

@@ -30,11 +30,11 @@ enum OverviewEndpoints {
     ) { call in
         let zone = call.query.optionalString("time_zone") ?? "UTC"
         let window = try window(call, zone)
-        let database = try call.services.database
-        guard let found = try await database.overview(tenant: call.principal.tenant, window) else {
+        guard let found = try await call.database.overview(tenant: call.principal.tenant, window)
+        else {
             throw Problem.unknownTimeZone
         }
-        let steps = try await database.firstSteps(tenant: call.principal.tenant)
+        let steps = try await call.database.firstSteps(tenant: call.principal.tenant)
         return .ok(
             found.json(
                 in: zone,

@@ -33,19 +33,18 @@ enum SearchEndpoint {
     ) { call in
         // White space around pasted text is ignored.
         let text = DisplayText.stripped(try call.query.string("q"))
-        let database = try call.services.database
         var items: [JSONValue] = []
         var foundTenant = call.principal.tenant
         if let wanted = call.query.optionalString("tenant") {
-            guard let tenant = try await database.tenant(wanted),
+            guard let tenant = try await call.database.tenant(wanted),
                 foundTenant == nil || tenant.id == foundTenant
             else { throw Problem.notFound("tenant") }
             foundTenant = tenant.id
         }
         if call.principal.tenant == nil {
-            let tenants = try await database.tenants(best, statuses: nil, matching: text).rows
+            let tenants = try await call.database.tenants(best, statuses: nil, matching: text).rows
             items += tenants.map(found)
-            if UUID(text) != nil, let one = try await database.tenant(text) {
+            if UUID(text) != nil, let one = try await call.database.tenant(text) {
                 items.append(found(one))
             }
         }
@@ -59,7 +58,7 @@ enum SearchEndpoint {
                 items + (try await domains(verifiedAs: text, call))
                     + (try await people(named: text, outside: nil, call)))
         }
-        let scope = database.scope(foundTenant)
+        let scope = call.database.scope(foundTenant)
         if call.principal.tenant != nil, let own = try await scope.tenantRow() {
             let wanted = text.lowercased()
             let isMeant = own.id == UUID(text) || own.nameKey.contains(wanted)
@@ -78,7 +77,7 @@ enum SearchEndpoint {
     private static func decision(_ text: String, _ call: Call) async throws -> [JSONValue] {
         guard let id = UUID(text), call.principal.platform,
             Permissions.permits(call.principal.subject, .readDecisions, in: nil) == .allowed,
-            let row = try await call.services.database.decision(id, tenant: nil)
+            let row = try await call.database.decision(id, tenant: nil)
         else { return [] }
         return [item("decision", row.id, row.email ?? row.subject, row.email, row.tenantID)]
     }
@@ -107,7 +106,7 @@ enum SearchEndpoint {
         } else {
             return []
         }
-        return try await call.services.database.decisions(best, tenant: place, filter).rows
+        return try await call.database.decisions(best, tenant: place, filter).rows
             .map {
                 item("decision", $0.id, $0.email ?? $0.reference, $0.email, $0.tenantID)
             }
@@ -125,7 +124,7 @@ enum SearchEndpoint {
         else { return [] }
         let filter = FailedSignInFilter(
             requestID: isReference ? nil : text, reference: isReference ? text : nil)
-        return try await call.services.database.failedSignIns(best, tenant: place, filter).rows
+        return try await call.database.failedSignIns(best, tenant: place, filter).rows
             .map {
                 item(
                     "failed_sign_in", $0.id, $0.reference ?? $0.requestID, nil,
@@ -150,26 +149,25 @@ enum SearchEndpoint {
         guard text.utf8.count == 4, call.bound(.listKeys) == nil,
             Permissions.permits(call.principal.subject, .listKeys, in: place) == .allowed
         else { return [] }
-        return try await call.services.database.keys(endingIn: text, tenant: place)
+        return try await call.database.keys(endingIn: text, tenant: place)
             .map { item("api_key", $0.id, $0.name, nil, $0.tenant == .platform ? nil : $0.tenant) }
     }
 
     /// The object with this id, in any tenant or in none, for credentials of the platform.
     private static func anywhere(_ id: UUID, _ call: Call) async throws -> [JSONValue] {
         guard call.principal.platform else { return [] }
-        let database = try call.services.database
         let subject = call.principal.subject
         var items: [JSONValue] = []
-        for tenant in try await database.tenants(withThing: id) {
-            items += try await things(of: database.scope(tenant), id, call)
+        for tenant in try await call.database.tenants(withThing: id) {
+            items += try await things(of: call.database.scope(tenant), id, call)
         }
         if Permissions.permits(subject, .readProviders, in: nil) == .allowed,
-            let row = try await database.provider(id, owner: nil)
+            let row = try await call.database.provider(id, owner: nil)
         {
             items.append(item("provider", row.id, row.name, nil, row.tenantID))
         }
         if Permissions.permits(subject, .readOperators, in: nil) == .allowed,
-            let row = try await database.operatorRow(id)
+            let row = try await call.database.operatorRow(id)
         {
             items.append(item("operator", row.id, row.name ?? row.email, row.email, row.tenant))
         }
@@ -183,7 +181,7 @@ enum SearchEndpoint {
         guard call.principal.platform,
             Permissions.permits(call.principal.subject, .readUsers, in: nil) == .allowed
         else { return [] }
-        return try await call.services.database.people(matching: text, most: most)
+        return try await call.database.people(matching: text, most: most)
             .filter { $0.tenant != tenant }
             .map {
                 item(
@@ -196,11 +194,10 @@ enum SearchEndpoint {
     private static func domains(
         verifiedAs text: String, _ call: Call
     ) async throws -> [JSONValue] {
-        let database = try call.services.database
         guard call.principal.platform, let name = try? DomainName(text),
-            let tenant = try await database.tenant(ofDomain: name.ascii)
+            let tenant = try await call.database.tenant(ofDomain: name.ascii)
         else { return [] }
-        let scope = database.scope(tenant)
+        let scope = call.database.scope(tenant)
         guard may(call, .readPolicy, in: scope),
             let row = try await scope.domain(named: name.ascii)
         else { return [] }
@@ -268,9 +265,8 @@ enum SearchEndpoint {
         if may(call, .readUsers, in: scope), let row = try await scope.job(id) {
             items.append(item("job", row.id, row.kind, nil, tenant))
         }
-        let database = try call.services.database
         if !call.principal.platform, may(call, .readDecisions, in: scope),
-            let row = try await database.decision(id, tenant: scope.tenant)
+            let row = try await call.database.decision(id, tenant: scope.tenant)
         {
             items.append(
                 item("decision", row.id, row.email ?? row.subject, row.email, scope.tenant))

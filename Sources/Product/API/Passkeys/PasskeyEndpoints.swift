@@ -19,8 +19,7 @@ enum PasskeyEndpoints {
         access: .console, answers: [.list(PasskeyRow.shape)]
     ) { call in
         let (person, _) = try await call.passkeyHolder()
-        let database = try call.services.database
-        return call.list(ListPage(whole: try await database.passkeys(of: person.id)))
+        return call.list(ListPage(whole: try await call.database.passkeys(of: person.id)))
     }
 
     private static let options = Endpoint(
@@ -40,19 +39,18 @@ enum PasskeyEndpoints {
     ) { call in
         let (person, binding) = try await call.passkeyHolder()
         let site = try call.passkeySite()
-        let database = try call.services.database
-        let known = try await database.passkeys(of: person.id)
-        let party = try await database.relyingParty(of: site)
+        let known = try await call.database.passkeys(of: person.id)
+        let party = try await call.database.relyingParty(of: site)
         let purpose = call.input.optionalCase("purpose") ?? Passkey.Purpose.registration
         if purpose == .stepUp {
-            let challenge = try await database.makeChallenge(for: purpose, boundTo: binding)
+            let challenge = try await call.database.makeChallenge(for: purpose, boundTo: binding)
             let allowed = known.filter { sameBytes($0.relyingParty, party) }
             return answer(
                 PasskeyOptions.assertion(challenge, relyingParty: party, allowed: allowed))
         }
         guard known.count < Passkey.most else { throw tooMany }
-        let handle = try await database.passkeyHandle(of: person.id)
-        let challenge = try await database.makeChallenge(for: purpose, boundTo: binding)
+        let handle = try await call.database.passkeyHandle(of: person.id)
+        let challenge = try await call.database.makeChallenge(for: purpose, boundTo: binding)
         return answer(
             PasskeyOptions.registration(
                 challenge, relyingParty: party, handle: handle, of: person, without: known))
@@ -89,17 +87,17 @@ enum PasskeyEndpoints {
     private static func registered(
         _ call: Call, _ site: PasskeySite, _ binding: [UInt8]
     ) async throws -> NewPasskey {
-        let database = try call.services.database
         let input = try call.input.object("passkey")
         let registration = try PasskeyInput.registration(input)
         do {
             let challenge = try ClientData(registration.clientData).challenge
             guard
-                try await database.useChallenge(challenge, for: .registration, boundTo: binding)
+                try await call.database.useChallenge(
+                    challenge, for: .registration, boundTo: binding)
             else { throw WebAuthnFault.challengeMismatch }
             let ceremony = Ceremony(
                 challenge: challenge, origin: site.origin,
-                relyingParty: try await database.relyingParty(of: site))
+                relyingParty: try await call.database.relyingParty(of: site))
             return NewPasskey(
                 credential: try ceremony.check(registration),
                 relyingParty: ceremony.relyingParty, name: try call.input.string("name"),
@@ -154,17 +152,16 @@ enum PasskeyEndpoints {
         access: .open, answers: [.ok(PasskeyOptions.shape)], problems: [.conflict, .rateLimited]
     ) { call in
         let site = try call.passkeySite()
-        let database = try call.services.database
-        let asked = try await database.count("passkey options \(call.request.network)")
+        let asked = try await call.database.count("passkey options \(call.request.network)")
         guard asked <= optionsLimit else {
             throw Problem.rateLimited(
                 "Too many sign-ins from this address; try again in a minute.", limit: optionsLimit,
-                retryAfter: database.secondsOfMinuteLeft)
+                retryAfter: call.database.secondsOfMinuteLeft)
         }
         let token = TokenCookie.challenge.token(in: call.request) ?? TokenSecret.make()
         guard let binding = TokenSecret.hash(token) else { throw Problem.internalError }
-        let party = try await database.relyingParty(of: site)
-        let challenge = database.makeOpenChallenge(boundTo: binding)
+        let party = try await call.database.relyingParty(of: site)
+        let challenge = call.database.makeOpenChallenge(boundTo: binding)
         var response = answer(PasskeyOptions.assertion(challenge, relyingParty: party))
         response.fields.append(TokenCookie.challenge.set(token, isTLS: call.request.isTLS))
         return response
@@ -180,7 +177,7 @@ enum PasskeyEndpoints {
         _ person: OperatorRow, _ call: Call, _ body: (Change) async throws -> Result
     ) async throws -> Result {
         do {
-            return try await call.services.database.scope(person.tenant ?? .platform)
+            return try await call.database.scope(person.tenant ?? .platform)
                 .change(by: call.actor, body)
         } catch let refusal as PasskeyRefusal {
             switch refusal {
@@ -204,7 +201,7 @@ extension Change {
         _ what: String, added factor: AddedFactor? = nil, to person: OperatorRow, _ call: Call
     ) async throws {
         try await tellOfChange(
-            what, added: factor, to: person, publicURL: call.services.publicURL)
+            what, added: factor, to: person, publicURL: call.application.publicURL)
     }
 }
 

@@ -17,7 +17,7 @@ struct PasskeyProof {
     init(_ call: Call) throws {
         self.call = call
         assertion = try PasskeyInput.assertion(call.input.object("passkey"))
-        database = try call.services.database
+        database = call.database
         site = try call.passkeySite()
     }
 
@@ -127,19 +127,17 @@ extension Call {
     /// Throws 409 with the reason if passkeys are not offered here.
     func passkeySite() throws -> PasskeySite {
         do {
-            return try services.database.options.passkeySite.get()
-        } catch let fault as PasskeySite.Fault {
-            throw Problem(.conflict, Self.words(fault))
+            return try database.options.passkeySite.get()
+        } catch {
+            throw Problem(.conflict, Self.words(error))
         }
     }
 
     /// Why passkeys are not offered here; `nil` if they are.
     var passkeyFault: String? {
-        get throws {
-            switch try services.database.options.passkeySite {
-            case .success: nil
-            case .failure(let fault): Self.words(fault)
-            }
+        switch database.options.passkeySite {
+        case .success: nil
+        case .failure(let fault): Self.words(fault)
         }
     }
 

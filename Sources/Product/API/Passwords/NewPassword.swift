@@ -28,9 +28,9 @@ package struct NewPassword: Sendable {
     package func hashed(_ call: Call, at pointer: String = "/password") async throws -> String {
         if let fault = fault(at: pointer) { throw Problem.invalid([fault]) }
         do {
-            return try await call.services.passwords.hash(Array(text.utf8))
-        } catch let fault as PasswordFault {
-            guard fault == .busy else { throw fault }
+            return try await call.application.passwords.hash(Array(text.utf8))
+        } catch {
+            guard error == .busy else { throw error }
             throw Problem.rateLimited("Too many passwords are being set; try again.", retryAfter: 1)
         }
     }

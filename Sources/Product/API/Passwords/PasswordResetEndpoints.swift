@@ -27,19 +27,18 @@ enum PasswordResetEndpoints {
         answers: [Answer(202)], problems: [.unavailable, .rateLimited], maxBody: 1 << 14
     ) { call in
         let address = try call.input.emailAddress("email")
-        let database = try call.services.database
-        try await checkAsks(database, call)
+        try await checkAsks(call.database, call)
         var tenant: UUID?
         if let text = call.input.optionalString("tenant") {
             // For an unknown tenant a random id is used: the request is stored in the same way and
             // finds no rows.
-            tenant = try await database.tenant(text)?.id ?? UUID.random()
+            tenant = try await call.database.tenant(text)?.id ?? UUID.random()
         }
-        let returns = try await ReturnAddress.allowed([call.input], of: tenant, call.services)
+        let returns = try await ReturnAddress.allowed([call.input], of: tenant, call.application)
         if let fault = ReturnAddress.fault(call.input, returns) { throw Problem.invalid([fault]) }
-        if call.services.sendsMail {
+        if call.application.sendsMail {
             guard
-                try await database.askForReset(
+                try await call.database.askForReset(
                     emailKey: address.key, tenant: tenant,
                     returnTo: call.input.optionalString("return_to"))
             else {
@@ -69,21 +68,20 @@ enum PasswordResetEndpoints {
     ) { call in
         let token = try call.input.string("token")
         let password = try call.input.string("password")
-        let database = try call.services.database
         let isDone: Bool
         var goesTo: String?
-        if let hash = TokenSecret.hash(token), try await database.isOperatorResetLive(hash) {
+        if let hash = TokenSecret.hash(token), try await call.database.isOperatorResetLive(hash) {
             let hashed = try await hashed(password, TenantPolicy(), call)
             isDone =
-                try await database.resetOperatorPassword(
+                try await call.database.resetOperatorPassword(
                     tokenHash: hash, passwordHash: hashed, requestID: call.request.id,
                     ip: call.request.remoteAddress) != nil
-        } else if let (tenant, policy) = try await database.policy(forResetToken: token) {
+        } else if let (tenant, policy) = try await call.database.policy(forResetToken: token) {
             let hashed = try await hashed(password, policy, call)
-            isDone = try await database.resetUserPassword(
+            isDone = try await call.database.resetUserPassword(
                 token, in: tenant, passwordHash: hashed, requestID: call.request.id,
                 ip: call.request.remoteAddress)
-            goesTo = try await database.scope(tenant).returnAddress(ofReset: token)
+            goesTo = try await call.database.scope(tenant).returnAddress(ofReset: token)
         } else {
             isDone = false
         }

@@ -48,11 +48,10 @@ enum PeopleEndpoints {
                     ]))
         ], maxBody: 1 << 14
     ) { call in
-        let database = try call.services.database
         let found =
             if let asked = call.input.optionalObject("identity") {
-                try await database.people(identity: identityKey(asked))
-            } else { try await database.people(email: call.input.emailAddress("email")) }
+                try await call.database.people(identity: identityKey(asked))
+            } else { try await call.database.people(email: call.input.emailAddress("email")) }
         let shown = found.prefix(Database.foundPeopleLimit)
         return noStore(
             .ok(
@@ -157,13 +156,12 @@ struct NamedUser: Sendable {
 
     /// The users in the order of the body, each once.
     static func all(of call: Call) async throws -> [NamedUser] {
-        let database = try call.services.database
         var scopes: [String: TenantScope] = [:]
         var users: [NamedUser] = []
         for named in try call.input.objects("users") {
             let (text, id) = (try named.string("tenant"), try named.uuid("id"))
-            if scopes[text] == nil, let tenant = try await database.tenant(text) {
-                scopes[text] = database.scope(tenant.id)
+            if scopes[text] == nil, let tenant = try await call.database.tenant(text) {
+                scopes[text] = call.database.scope(tenant.id)
             }
             let scope = scopes[text]
             let isDouble = users.contains {

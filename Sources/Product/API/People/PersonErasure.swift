@@ -27,7 +27,7 @@ struct PersonErasure: Sendable {
 
     static func run(_ users: [NamedUser], _ call: Call) async throws -> Response {
         let erasure = PersonErasure(
-            call: call, database: try call.services.database,
+            call: call, database: call.database,
             session: try recentSession(call), reason: try call.input.string("reason"))
         let targets = try await erasure.targets(users)
         let confirmation = erasure.database.erasureConfirmation(
@@ -148,7 +148,7 @@ struct PersonErasure: Sendable {
             ])
         }
         let document = JSONValue.object([
-            .init("iss", .string(call.services.publicURL)),
+            .init("iss", .string(call.application.publicURL)),
             .init("iat", .int(Int(call.now.microseconds / 1_000_000))),
             .init("jti", .uuid(UUID.random())),
             .init("sub", .string("erasure")),
@@ -167,7 +167,7 @@ struct PersonErasure: Sendable {
                         + "decisions and mail states stay without address, name and words; revoked "
                         + "keys stay as ids. Backups keep their own time.")),
         ])
-        return try await call.services.signDocument(document, Self.certificateType)
+        return try await call.application.signDocument(document, Self.certificateType)
     }
 }
 

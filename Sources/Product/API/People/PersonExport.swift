@@ -62,8 +62,7 @@ final class PersonExport: Sendable {
     /// The next piece; `nil` after the last. An error cuts the connection, so that the client does
     /// not take a part for the whole.
     private func next() async throws -> [UInt8]? {
-        let database = try call.services.database
-        guard database.clock() < call.now.adding(seconds: Self.seconds) else {
+        guard call.database.clock() < call.now.adding(seconds: Self.seconds) else {
             throw Problem.unavailable
         }
         var state = state.withLock { $0 }
@@ -75,7 +74,7 @@ final class PersonExport: Sendable {
         }
         guard let (user, records) = state.users.first else {
             state.isWhole = true
-            let rows = try await database.unplacedDecisions(platform)
+            let rows = try await call.database.unplacedDecisions(platform)
             return Array("],\"platform\":{\"decisions\":[\(rows.joined(separator: ","))]}}".utf8)
         }
         return try await piece(user, records, &state)

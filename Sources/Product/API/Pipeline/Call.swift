@@ -9,8 +9,8 @@ package struct Call: Sendable {
     package internal(set) var request: Request
     /// The percent-decoded values of the path's `{…}` parameters.
     package internal(set) var parameters: RouteParameters
-    /// What handlers may use, the same for all calls.
-    package let services: Services
+    /// The same for all calls.
+    package let application: Application
     /// The position that a list's reads must include on a standby; `nil` if the primary answers.
     var readPosition: ReadPosition?
     /// When dispatch began. Handlers use no other clock.
@@ -31,13 +31,15 @@ package struct Call: Sendable {
     /// A call starts anonymous, without tenant and input, which the dispatcher adds.
     package init(
         request: Request, parameters: RouteParameters = RouteParameters(),
-        services: Services = Services(), now: Timestamp
+        application: Application, now: Timestamp
     ) {
         self.request = request
         self.parameters = parameters
-        self.services = services
+        self.application = application
         self.now = now
     }
+
+    package var database: Database { application.database }
 
     /// The path's `{tenant}`. Throws if the path has none, which is an error in the declaration.
     package var tenant: ResolvedTenant {
@@ -76,7 +78,7 @@ extension Call {
     }
 
     /// The scope of the path's tenant.
-    package var scope: TenantScope { get throws { try services.database.scope(tenant.id) } }
+    package var scope: TenantScope { get throws { database.scope(try tenant.id) } }
 
     /// The query for one page of a store, from `limit`, `cursor` and `sort`.
     package func listQuery(defaultSort: String = "-created_at") throws -> ListQuery {

@@ -11,7 +11,7 @@ package struct Dispatcher: Sendable {
     package let endpoints: [Endpoint]
     let table: RouteTable<Endpoint>
     let hooks: Hooks
-    let services: Services
+    let application: Application
     let exports: ExportSlots
     let streams = ExportSlots(.streams)
     /// The last parts of the paths whose bodies are received in pieces, each with its leading
@@ -20,7 +20,7 @@ package struct Dispatcher: Sendable {
 
     /// Throws `RouteError` for a malformed or conflicting declaration.
     package init(
-        endpoints: [Endpoint], services: Services, hooks: Hooks,
+        endpoints: [Endpoint], application: Application, hooks: Hooks,
         exports: ExportLimits = ExportLimits()
     ) throws(RouteError) {
         var routes: [(method: Method, pattern: RoutePattern, value: Endpoint)] = []
@@ -34,7 +34,7 @@ package struct Dispatcher: Sendable {
             return endpoint.path.split(separator: "/").last.map { Array("/\($0)".utf8) }
         }
         self.hooks = hooks
-        self.services = services
+        self.application = application
         self.exports = ExportSlots(exports)
     }
 
@@ -106,7 +106,7 @@ package struct Dispatcher: Sendable {
         var request = request
         if request.id.isEmpty { request.id = UUID.random().description }
         var exchange = Exchange(
-            call: Call(request: request, services: services, now: started),
+            call: Call(request: request, application: application, now: started),
             match: table.match(request.path))
         Deadline.current?.last(exchange.time)
         nameLateForm(of: exchange)

@@ -20,7 +20,7 @@ struct Exchange {
         self.match = match
         self.call = Call(
             request: call.request, parameters: match?.parameters ?? RouteParameters(),
-            services: call.services, now: call.now)
+            application: call.application, now: call.now)
     }
 
     var endpoint: Endpoint? { match?.value(for: call.request.method) }

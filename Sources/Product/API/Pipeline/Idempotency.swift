@@ -203,7 +203,7 @@ extension Dispatcher {
             throw Problem.internalError
         }
         var call = Call(
-            request: request, parameters: match.parameters, services: services,
+            request: request, parameters: match.parameters, application: application,
             now: exchange.call.now)
         call.principal = exchange.call.principal
         call.resolvedTenant = exchange.call.resolvedTenant

@@ -10,11 +10,10 @@ enum LinkMisses {
     private static let limit = 60
 
     static func check(_ call: Call) async throws {
-        let database = try call.services.database
-        guard try await database.counted(name(call)) >= limit else { return }
+        guard try await call.database.counted(name(call)) >= limit else { return }
         throw Problem.rateLimited(
             "Too many invalid links; wait a minute.", limit: limit,
-            retryAfter: database.secondsOfMinuteLeft)
+            retryAfter: call.database.secondsOfMinuteLeft)
     }
 
     /// Counts the token, and records as a failed sign-in of its tenant why it admits no person. The
@@ -23,7 +22,6 @@ enum LinkMisses {
         _ problem: Problem, why: String, token: String, _ call: Call
     ) async throws -> Problem {
         try await count(call)
-        let database = try call.services.database
         let failed = FailedSignIn(
             client: "hosted", operation: "\(call.request.method.rawValue) \(call.request.path)",
             reason: why, requestID: call.request.id, reference: Base62.randomText(6),
@@ -33,8 +31,8 @@ enum LinkMisses {
             }, at: call.now)
         // The response is the same whether this is stored or not, and the reason is in the log
         // either way.
-        let tenant = try? await database.tenant(ofToken: token)
-        try? await database.scope(tenant ?? .platform).keep(failed)
+        let tenant = try? await call.database.tenant(ofToken: token)
+        try? await call.database.scope(tenant ?? .platform).keep(failed)
         var problem = problem
         let reference = failed.reference ?? ""
         problem.detail += " (ref \(reference))"
@@ -44,7 +42,7 @@ enum LinkMisses {
     }
 
     static func count(_ call: Call) async throws {
-        _ = try await call.services.database.count(name(call))
+        _ = try await call.database.count(name(call))
     }
 
     private static func name(_ call: Call) -> String {

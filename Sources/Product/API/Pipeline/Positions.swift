@@ -55,7 +55,7 @@ extension Dispatcher {
         if call.principal.isConsoleSession {
             positions.append(PositionCookie.value(in: call.request))
         }
-        guard services.hasStandbys, let position = positions.compactMap({ $0 }).max() else {
+        guard application.hasStandbys, let position = positions.compactMap({ $0 }).max() else {
             return
         }
         exchange.call.readPosition = position
@@ -64,7 +64,7 @@ extension Dispatcher {
     /// Whether an endpoint may commit for a caller who can send a position. Incidental writes of a
     /// list, such as counted uses, are not the caller's own.
     func notesCommits(of endpoint: Endpoint) -> Bool {
-        services.hasStandbys && !endpoint.mayLag && !endpoint.hook && !endpoint.isForeign
+        application.hasStandbys && !endpoint.mayLag && !endpoint.hook && !endpoint.isForeign
             && endpoint.path.utf8.starts(with: "/v1/".utf8)
     }
 
@@ -76,7 +76,7 @@ extension Dispatcher {
         else { return }
         var position = commits.newest
         if commits.isUnknown || position == nil && response.answersEarlierWrite(exchange) {
-            let now = try? await services.database.currentPosition()
+            let now = try? await application.database.currentPosition()
             // Without a position the caller could miss its own write.
             position = now ?? (commits.isUnknown ? .never : position)
         }

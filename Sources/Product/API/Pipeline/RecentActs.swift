@@ -180,7 +180,7 @@ extension Call {
             ? StepUpRemedy.all(
                 isUnusable: principal.hasUnusableFactors, canReturn: principal.canReturn,
                 isOpen: principal.stepUpUntil.map { now < $0 } ?? false,
-                sendsMail: services.sendsMail)
+                sendsMail: application.sendsMail)
             : []
     }
 }

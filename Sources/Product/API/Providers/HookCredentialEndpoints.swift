@@ -20,7 +20,7 @@ enum HookCredentialEndpoints {
     ) { call in
         let provider = try await call.ownProvider
         return call.list(
-            try await call.services.database.hookCredentials(of: provider.id, call.listQuery()))
+            try await call.database.hookCredentials(of: provider.id, call.listQuery()))
     }
 
     private static let create = Endpoint(
@@ -36,8 +36,9 @@ enum HookCredentialEndpoints {
         exists: ProviderEndpoints.exists
     ) { call in
         let provider = try await call.ownProvider
-        let database = try call.services.database
-        let made = try await database.scope(provider.tenantID ?? .platform).change(by: call.actor) {
+        let made = try await call.database.scope(provider.tenantID ?? .platform).change(
+            by: call.actor
+        ) {
             try await $0.createHookCredential(
                 for: provider, name: call.input.optionalString("name"),
                 boundedBy: try await CallingKey(call.principal)?.held(
@@ -55,7 +56,7 @@ enum HookCredentialEndpoints {
     ) { call in
         let provider = try await call.ownProvider
         let id = try call.id("credential_id")
-        try await call.services.database.scope(provider.tenantID ?? .platform)
+        try await call.database.scope(provider.tenantID ?? .platform)
             .change(by: call.actor) { try await $0.deleteHookCredential(id, of: provider) }
         return .noContent
     }

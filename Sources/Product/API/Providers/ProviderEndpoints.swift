@@ -22,10 +22,9 @@ enum ProviderEndpoints {
         ],
         answers: [.list(ProviderRow.shape)]
     ) { call in
-        let database = try call.services.database
         let list = try call.listQuery()
-        let unreachable = try call.services.providerDocuments.unreachable
-        var page = try await database.providers(
+        let unreachable = call.application.documents.unreachable
+        var page = try await call.database.providers(
             list, owner: call.providerOwner, kind: call.query.optionalString("kind"),
             ids: call.query.flag("unreachable") ? Array(unreachable.keys) : nil)
         for index in page.rows.indices {
@@ -42,7 +41,7 @@ enum ProviderEndpoints {
     ) { call in
         var owner = call.callerTenant ?? .platform
         if let text = call.input.optionalString("tenant") {
-            guard let tenant = try await call.services.database.tenant(text),
+            guard let tenant = try await call.database.tenant(text),
                 call.principal.platform || tenant.id == owner
             else {
                 throw Problem.invalid([FieldError("/tenant", .invalid, "must be a tenant")])
@@ -50,14 +49,15 @@ enum ProviderEndpoints {
             owner = tenant.id
         }
         let input = try await ProviderInput(call, owner: owner, current: nil)
-        let database = try call.services.database
-        let row = try await database.scope(owner).change(by: call.actor) { change in
+        let row = try await call.database.scope(owner).change(by: call.actor) { change in
             let row = try await change.createProvider(
                 kind: input.kind, name: input.name, issuer: input.issuer,
                 document: input.document, isConfirmed: input.isConfirmed)
             return try await change.changeSecret(row, input.secret)
         }
-        guard let row = try await database.named([row]).first else { throw Problem.internalError }
+        guard let row = try await call.database.named([row]).first else {
+            throw Problem.internalError
+        }
         return .created(row, at: "/v1/providers/\(row.id)", etag: row.etag)
     }
 
@@ -67,7 +67,7 @@ enum ProviderEndpoints {
         answers: [.ok(ProviderRow.shape)]
     ) { call in
         var row = try await call.ownProvider
-        row.unreachableSince = try call.services.providerDocuments.unreachable[row.id]
+        row.unreachableSince = call.application.documents.unreachable[row.id]
         return .ok(row, etag: row.etag)
     }
 
@@ -78,8 +78,7 @@ enum ProviderEndpoints {
         problems: [.conflict], ifMatch: .honoured, exists: exists
     ) { call in
         let seen = try await call.ownProvider
-        let database = try call.services.database
-        let scope = database.scope(seen.tenantID ?? .platform)
+        let scope = call.database.scope(seen.tenantID ?? .platform)
         let row = try await scope.change(by: call.actor) { change in
             var row = try await change.lockProvider(seen.id)
             row.tenantName = seen.tenantName
@@ -107,8 +106,8 @@ enum ProviderEndpoints {
         exists: exists
     ) { call in
         let seen = try await call.ownProvider
-        let scope = try call.services.database.scope(seen.tenantID ?? .platform)
-        let identities = try await call.services.database.identities(at: seen)
+        let scope = call.database.scope(seen.tenantID ?? .platform)
+        let identities = try await call.database.identities(at: seen)
         try await scope.change(by: call.actor) { change in
             let row = try await change.lockProvider(seen.id)
             try await OperatorsProvider.requireUnused(row, call)
@@ -120,7 +119,7 @@ enum ProviderEndpoints {
     }
 
     static let exists: @Sendable (Call) async throws -> Bool = { call in
-        try await call.services.database.provider(call.id(), owner: call.providerOwner) != nil
+        try await call.database.provider(call.id(), owner: call.providerOwner) != nil
     }
 }
 
@@ -133,8 +132,8 @@ extension Call {
     /// The path's provider, if the credential may see it.
     var ownProvider: ProviderRow {
         get async throws {
-            let row = try await services.database.provider(id(), owner: providerOwner)
-            guard let row, let named = try await services.database.named([row]).first else {
+            let row = try await database.provider(id(), owner: providerOwner)
+            guard let row, let named = try await database.named([row]).first else {
                 throw Problem.notFound("provider")
             }
             return named
@@ -336,7 +335,7 @@ struct ProviderRemoval {
         let text =
             "provider confirm\0\(call.principal.id?.description ?? "")\0\(row.id)\0\(row.version)"
         let mac = SHA256.authenticate(
-            Array(text.utf8), key: try call.services.database.directoryKey)
+            Array(text.utf8), key: call.database.directoryKey)
         return Base64URL.encode(mac.prefix(18))
     }
 }

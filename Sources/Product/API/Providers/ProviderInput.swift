@@ -87,7 +87,7 @@ struct ProviderInput {
         }
         var known = (current?.document["endpoints"]?.members ?? []).compactMap(\.value.string)
         if let current { known.append(current.issuer) }
-        let documents = try call.services.providerDocuments
+        let documents = call.application.documents
         var errors: [FieldError] = []
         for (pointer, url) in urls where !known.contains(where: { sameBytes($0, url) }) {
             let isOpen = await documents.permits(url, for: owner == .platform ? nil : owner)
@@ -232,7 +232,7 @@ struct ProviderInput {
                 var tenants: [JSONValue.Member] = []
                 for member in members[index].value.members ?? [] {
                     let text = member.value.string ?? ""
-                    guard let tenant = try await call.services.database.tenant(text),
+                    guard let tenant = try await call.database.tenant(text),
                         owner == .platform || tenant.id == owner
                     else {
                         throw Problem.invalid([
@@ -295,6 +295,6 @@ enum OperatorsProvider {
     }
 
     private static func isSet(_ row: ProviderRow, _ call: Call) async throws -> Bool {
-        try await call.services.database.operatorSignIn()?.provider == row.id
+        try await call.database.operatorSignIn()?.provider == row.id
     }
 }

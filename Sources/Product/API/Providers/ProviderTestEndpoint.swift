@@ -48,7 +48,7 @@ enum ProviderTestEndpoint {
         guard party.kind != .github else {
             return gitHub(party, hasSecret: provider.hasSecret)
         }
-        guard let findings = try await call.services.providerDocuments.examine(party) else {
+        guard let findings = await call.application.documents.examine(party) else {
             throw Problem.rateLimited(
                 "Another provider is being tested; try again when that is done.", limit: 1,
                 retryAfter: 5)

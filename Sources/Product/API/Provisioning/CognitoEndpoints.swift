@@ -51,7 +51,7 @@ enum CognitoEndpoints {
                 FieldError("/triggerSource", .notAllowed, "must be a PreSignUp trigger")
             ])
         }
-        let result = try await call.services.database.provision(attempt, by: call.hookActor) {
+        let result = try await call.database.provision(attempt, by: call.hookActor) {
             $0.answerText
         }
         // A user who waits for approval has a row, but may not sign in yet.
@@ -69,7 +69,7 @@ enum CognitoEndpoints {
         guard sameBytes(event.trigger, CognitoMapping.Trigger.confirmSignUp.rawValue),
             let attempt = event.call(for: call)
         else { return event.document }
-        try await call.services.database.completeReservation(attempt, by: call.hookActor) {
+        try await call.database.completeReservation(attempt, by: call.hookActor) {
             $0.answerText
         }
         return event.document

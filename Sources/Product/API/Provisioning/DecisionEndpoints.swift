@@ -43,7 +43,6 @@ enum DecisionEndpoints {
             answers: [.list(DecisionRow.shape, hasHistogram: true)], problems: [.notFound],
             mayLag: true
         ) { call in
-            let database = try call.services.database
             let list = try call.listQuery()
             var filter = DecisionFilter(
                 outcomes: call.query.optionalStrings("outcome"),
@@ -67,9 +66,9 @@ enum DecisionEndpoints {
             }
             let reader = call.decisionTenant
             let tenant = try await call.askedTenant ?? reader
-            let page = try await database.decisions(list, tenant: tenant, filter)
+            let page = try await call.database.decisions(list, tenant: tenant, filter)
             let bars = try await call.histogram { [filter] in
-                try await database.histogram($0, of: filter, tenant: tenant)
+                try await call.database.histogram($0, of: filter, tenant: tenant)
             }
             return call.list(page, bars) { $0.cut(to: reader).write(to: &$1) }
         }
@@ -88,16 +87,16 @@ enum DecisionEndpoints {
             ],
             answers: [.ok(DecisionRow.shape)], problems: [.rateLimited]
         ) { call in
-            let database = try call.services.database
             let tenant = call.decisionTenant
-            let found = try await database.decision(call.id(), tenant: tenant)
+            let found = try await call.database.decision(call.id(), tenant: tenant)
             guard var row = found, call.sees(row.userID) else { throw Problem.notFound("decision") }
-            row.trace = try await database.shown(row.trace, to: tenant)
+            row.trace = try await call.database.shown(row.trace, to: tenant)
             if call.query.flag("would_admit") {
                 try await call.takeDryRuns()
                 // For an invite that did not help, nothing more is shown.
                 let isTold = !row.isPart || row.email != nil
-                row.wouldAdmit = isTold ? try await database.wouldAdmit(row.id, reader: tenant) : []
+                row.wouldAdmit =
+                    isTold ? try await call.database.wouldAdmit(row.id, reader: tenant) : []
             }
             return .ok(row, etag: ETag.version(1))
         }
@@ -120,7 +119,7 @@ extension Call {
             guard resolvedTenant == nil, let wanted = query.optionalString("tenant") else {
                 return nil
             }
-            guard let found = try await services.database.tenant(wanted),
+            guard let found = try await database.tenant(wanted),
                 principal.platform || principal.tenant == found.id
             else { throw Problem.notFound("tenant") }
             return found.id

@@ -16,7 +16,7 @@ enum HookEndpoints {
         answers: [.ok(ProvisioningResult.shape)], problems: [.unavailable], hook: true,
         maxBody: 1 << 18
     ) { call in
-        let result = try await call.services.database.provision(
+        let result = try await call.database.provision(
             AttemptShape.call(call), by: call.hookActor
         ) { $0.answerText }
         return .json(bytes: Array(result.answer.utf8))
@@ -30,10 +30,10 @@ enum HookEndpoints {
         answers: [.ok(ProvisioningResult.shape)], problems: [.rateLimited], maxBody: 1 << 18
     ) { call in
         try await call.takeDryRuns()
-        let result = try await call.services.database.provision(
+        let result = try await call.database.provision(
             AttemptShape.call(call), dryRun: true, by: call.actor
         ) { _ in "" }
-        let trace = try await call.services.database.shown(
+        let trace = try await call.database.shown(
             result.verdict.traceDocument, to: call.callerTenant)
         return .ok(result.json(trace: trace))
     }

@@ -38,12 +38,11 @@ enum ResolveEndpoint {
         problems: [.conflict, .emailTaken], idempotent: true, exists: exists
     ) { call in
         let (id, resolution) = (try call.id(), try resolution(call))
-        let database = try call.services.database
         let resolved = try await call.scope.change(by: call.actor) { change in
             let resolved = try await change.resolve(
                 id, resolution, isAssertedByTenant: !call.principal.platform)
             try call.requireCover(of: resolved.user)
-            if call.services.sendsMail { try await tell(resolved, change, database, call) }
+            if call.application.sendsMail { try await tell(resolved, change, call.database, call) }
             return resolved
         }
         return .ok(
@@ -58,7 +57,7 @@ enum ResolveEndpoint {
     /// Throws 404 for a caller who sees only its own decisions.
     @Sendable private static func exists(_ call: Call) async throws -> Bool {
         guard call.bound(.readDecisions) == nil else { return false }
-        return try await call.services.database.decision(call.id(), tenant: call.tenant.id) != nil
+        return try await call.database.decision(call.id(), tenant: call.tenant.id) != nil
     }
 
     private static func resolution(_ call: Call) throws -> Resolution {
@@ -90,7 +89,7 @@ enum ResolveEndpoint {
             try await change.post(
                 OutgoingMail(
                     .accountGiven, to: address, tenantName: try await change.tenantName(),
-                    link: call.services.publicURL,
+                    link: call.application.publicURL,
                     expiresAt: call.now.adding(seconds: TokenSignIn.noticeSeconds)),
                 about: UUID.random(), of: [resolved.user.id])
         }
@@ -264,7 +263,6 @@ extension Call {
     /// Counts runs of the rules that write nothing against the caller's limit per minute: they
     /// block no other call, but cost as much as real runs. Throws 429.
     func takeDryRuns(_ number: Int = 1) async throws {
-        let database = try services.database
         let caller = principal.id?.description ?? (principal.tenant ?? .platform).description
         let taken = try await database.count(
             "dry runs of \(principal.kind.rawValue) \(caller)", number)

@@ -46,7 +46,7 @@ struct TokenSignIn {
 
     init(_ call: Call) throws {
         self.call = call
-        database = try call.services.database
+        database = call.database
     }
 
     func run() async throws -> Response {
@@ -105,7 +105,7 @@ struct TokenSignIn {
                         "is not allowed together with decline")
                 })
         }
-        let publicURL = call.services.publicURL
+        let publicURL = call.application.publicURL
         let end = call.now.adding(seconds: Self.noticeSeconds)
         let mail = { @Sendable (foundTenant: TenantRow, inviter: String, invited: String) in
             OutgoingMail(
@@ -116,7 +116,7 @@ struct TokenSignIn {
         do {
             let result = try await database.decline(
                 attempt, tenant: tenant, by: actor(provider),
-                mail: call.services.sendsMail ? mail : nil
+                mail: call.application.sendsMail ? mail : nil
             ) { $0.publicView.answerText }
             return .json(bytes: Array(result.answer.utf8))
         } catch is TokenOutdated {
@@ -178,7 +178,7 @@ struct TokenSignIn {
     }
 
     private func claims(of token: IDToken, from party: RelyingParty) async throws -> IDClaims {
-        let documents = try call.services.providerDocuments
+        let documents = call.application.documents
         do throws(FederationFault) {
             return try await documents.claims(of: token, from: party)
         } catch {

@@ -13,7 +13,7 @@ struct ConsoleSession {
 
     func json(_ call: Call) throws -> JSONValue {
         let open = until.flatMap { call.now < $0 ? $0 : nil }
-        let (factors, sendsMail) = (`operator`.factors, call.services.sendsMail)
+        let (factors, sendsMail) = (`operator`.factors, call.application.sendsMail)
         let remedies =
             factors.stepUpMethods.isEmpty
             ? StepUpRemedy.all(
@@ -66,11 +66,11 @@ struct ConsoleSession {
     ) async throws -> Response {
         let (token, hash) = try newToken()
         let device = known ?? TokenCookie.device.token(in: call.request) ?? TokenSecret.make()
-        try await call.services.database.startOperatorSession(
+        try await call.database.startOperatorSession(
             person, tokenHash: hash, userAgent: call.request.first("user-agent"), method: method,
             at: provider, isFresh: isFresh, by: person.actor(call),
             in: TokenSecret.hash(device),
-            mailing: NewDeviceMail(words: call.place, publicURL: call.services.publicURL))
+            mailing: NewDeviceMail(words: call.place, publicURL: call.application.publicURL))
         var answer = withCookie(answer, token, call)
         answer.fields.append(TokenCookie.device.set(device, isTLS: call.request.isTLS))
         return answer
@@ -96,7 +96,7 @@ struct ConsoleSession {
         _ call: Call, answering answer: Response
     ) async throws -> Response? {
         let (token, hash) = try newToken()
-        let stamped = try await call.services.database.stepUp(
+        let stamped = try await call.database.stepUp(
             session, of: person, tokenHash: hash, method: method, at: provider,
             by: person.actor(call))
         return stamped == nil ? nil : withCookie(answer, token, call)
@@ -152,7 +152,7 @@ extension Call {
     var `operator`: OperatorRow {
         get async throws {
             guard principal.kind == .operator, let id = principal.id,
-                let person = try await services.database.operatorRow(id)
+                let person = try await database.operatorRow(id)
             else {
                 throw Problem.forbidden(
                     "This is only for operators with a session of the console.")

@@ -37,13 +37,13 @@ enum ProviderSignInEndpoints {
 
     private static let callback: Endpoint = {
         var endpoint = Endpoint(
-            .get, Services.OperatorLogin.callback, id: "endProviderSignIn", tag: "Session",
+            .get, Application.OperatorLogin.callback, id: "endProviderSignIn", tag: "Session",
             summary: "Receives the redirect from the provider, and redirects to the console with a "
                 + "session.",
             access: .open, answers: [redirect], problems: [.unavailable]
         ) { call in
             do {
-                let assertion = try await call.services.operatorLogin.end(call)
+                let assertion = try await call.application.operatorLogin.end(call)
                 var answer = try await end(assertion, call)
                 answer.fields.append(assertion.spentCookie)
                 return answer
@@ -61,7 +61,7 @@ enum ProviderSignInEndpoints {
 
     private static func begin(_ call: Call, session: UUID?) async throws -> Response {
         do {
-            guard let setting = try await call.services.database.operatorSignIn() else {
+            guard let setting = try await call.database.operatorSignIn() else {
                 throw Problem(.conflict, "Operators do not sign in at a provider on this server.")
             }
             // Another site must not sign a browser in at a provider that asks its user nothing.
@@ -69,7 +69,7 @@ enum ProviderSignInEndpoints {
                 throw Problem.forbidden("Start from this server's own sign-in page.")
             }
             let device = TokenCookie.device.token(in: call.request)
-            let (url, cookie) = try await call.services.operatorLogin.begin(
+            let (url, cookie) = try await call.application.operatorLogin.begin(
                 call, setting.provider, session, device)
             return .seeOther(url, [cookie])
         } catch let problem as Problem where call.isFromBrowser {
@@ -78,11 +78,10 @@ enum ProviderSignInEndpoints {
     }
 
     private static func end(_ assertion: OperatorAssertion, _ call: Call) async throws -> Response {
-        let database = try call.services.database
-        guard let setting = try await database.operatorSignIn(),
+        guard let setting = try await call.database.operatorSignIn(),
             setting.provider == assertion.provider.id
         else { throw Refused.noProvider.problem }
-        let bound = try await database.operatorRow(
+        let bound = try await call.database.operatorRow(
             issuer: assertion.provider.issuer, subject: assertion.subject)
         if let session = assertion.session {
             guard let person = bound else { throw Refused.otherPerson.problem }
@@ -128,13 +127,12 @@ enum ProviderSignInEndpoints {
     private static func bind(
         _ assertion: OperatorAssertion, _ setting: OperatorSignIn, _ call: Call
     ) async throws -> OperatorRow {
-        let database = try call.services.database
         guard let address = assertion.ownedAddress(in: setting),
-            let person = try await database.confirmedOperator(emailKey: address.key),
+            let person = try await call.database.confirmedOperator(emailKey: address.key),
             person.status != .suspended
         else { throw Refused.unknown.problem }
-        let (provider, publicURL) = (assertion.provider, call.services.publicURL)
-        try await database.scope(person.tenant ?? .platform).change(
+        let (provider, publicURL) = (assertion.provider, call.application.publicURL)
+        try await call.database.scope(person.tenant ?? .platform).change(
             by: person.actor(call)
         ) { change in
             guard
@@ -148,7 +146,7 @@ enum ProviderSignInEndpoints {
         }
         // Of two first sign-ins at the same time one binds the account; afterwards both find it
         // bound.
-        let bound = try await database.operatorRow(
+        let bound = try await call.database.operatorRow(
             issuer: provider.issuer, subject: assertion.subject)
         guard let bound, bound.id == person.id else { throw Refused.unknown.problem }
         return bound

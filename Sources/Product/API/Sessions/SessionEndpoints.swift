@@ -62,7 +62,7 @@ enum SessionEndpoints {
         answers: [.noContent], problems: [.notFound]
     ) { call in
         guard let session = call.principal.session else { throw Problem.notFound("session") }
-        try await call.services.database.endOperatorSession(
+        try await call.database.endOperatorSession(
             session, of: call.operator, by: call.actor)
         var answer = Response.noContent
         answer.fields.append(SessionCookie.clear(isTLS: call.request.isTLS))
@@ -73,18 +73,17 @@ enum SessionEndpoints {
 
     /// The operator with the given password or link. All failures get the same text.
     private static func proved(_ call: Call) async throws -> (OperatorRow, SignInMethod) {
-        let database = try call.services.database
         if call.input.has("passkey") { return (try await PasskeyProof(call).signIn(), .passkey) }
         if let token = call.input.optionalString("token") {
             guard let hash = TokenSecret.hash(token),
-                let person = try await database.consumeOperatorLink(hash),
+                let person = try await call.database.consumeOperatorLink(hash),
                 person.status != .suspended
             else {
                 throw Problem.unauthorized(
                     "The link was used or has expired; ask for a new one.")
             }
             if let problem = try await elsewhere(person.email, call),
-                try await database.isProviderRequired(of: person.id)
+                try await call.database.isProviderRequired(of: person.id)
             {
                 throw problem
             }
@@ -118,10 +117,9 @@ enum SessionEndpoints {
 
     /// `nil` if the address does not have to sign in at the provider.
     private static func elsewhere(_ email: String, _ call: Call) async throws -> Problem? {
-        let database = try call.services.database
-        guard let setting = try await database.operatorSignIn(), setting.isRequired,
+        guard let setting = try await call.database.operatorSignIn(), setting.isRequired,
             let address = try? EmailAddress(email), setting.covers(address.domain.ascii),
-            let provider = try await database.provider(setting.provider, owner: nil)
+            let provider = try await call.database.provider(setting.provider, owner: nil)
         else { return nil }
         return .unauthorized("Operators of \(address.domain.ascii) sign in at \(provider.name).")
     }
@@ -129,12 +127,12 @@ enum SessionEndpoints {
     /// Refuses a session in a suspended tenant at once, since its first use would be refused.
     static func checkTenant(of person: OperatorRow, _ call: Call) async throws {
         guard let tenant = person.tenant else { return }
-        switch try await call.services.database.scope(tenant).tenantRow()?.status {
+        switch try await call.database.scope(tenant).tenantRow()?.status {
         case .active: return
         case .suspended:
             // An owner may sign in to end a suspension by the tenant itself.
             guard person.role == .owner,
-                try await call.services.database.scope(tenant).isSuspendedByItself()
+                try await call.database.scope(tenant).isSuspendedByItself()
             else { throw Problem(.reason(.tenantSuspended), "The tenant is suspended.") }
         default: throw Problem.unauthorized("The tenant is deleted.")
         }
@@ -171,15 +169,14 @@ enum SignInWaysEndpoint {
                     ]))
         ]
     ) { call in
-        let fault = try call.passkeyFault
-        let database = try call.services.database
+        let fault = call.passkeyFault
         var provider: ProviderRow?
-        if let setting = try await database.operatorSignIn() {
-            provider = try await database.provider(setting.provider, owner: nil)
+        if let setting = try await call.database.operatorSignIn() {
+            provider = try await call.database.provider(setting.provider, owner: nil)
         }
         return .ok(
             .object([
-                .init("set_up", .bool(try await database.hasOperator())),
+                .init("set_up", .bool(try await call.database.hasOperator())),
                 .init("passkeys", .bool(fault == nil)),
                 .init("passkeys_fault", fault.map(JSONValue.string) ?? .null),
                 .init(
@@ -214,8 +211,8 @@ enum NotMeEndpoint {
     ) { call in
         try await LinkMisses.check(call)
         let hash = TokenSecret.hash(try call.input.string("token")) ?? []
-        let done = try await call.services.database.disown(
-            tokenHash: hash, publicURL: call.services.publicURL, requestID: call.request.id,
+        let done = try await call.database.disown(
+            tokenHash: hash, publicURL: call.application.publicURL, requestID: call.request.id,
             ip: call.request.remoteAddress)
         guard let done else {
             try await LinkMisses.count(call)

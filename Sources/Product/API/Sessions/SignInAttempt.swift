@@ -22,8 +22,8 @@ struct SignInAttempt {
     init(of email: String, _ call: Call) throws {
         self.email = email
         network = call.request.network
-        database = try call.services.database
-        passwords = try call.services.passwords
+        database = call.database
+        passwords = call.application.passwords
         device = TokenCookie.device.hash(in: call.request)
         described = WrongPasswords.Attempt(
             client: "console",

@@ -121,30 +121,29 @@ struct SecondFactor {
     func proveTotp(_ code: String) async throws -> Bool {
         let digits = String(decoding: code.utf8.filter { $0 != 0x20 }, as: UTF8.self)
         return try await counted {
-            try await call.services.database.useTotp(digits, of: person.id)
+            try await call.database.useTotp(digits, of: person.id)
         }
     }
 
     func proveRecovery(_ code: String) async throws -> Bool {
         try await counted {
-            try await call.services.database.useRecoveryCode(code, of: person, by: actor)
+            try await call.database.useRecoveryCode(code, of: person, by: actor)
         }
     }
 
     /// A wrong code after a correct password suggests that the password was stolen: it is recorded
     /// in the audit log, and the third one causes a mail.
     private func counted(_ body: () async throws -> Bool) async throws -> Bool {
-        let database = try call.services.database
         let counter = try await attempt.claimFactorAttempt(of: person)
         if try await body() {
-            try await database.endAttempt(counter, .account)
+            try await call.database.endAttempt(counter, .account)
             return true
         }
-        try await database.scope(person.tenant ?? .platform).change(by: actor) { change in
+        try await call.database.scope(person.tenant ?? .platform).change(by: actor) { change in
             try await change.audit(.operatorFactorRefused, person.target)
             try await change.tellOfRefusedFactor(
                 "\(call.place), and before", counter: counter, to: person,
-                publicURL: call.services.publicURL)
+                publicURL: call.application.publicURL)
         }
         return false
     }

@@ -49,7 +49,7 @@ enum LogoEndpoints {
         answers: [Answer(200, .other(Logo.Format.allCases.map(\.rawValue)))]
     ) { call in
         let hash = try call.parameter("hash")
-        guard hash.utf8.count == 64, let logo = try await call.services.database.logo(hash) else {
+        guard hash.utf8.count == 64, let logo = try await call.database.logo(hash) else {
             throw Problem.notFound("logo")
         }
         var answer = Response(200, type: logo.type, logo.content)

@@ -24,23 +24,22 @@ enum TenantEndpoints {
             ],
         answers: [.list(TenantRow.listedShape)], mayLag: true
     ) { call in
-        let database = try call.services.database
         let list = try call.listQuery()
         guard call.principal.platform else {
             // A tenant's credential sees only its own tenant.
             var own: [TenantRow] = []
             if let tenant = call.principal.tenant,
-                let row = try await database.scope(tenant).tenantRow()
+                let row = try await call.database.scope(tenant).tenantRow()
             {
                 own = [row.seen(by: call)]
             }
             return call.list(ListPage(whole: own))
         }
-        let page = try await database.tenants(
+        let page = try await call.database.tenants(
             list, statuses: call.query.optionalStrings("status"),
             matching: call.query.optionalString("q"),
             externalID: call.query.optionalString("external_id"))
-        let users = try await database.userCounts(of: page.rows.map(\.id))
+        let users = try await call.database.userCounts(of: page.rows.map(\.id))
         return call.list(page) { $0.write(to: &$1, users: users[$0.id]) }
     }
 
@@ -51,7 +50,7 @@ enum TenantEndpoints {
         body: .json(TenantRow.shape.creating("TenantCreation", required: ["slug", "name"])),
         answers: [.created(TenantRow.shape)], problems: [.conflict], idempotent: true
     ) { call in
-        let row = try await call.services.database.createTenant(
+        let row = try await call.database.createTenant(
             slug: call.input.string("slug"), name: call.input.string("name"),
             policy: .object([]), externalID: call.input.optionalString("external_id"),
             attributes: call.input.attributes(on: AttributePair()), by: call.actor)
@@ -77,7 +76,7 @@ enum TenantEndpoints {
         problems: [.conflict], ifMatch: .honoured
     ) { call in
         if call.principal.platform {
-            try await call.services.database.requireFree(
+            try await call.database.requireFree(
                 call.input.optionalString("external_id"), for: call.tenant.id)
         }
         return try await change(call) { change, row in
@@ -173,13 +172,12 @@ enum TenantEndpoints {
     }
 
     private static func purge(_ call: Call) async throws -> Response {
-        let database = try call.services.database
         let tenant = try call.tenant.id
         _ = try await change(call) { change, row in
             guard row.status == .deleted else {
                 throw Problem(.conflict, "The tenant is \(row.status); delete it first.")
             }
-            let expected = database.purgeConfirmation(row)
+            let expected = call.database.purgeConfirmation(row)
             guard call.query.optionalString("confirm") == expected else {
                 throw Problem(
                     .confirmRequired,
@@ -190,7 +188,7 @@ enum TenantEndpoints {
             try await change.beginPurge(row)
             return row
         }
-        try await database.purgeTenant(tenant, by: call.actor)
+        try await call.database.purgeTenant(tenant, by: call.actor)
         return .noContent
     }
 

@@ -57,7 +57,7 @@ enum AttributeSchemaEndpoints {
             return try await change.putAttributeSchema(schema, after: current, of: tenant.name)
         }
         guard !row.isRead else { return row }
-        try await call.services.database.indexAttributes(of: call.tenant.id)
+        try await call.database.indexAttributes(of: call.tenant.id)
         return try await call.scope.attributeSchema()
     }
 

@@ -37,7 +37,7 @@ enum UserAccountEndpoints {
         }
         let members: [JSONValue.Member] =
             [
-                .init("url", .string("\(call.services.publicURL)/reset#token=\(link.token)")),
+                .init("url", .string("\(call.application.publicURL)/reset#token=\(link.token)")),
                 .init("expires_at", .time(link.expiresAt)),
             ] + ExpiryReason.members(of: link.expiresAt, call)
         return noStore(.json(201, bytes: JSONValue.object(members).encoded()))
@@ -67,8 +67,7 @@ enum UserAccountEndpoints {
     ) { call in
         let id = try call.id()
         let email = try call.input.emailAddress("email")
-        let services = call.services
-        guard services.sendsMail else {
+        guard call.application.sendsMail else {
             throw Problem(
                 .conflict, "Without a mail server no address can be verified; set one up first.")
         }
@@ -82,7 +81,7 @@ enum UserAccountEndpoints {
             }
             return try await change.askForEmail(
                 email, for: user, until: call.principal.subject.expiry,
-                publicURL: services.publicURL)
+                publicURL: call.application.publicURL)
         }
         let members: [JSONValue.Member] = [
             .init("email", .string(email.original)), .init("expires_at", .time(end)),
@@ -115,17 +114,16 @@ enum UserAccountEndpoints {
             .ok(ObjectShape("EmailConfirmed", [.readOnly("email", .string())]))
         ], problems: [.notFound, .emailTaken, .rateLimited], maxBody: 1 << 14
     ) { call in
-        let database = try call.services.database
         let misses = "links that do not fit, from \(call.request.network)"
-        guard try await database.counted(misses) < missLimit else {
+        guard try await call.database.counted(misses) < missLimit else {
             throw Problem.rateLimited(
                 "Too many invalid links; wait a minute.", limit: missLimit,
-                retryAfter: database.secondsOfMinuteLeft)
+                retryAfter: call.database.secondsOfMinuteLeft)
         }
-        let user = try await database.confirmEmail(
+        let user = try await call.database.confirmEmail(
             call.input.string("token"), requestID: call.request.id, ip: call.request.remoteAddress)
         guard let user else {
-            _ = try await database.count(misses)
+            _ = try await call.database.count(misses)
             throw Problem(.notFound, "The link was used or has expired; ask for a new one.")
         }
         return noStore(.ok(.object([.init("email", .string(user.email))])))
@@ -172,7 +170,7 @@ enum UserStatusEndpoints {
             try call.requireCover(of: row)
             try call.requireRecentSignIn(forAdmin: row)
             let approved = try await change.approveUser(row, reason: reason)
-            if row.status == .pending, call.services.sendsMail {
+            if row.status == .pending, call.application.sendsMail {
                 try await change.tellOfAnswer(
                     to: approved, .joinApproved, reason: reason)
             }
@@ -192,7 +190,7 @@ enum UserStatusEndpoints {
         let reason = reason(call)
         return try await UserEndpoints.change(call) { change, row in
             let declined = try await change.declineUser(row, reason: reason)
-            if row.status == .pending, call.services.sendsMail {
+            if row.status == .pending, call.application.sendsMail {
                 try await change.tellOfAnswer(
                     to: declined, .joinDeclined, reason: reason)
             }
@@ -335,11 +333,11 @@ enum UserIdentityEndpoints {
         let members: [JSONValue.Member] =
             [
                 .init("token", .string(grant.token)),
-                .init("url", .string("\(call.services.publicURL)/sign-in#grant=\(grant.token)")),
+                .init("url", .string("\(call.application.publicURL)/sign-in#grant=\(grant.token)")),
                 .init(
                     "challenge",
                     .string(
-                        try call.services.database.challenge(
+                        call.database.challenge(
                             ofGrant: TenantToken.hash(grant.token)))),
                 .init("expires_at", .time(grant.expiresAt)),
             ] + ExpiryReason.members(of: grant.expiresAt, call)

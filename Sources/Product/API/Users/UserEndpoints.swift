@@ -117,12 +117,11 @@ enum UserEndpoints {
         let purges = call.query.flag("purge")
         if purges { try requirePurge(call) }
         let id = try call.id()
-        let database = try call.services.database
         try await call.scope.change(by: call.actor) { change in
             let row = try await change.lockUser(id)
             try call.requireMatch(row.etag)
             guard purges else { return try await change.deleteUser(row) }
-            let expected = database.purgeConfirmation(row)
+            let expected = call.database.purgeConfirmation(row)
             guard call.query.optionalString("confirm") == expected else {
                 throw Problem(
                     .confirmRequired,
@@ -164,7 +163,7 @@ enum UserEndpoints {
 
     /// The path's user. Throws 404 for others if the caller may see only its own row.
     static func visible(_ call: Call) async throws -> UserRow {
-        try await call.services.database.writeSignIns(of: call.tenant.id)
+        try await call.database.writeSignIns(of: call.tenant.id)
         guard let row = try await call.scope.user(call.id()), call.sees(row.id) else {
             throw Problem.notFound("user")
         }

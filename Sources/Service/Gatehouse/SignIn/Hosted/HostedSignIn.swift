@@ -37,7 +37,7 @@ package enum HostedSignIn {
     }
 
     /// Begins, for an invite's or join link's page, its holder's sign-in at a provider.
-    package static func joining(_ core: SignInCore) -> Services.Joining {
+    package static func joining(_ core: SignInCore) -> Application.Joining {
         { call, tenant, provider, token in
             try requireOwnPage(call.request, core)
             do {

@@ -6,13 +6,13 @@ import Storage
 import Text
 
 /// Operators' sign-ins to the console at a provider of the platform. The console is a client like
-/// an app's, whose redirect leads to `Services.OperatorLogin.callback`.
+/// an app's, whose redirect leads to `Application.OperatorLogin.callback`.
 package enum OperatorLogin {
     private static let contract = Contract(
         name: "console", routes: [], encode: { $0.response(requestID: $1.id) })
 
-    package static func service(_ core: SignInCore) -> Services.OperatorLogin {
-        Services.OperatorLogin(
+    package static func service(_ core: SignInCore) -> Application.OperatorLogin {
+        Application.OperatorLogin(
             begin: { call, provider, session, device in
                 try await recorded(call, core) {
                     var (url, value) = try await begin(call, provider, session, core)
@@ -52,7 +52,7 @@ package enum OperatorLogin {
     ) -> ClientCall {
         var row = ClientRow(unset: contract.name)
         row.enabled = true
-        row.redirectURIs = [core.publicURL + Services.OperatorLogin.callback]
+        row.redirectURIs = [core.publicURL + Application.OperatorLogin.callback]
         if let provider {
             row.settings = .object([.init("provider", .string(provider.description))])
         }

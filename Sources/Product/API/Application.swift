@@ -5,11 +5,12 @@ import JSON
 import Storage
 import Text
 
-/// The services that handlers use, as `call.services`. The composition root sets them once.
-package struct Services: Sendable {
-    private let storage: Database?
-    private let hasher: PasswordHasher?
-    private let documents: ProviderDocuments?
+/// What handlers use, as `call.application`. The composition root makes it once.
+package struct Application: Sendable {
+    package let database: Database
+    package let passwords: PasswordHasher
+    /// What providers publish: their endpoints and their keys, which verify their id tokens.
+    package let documents: ProviderDocuments
     /// The server's public URL, without a trailing slash; the base of links.
     package let publicURL: String
     /// Whether mail is sent; otherwise links are shown to be handed over.
@@ -101,40 +102,15 @@ package struct Services: Sendable {
     package var onBounce: @Sendable (BounceResult) -> Void = { _ in }
 
     /// Whether standby databases may answer calls that may lag.
-    var hasStandbys: Bool { storage?.hasStandbys ?? false }
+    var hasStandbys: Bool { database.hasStandbys }
 
-    /// If `database`, `passwords` or `providerDocuments` is missing, its accessor throws 500.
     package init(
-        database: Database? = nil, passwords: PasswordHasher? = nil,
-        publicURL: String = "http://127.0.0.1:8080", providerDocuments: ProviderDocuments? = nil
+        database: Database, passwords: PasswordHasher, documents: ProviderDocuments,
+        publicURL: String
     ) {
-        storage = database
-        hasher = passwords
-        documents = providerDocuments
+        self.database = database
+        self.passwords = passwords
+        self.documents = documents
         self.publicURL = publicURL
-    }
-
-    /// Throws if the service was composed without a database.
-    package var database: Database {
-        get throws {
-            guard let storage else { throw Problem.internalError }
-            return storage
-        }
-    }
-
-    /// Throws if the service was composed without a hasher.
-    package var passwords: PasswordHasher {
-        get throws {
-            guard let hasher else { throw Problem.internalError }
-            return hasher
-        }
-    }
-
-    /// The providers' published keys, to verify their id tokens.
-    package var providerDocuments: ProviderDocuments {
-        get throws {
-            guard let documents else { throw Problem.internalError }
-            return documents
-        }
     }
 }
