@@ -18,7 +18,9 @@ import Text
             running = try await RunningService { $0.publicURL = "http://127.0.0.1" }
             port = running.service.port
             let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-            #expect(try await running.service.composition.database.installSetupKey(secret.text))
+            #expect(
+                try await running.service.composition.application.database.installSetupKey(
+                    secret.text))
             func manage(_ method: String, _ path: String, _ body: String) throws -> JSONValue {
                 let answer = try running.send(
                     method, "/v1/tenants\(path)", body: body,

@@ -58,7 +58,9 @@ import Testing
         init() async throws {
             running = try await RunningService()
             let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-            #expect(try await running.service.composition.database.installSetupKey(secret.text))
+            #expect(
+                try await running.service.composition.application.database.installSetupKey(
+                    secret.text))
             let setup = secret.text
             let running = running
             func manage(_ path: String, _ body: String) throws -> JSONValue {
@@ -103,7 +105,7 @@ import Testing
                 try JSONValue(parsing: Array(answer.text.utf8))
                     == JSONValue(parsing: Array(invited.utf8)))
         }
-        let database = fixture.running.service.composition.database
+        let database = fixture.running.service.composition.application.database
         let users = try await database.platform.read("SELECT count(*) FROM users")
         #expect(try users[0].get(0, as: Int64.self) == 1)
         let refused = try runtime.run(

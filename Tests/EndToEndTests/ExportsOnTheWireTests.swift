@@ -16,7 +16,7 @@ import Testing
     /// With so many users in `acme` and a key of the platform.
     private func makeUsers(_ count: Int) async throws -> (RunningService, key: String) {
         let running = try await RunningService()
-        let storage = running.service.composition.database
+        let storage = running.service.composition.application.database
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
         #expect(try await storage.installSetupKey(secret.text))
         let tenant = try await storage.createTenant(

@@ -321,7 +321,9 @@ import Testing
             second = try await RunningService(replacing: first, Self.configure)
             administrator = first.database.client(as: first.database.administrator)
             let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-            #expect(try await first.service.composition.database.installSetupKey(secret.text))
+            #expect(
+                try await first.service.composition.application.database.installSetupKey(
+                    secret.text))
             auth = "Authorization: Bearer \(secret.text)"
             self.first = first
         }
@@ -340,7 +342,7 @@ import Testing
             _ = try await administrator.query(
                 "UPDATE users SET status = 'active' WHERE status = 'pending'")
             // A replica without its lease remembers nothing.
-            while !second.service.composition.database.replica.isTrusted {
+            while !second.service.composition.application.database.replica.isTrusted {
                 _ = try await administrator.query("SELECT 1")
             }
             return prepared

@@ -11,7 +11,7 @@ import Testing
     /// With users in `acme` and a key of the platform.
     private func make(users: Int) async throws -> (RunningService, key: String) {
         let running = try await RunningService()
-        let storage = running.service.composition.database
+        let storage = running.service.composition.application.database
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
         #expect(try await storage.installSetupKey(secret.text))
         let tenant = try await storage.createTenant(
@@ -49,7 +49,7 @@ import Testing
     @Test func `a client that hangs up gives its stream back, and a fifth waits`() async throws {
         let (running, key) = try await make(users: 1)
         let fields = ["Authorization: Bearer \(key)"]
-        let storage = running.service.composition.database
+        let storage = running.service.composition.application.database
         let tenant = try #require(try await storage.fetchTenant("acme"))
         let job = try await storage.scope(tenant.id).change(by: .system) { change in
             let maker = JobMaker(type: "operator", id: "", name: "", home: nil)

@@ -52,7 +52,8 @@ import Testing
     /// A tenant with a pool; the platform's own key.
     private static func prepare(_ running: RunningService) async throws -> String {
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        #expect(
+            try await running.service.composition.application.database.installSetupKey(secret.text))
         let auth = ["Authorization: Bearer \(secret.text)"]
         for (path, body) in [
             ("/v1/tenants", #"{"slug":"acme","name":"Acme"}"#),

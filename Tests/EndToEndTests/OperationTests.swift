@@ -53,7 +53,8 @@ import Testing
         let log = CapturedLog()
         let running = try await RunningService { $0.logger = log.logger }
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        #expect(
+            try await running.service.composition.application.database.installSetupKey(secret.text))
         let bearer = ["Authorization: Bearer \(secret.text)"]
         let made = try running.send(
             "POST", "/v1/tenants", body: #"{"slug":"logged","name":"Logged"}"#, fields: bearer)

@@ -11,7 +11,8 @@ import Testing
     @Test func `a plain verification is answered as any other, whatever the key`() async throws {
         let running = try await RunningService()
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        #expect(
+            try await running.service.composition.application.database.installSetupKey(secret.text))
         let platform = "Authorization: Bearer \(secret.text)"
         var wire = try Wire(port: running.service.port)
         func make(_ target: String, _ body: String, expecting status: Int = 201) throws -> JSONValue

@@ -25,7 +25,8 @@ import Testing
     private static func start() async throws -> (RunningService, auth: String) {
         let running = try await RunningService()
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        #expect(
+            try await running.service.composition.application.database.installSetupKey(secret.text))
         let auth = "Authorization: Bearer \(secret.text)"
         for (path, json) in [
             ("/v1/tenants", #"{"slug":"acme","name":"Acme"}"#),

@@ -101,7 +101,7 @@ import Text
         CleanUp.atEnd { await service.stop() }
         let administrator = database.client(as: database.administrator)
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-        #expect(try await service.composition.database.installSetupKey(secret.text))
+        #expect(try await service.composition.application.database.installSetupKey(secret.text))
         let cases = try Self.cases(
             port: service.port, auth: "Authorization: Bearer \(secret.text)")
         func last() async throws -> Int64 {
@@ -109,7 +109,7 @@ import Text
                 .get(0)
         }
         // A replica that does not listen gets no acknowledgement.
-        while !service.composition.database.replica.isTrusted { _ = try await last() }
+        while !service.composition.application.database.replica.isTrusted { _ = try await last() }
         _ = try await administrator.query(
             """
             INSERT INTO replicas (id, lease_until, server)

@@ -53,7 +53,7 @@ import Testing
 
     private static func platformKey(_ service: Service) async throws -> String {
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-        #expect(try await service.composition.database.installSetupKey(secret.text))
+        #expect(try await service.composition.application.database.installSetupKey(secret.text))
         return "Authorization: Bearer \(secret.text)"
     }
 
@@ -211,7 +211,7 @@ import Testing
         #expect(asked.withLock { $0 } > things.count)
         #expect(
             connectionsAreCut
-                || services.allSatisfy { $0.composition.database.replica.isTrusted })
+                || services.allSatisfy { $0.composition.application.database.replica.isTrusted })
     }
 
     @Test func `a host that was bound or released on one replica is so on each at once`()

@@ -11,7 +11,8 @@ import Testing
     @Test func `an answer from memory is the ordinary one, field by field`() async throws {
         let running = try await RunningService()
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        #expect(
+            try await running.service.composition.application.database.installSetupKey(secret.text))
         let auth = "Authorization: Bearer \(secret.text)"
         let known = "X-Request-Id: 0123456789abcdef0123456789abcdef"
         var wire = try Wire(port: running.service.port)
@@ -65,7 +66,8 @@ import Testing
     @Test func `the stop of the service writes pending uses of keys`() async throws {
         let running = try await RunningService()
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        #expect(
+            try await running.service.composition.application.database.installSetupKey(secret.text))
         let auth = "Authorization: Bearer \(secret.text)"
         var wire = try Wire(port: running.service.port)
         for _ in 0..<25 {

@@ -34,12 +34,12 @@ import Text
                 "POST", "/v1/session", body: "{\"token\":\"\(token)\"}")
             #expect(answer.status == 201, "\(answer.body)")
         }
-        #expect(try await running.service.composition.database.tenant("demo") != nil)
+        #expect(try await running.service.composition.application.database.tenant("demo") != nil)
     }
 
     @Test func `a one-time link signs in once, and signing out ends the session`() async throws {
         let running = try await RunningService()
-        let storage = running.service.composition.database
+        let storage = running.service.composition.application.database
         let person = try await storage.createOperator(
             email: "ada@operators.example", emailKey: "ada@operators.example", name: "Ada",
             role: .owner, tenant: nil, passwordHash: nil, by: .system)
@@ -81,14 +81,14 @@ import Text
     {
         let log = CapturedLog()
         let first = try await RunningService { $0.logger = log.logger }
-        let tenant = try await first.service.composition.database.createTenant(
+        let tenant = try await first.service.composition.application.database.createTenant(
             slug: "acme", name: "Acme", policy: .object([]), by: .system)
-        let since = first.service.composition.database.clock().adding(seconds: -60)
+        let since = first.service.composition.application.database.clock().adding(seconds: -60)
         try await stopAfterRefusing("https://evil.example", at: first)
         #expect(!log.text.contains("writing of what was counted failed"))
 
         let second = try await RunningService(replacing: first) { $0.logger = log.logger }
-        let rows = try await second.service.composition.database.scope(tenant.id)
+        let rows = try await second.service.composition.application.database.scope(tenant.id)
             .refusedOrigins(since: since, limit: 9)
         #expect(rows.map(\.origin) == ["https://evil.example"])
         let owner = first.database.client(as: first.database.owner)

@@ -22,7 +22,7 @@ import Testing
         }
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
         let bearer = ["Authorization: Bearer \(secret.text)"]
-        let storage = running.service.composition.database
+        let storage = running.service.composition.application.database
         #expect(try await storage.installSetupKey(secret.text))
         func post(_ path: String, _ body: String) throws -> RunningService.Answer {
             try running.send("POST", path, body: body, fields: bearer)

@@ -23,7 +23,7 @@ import Text
     private static func prepare(
         _ running: RunningService, _ provider: TestProvider
     ) async throws {
-        let storage = running.service.composition.database
+        let storage = running.service.composition.application.database
         let person = try await storage.createOperator(
             email: "ada@operators.example", emailKey: "ada@operators.example", name: "Ada",
             role: .owner, tenant: nil, passwordHash: nil, by: .system)

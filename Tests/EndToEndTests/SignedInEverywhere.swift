@@ -39,7 +39,7 @@ final class SignedInEverywhere: Sendable {
         ]
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
         #expect(
-            try await first.service.composition.database.installSetupKey(secret.text))
+            try await first.service.composition.application.database.installSetupKey(secret.text))
         auth = "Authorization: Bearer \(secret.text)"
         user = try Self.prepare(first, auth, provider)
         // A link that was shown proves no mailbox; this person has proved it another way.

@@ -26,7 +26,8 @@ import Testing
         }
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
         let bearer = ["Authorization: Bearer \(secret.text)"]
-        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        #expect(
+            try await running.service.composition.application.database.installSetupKey(secret.text))
         #expect(try running.send("GET", "/readyz").status == 200)
         #expect(try running.send("GET", "/v1/tenants", fields: bearer).status == 200)
         #expect(try running.send("GET", "/console/").status == 200)
@@ -74,7 +75,8 @@ import Testing
             $0.publicURL = "http://gate.example"
         }
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        #expect(
+            try await running.service.composition.application.database.installSetupKey(secret.text))
         let bearer = ["Authorization: Bearer \(secret.text)"]
         let quick = try running.send(
             "POST", "/v1/hooks/pre-signup", body: Self.attempt, fields: bearer)

@@ -57,7 +57,8 @@ import Testing
             $0.logger = log.logger
         }
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
-        #expect(try await running.service.composition.database.installSetupKey(secret.text))
+        #expect(
+            try await running.service.composition.application.database.installSetupKey(secret.text))
         return (running, "Authorization: Bearer \(secret.text)")
     }
 

@@ -24,7 +24,7 @@ import Testing
     private func key(_ running: RunningService) async throws -> String {
         let secret = try #require(APIKeySecret.make(environment: .live, locator: "000000"))
         #expect(
-            try await running.service.composition.database.installSetupKey(secret.text))
+            try await running.service.composition.application.database.installSetupKey(secret.text))
         return "Authorization: Bearer \(secret.text)"
     }
 
@@ -116,7 +116,7 @@ import Testing
         async throws
     {
         let running = try await RunningService { $0.publicURL = "https://gate.example" }
-        let database = running.service.composition.database
+        let database = running.service.composition.application.database
         let person = try await database.createOperator(
             email: "o@gate.example", emailKey: "o@gate.example", name: nil, role: .owner,
             tenant: nil, passwordHash: nil, by: .system)

@@ -33,7 +33,7 @@ import Text
                 client: "immich", issuedAt: now, expiresAt: now.adding(seconds: 60))
             return Fixture(
                 service: service, tenant: tenant, user: user, claims: claims,
-                token: try await service.composition.tokens.sign(claims))
+                token: try await service.composition.application.tokens.sign(claims))
         }
 
         func me(_ token: String) async throws -> TestAnswer {
@@ -90,7 +90,7 @@ import Text
         let none = Base64URL.encode(Array(#"{"alg":"none"}"#.utf8)) + ".\(parts[1])."
         for token in [
             forged, none, "\(parts[0]).\(parts[1]).\(parts[2].reversed())",
-            try await fixture.service.composition.tokens.sign(late),
+            try await fixture.service.composition.application.tokens.sign(late),
         ] {
             #expect(try await fixture.me(token).status == 401)
         }

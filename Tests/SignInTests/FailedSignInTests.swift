@@ -143,7 +143,8 @@ import Text
     @Test func `wrong passwords of the console are lines of the operator's place`() async throws {
         let clock = TestClock()
         let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
-        let hash = try await service.composition.passwords.hash(Array("right password".utf8))
+        let hash = try await service.composition.application.passwords.hash(
+            Array("right password".utf8))
         var ids: [UUID] = []
         for (name, place) in [("root", nil), ("boss", tenant.id)] {
             ids.append(

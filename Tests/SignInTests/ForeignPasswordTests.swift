@@ -85,7 +85,7 @@ import Text
     @Test func `a password that is changed meanwhile stays`() async throws {
         let fixture = try await ImmichFixture.make()
         let (service, tenant) = (fixture.service, fixture.tenant.id)
-        let hash = try await service.composition.passwords.hash(Array(Self.next.utf8))
+        let hash = try await service.composition.application.passwords.hash(Array(Self.next.utf8))
         let id = fixture.user.id
         // Where the change always comes first, each sign-in fails: the limit lets four of them pass.
         for _ in 0..<4 {
@@ -131,7 +131,7 @@ import Text
             #expect(own.contains(",cut=72$"))
         }
         let id = fixture.user.id
-        let hash = try await fixture.service.composition.passwords.hash(
+        let hash = try await fixture.service.composition.application.passwords.hash(
             Array((longest + "new").utf8))
         try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) { change in
             _ = try await change.setPassword(hash, of: id, keeping: .none)
@@ -166,7 +166,7 @@ import Text
             tenant: nil, passwordHash: Self.bcrypt, by: .system)
         _ = try await service.storage.app.query("UPDATE operators SET status = 'active'")
         await #expect(throws: PasswordFault.badHash) {
-            try await service.composition.passwords.verify(
+            try await service.composition.application.passwords.verify(
                 Array(ImmichFixture.password.utf8), against: Self.bcrypt)
         }
         let answer = try await service.send(
@@ -191,7 +191,7 @@ import Text
         let fixture = try await ImmichFixture.make()
         let tenant = fixture.tenant.id
         try await Self.store(Self.bcrypt, fixture.service, tenant)
-        let queue = fixture.service.composition.passwords.foreign
+        let queue = fixture.service.composition.application.passwords.foreign
         let door = Door()
         try await withThrowingTaskGroup(of: Bool.self) { group in
             // One runs until the door opens, the others wait, and the last finds no place.

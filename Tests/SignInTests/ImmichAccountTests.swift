@@ -114,7 +114,7 @@ import Text
         let clock = TestClock()
         let fixture = try await ImmichFixture.make(clock: clock)
         let id = fixture.user.id
-        let chosen = try await fixture.service.composition.passwords.hash(
+        let chosen = try await fixture.service.composition.application.passwords.hash(
             Array("chosen by the operator".utf8))
         _ = try await fixture.service.storage.scope(fixture.tenant.id).change(by: .system) {
             try await $0.setPassword(chosen, of: id, keeping: .none, mustChange: true)

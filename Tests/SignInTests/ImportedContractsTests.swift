@@ -27,8 +27,7 @@ import Text
             bytes: Array(rows.joined(separator: "\n").utf8), as: .platformOwner,
             fields: [Field("content-type", "application/x-ndjson")])
         try #require(answer.status == 202, "\(answer.text)")
-        let database = service.storage
-        try await JobRunner(database: database, services: Services(database: database)).round()
+        try await JobRunner(application: service.composition.application).round()
         var ids: [String] = []
         for one in people {
             let found = try await service.send(
@@ -227,8 +226,7 @@ import Text
             .post, "/v1/tenants/acme/imports?format=csv", bytes: try ImportFile.bytes("users.csv"),
             as: .platformOwner, fields: [Field("content-type", "text/csv")])
         try #require(answer.status == 202, "\(answer.text)")
-        let database = fixture.service.storage
-        try await JobRunner(database: database, services: Services(database: database)).round()
+        try await JobRunner(application: fixture.service.composition.application).round()
         let signedIn = try await fixture.send(
             .post, "/api/auth/login",
             #"{"email":"ann@csv.example","password":"\#(ImportFile.password)"}"#,

@@ -41,8 +41,7 @@ import Text
             .post, "/v1/tenants/acme/imports?format=\(format)", bytes: body,
             as: .platformOwner, fields: [Field("content-type", "multipart/form-data; boundary=x")])
         try #require(answer.status == 202, "\(answer.text)")
-        let database = fixture.service.storage
-        try await JobRunner(database: database, services: Services(database: database)).round()
+        try await JobRunner(application: fixture.service.composition.application).round()
     }
 
     private func signIn(
@@ -159,8 +158,8 @@ import Text
         let fixture = try await ImmichFixture.make(
             mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))
         try await importing("auth0.ndjson", "auth0", "application/x-ndjson", into: fixture)
-        let (email, services) = ("md5@auth0.example", Services(database: fixture.service.storage))
-        let runner = JobRunner(database: fixture.service.storage, services: services)
+        let email = "md5@auth0.example"
+        let runner = JobRunner(application: fixture.service.composition.application)
         let brought = try await fixture.service.send(
             .post, "/v1/tenants/acme/imports?format=ndjson&on_conflict=update",
             bytes: Array(

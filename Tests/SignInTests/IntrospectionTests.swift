@@ -52,7 +52,7 @@ import Text
             let claims = AccessTokenClaims(
                 user: user.id, tenant: tenant.id, session: sessions[0].id, tokenID: "j",
                 client: "immich", issuedAt: now, expiresAt: now.adding(seconds: 60))
-            let signed = try await service.composition.tokens.sign(claims)
+            let signed = try await service.composition.application.tokens.sign(claims)
             return Fixture(
                 service: service, tenant: tenant, user: user, claims: claims,
                 tokens: [signed, opaque])
@@ -157,7 +157,7 @@ import Text
         moved.tenant = other.id
         var lent = fixture.claims
         lent.user = UUID.random()
-        let tokens = service.composition.tokens
+        let tokens = service.composition.application.tokens
         for token in [
             try JWS.sign(
                 header: header.encoded(), payload: Base64URL.decode(parts[1]) ?? [],

@@ -33,7 +33,7 @@ struct OperatorProviderFixture {
         let service = try await TestService.make(
             secondFactorDays: secondFactorDays, clock: { clock.now })
         let provider = try await TestProvider.start()
-        let hash = try await service.composition.passwords.hash(Array(password.utf8))
+        let hash = try await service.composition.application.passwords.hash(Array(password.utf8))
         let owner = try await service.storage.createOperator(
             email: email, emailKey: email, name: "Owner", role: .owner, tenant: nil,
             passwordHash: hash, by: .system)

@@ -156,7 +156,7 @@ import Text
         let (service, _) = try await TestService.makeWithTenant()
         try await service.storage.admitSecrets(replica: nil)
         let password = "a long enough one"
-        let hash = try await service.composition.passwords.hash(Array(password.utf8))
+        let hash = try await service.composition.application.passwords.hash(Array(password.utf8))
         _ = try await service.storage.createOperator(
             email: "ann@acme.example", emailKey: "ann@acme.example", name: nil, role: .owner,
             tenant: nil, passwordHash: hash, by: .system)

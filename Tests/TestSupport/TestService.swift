@@ -116,7 +116,7 @@ package final class TestService: Sendable {
         try Self.compose(database, servers, secrets: secrets, standbys: standbys, clock)
     }
 
-    package var storage: Database { composition.database }
+    package var storage: Database { composition.application.database }
 
     @discardableResult
     package func makeTenant(_ slug: String) async throws -> TenantRow {
@@ -129,7 +129,7 @@ package final class TestService: Sendable {
         _ email: String, name: String, role: UserRole = .member, password: String,
         in tenant: TenantRow
     ) async throws -> UserRow {
-        let hash = try await composition.passwords.hash(Array(password.utf8))
+        let hash = try await composition.application.passwords.hash(Array(password.utf8))
         return try await storage.scope(tenant.id).change(by: .system) { change in
             let row = try await change.createUser(
                 email: EmailAddress(email), name: name, role: role)

@@ -1,116 +1,113 @@
 import Cryptography
 import Domain
 import HTTP
-import JSON
+import Outbound
+import Runtime
 import Storage
 import Text
 
-/// What handlers use, as `call.application`. The composition root makes it once.
-package struct Application: Sendable {
+/// The parts of the service that requests and background work share, made once. Each part has its
+/// own behaviour; code that needs one part takes that part.
+package final class Application: Sendable {
     package let database: Database
     package let passwords: PasswordHasher
-    /// What providers publish: their endpoints and their keys, which verify their id tokens.
+    package let tokens: AccessTokens
+    /// Calls the endpoints of identity providers.
+    package let http: OutboundHTTP
+    /// What providers publish: their endpoints, and the keys that verify their tokens.
     package let documents: ProviderDocuments
+    private let resolver: TXTResolver
     /// The server's public URL, without a trailing slash; the base of links.
     package let publicURL: String
     /// Whether mail is sent; otherwise links are shown to be handed over.
-    package var sendsMail = false
-    /// Returns the TXT records of a name; `nil` if the name servers are unavailable. If no resolver
-    /// is set, there are none, so that no domain is verified by DNS. `owner` is the tenant that
-    /// asks; `nil` for the service itself.
-    package var txtRecords: @Sendable (_ name: String, _ owner: UUID?) async -> [String]? = {
-        _, _ in []
-    }
-    /// The built-in client contracts.
-    package var clients: [ClientDescription] = []
-
-    /// Begins a sign-in at a provider for the holder of an invite or a join link. Takes the tenant,
-    /// the provider and the token. Returns the redirect URL and the cookie that binds the return to
-    /// the browser. Throws `Problem`.
-    package typealias Joining =
-        @Sendable (Call, TenantRow, UUID, BroughtToken) async throws -> (url: String, cookie: Field)
-    /// Throws 500 unless the composition root sets it.
-    package var joining: Joining = { _, _, _, _ in throw Problem.internalError }
-
-    /// The sign-ins of operators at a provider.
-    package struct OperatorLogin: Sendable {
-        /// The path that the provider redirects back to.
-        package static let callback = "/v1/session/provider/callback"
-
-        /// Takes the provider, the console's session that is to be stepped up (`nil` for a sign-in)
-        /// and the token of the browser's cookie. Returns the redirect URL and the cookie that
-        /// binds the return to the browser. Throws `Problem`.
-        package typealias Begin =
-            @Sendable (Call, _ provider: UUID, _ session: UUID?, _ device: String?) async throws ->
-            (
-                url: String, cookie: Field
-            )
-        package var begin: Begin
-        /// Returns what the provider asserts at the return. Throws `Problem`.
-        package var end: @Sendable (Call) async throws -> OperatorAssertion
-
-        package init(
-            begin: @escaping Begin,
-            end: @escaping @Sendable (Call) async throws -> OperatorAssertion
-        ) {
-            self.begin = begin
-            self.end = end
-        }
-    }
-    /// Throws 500 unless the composition root sets it.
-    package var operatorLogin = OperatorLogin(
-        begin: { _, _, _, _ in throw Problem.internalError },
-        end: { _ in throw Problem.internalError }
-    )
-
-    /// Finds an app's token if it is active; `nil` for every other text. A token of a tenant that
-    /// the caller may not ask about is not looked up, so that the time reveals nothing.
-    package typealias ReadingTokens =
-        @Sendable (_ token: String, _ mayAsk: (UUID) -> Bool) async throws -> ActiveToken?
-    /// Finds no token unless the composition root sets it.
-    package var activeToken: ReadingTokens = { _, _ in nil }
-
-    /// Signs a document with the published key and returns a JWS with this `typ`. Throws 500 unless
-    /// the composition root sets it.
-    package var signDocument:
-        @Sendable (_ document: JSONValue, _ type: String) async throws -> String = {
-            _, _ in throw Problem.internalError
-        }
-
-    /// Waits without blocking a thread; returns at once unless the composition root sets it.
-    package var pause: @Sendable (Duration) async -> Void = { _ in }
-
-    /// The number of requests that this process has answered; jobs give way to requests.
-    package var answered: @Sendable () -> Int = { 0 }
-
-    /// The kinds of jobs.
-    package var jobKinds = JobKinds.all
-
+    package let sendsMail: Bool
     /// Whether imported password hashes must keep the tighter limits.
-    package var holdsImportedHashesTightly = false
+    package let holdsImportedHashesTightly: Bool
+    /// The built-in client contracts.
+    package let clients: [ClientDescription]
+    /// The methods of each documented path.
+    let documentedRoutes: RouteTable<Endpoint>?
+    package let authenticator: Authenticator
+    package let origins: CORSPolicyEnforcer
+    /// The stored responses of requests with an `Idempotency-Key`.
+    let responses: ResponseStore
+    /// Seals what is stored outside the database, or in it, until a sign-in ends.
+    package let signInSealer: Sealer
+    package let metrics: ServiceMetrics
+    package let requests: RequestLog
+    /// Waits before a provider is polled again, and before an attempt that is slowed down.
+    package let pause: @Sendable (Duration) async throws -> Void
 
-    /// Limits the imports that are being received.
-    package let uploads = UploadSlots()
+    /// The imports that are being received, by tenant.
+    let uploads = InFlight<UUID>(perKey: 2, total: 8, isFair: true)
+    /// The batches of verifications, by caller: one caller must not occupy the database alone. Each
+    /// makes `Database.lookUpsAtOnce` concurrent look-ups.
+    package let batches = InFlight<UUID?>(perKey: 8)
+    /// The attempts that are being slowed down, by address.
+    package let slowedAttempts = InFlight<String>(perKey: 1, total: 1000)
 
-    /// Limits callers that verify many keys at the same time.
-    package let batches = BatchSlots()
+    /// What the environment and the layers above decide.
+    package struct Options: Sendable {
+        package var publicURL: String
+        package var sendsMail = false
+        package var holdsImportedHashesTightly = false
+        /// Limits for requests to identity providers.
+        package var providers = OutboundPolicy()
+        /// A name server instead of those of the system.
+        package var nameServer: TXTResolver.Server?
+        package var pause: @Sendable (Duration) async throws -> Void = { await EventLoop.pause($0) }
+        package var clients: [ClientDescription] = []
+        /// The endpoints of `/openapi.json`.
+        package var endpoints: [Endpoint] = []
 
-    /// Called for each verdict on a presented key.
-    package var onVerification: @Sendable (APIKeyVerdict) -> Void = { _ in }
+        package init(publicURL: String) { self.publicURL = publicURL }
+    }
 
-    /// Called for each message that was sent to a return address.
-    package var onBounce: @Sendable (BounceResult) -> Void = { _ in }
-
-    /// Whether standby databases may answer calls that may lag.
-    var hasStandbys: Bool { database.hasStandbys }
-
+    /// `signingKey` is PEM of a P-256 key that signs access tokens instead of the database's key.
     package init(
-        database: Database, passwords: PasswordHasher, documents: ProviderDocuments,
-        publicURL: String
-    ) {
+        database: Database, passwords: PasswordHasher, signingKey: String? = nil,
+        metrics: ServiceMetrics, logger: Logger?, options: Options
+    ) throws {
         self.database = database
         self.passwords = passwords
-        self.documents = documents
-        self.publicURL = publicURL
+        self.metrics = metrics
+        publicURL = options.publicURL
+        sendsMail = options.sendsMail
+        holdsImportedHashesTightly = options.holdsImportedHashesTightly
+        clients = options.clients
+        pause = options.pause
+        tokens = try AccessTokens(
+            database: database, issuer: options.publicURL, signingKey: signingKey)
+        http = OutboundHTTP(policy: options.providers) { slug in
+            try? await database.tenant(slug)?.id
+        }
+        documents = ProviderDocuments(http: http, clock: database.clock)
+        resolver = TXTResolver(server: options.nameServer)
+        authenticator = Authenticator(database: database, tokens: tokens)
+        origins = CORSPolicyEnforcer(
+            database: database, publicURL: options.publicURL,
+            profiles: Dictionary(
+                uniqueKeysWithValues: options.clients.map { ($0.name, $0.profile) }))
+        documentedRoutes = try? RouteTable(
+            options.endpoints.map { ($0.method, try RoutePattern($0.path), $0) })
+        responses = ResponseStore(database: database)
+        signInSealer = Sealer(database.secrets.derive("login states"))
+        requests = RequestLog(metrics: metrics, logger: logger)
+    }
+
+    package var now: Timestamp { database.clock() }
+
+    /// The TXT records of a name; `nil` if the name servers are unavailable. `owner` is the tenant
+    /// that asks; `nil` for the service itself.
+    func txtRecords(of name: String, for owner: UUID?) async -> [String]? {
+        try? await resolver.records(of: name, for: owner)
+    }
+
+    /// A refusal in the form that the path's clients expect; `nil` for the form of RFC 9457.
+    func encode(_ problem: Problem, _ request: Request) -> Response? {
+        guard let name = CORSScope.client(of: request.path) else {
+            return LambdaEndpoint.encode(problem, request)
+        }
+        return clients.first { sameBytes($0.name, name) }?.encode(problem, request)
     }
 }

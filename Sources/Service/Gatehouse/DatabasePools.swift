@@ -1,3 +1,4 @@
+import API
 import Postgres
 import Runtime
 import Text

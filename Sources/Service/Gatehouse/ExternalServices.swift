@@ -60,16 +60,3 @@ package struct ExternalServices: Sendable {
         }
     }
 }
-
-extension EventLoop {
-    /// Waits without blocking a thread. Call it from a task of a loop.
-    static func pause(_ duration: Duration) async {
-        await withCheckedContinuation { continuation in
-            guard let loop = current else { return continuation.resume() }
-            let (seconds, attoseconds) = duration.components
-            loop.after(seconds * 1_000_000_000 + attoseconds / 1_000_000_000) {
-                continuation.resume()
-            }
-        }
-    }
-}

@@ -16,7 +16,7 @@ struct FirstStart: Sendable {
     /// `opensSetup` is false if another owner is created right after, so that no set-up page is
     /// logged.
     func run(_ composition: Composition, opensSetup: Bool = true) async throws {
-        let database = composition.database
+        let database = composition.application.database
         if let key = settings.setupAPIKey, try await database.installSetupKey(key.text) {
             logger.log(.info, "set-up key installed")
         }
@@ -26,7 +26,7 @@ struct FirstStart: Sendable {
             if let fault = settings.setupOwnerPasswordFault {
                 throw Command.Invalid(name: "GATEHOUSE_SETUP_OWNER_PASSWORD", reason: fault)
             }
-            let hash = try await composition.passwords.hash(password.bytes)
+            let hash = try await composition.application.passwords.hash(password.bytes)
             _ = try await database.createOperator(
                 email: address.original, emailKey: address.key, name: nil, role: .owner,
                 tenant: nil, passwordHash: hash, by: .system)

@@ -15,7 +15,7 @@ struct HTTPSite: Sendable {
     private let proxies: TrustedProxies
     private let responseCache: ResponseCache
     private let metrics: ServiceMetrics
-    private let record: @Sendable (RequestRecord) -> Void
+    private let requests: RequestLog
     private let drainState: DrainState
     /// `nil` if `/metrics` has a listener of its own.
     private let metricsEndpoint: MetricsEndpoint?
@@ -36,14 +36,14 @@ struct HTTPSite: Sendable {
         self.responseCache = responseCache
         self.console = console
         dispatcher = composition.dispatcher
-        database = composition.database
         mounts = composition.mounts
-        metrics = composition.metrics
-        record = composition.record
-        let authenticator = composition.authenticator
+        let application = composition.application
+        database = application.database
+        metrics = application.metrics
+        requests = application.requests
         metricsEndpoint =
             showsMetrics
-            ? MetricsEndpoint(metrics: metrics) { try await authenticator.principal(of: $0) } : nil
+            ? MetricsEndpoint(metrics: metrics, authenticator: application.authenticator) : nil
     }
 
     /// A host that is bound to a client answers only for that client.
@@ -70,7 +70,7 @@ struct HTTPSite: Sendable {
 
     /// A request for a host that is not served is counted and logged like every other.
     private func refused(_ request: Request, _ answer: Response, _ fault: String) -> Response {
-        record(
+        requests.record(
             RequestRecord(
                 requestID: request.id, method: request.method, route: nil, operation: nil,
                 status: answer.status, microseconds: 0, principal: .anonymous, tenant: nil,
@@ -170,5 +170,35 @@ struct HTTPSite: Sendable {
         var answer = Response(status, type: "text/plain; charset=utf-8", Array(text.utf8))
         answer.set("cache-control", "no-store")
         return answer
+    }
+}
+
+/// `/metrics` on the service's own port, readable from this machine or with the platform's
+/// credential. A request that a proxy forwarded does not come from this machine, whatever its
+/// address.
+private struct MetricsEndpoint: Sendable {
+    let metrics: ServiceMetrics
+    let authenticator: Authenticator
+
+    func respond(to request: Request) async -> Response {
+        if isLocal(request) { return metrics.page() }
+        do {
+            let principal = try await authenticator.principal(of: request)
+            if principal.kind == .anonymous { throw Problem.unauthorized() }
+            guard principal.platform else { throw Problem.forbidden() }
+            return metrics.page()
+        } catch {
+            let problem = Problem(error) ?? .internalError
+            var answer = problem.response(requestID: request.id)
+            answer.set("x-request-id", request.id)
+            answer.set("cache-control", "no-store")
+            return answer
+        }
+    }
+
+    private func isLocal(_ request: Request) -> Bool {
+        IPAddress(request.remoteAddress)?.isLoopback ?? false
+            && request.first("origin") == nil && request.first("authorization") == nil
+            && !request.isPassedOn
     }
 }

@@ -55,15 +55,16 @@ package final class Service: Sendable {
             TraceExport($0, counters: metrics.spans(), logger: logger)
         }
         composition = try Composition(pools, configuration, metrics, logger, traces?.tracer)
-        composition.database.replica.start()
-        try await composition.database.admitSecrets(replica: composition.database.replica.id)
-        try await composition.database.markUsablePasskeys()
+        composition.application.database.replica.start()
+        try await composition.application.database.admitSecrets(
+            replica: composition.application.database.replica.id)
+        try await composition.application.database.markUsablePasskeys()
         // If this fails, the primary answers until the next round.
         try? await pools.standbys?.follow(pools.app)
         // If this fails, the coordinator answers until the next round.
         try? await pools.followingWorkers?()
         try await prepare(composition)
-        server = try Self.server(configuration, loops, composition, drainState)
+        server = try Self.server(configuration, loops, composition, drainState, logger)
         drain = configuration.drain
         var context: TLSContext?
         var files: (chain: String, key: String)?
@@ -104,16 +105,21 @@ package final class Service: Sendable {
     /// The HTTP server: cached answers and plain verifications first, then the ordinary steps.
     private static func server(
         _ configuration: ServiceConfiguration, _ loops: [EventLoop], _ composition: Composition,
-        _ drainState: DrainState
+        _ drainState: DrainState, _ logger: Logger
     ) throws -> Server {
         let responseCache = ResponseCache(
-            database: composition.database, enforcer: composition.enforcer,
-            metrics: composition.metrics)
+            database: composition.application.database, enforcer: composition.application.origins,
+            metrics: composition.application.metrics)
         let proxies = TrustedProxies(
             configuration.trustedProxies,
             isSecure: PublicAddress(configuration.address).map { sameBytes($0.scheme, "https") }
                 ?? false
-        ) { composition.tell("a forwarded address cannot be read", "value", $0) }
+        ) {
+            // The caller may have chosen the text, so it is cut.
+            logger.log(
+                .warning, "a forwarded address cannot be read",
+                [("value", .text(String($0.prefix(200))))])
+        }
         let quick = QuickVerification(composition)
         let site = try HTTPSite(
             console: ConsoleFiles(directory: configuration.consoleDirectory),
@@ -121,7 +127,7 @@ package final class Service: Sendable {
             drainState: drainState, showsMetrics: configuration.metricsListen == nil)
         var limits = ServerConfiguration()
         limits.limits.streamedBody = composition.dispatcher.longestStreamedBody
-        limits.measures = composition.metrics.server()
+        limits.measures = composition.application.metrics.server()
         return Server(
             loops: loops, configuration: limits,
             respond: { await site.respond(to: $0) },
@@ -138,8 +144,9 @@ package final class Service: Sendable {
         _ configuration: ServiceConfiguration, _ composition: Composition, _ loops: [EventLoop],
         _ logger: Logger, _ isTold: @escaping @Sendable (any Error) -> Bool
     ) -> [PeriodicTask] {
-        let database = composition.database
-        let housekeeping = Housekeeping(database: database, metrics: composition.metrics)
+        let database = composition.application.database
+        let housekeeping = Housekeeping(
+            database: database, metrics: composition.application.metrics)
         func task(
             _ name: StaticString, every seconds: Int64, first: Int64? = nil,
             on loop: EventLoop? = nil,
@@ -206,7 +213,7 @@ package final class Service: Sendable {
         guard let tls else { return false }
         let renewed = try TLSContext(certificateChain: tls.chain, privateKey: tls.key)
         server.replaceTLS(renewed)
-        composition.metrics.certificateExpires.set(renewed.expiresAt)
+        composition.application.metrics.certificateExpires.set(renewed.expiresAt)
         return true
     }
 
@@ -220,11 +227,12 @@ package final class Service: Sendable {
         await server.drain(
             deadline: .seconds(10), grace: drain > .zero ? .milliseconds(200) : .zero)
         await metricsServer?.drain(deadline: .seconds(1))
-        if let fault = await composition.database.writeCounted() {
+        if let fault = await composition.application.database.writeCounted() {
             logger.log(.warning, Self.countsFailed, [("fault", .text("\(fault)"))])
         }
-        await composition.database.leaveSecrets(replica: composition.database.replica.id)
-        await composition.database.replica.stop()
+        await composition.application.database.leaveSecrets(
+            replica: composition.application.database.replica.id)
+        await composition.application.database.replica.stop()
         await traces?.round(until: .now + Self.lastTracesTime)
         await pools.close()
         await log.flush()

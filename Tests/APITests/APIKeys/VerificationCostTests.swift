@@ -58,23 +58,29 @@ import Text
             try await service.verdict(mine.secret, as: .tenantAdmin(tenant)) == "valid")
     }
 
-    @Test func `one caller has so many batches under way and no more, others have their own`()
+    @Test func `one caller has eight batches under way and no more, others have their own`()
         async throws
     {
-        let places = BatchSlots()
-        let caller = CallerPrincipal(.key(id: .random(), owner: .platform, scopes: []))
-        let other = CallerPrincipal(.key(id: .random(), owner: .platform, scopes: []))
-        func fill(_ left: Int, _ body: () async throws -> Void) async throws {
-            if left == 0 { return try await body() }
-            try await places.one(of: caller, false) { try await fill(left - 1, body) }
+        let (service, _) = try await TestService.makeWithTenant()
+        let keys = [
+            try await service.makeKey(#""keys:verify""#),
+            try await service.makeKey(#""keys:verify""#),
+        ]
+        let batches = service.composition.application.batches
+        func verify(_ text: String, as key: MadeKey) async throws -> Int {
+            try await service.send(
+                .post, "/v1/api-keys/verify-batch", json: #"{"keys":[{"key":"\#(text)"}]}"#,
+                as: .bearer(key.secret)
+            ).status
         }
-        try await fill(BatchSlots.atOnce) {
-            await #expect(throws: Problem.self) { try await places.one(of: caller, false) {} }
-            try await places.one(of: caller, true) {}
-            try await places.one(of: other, false) {}
-        }
-        try await places.one(of: caller, false) {}
-        try await places.one(of: .anonymous, false) {}
+        var running = try (0..<batches.perKey).map { _ in try batches.enter(UUID(keys[0].id)) }
+        #expect(running.count == 8)
+        #expect(try await verify(keys[1].secret, as: keys[0]) == 429)
+        // Without a look-up it costs nothing.
+        #expect(try await verify("no key", as: keys[0]) == 200)
+        #expect(try await verify(keys[0].secret, as: keys[1]) == 200)
+        running.removeAll()
+        #expect(try await verify(keys[1].secret, as: keys[0]) == 200)
     }
 
     @Test func `a batch longer than its window is answered whole, in its order`() async throws {

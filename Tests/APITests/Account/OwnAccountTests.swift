@@ -159,7 +159,8 @@ import Text
     {
         let fixture = try await OperatorFixture.make()
         let owner = try await fixture.signedIn()
-        let hash = try await fixture.service.composition.passwords.hash(Array("some words".utf8))
+        let hash = try await fixture.service.composition.application.passwords.hash(
+            Array("some words".utf8))
         let made = try await fixture.service.storage.createOperator(
             email: "other@door.example", emailKey: "other@door.example", name: nil, role: .admin,
             tenant: nil, passwordHash: hash, by: .system)

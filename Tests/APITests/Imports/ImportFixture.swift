@@ -46,8 +46,7 @@ struct ImportFixture {
     }
 
     func run() async throws {
-        let database = service.storage
-        try await JobRunner(database: database, services: Services(database: database)).round()
+        try await JobRunner(application: service.composition.application).round()
     }
 
     func job(_ id: UUID) async throws -> JobRow { try #require(await scope.job(id)) }

@@ -150,10 +150,9 @@ import Text
             #expect(answer.status == 200, "\(answer.text)")
         } else {
             struct Broken: Error {}
-            let database = fixture.service.storage
             // Each round counts one failure, and the job is due again some seconds later.
             let runner = JobRunner(
-                database: database, services: Services(database: database),
+                application: fixture.service.composition.application,
                 beforeBatch: { _ in throw Broken() })
             for _ in 0..<10 where try await fixture.job(id).status != .failed {
                 await #expect(throws: Broken.self) { try await runner.round() }

@@ -28,8 +28,7 @@ import Text
         beforeBatch: @escaping @Sendable (JobRow) async throws -> Void
     ) -> JobRunner {
         JobRunner(
-            database: fixture.service.storage,
-            services: Services(database: fixture.service.storage), beforeBatch: beforeBatch)
+            application: fixture.service.composition.application, beforeBatch: beforeBatch)
     }
 
     @Test func `any number of replicas make one job a day`() async throws {

@@ -18,7 +18,7 @@ struct Marking: JobKind {
 
     func rights(_ job: JobRow) -> [Right] { job.isUndoing ? [.restoreUsers] : [.suspendUsers] }
 
-    func step(_ work: JobWork, _ services: Services) async throws -> JobStep {
+    func step(_ work: JobWork, _ application: Application) async throws -> JobStep {
         let rows = try await work.waiting()
         var results: [JobResult] = []
         for row in rows {
@@ -39,7 +39,7 @@ struct Marking: JobKind {
     }
 
     func undo(
-        _ row: JobResult, _ work: JobWork, _ services: Services
+        _ row: JobResult, _ work: JobWork, _ application: Application
     ) async throws -> JobResult {
         let undone = try await work.change.query(
             """
@@ -71,10 +71,9 @@ struct JobFixture {
         _ kind: Marking = Marking(), on composition: Composition? = nil,
         beforeBatch: @escaping @Sendable (JobRow) async throws -> Void = { _ in }
     ) -> JobRunner {
-        let database = (composition ?? service.composition).database
-        return JobRunner(
-            database: database, services: Services(database: database), kinds: JobKinds([kind]),
-            beforeBatch: beforeBatch)
+        JobRunner(
+            application: (composition ?? service.composition).application,
+            kinds: JobKinds([kind]), beforeBatch: beforeBatch)
     }
 
     func maker(_ role: Operator.Role = .owner, name: String = "maker") async throws -> JobMaker {

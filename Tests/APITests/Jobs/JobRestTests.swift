@@ -12,16 +12,16 @@ struct JobRestTests {
         _ requests: [Int], after time: Duration = .milliseconds(100), endsAfter parts: Int = .max
     ) async -> Duration {
         let state = Mutex((rested: Duration.zero, answered: 0, at: 1))
-        var services = Services()
-        services.answered = { state.withLock { $0.answered } }
-        services.pause = { time in
-            state.withLock {
-                $0.rested += time
-                $0.answered += $0.at < requests.count ? requests[$0.at] : 0
-                $0.at += 1
-            }
-        }
-        await JobRest(services: services).after(time, answered: requests[0]) {
+        let rest = JobRest(
+            pause: { time in
+                state.withLock {
+                    $0.rested += time
+                    $0.answered += $0.at < requests.count ? requests[$0.at] : 0
+                    $0.at += 1
+                }
+            },
+            answered: { state.withLock { $0.answered } })
+        await rest.after(time, answered: requests[0]) {
             state.withLock { $0.at > parts }
         }
         return state.withLock { $0.rested }

@@ -49,9 +49,8 @@ import Text
         let place = try await make(tenants: 2, users: 45)
         let jobs = try await place.jobs()
         let turns = Mutex<[UUID]>([])
-        let database = place.tenants[0].service.storage
         let runner = JobRunner(
-            database: database, services: Services(database: database),
+            application: place.tenants[0].service.composition.application,
             kinds: JobKinds([Marking()]), slice: .zero,
             beforeBatch: { job in
                 place.clock.advance(seconds: 1)

@@ -6,7 +6,7 @@ import Testing
 struct OpenAPITests {
     private func document() throws -> JSONValue {
         try JSONValue(
-            parsing: OpenAPIDocument(endpoints: ThingFixture().endpoints, version: "1.0").bytes)
+            parsing: OpenAPIDocument(endpoints: ThingFixture.endpoints(), version: "1.0").bytes)
     }
 
     @Test func `each endpoint is an operation with its id, tag and access`() throws {

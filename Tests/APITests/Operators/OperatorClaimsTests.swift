@@ -53,7 +53,8 @@ import Text
         }
 
         func setPassword(_ password: String, of id: String) async throws {
-            let hash = try await service.composition.passwords.hash(Array(password.utf8))
+            let hash = try await service.composition.application.passwords.hash(
+                Array(password.utf8))
             _ = try await service.storage.app.query(
                 "UPDATE operators SET password_hash = \(hash) WHERE id = \(try #require(UUID(id)))")
         }
@@ -212,7 +213,8 @@ import Text
     {
         let clock = TestClock()
         let (service, _) = try await TestService.makeWithTenant(clock: clock)
-        let hash = try await service.composition.passwords.hash(Array("a good password".utf8))
+        let hash = try await service.composition.application.passwords.hash(
+            Array("a good password".utf8))
         let person = try await service.storage.createOperator(
             email: "own@example.com", emailKey: "own@example.com", name: nil, role: .owner,
             tenant: nil, passwordHash: hash, by: .system)

@@ -26,7 +26,7 @@ struct OperatorFixture {
         let service = try await TestService.make(
             externalServices: ExternalServices(mail: mail), secondFactorDays: secondFactorDays,
             clock: { clock.now })
-        let hash = try await service.composition.passwords.hash(Array(password.utf8))
+        let hash = try await service.composition.application.passwords.hash(Array(password.utf8))
         let row = try await service.storage.createOperator(
             email: email, emailKey: email, name: "Owner", role: role, tenant: nil,
             passwordHash: hash, by: .system)

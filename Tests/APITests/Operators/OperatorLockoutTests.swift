@@ -33,7 +33,8 @@ import Text
                 as: who)
             #expect(made.status == 201, "\(made.text)")
             let id = try #require(UUID(made.json["id"]?.string ?? ""))
-            let hash = try await service.composition.passwords.hash(Array(password.utf8))
+            let hash = try await service.composition.application.passwords.hash(
+                Array(password.utf8))
             _ = try await service.storage.app.query(
                 "UPDATE operators SET password_hash = \(hash) WHERE id = \(id)")
             return id

@@ -129,7 +129,7 @@ struct RightsFixture {
         let user = try #require(user)
         let session = try await base.addSession(of: user.description)
         let now = Timestamp.systemClock()
-        return try await base.service.composition.tokens.sign(
+        return try await base.service.composition.application.tokens.sign(
             AccessTokenClaims(
                 user: user, tenant: base.tenant.id, session: session,
                 tokenID: UUID.random().description, client: "timetracker", issuedAt: now,

@@ -34,7 +34,8 @@ struct PasskeyFixture {
         let email = "\(name)@operators.test"
         let hash =
             hasPassword
-            ? try await service.composition.passwords.hash(Array("long enough \(name)".utf8)) : nil
+            ? try await service.composition.application.passwords.hash(
+                Array("long enough \(name)".utf8)) : nil
         let row = try await service.storage.createOperator(
             email: email, emailKey: email, name: name, role: role, tenant: tenant,
             passwordHash: hash, by: .system)

@@ -1,10 +1,13 @@
 import API
 import HTTP
 import JSON
+import TestSupport
 import Testing
 
-struct DecodingTests {
-    let fixture = ThingFixture()
+@Suite(.cleansUp) struct DecodingTests {
+    let fixture: ThingFixture
+
+    init() async throws { fixture = try await ThingFixture() }
 
     @Test func `one response reports every fault of a body`() async throws {
         let response = try await fixture.send(
@@ -83,7 +86,7 @@ struct DecodingTests {
             seen.keep(call.input)
             return .noContent
         }
-        let dispatcher = try Dispatcher.open(endpoint)
+        let dispatcher = try await Dispatcher.open(endpoint)
         for body in [#"{"note":null}"#, #"{"note":"n"}"#, "{}"] {
             #expect(await dispatcher.respond(to: .json(.patch, "/x", body)).status == 204)
         }
@@ -102,7 +105,7 @@ struct DecodingTests {
             .post, "/x", id: "x", tag: "X", summary: "", access: .open,
             body: .json(one.or(whenHas: "invites", many)), answers: [.noContent]
         ) { _ in .noContent }
-        let dispatcher = try Dispatcher.open(endpoint)
+        let dispatcher = try await Dispatcher.open(endpoint)
         let good = await dispatcher.respond(
             to: .json(.post, "/x", #"{"invites":[{"email":"a@b.c"}]}"#))
         #expect(good.status == 204)

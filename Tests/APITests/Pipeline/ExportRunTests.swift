@@ -1,5 +1,4 @@
 import API
-import Domain
 import HTTP
 import JSON
 import Storage
@@ -10,25 +9,26 @@ import Text
 
 /// How an export runs: how many at once, how far, and what ends it.
 @Suite(.serialized, .cleansUp) struct ExportRunTests {
-    /// A list of numbers that fails behind six hundred, for callers by number.
+    /// A list of numbers that fails behind six hundred.
     private final class Fixture: Sendable {
-        let records = Records()
-        let now = Mutex<Int64>(0)
-        let refusal = Mutex<Problem?>(nil)
-        let originRefusal = Mutex<Problem?>(nil)
-        let role = Mutex(Operator.Role.admin)
-        let tenant = Mutex<UUID?>(nil)
-        let asked = Counter()
-        let counted = Counter()
+        let service: TestService
+        let clock = TestClock()
+        let log = CapturedLog()
+        let failure = Mutex<(from: Int, error: any Error)>((600, Broken()))
 
-        private func principal(of request: Request) throws -> CallerPrincipal {
-            _ = asked.next()
-            if let refusal = refusal.withLock({ $0 }) { throw refusal }
-            let caller = request.first("authorization").flatMap { UInt64($0) } ?? 1
-            return CallerPrincipal(
-                .operator(
-                    id: UUID(high: 7, low: caller), role: role.withLock { $0 },
-                    tenant: tenant.withLock { $0 }))
+        init() async throws {
+            service = try await TestService.make(
+                logger: log.logger, clock: { [clock] in clock.now })
+        }
+
+        /// The statuses that were logged for exports.
+        var statuses: [Int] {
+            get throws { try log.records(of: "/numbers").compactMap { $0["status"]?.int } }
+        }
+
+        /// A key of the platform, or of a tenant if its path is given.
+        func key(at path: String = "/v1/api-keys", _ more: String = "") async throws -> MadeKey {
+            try await service.makeKey(#""users:read""#, more, at: path)
         }
 
         func dispatcher(_ limits: ExportLimits = ExportLimits()) throws -> Dispatcher {
@@ -39,7 +39,8 @@ import Text
             ) { call in
                 let page = try call.page()
                 let from = page.after.flatMap { Int($0.key) } ?? 0
-                if from == 600 { throw Broken() }
+                let failure = self.failure.withLock { $0 }
+                if from == failure.from { throw failure.error }
                 let items = (from..<(from + page.limit)).map {
                     JSONValue.object([.init("n", .int($0))])
                 }
@@ -48,45 +49,47 @@ import Text
                     total: Total(0))
             }
             return try Dispatcher(
-                endpoints: [endpoint], services: Services(),
-                hooks: Hooks(
-                    authenticate: {
-                        _ = self.counted.next()
-                        return try self.principal(of: $0)
-                    },
-                    recheck: { try self.principal(of: $0) },
-                    resolveTenant: { _, _ in nil }, authorize: { _, _, _ in nil },
-                    enforceCORS: { _, _ in
-                        self.originRefusal.withLock { $0.map { CORSVerdict(.refuse($0)) } }
-                            ?? .proceed
-                    },
-                    record: { self.records.append($0) },
-                    now: { Timestamp(microseconds: self.now.withLock { $0 }) }),
+                endpoints: [endpoint], application: service.composition.application,
                 exports: limits)
+        }
+
+        /// Begins an export.
+        func begin(_ key: MadeKey, _ fields: [Field] = []) async throws -> Response {
+            try await dispatcher().respond(to: Self.request(key, fields))
+        }
+
+        static func request(_ key: MadeKey, _ fields: [Field] = []) -> Request {
+            Request(
+                .get, "/numbers",
+                fields: [
+                    Field("accept", "text/csv"), Field("authorization", "Bearer \(key.secret)"),
+                ] + fields)
         }
     }
 
-    private func request(_ caller: Int = 1) -> Request {
-        Request(
-            .get, "/numbers",
-            fields: [Field("accept", "text/csv"), Field("authorization", "\(caller)")])
+    private static func pieces(
+        of response: Response
+    ) throws -> @Sendable () async throws -> [UInt8]? {
+        guard case .stream(let next) = response.body else { throw Broken() }
+        return next
     }
 
     @Test func `a failure on the way cuts the file and is logged`() async throws {
-        let fixture = Fixture()
-        let answer = await TestAnswer.read(try fixture.dispatcher().respond(to: request()))
+        let fixture = try await Fixture()
+        let answer = await TestAnswer.read(try await fixture.begin(fixture.key()))
         #expect(answer.isCut)
         #expect(try CSVFile(answer.bytes).rows.count == 600)
-        let records = fixture.records.all
-        #expect(records.map(\.status) == [200, 500])
-        #expect(records.last?.fault?.hasPrefix("the export was cut behind 600 rows") == true)
+        #expect(try fixture.statuses == [200, 500])
+        let fault = try fixture.log.records(of: "/numbers").last?["fault"]?.string
+        #expect(fault?.hasPrefix("the export was cut behind 600 rows") == true)
     }
 
     @Test func `a file longer than the limit is cut`() async throws {
-        let fixture = Fixture()
+        let fixture = try await Fixture()
         var limits = ExportLimits()
         limits.rows = 400
-        let answer = await TestAnswer.read(try fixture.dispatcher(limits).respond(to: request()))
+        let answer = try await TestAnswer.read(
+            fixture.dispatcher(limits).respond(to: Fixture.request(fixture.key())))
         #expect(answer.isCut)
         #expect(try CSVFile(answer.bytes).rows.count == 400)
     }
@@ -94,90 +97,105 @@ import Text
     @Test func `a third export of one caller waits, and so does a ninth of all`()
         async throws
     {
-        let dispatcher = try Fixture().dispatcher()
+        let fixture = try await Fixture()
+        let dispatcher = try fixture.dispatcher()
+        var keys: [MadeKey] = []
+        for _ in 0..<5 { keys.append(try await fixture.key()) }
         var running: [Response] = []
-        for caller in [1, 1, 2, 2, 3, 3, 4, 4] {
-            running.append(await dispatcher.respond(to: request(caller)))
+        for caller in [0, 0, 1, 1, 2, 2, 3, 3] {
+            running.append(await dispatcher.respond(to: Fixture.request(keys[caller])))
         }
         #expect(running.allSatisfy { $0.status == 200 })
-        let third = await dispatcher.respond(to: request(1))
+        let third = await dispatcher.respond(to: Fixture.request(keys[0]))
         #expect(third.status == 429 && third.first("retry-after") == "5")
         #expect(try third.code() == "rate_limited")
-        let ninth = await dispatcher.respond(to: request(5))
+        let ninth = await dispatcher.respond(to: Fixture.request(keys[4]))
         #expect(ninth.status == 503 && ninth.first("retry-after") == "5")
         let page = await dispatcher.respond(
-            to: Request(.get, "/numbers", fields: [Field("authorization", "1")]))
+            to: Request(
+                .get, "/numbers", fields: [Field("authorization", "Bearer \(keys[0].secret)")]))
         #expect(page.status == 200)
         // One is read to its end, one is given up by its client.
         _ = await TestAnswer.read(running.removeFirst())
-        #expect(await dispatcher.respond(to: request(5)).status == 200)
+        #expect(await dispatcher.respond(to: Fixture.request(keys[4])).status == 200)
         running.removeAll()
-        #expect(await dispatcher.respond(to: request(1)).status == 200)
+        #expect(await dispatcher.respond(to: Fixture.request(keys[0])).status == 200)
     }
 
     @Test func `a credential that is revoked on the way ends the export`() async throws {
-        let fixture = Fixture()
-        let response = try await fixture.dispatcher().respond(to: request())
-        guard case .stream(let next) = response.body else { throw Broken() }
-        #expect(try await next() != nil && fixture.asked.count == 1)
-        #expect(try await next() != nil && fixture.asked.count == 2)
-        fixture.refusal.withLock { $0 = .unauthorized("The key has been revoked.") }
+        let fixture = try await Fixture()
+        let key = try await fixture.key()
+        let next = try Self.pieces(of: try await fixture.begin(key))
+        #expect(try await next() != nil)
+        #expect(try await next() != nil)
+        try await fixture.service.manage(.post, "/v1/api-keys/\(key.id)/revoke", "{}")
         await #expect(throws: Problem.self) { try await next() }
-        #expect(fixture.records.all.map(\.status) == [200, 401])
+        #expect(try fixture.statuses == [200, 401])
     }
 
     @Test func `an origin that is taken off the list on the way ends the export`() async throws {
-        let fixture = Fixture()
-        let response = try await fixture.dispatcher().respond(to: request())
-        guard case .stream(let next) = response.body else { throw Broken() }
+        let fixture = try await Fixture()
+        let service = fixture.service
+        let listed = try await service.manage(
+            .post, "/v1/cors-origins", #"{"origin":"\#(ThingFixture.origin)"}"#)
+        let next = try Self.pieces(
+            of: try await fixture.begin(fixture.key(), [Field("origin", ThingFixture.origin)]))
         _ = try await next()
-        fixture.originRefusal.withLock { $0 = .forbidden("The origin is not on the list.") }
+        let removed = try await service.send(
+            .delete, "/v1/cors-origins/\(listed["id"]?.string ?? "")", as: .platformOwner)
+        #expect(removed.status == 204)
         await #expect(throws: Problem.self) { try await next() }
-        #expect(fixture.records.all.map(\.status) == [200, 403])
+        #expect(try fixture.statuses == [200, 403])
     }
 
     @Test func `the looks at a credential are no uses of it`() async throws {
-        let fixture = Fixture()
-        let response = try await fixture.dispatcher().respond(to: request())
-        guard case .stream(let next) = response.body else { throw Broken() }
-        _ = try await next()
-        #expect(try await next() != nil && fixture.asked.count == 2 && fixture.counted.count == 1)
+        let fixture = try await Fixture()
+        fixture.clock.startMinute()
+        let key = try await fixture.key(at: "/v1/api-keys", #","rate_limit":{"per_minute":1}"#)
+        let next = try Self.pieces(of: try await fixture.begin(key))
+        #expect(try await next() != nil)
+        #expect(try await next() != nil)
+        #expect(try await fixture.begin(key).status == 429)
     }
 
     @Test func `rights that change on the way cut the file`() async throws {
-        let fixture = Fixture()
-        let response = try await fixture.dispatcher().respond(to: request())
-        guard case .stream(let next) = response.body else { throw Broken() }
+        let fixture = try await Fixture()
+        let key = try await fixture.key()
+        let next = try Self.pieces(of: try await fixture.begin(key))
         _ = try await next()
-        fixture.role.withLock { $0 = .auditor }
+        let narrowed = try await fixture.service.send(
+            .patch, "/v1/api-keys/\(key.id)", json: #"{"scopes":["invites:read"]}"#,
+            as: .platformOwner)
+        #expect(narrowed.status == 200, "\(narrowed.text)")
         await #expect(throws: Problem.self) { try await next() }
-        #expect(fixture.records.all.map(\.status) == [200, 403])
+        #expect(try fixture.statuses == [200, 403])
     }
 
     @Test func `one tenant's credentials share four places, and none is held for over an hour`()
         async throws
     {
-        let fixture = Fixture()
-        fixture.tenant.withLock { $0 = UUID(high: 1, low: 1) }
+        let fixture = try await Fixture()
+        for slug in ["acme", "other"] { try await fixture.service.makeTenant(slug) }
         let dispatcher = try fixture.dispatcher()
+        func begin(_ tenant: String) async throws -> Response {
+            let key = try await fixture.key(at: "/v1/tenants/\(tenant)/api-keys")
+            return await dispatcher.respond(to: Fixture.request(key))
+        }
         var running: [Response] = []
-        for caller in 1...4 { running.append(await dispatcher.respond(to: request(caller))) }
+        for _ in 0..<4 { running.append(try await begin("acme")) }
         #expect(running.allSatisfy { $0.status == 200 })
-        #expect(await dispatcher.respond(to: request(5)).status == 429)
-        fixture.tenant.withLock { $0 = UUID(high: 1, low: 2) }
-        #expect(await dispatcher.respond(to: request(5)).status == 200)
-        fixture.tenant.withLock { $0 = UUID(high: 1, low: 1) }
-        guard case .stream(let next) = running[0].body else { throw Broken() }
+        #expect(try await begin("acme").status == 429)
+        #expect(try await begin("other").status == 200)
+        let next = try Self.pieces(of: running[0])
         _ = try await next()
-        fixture.now.withLock { $0 = 3_600_000_000 }
+        fixture.clock.advance(seconds: 3600)
         await #expect(throws: (any Error).self) { try await next() }
-        #expect(fixture.records.all.last?.status == 500)
+        #expect(try fixture.statuses.last == 500)
     }
 
     @Test func `a first page that fails is an answer of its own`() async throws {
-        let fixture = Fixture()
-        fixture.refusal.withLock { $0 = .unavailable }
-        let answer = try await fixture.dispatcher().respond(to: request())
-        #expect(answer.status == 503)
+        let fixture = try await Fixture()
+        fixture.failure.withLock { $0 = (0, Problem.unavailable) }
+        #expect(try await fixture.begin(fixture.key()).status == 503)
     }
 }

@@ -1,11 +1,14 @@
 import API
 import HTTP
 import JSON
+import TestSupport
 import Testing
 
-struct IdempotencyTests {
-    let fixture = ThingFixture()
+@Suite(.cleansUp) struct IdempotencyTests {
+    let fixture: ThingFixture
     let key = [("idempotency-key", "k 1")]
+
+    init() async throws { fixture = try await ThingFixture() }
 
     @Test func `the same key and body run once and answer the same`() async throws {
         let first = try await fixture.send(.post, ThingFixture.path, key, json: RefusalTests.good)
@@ -23,7 +26,7 @@ struct IdempotencyTests {
         let other = try await fixture.send(
             .post, ThingFixture.path, key, json: #"{"slug":"two","email":"a@b.c"}"#)
         #expect(try other.status == 422 && other.code() == "idempotency_mismatch")
-        let path = "/v1/tenants/\(ThingFixture.acme.id)/things"
+        let path = "/v1/tenants/\(fixture.acme.id)/things"
         _ = try await fixture.send(.post, path, key, json: RefusalTests.good)
         #expect(fixture.ran.count == 2)
     }
@@ -59,15 +62,16 @@ struct IdempotencyTests {
             if call.request.id == "inner" { return .noContent }
             var again = call.request
             again.id = "inner"
-            let inner = await fixture.slow.respond(to: again)
+            // A request of its own: it shares no transaction with the first.
+            let inner = await Task.detached { [again] in
+                await fixture.slow.respond(to: again)
+            }.value
             return Response(200, fields: [Field("x-inner", "\(inner.status)")])
         }
-        try fixture.slow.install(
-            Dispatcher(
-                endpoints: [endpoint], services: Services(), hooks: fixture.hooks()))
+        try fixture.slow.install(fixture.dispatcher([endpoint]))
         let request = Request(
             .post, "/v1/tenants/acme/slow",
-            fields: [Field("authorization", "writer"), Field(key[0].0, key[0].1)])
+            fields: fixture.fields(of: "writer") + [Field(key[0].0, key[0].1)])
         let outer = await fixture.slow.respond(to: request)
         #expect(outer.first("x-inner") == "409")
     }
@@ -77,11 +81,10 @@ struct IdempotencyTests {
             .post, "/v1/tenants/{tenant}/lost", id: "lost", tag: "Things", summary: "",
             access: .principal, answers: [.noContent], idempotent: true
         ) { _ in throw Problem.commitUnknown }
-        let dispatcher = try Dispatcher(
-            endpoints: [endpoint], services: Services(), hooks: fixture.hooks())
+        let dispatcher = try fixture.dispatcher([endpoint])
         let request = Request(
             .post, "/v1/tenants/acme/lost",
-            fields: [Field("authorization", "writer"), Field(key[0].0, key[0].1)])
+            fields: fixture.fields(of: "writer") + [Field(key[0].0, key[0].1)])
         for code in ["commit_unknown", "request_in_progress"] {
             let answer = await dispatcher.respond(to: request)
             #expect(try answer.code() == code)

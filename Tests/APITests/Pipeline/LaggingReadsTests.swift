@@ -118,10 +118,49 @@ import Text
         #expect(list.answer.text.contains("ann@acme.example"))
     }
 
+    /// A position belongs to a request, not to the replica that answers it.
+    @Test func `callers at once with other positions are answered each by their own server`()
+        async throws
+    {
+        let fixture = try await Fixture.make()
+        let writer = try await fixture.service.makeKey(#""users:write","users:read""#).secret
+        let reader = try await fixture.service.makeKey(#""users:read""#).secret
+        try await fixture.rig.catchUp()
+        try await fixture.rig.pause()
+        let made = try await fixture.service.send(
+            .post, "/v1/tenants/acme/users", json: #"{"email":"ann@acme.example"}"#,
+            as: .bearer(writer))
+        let position = try #require(made.first(Self.header))
+        let before = fixture.rig.measures.reads
+        let each = 20
+        let seen = try await withThrowingTaskGroup(of: (isWriter: Bool, seesAnn: Bool).self) {
+            group in
+            for number in 0..<(2 * each) {
+                let isWriter = number.isMultiple(of: 2)
+                group.addTask {
+                    let answer = try await fixture.service.send(
+                        .get, "/v1/tenants/acme/users",
+                        as: .bearer(isWriter ? writer : reader),
+                        fields: [Field(Self.header, isWriter ? position : "0/0")])
+                    #expect(answer.status == 200)
+                    return (isWriter, answer.text.contains("ann@acme.example"))
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        // The writer sees its own write, which the standby does not have.
+        #expect(seen.count == 2 * each && seen.allSatisfy { $0.isWriter == $0.seesAnn })
+        let after = fixture.rig.measures.reads
+        #expect(after.primary - before.primary == each)
+        #expect(after.standby - before.standby == each)
+        try await fixture.rig.resume()
+    }
+
     @Test func `the console has its position in a cookie from the sign-in on`() async throws {
         let fixture = try await Fixture.make()
         let service = fixture.service
-        let hash = try await service.composition.passwords.hash(Array("a good passphrase".utf8))
+        let hash = try await service.composition.application.passwords.hash(
+            Array("a good passphrase".utf8))
         _ = try await service.storage.createOperator(
             email: "o@acme.example", emailKey: "o@acme.example", name: "O", role: .owner,
             tenant: nil, passwordHash: hash, by: .system)
@@ -172,7 +211,7 @@ import Text
     @Test func `the cookie is as well kept as the session's`() async throws {
         let fixture = try await Fixture.make()
         for isTLS in [false, true] {
-            let hash = try await fixture.service.composition.passwords.hash(
+            let hash = try await fixture.service.composition.application.passwords.hash(
                 Array("a good one".utf8))
             _ = try await fixture.service.storage.createOperator(
                 email: "o\(isTLS)@acme.example", emailKey: "o\(isTLS)@acme.example", name: "O",

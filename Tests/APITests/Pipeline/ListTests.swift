@@ -1,11 +1,14 @@
 import API
 import HTTP
 import JSON
+import TestSupport
 import Testing
 import Text
 
-struct ListTests {
-    let fixture = ThingFixture()
+@Suite(.cleansUp) struct ListTests {
+    let fixture: ThingFixture
+
+    init() async throws { fixture = try await ThingFixture() }
 
     @Test func `a list has items, the next cursor, a total and a link`() async throws {
         let response = try await fixture.send(.get, ThingFixture.path, query: "limit=1&q=ab")
@@ -44,7 +47,7 @@ struct ListTests {
             _ = try call.page(defaultSort: "email")
             return call.list([], next: Cursor(key: "a\0b", id: ThingFixture.thing), total: Total(0))
         }
-        let dispatcher = try Dispatcher.open(endpoint)
+        let dispatcher = try await Dispatcher.open(endpoint)
         let first = await dispatcher.respond(to: Request(.get, "/x"))
         let cursor = try #require(try first.json()["next_cursor"]?.string)
         let second = await dispatcher.respond(to: Request(.get, "/x", query: "cursor=\(cursor)"))
@@ -61,7 +64,7 @@ struct ListTests {
             seen.keep(try call.page(defaultSort: "email"))
             return call.list([], next: Cursor(key: "é,\n", id: ThingFixture.thing), total: Total(0))
         }
-        let dispatcher = try Dispatcher.open(endpoint)
+        let dispatcher = try await Dispatcher.open(endpoint)
         let first = await dispatcher.respond(to: Request(.get, "/x"))
         let cursor = try #require(try first.json()["next_cursor"]?.string)
         _ = await dispatcher.respond(to: Request(.get, "/x", query: "limit=7&cursor=\(cursor)"))

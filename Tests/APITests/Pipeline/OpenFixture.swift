@@ -1,17 +1,14 @@
 import API
 import HTTP
 import Synchronization
+import TestSupport
 import Text
 
 extension Dispatcher {
-    /// One open endpoint without any policy.
-    static func open(_ endpoint: Endpoint) throws -> Dispatcher {
-        try Dispatcher(
-            endpoints: [endpoint], services: Services(),
-            hooks: Hooks(
-                authenticate: { _ in .anonymous }, resolveTenant: { _, _ in nil },
-                authorize: { _, _, _ in nil }, enforceCORS: { _, _ in .proceed },
-                now: { Timestamp(microseconds: 0) }))
+    /// One endpoint of a service without tenants.
+    static func open(_ endpoint: Endpoint) async throws -> Dispatcher {
+        try await Dispatcher(
+            endpoints: [endpoint], application: TestService.make().composition.application)
     }
 }
 

@@ -1,11 +1,14 @@
 import API
 import HTTP
 import JSON
+import TestSupport
 import Testing
 import Text
 
-struct PreconditionTests {
-    let fixture = ThingFixture()
+@Suite(.cleansUp) struct PreconditionTests {
+    let fixture: ThingFixture
+
+    init() async throws { fixture = try await ThingFixture() }
 
     @Test func `a creation answers with its place and tag`() async throws {
         let response = try await fixture.send(.post, ThingFixture.path, json: RefusalTests.good)

@@ -1,13 +1,18 @@
 import API
+import Cryptography
+import Gatehouse
 import HTTP
 import JSON
+import TestSupport
 import Testing
 import Text
 
-struct RefusalTests {
-    let fixture = ThingFixture()
+@Suite(.cleansUp) struct RefusalTests {
+    let fixture: ThingFixture
     static let good = #"{"slug":"acme","email":"a@b.c"}"#
     static let unknown = "\(ThingFixture.path)/\(UUID(high: 0x4000, low: 8))"
+
+    init() async throws { fixture = try await ThingFixture() }
 
     @Test func `refusals come in their order, each hiding the ones after it`() async throws {
         let evil = ("origin", "https://evil.example")
@@ -36,11 +41,12 @@ struct RefusalTests {
             try await status(.put, one, as: "writer", [("if-match", "\"v1\"")], Self.good) == 200)
     }
 
-    @Test(arguments: ["other", "nobody", "00000002-0000-0000-0000-000000000002"])
-    func `an unknown tenant and another tenant get the same 404`(tenant: String) async throws {
-        let response = try await fixture.send(.get, "/v1/tenants/\(tenant)/things")
-        #expect(response.status == 404)
-        #expect(try response.json()["detail"]?.string == "There is no such tenant.")
+    @Test func `an unknown tenant and another tenant get the same 404`() async throws {
+        for tenant in ["other", "nobody", fixture.other.id.description, UUID.random().description] {
+            let response = try await fixture.send(.get, "/v1/tenants/\(tenant)/things")
+            #expect(response.status == 404)
+            #expect(try response.json()["detail"]?.string == "There is no such tenant.")
+        }
     }
 
     @Test func `the platform reaches every tenant`() async throws {
@@ -61,7 +67,16 @@ struct RefusalTests {
     }
 
     @Test func `a database that is away is 503, never 401`() async throws {
-        let response = try await fixture.send(.get, ThingFixture.path, as: "away")
+        let away = fixture.service.database.client(as: "host=/nowhere dbname=nothing") {
+            $0.acquireTimeout = 100
+        }
+        let composition = try Composition(
+            app: away, platform: away, secrets: SecretKeys([UInt8](repeating: 7, count: 32)),
+            publicURL: "http://gatehouse.test", clock: Timestamp.systemClock)
+        let dispatcher = try Dispatcher(
+            endpoints: ThingFixture.endpoints(), application: composition.application)
+        let response = await dispatcher.respond(
+            to: Request(.get, ThingFixture.path, fields: fixture.fields(of: "reader")))
         #expect(try response.status == 503 && response.code() == "unavailable")
         #expect(response.first("retry-after") == "1")
     }
@@ -93,17 +108,17 @@ struct RefusalTests {
     @Test func `a preflight is answered before the credential is asked for`() async throws {
         let response = try await fixture.send(
             .options, ThingFixture.path, as: nil,
-            [("origin", "https://app.example"), ("access-control-request-method", "POST")])
+            [("origin", ThingFixture.origin), ("access-control-request-method", "POST")])
         #expect(response.status == 204)
-        #expect(response.first("access-control-allow-origin") == "https://app.example")
+        #expect(response.first("access-control-allow-origin") == ThingFixture.origin)
         #expect(response.first("vary") == "Origin")
     }
 
     @Test func `the origin's fields and the security fields stand on refusals too`() async throws {
         let response = try await fixture.send(
-            .get, ThingFixture.path, as: "nobody", [("origin", "https://app.example")])
+            .get, ThingFixture.path, as: "nobody", [("origin", ThingFixture.origin)])
         #expect(response.status == 401)
-        #expect(response.first("access-control-allow-origin") == "https://app.example")
+        #expect(response.first("access-control-allow-origin") == ThingFixture.origin)
         #expect(response.first("vary") == "Origin")
         #expect(response.first("cache-control") == "no-store")
         #expect(response.first("x-content-type-options") == "nosniff")
@@ -112,10 +127,7 @@ struct RefusalTests {
     }
 
     @Test func `two declarations of one path stop the start`() throws {
-        let endpoints = fixture.endpoints + [fixture.endpoints[0]]
-        #expect(throws: RouteError.self) {
-            try Dispatcher(
-                endpoints: endpoints, services: Services(), hooks: fixture.hooks())
-        }
+        let endpoints = ThingFixture.endpoints()
+        #expect(throws: RouteError.self) { try fixture.dispatcher(endpoints + [endpoints[0]]) }
     }
 }

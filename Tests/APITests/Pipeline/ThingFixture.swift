@@ -4,12 +4,11 @@ import HTTP
 import JSON
 import Storage
 import Synchronization
+import TestSupport
 import Text
 
 /// A small service of one noun behind the real dispatcher, with credentials by name.
 struct ThingFixture {
-    static let acme = ResolvedTenant(id: UUID(high: 1, low: 1), slug: "acme")
-    static let other = ResolvedTenant(id: UUID(high: 2, low: 2), slug: "other")
     static let thing = UUID(high: 0x4000, low: 7)
     static let path = "/v1/tenants/acme/things"
     static let onePath = "\(path)/\(thing)"
@@ -30,12 +29,36 @@ struct ThingFixture {
         ])
 
     let ran = Counter()
-    let store = MemoryIdempotencyStore()
-    let records = Records()
     let slow = Reentrant()
+    let service: TestService
+    let acme: TenantRow
+    let other: TenantRow
+    private let log = CapturedLog()
+    /// By name, the header fields of a caller.
+    private let credentials: [String: [Field]]
 
-    var endpoints: [Endpoint] {
-        let ran = ran
+    init() async throws {
+        service = try await TestService.make(logger: log.logger)
+        acme = try await service.makeTenant("acme")
+        other = try await service.makeTenant("other")
+        try await service.manage(
+            .post, "/v1/tenants/acme/cors-origins", #"{"origin":"\#(Self.origin)"}"#)
+        func bearer(_ key: String) -> Field { Field("authorization", "Bearer \(key)") }
+        let session = try await service.session(role: .owner, tenant: nil)
+        credentials = [
+            "writer": [bearer(try await service.makeKey(#""users:read","users:write""#).secret)],
+            "reader": [bearer(try await service.makeKey(#""users:read""#).secret)],
+            "console": [
+                Field("cookie", "gatehouse=\(session)"), Field("sec-fetch-site", "same-origin"),
+            ],
+            "nobody": [bearer("gate_unknown")],
+        ]
+    }
+
+    /// On the tenant's list.
+    static let origin = "https://app.example"
+
+    static func endpoints(counting ran: Counter = Counter()) -> [Endpoint] {
         return [
             Endpoint(
                 .get, "/v1/tenants/{tenant}/things", id: "listThings", tag: "Things",
@@ -89,52 +112,17 @@ struct ThingFixture {
         ]
     }
 
-    func dispatcher() throws -> Dispatcher {
-        try Dispatcher(endpoints: endpoints, services: Services(), hooks: hooks())
+    func dispatcher(_ endpoints: [Endpoint]? = nil) throws -> Dispatcher {
+        try Dispatcher(
+            endpoints: endpoints ?? Self.endpoints(counting: ran),
+            application: service.composition.application)
     }
 
-    func hooks() -> Hooks {
-        let records = records
-        return Hooks(
-            authenticate: { try Self.principal($0.first("authorization")) },
-            resolveTenant: { text, _ in
-                [Self.acme, Self.other].first { $0.slug == text || UUID(text) == $0.id }
-            },
-            authorize: { principal, access, _ in
-                guard case .right(let right) = access else { return nil }
-                return principal.platform || principal.scopes.contains(right.rawValue)
-                    ? nil : .forbidden()
-            },
-            enforceCORS: { request, _ in
-                guard let origin = request.first("origin") else { return .proceed }
-                if origin == "https://evil.example" {
-                    return CORSVerdict(.refuse(Problem(.originNotAllowed, "Not allowed.")))
-                }
-                let fields = [Field("access-control-allow-origin", origin)]
-                let isPreflight = request.first("access-control-request-method") != nil
-                return CORSVerdict(
-                    isPreflight ? .answer(Response(204)) : .proceed, fields: fields)
-            },
-            idempotency: store, record: { records.append($0) },
-            now: { Timestamp(microseconds: 0) })
-    }
+    func fields(of credential: String) -> [Field] { credentials[credential] ?? [] }
 
-    private static func principal(_ credential: String?) throws -> CallerPrincipal {
-        let writing = ["readUsers", "createUsers"]
-        let id = UUID(high: 9, low: 9)
-        switch credential {
-        case nil: return .anonymous
-        case "writer":
-            return CallerPrincipal(.key(id: id, owner: .tenant(acme.id), scopes: writing))
-        case "reader":
-            return CallerPrincipal(.key(id: id, owner: .tenant(acme.id), scopes: ["readUsers"]))
-        case "console":
-            var principal = CallerPrincipal(.operator(id: id, role: .owner, tenant: nil))
-            principal.isConsoleSession = true
-            return principal
-        case "away": throw Problem.unavailable
-        default: throw Problem.unauthorized("The credential is not known.")
-        }
+    /// The log's lines about requests of this route.
+    func records(of route: String) throws -> [JSONValue] {
+        try log.records(of: route)
     }
 
     func send(
@@ -142,7 +130,7 @@ struct ThingFixture {
         query: String = "", _ fields: [(String, String)] = [], json: String? = nil
     ) async throws -> Response {
         var all = fields.map { Field($0.0, $0.1) }
-        if let credential { all.append(Field("authorization", credential)) }
+        if let credential { all += fields(of: credential) }
         if json != nil, !fields.contains(where: { $0.0 == "content-type" }) {
             all.append(Field("content-type", "application/json"))
         }
@@ -182,43 +170,10 @@ final class Counter: Sendable {
     var count: Int { value.withLock { $0 } }
 }
 
-final class Records: Sendable {
-    private let value = Mutex<[RequestRecord]>([])
-    func append(_ record: RequestRecord) { value.withLock { $0.append(record) } }
-    var all: [RequestRecord] { value.withLock { $0 } }
-}
-
-/// The protocol's promises over a dictionary.
-final class MemoryIdempotencyStore: IdempotencyStore {
-    private struct Entry {
-        var body: [UInt8]
-        var answer: [UInt8]?
-    }
-
-    private let entries = Mutex<[String: Entry]>([:])
-
-    private func name(_ claim: IdempotencyClaim) -> String {
-        "\(claim.principal.id?.description ?? "") \(claim.method) \(claim.path) \(claim.key)"
-    }
-
-    func begin(_ claim: IdempotencyClaim) -> IdempotencyClaim.State {
-        entries.withLock { entries in
-            guard let entry = entries[name(claim)] else {
-                entries[name(claim)] = Entry(body: claim.body)
-                return .fresh
-            }
-            if entry.body != claim.body { return .mismatch }
-            return entry.answer.map { .replay($0) } ?? .inProgress
-        }
-    }
-
-    func complete(
-        _ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool, with change: HeldChange
-    ) {
-        entries.withLock { $0[name(claim)]?.answer = answer }
-    }
-
-    func abandon(_ claim: IdempotencyClaim) {
-        entries.withLock { $0[name(claim)] = nil }
+extension CapturedLog {
+    /// The lines about requests of this route.
+    func records(of route: String) throws -> [JSONValue] {
+        try lines.map { try JSONValue(parsing: Array($0.utf8)) }
+            .filter { $0["route"]?.string == route }
     }
 }

@@ -18,7 +18,7 @@ import Text
     ) async throws -> (TestService, TestClock) {
         let clock = TestClock()
         let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
-        let hash = try await service.composition.passwords.hash(Array(password.utf8))
+        let hash = try await service.composition.application.passwords.hash(Array(password.utf8))
         _ = try await service.storage.createOperator(
             email: email, emailKey: email, name: "Owner", role: .owner,
             tenant: isTenants ? tenant.id : nil, passwordHash: hash, by: .system)

@@ -315,3 +315,17 @@ package enum EditDistance {
         return row[other.count]
     }
 }
+
+/// The bytes of a file; `nil` if it cannot be read.
+package func readFile(_ path: String) -> [UInt8]? {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 16_384)
+    while true {
+        let count = Glibc.read(file, &chunk, chunk.count)
+        guard count > 0 else { return count == 0 ? bytes : nil }
+        bytes.append(contentsOf: chunk[..<count])
+    }
+}

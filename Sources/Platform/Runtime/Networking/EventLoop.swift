@@ -338,6 +338,19 @@ struct TimerQueue {
     }
 }
 
+extension EventLoop {
+    /// Waits without blocking a thread; returns at once outside a loop.
+    package static func pause(_ duration: Duration) async {
+        await withCheckedContinuation { continuation in
+            guard let loop = current else { return continuation.resume() }
+            let (seconds, attoseconds) = duration.components
+            loop.after(seconds * 1_000_000_000 + attoseconds / 1_000_000_000) {
+                continuation.resume()
+            }
+        }
+    }
+}
+
 /// Carries a value of one loop through code on other threads.
 ///
 /// `@unchecked Sendable`: the value is accessible on its loop's thread only, which `value` checks

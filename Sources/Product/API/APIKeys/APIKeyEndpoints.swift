@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/tenants/{tenant}/api-keys` and `/v1/api-keys`: the credentials of programs.
-enum APIKeyEndpoints {
-    static let all: [Endpoint] =
+package enum APIKeyEndpoints {
+    package static let all: [Endpoint] =
         endpoints(.tenant) + endpoints(.platform) + [revokeMany] + KeyVerificationEndpoints.all
 
     private static func endpoints(_ collection: APIKeyCollection) -> [Endpoint] {
@@ -240,7 +240,7 @@ enum APIKeyEndpoints {
         _ call: Call, _ collection: APIKeyCollection, _ reason: String?
     ) async throws -> (APIKeyRow, EndedWithKey) {
         let id = try call.id()
-        let kinds = call.application.jobKinds
+        let kinds = JobKinds.all
         return try await collection.scope(call).change(by: call.actor) { change in
             let row = try await change.lockAPIKey(id)
             try collection.require(call, .revokeKeys, row.key)
@@ -448,8 +448,8 @@ extension APIKeyFilter {
 }
 
 /// `/v1/scopes`: the scopes of keys besides those of the tenant's catalogue.
-enum ScopeEndpoints {
-    static let all: [Endpoint] = [list]
+package enum ScopeEndpoints {
+    package static let all: [Endpoint] = [list]
 
     private static let list = Endpoint(
         .get, "/v1/scopes", id: "listScopes", tag: "API keys",

@@ -42,7 +42,7 @@ enum IntrospectionEndpoint {
     private static func facts(of token: String, _ call: Call) async throws -> [JSONValue.Member]? {
         if token.utf8.starts(with: "gate_".utf8) { return try await facts(ofKey: token, call) }
         let caller = call.principal.subject
-        return try await call.application.activeToken(token) {
+        return try await call.application.tokens.active(token) {
             Permissions.permits(caller, .verifyKeys, in: $0) == .allowed
         }.map { facts(of: $0) }
     }
@@ -107,32 +107,4 @@ enum IntrospectionEndpoint {
 extension Timestamp {
     /// Seconds since 1970, as in RFC 7519.
     fileprivate var wholeSeconds: Int { Int(microseconds / 1_000_000) }
-}
-
-/// The introspection result of an app's active token.
-package struct ActiveToken: Sendable {
-    package var tenant: UUID
-    package var user: UUID
-    package var email: String?
-    /// The user's id in the tenant's own system; `nil` if there is none.
-    package var externalID: String?
-    /// The client contract that it was issued for.
-    package var client: String
-    package var issuedAt: Timestamp
-    package var expiresAt: Timestamp
-    /// The user's public attributes.
-    package var attributes: Attributes
-
-    package init(
-        tenant: UUID, user: UUID, email: String?, client: String, issuedAt: Timestamp,
-        expiresAt: Timestamp, attributes: Attributes
-    ) {
-        self.tenant = tenant
-        self.user = user
-        self.email = email
-        self.client = client
-        self.issuedAt = issuedAt
-        self.expiresAt = expiresAt
-        self.attributes = attributes
-    }
 }

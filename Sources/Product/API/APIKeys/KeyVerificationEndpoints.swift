@@ -3,7 +3,6 @@ import Domain
 import HTTP
 import JSON
 import Storage
-import Synchronization
 import Text
 
 /// `/v1/api-keys/verify`, and `verify-batch` for many keys: is a key valid, and for what?
@@ -192,8 +191,20 @@ package struct KeyFinding: JSONView {
                 found, question, isLimited: isLimited, to: call.principal.subject,
                 in: call.database, at: call.now)
         }
-        call.application.onVerification(finding.verdict)
+        call.application.metrics.record(finding.verdict)
         return finding
+    }
+
+    /// Throws 429 at the caller's limit of concurrent batches.
+    private static func place(of call: Call) throws -> InFlight<UUID?>.Place {
+        let batches = call.application.batches
+        do {
+            return try batches.enter(call.principal.id)
+        } catch {
+            throw Problem.rateLimited(
+                "\(batches.perKey) batches of this credential are in progress; send fewer at once.",
+                retryAfter: 1)
+        }
     }
 
     /// The same for many keys, in their order.
@@ -203,16 +214,17 @@ package struct KeyFinding: JSONView {
             secret.flatMap { locator.covers($0.locator) ? $0 : nil }
         }
         let asked = secrets.compactMap(\.self)
-        var found = try await call.application.batches.one(of: call.principal, asked.isEmpty) {
-            try await call.database.fetchKeys(asked)
-        }.makeIterator()
+        // Without a look-up the call costs nothing, so it is not counted.
+        let place = asked.isEmpty ? nil : try place(of: call)
+        defer { withExtendedLifetime(place) {} }
+        var found = try await call.database.fetchKeys(asked).makeIterator()
         return zip(questions, secrets).map { question, secret in
             var finding = KeyFinding()
             if secret != nil, let key = found.next() {
                 finding = KeyFinding(
                     key, question, to: call.principal.subject, in: call.database, at: call.now)
             }
-            call.application.onVerification(finding.verdict)
+            call.application.metrics.record(finding.verdict)
             return finding
         }
     }
@@ -299,40 +311,4 @@ package struct KeyFinding: JSONView {
 extension PresentedKey {
     /// `nil` for the platform.
     var home: UUID? { tenant == .platform ? nil : tenant }
-}
-
-/// Limits the concurrent look-up batches of each caller in this process, so that one caller cannot
-/// occupy the database alone.
-package final class BatchSlots: Sendable {
-    /// Concurrent batches of one caller; each makes `Database.lookUpsAtOnce` concurrent look-ups.
-    package static let atOnce = 8
-
-    private let underWay = Mutex<[UUID: Int]>([:])
-
-    package init() {}
-
-    /// Throws 429 at the caller's limit. Calls without look-ups (`isFree`) are not counted.
-    package func one<Result>(
-        of caller: CallerPrincipal, _ isFree: Bool, _ body: () async throws -> Result
-    ) async throws -> Result {
-        guard !isFree, let id = caller.id else { return try await body() }
-        let isIn = underWay.withLock { counts in
-            let count = counts[id, default: 0]
-            guard count < Self.atOnce else { return false }
-            counts[id] = count + 1
-            return true
-        }
-        guard isIn else {
-            throw Problem.rateLimited(
-                "\(Self.atOnce) batches of this credential are in progress; send fewer at once.",
-                retryAfter: 1)
-        }
-        defer {
-            underWay.withLock { counts in
-                let left = (counts[id] ?? 1) - 1
-                counts[id] = left > 0 ? left : nil
-            }
-        }
-        return try await body()
-    }
 }

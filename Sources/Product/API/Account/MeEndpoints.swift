@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/me`: the caller of the credential, and an operator's own account.
-enum MeEndpoints {
-    static let all: [Endpoint] =
+package enum MeEndpoints {
+    package static let all: [Endpoint] =
         [me, rename] + OwnFactorEndpoints.all + OwnSessionEndpoints.all
 
     private static let me = Endpoint(

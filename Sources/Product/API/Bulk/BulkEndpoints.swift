@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `…/actions`: one action on many users, invites or API keys.
-enum BulkEndpoints {
-    static let all: [Endpoint] = [users, invites, keys]
+package enum BulkEndpoints {
+    package static let all: [Endpoint] = [users, invites, keys]
 
     static let kinds: [any JobKind] = [
         BulkJobs<UserAction>(name: "users_actions"),

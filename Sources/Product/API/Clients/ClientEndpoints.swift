@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/tenants/{tenant}/clients`: a tenant's client apps and their settings.
-enum ClientEndpoints {
-    static let all: [Endpoint] = [list, put]
+package enum ClientEndpoints {
+    package static let all: [Endpoint] = [list, put]
 
     private static let path = "/v1/tenants/{tenant}/clients"
 
@@ -193,17 +193,21 @@ package struct ClientDescription: Sendable {
     package var settings: ObjectShape
     /// The provider kinds that the setting `client_id` applies to.
     package var providerKinds: [String]
+    /// A refusal in the client's own form.
+    package var encode: @Sendable (Problem, Request) -> Response
 
     /// The kinds that have a sign-in in the browser.
     package static let signInKinds = ["oidc", "google", "github"]
 
     package init(
         name: String, profile: CORSProfile, settings: ObjectShape,
-        providerKinds: [String] = Self.signInKinds
+        providerKinds: [String] = Self.signInKinds,
+        encode: @escaping @Sendable (Problem, Request) -> Response
     ) {
         self.name = name
         self.profile = profile
         self.settings = settings
         self.providerKinds = providerKinds
+        self.encode = encode
     }
 }

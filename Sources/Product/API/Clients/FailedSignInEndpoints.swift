@@ -7,8 +7,8 @@ import Text
 /// `/v1/failed-sign-ins` and its counterpart below a tenant: why a sign-in failed before the policy
 /// rules were applied. The person and the app's developer see one text for all failures; this list
 /// gives the reason.
-enum FailedSignInEndpoints {
-    static let all: [Endpoint] = [list, listOfTenant]
+package enum FailedSignInEndpoints {
+    package static let all: [Endpoint] = [list, listOfTenant]
 
     private static let list = lists(
         "/v1/failed-sign-ins", "listAllFailedSignIns",

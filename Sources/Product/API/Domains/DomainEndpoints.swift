@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/tenants/{tenant}/domains`: the email domains that a tenant claims and verifies.
-enum DomainEndpoints {
-    static let all: [Endpoint] = [list, create, get, update, delete, verify]
+package enum DomainEndpoints {
+    package static let all: [Endpoint] = [list, create, get, update, delete, verify]
 
     private static let list = Endpoint(
         .get, "/v1/tenants/{tenant}/domains", id: "listDomains", tag: "Domains",
@@ -155,7 +155,8 @@ enum DomainEndpoints {
             return
         }
         guard
-            let records = await call.application.txtRecords(claim.recordName, try call.tenant.id)
+            let records = await call.application.txtRecords(
+                of: claim.recordName, for: try call.tenant.id)
         else {
             var problem = Problem.unavailable
             problem.detail = "The name servers do not answer now; try again."
@@ -250,13 +251,9 @@ extension DomainRow: JSONView {
 
 /// Checks verified domains again when they are due.
 package struct DomainChecks: Sendable {
-    private let database: Database
     private let application: Application
 
-    package init(database: Database, application: Application) {
-        self.database = database
-        self.application = application
-    }
+    package init(application: Application) { self.application = application }
 
     /// Checks all domains that are due and returns the results in that order. A failed check is
     /// left for the next round; its error is thrown after all others are done.
@@ -264,7 +261,7 @@ package struct DomainChecks: Sendable {
     package func round() async throws -> [DomainCheck] {
         var results: [DomainCheck] = []
         var failure: (any Error)?
-        for due in try await database.dueDomains() {
+        for due in try await application.database.dueDomains() {
             switch await attempt(due) {
             case .success(let result): if let result { results.append(result) }
             case .failure(let error): failure = error
@@ -281,10 +278,11 @@ package struct DomainChecks: Sendable {
     private func look(at due: DueDomain) async throws -> DomainCheck? {
         // The DNS look-up precedes the transaction, so that no lock is held while it waits for a
         // name server.
-        let isThere = await application.txtRecords(due.row.recordName, nil).map { records in
+        let isThere = await application.txtRecords(of: due.row.recordName, for: nil).map {
+            records in
             records.contains { sameBytes($0, due.row.recordValue) }
         }
-        return try await database.scope(due.tenant).change(by: .system) { change in
+        return try await application.database.scope(due.tenant).change(by: .system) { change in
             let result = try await change.check(due.row, isThere: isThere)
             if result == .lost, application.sendsMail {
                 try await change.warnOfLoss(due.row, publicURL: application.publicURL)

@@ -2,13 +2,13 @@ import Cryptography
 import Domain
 import HTTP
 import JSON
+import Runtime
 import Storage
-import Synchronization
 import Text
 
 /// `/v1/tenants/{tenant}/imports`: users from another system.
-enum ImportEndpoint {
-    static let all = [create]
+package enum ImportEndpoint {
+    package static let all: [Endpoint] = [create]
 
     private static let create = Endpoint(
         .post, "/v1/tenants/{tenant}/imports", id: "createImport", tag: "Imports",
@@ -62,18 +62,32 @@ enum ImportEndpoint {
         return .accepted(job, call)
     }
 
+    private static func place(
+        of tenant: UUID, in uploads: InFlight<UUID>
+    ) throws -> InFlight<UUID>.Place {
+        do {
+            return try uploads.enter(tenant)
+        } catch {
+            let running =
+                error == .ofKey
+                ? "\(uploads.perKey) imports of this tenant" : "\(uploads.total) imports"
+            throw Problem.rateLimited(
+                "\(running) are being received; try again later.", retryAfter: 10)
+        }
+    }
+
     /// If an upload breaks off, nothing of it is stored.
     private static let receive: Endpoint.Receive = { call in
         guard let format = call.query.optionalString("format").flatMap(ImportFormat.init) else {
             throw Problem.internalError
         }
         let scope = try call.scope
-        let slot = try call.application.uploads.take(for: scope.tenant)
-        defer { withExtendedLifetime(slot) {} }
+        let place = try Self.place(of: scope.tenant, in: call.application.uploads)
+        defer { withExtendedLifetime(place) {} }
         let id = try await scope.beginImport()
         do {
             let (rows, notes) = try await ImportUpload.receive(
-                call, format: format, as: id, in: slot)
+                call, format: format, as: id, in: place)
             return ReceivedBody(id: id, rows: rows, notes: notes) {
                 try await scope.discardImport(id)
             }
@@ -99,7 +113,7 @@ struct ImportUpload {
     private let scope: TenantScope
     private let format: ImportFormat
     private let id: UUID
-    private let slot: UploadSlots.Slot
+    private let place: InFlight<UUID>.Place
     var options = ImportOptions()
     private var reader: ImportReader?
     private var batch: [StagedRow] = []
@@ -108,9 +122,9 @@ struct ImportUpload {
 
     /// Stages the rows under `id`, and returns their number and the notes.
     static func receive(
-        _ call: Call, format: ImportFormat, as id: UUID, in slot: UploadSlots.Slot
+        _ call: Call, format: ImportFormat, as id: UUID, in place: InFlight<UUID>.Place
     ) async throws -> (rows: Int, notes: [String]) {
-        let upload = try ImportUpload(call, format, id, slot)
+        let upload = try ImportUpload(call, format, id, place)
         do {
             return try await withThrowingTaskGroup(of: Void.self) { staging in
                 var upload = upload
@@ -124,9 +138,9 @@ struct ImportUpload {
     }
 
     private init(
-        _ call: Call, _ format: ImportFormat, _ id: UUID, _ slot: UploadSlots.Slot
+        _ call: Call, _ format: ImportFormat, _ id: UUID, _ place: InFlight<UUID>.Place
     ) throws {
-        self.slot = slot
+        self.place = place
         self.call = call
         self.format = format
         self.id = id
@@ -186,15 +200,24 @@ struct ImportUpload {
     /// Works slice by slice: between two slices, the connection's loop serves other connections.
     mutating func take(_ piece: [UInt8], _ staging: inout Staging) async throws {
         for start in stride(from: 0, to: piece.count, by: Self.bytesOfSlice) {
-            try slot.check()
+            try checkPlace()
             let slice = piece[start..<min(start + Self.bytesOfSlice, piece.count)]
             batch += try reader?.read(Array(slice)) ?? []
             bytes += slice.count
             if batch.count >= Self.rowsOfBatch || bytes >= Self.bytesOfBatch {
                 try await stage(&staging)
             }
-            await call.application.pause(.zero)
+            await EventLoop.pause(.zero)
         }
+    }
+
+    /// Throws 429 if another tenant got the place.
+    private func checkPlace() throws {
+        guard !place.isHeld else { return }
+        let places = call.application.uploads
+        throw Problem.rateLimited(
+            "Another tenant's import needed a place, and this tenant had \(places.perKey) of the "
+                + "\(places.total) places; try again later.", retryAfter: 10)
     }
 
     mutating func finish(_ staging: inout Staging) async throws {
@@ -264,76 +287,5 @@ extension ImportUpload {
                 FieldError("/options", .notAllowed, "must come before the file")
             ])
         }
-    }
-}
-
-/// Counts the uploads that this replica is receiving. If all places are taken, a tenant without an
-/// upload gets a place from one of the tenants with the most, whose newest upload ends: this way a
-/// few tenants with slow uploads cannot keep others out.
-package final class UploadSlots: Sendable {
-    /// The number of places; `ofOneTenant` is the limit for one tenant.
-    static let atOnce = 8
-    static let ofOneTenant = 2
-
-    private struct Upload {
-        let id: UUID
-        let tenant: UUID
-    }
-
-    /// The oldest is first.
-    private let running = Mutex<[Upload]>([])
-
-    package init() {}
-
-    /// Held while an upload is received. It is released on deinit, however the upload ended.
-    final class Slot: Sendable {
-        private let slots: UploadSlots
-        private let id: UUID
-
-        fileprivate init(_ slots: UploadSlots, _ id: UUID) {
-            self.slots = slots
-            self.id = id
-        }
-
-        deinit { slots.free(id) }
-
-        /// Throws 429 if another tenant got the place.
-        func check() throws {
-            guard slots.holds(id) else {
-                throw Problem.rateLimited(
-                    "Another tenant's import needed a place, and this tenant had "
-                        + "\(UploadSlots.ofOneTenant) of the \(UploadSlots.atOnce) places; try "
-                        + "again later.", retryAfter: 10)
-            }
-        }
-    }
-
-    func take(for tenant: UUID) throws -> Slot {
-        let id = UUID.random()
-        let refusal: String? = running.withLock { running in
-            if running.count(where: { $0.tenant == tenant }) >= Self.ofOneTenant {
-                return "\(Self.ofOneTenant) imports of this tenant are being received"
-            }
-            if running.count >= Self.atOnce {
-                guard !running.contains(where: { $0.tenant == tenant }),
-                    let newest = running.lastIndex(where: { one in
-                        running.count { $0.tenant == one.tenant } >= Self.ofOneTenant
-                    })
-                else { return "\(Self.atOnce) imports are being received" }
-                running.remove(at: newest)
-            }
-            running.append(Upload(id: id, tenant: tenant))
-            return nil
-        }
-        if let refusal { throw Problem.rateLimited("\(refusal); try again later.", retryAfter: 10) }
-        return Slot(self, id)
-    }
-
-    private func holds(_ id: UUID) -> Bool {
-        running.withLock { running in running.contains { $0.id == id } }
-    }
-
-    private func free(_ id: UUID) {
-        running.withLock { running in running.removeAll { $0.id == id } }
     }
 }

@@ -6,8 +6,8 @@ import Storage
 import Text
 
 /// `/v1/invites`: the endpoints of the acceptance page, for the holder of a token.
-enum InviteAcceptanceEndpoints {
-    static let all: [Endpoint] = [preview, accept, signIn]
+package enum InviteAcceptanceEndpoints {
+    static let all: [Endpoint] = [preview, accept]
 
     private static let token = FieldShape.required("token", .string(min: 1, max: 128))
 
@@ -31,11 +31,7 @@ enum InviteAcceptanceEndpoints {
         ],
         problems: [.reason(.inviteUnknown), .rateLimited]
     ) { call in
-        let token = try call.input.string("token")
-        try await LinkMisses.check(call)
-        guard let (invite, tenant) = try await call.database.invitePreview(token) else {
-            throw try await missed(token, call)
-        }
+        let (invite, tenant) = try await offered(call)
         var answer = Response.ok(
             .object([
                 .init("tenant", tenant.face),
@@ -116,32 +112,14 @@ enum InviteAcceptanceEndpoints {
         return answer
     }
 
-    private static let signIn = Endpoint(
-        .post, "/v1/invites/sign-in", id: "signInWithInvite", tag: "Invites",
-        summary: "Begins a sign-in at a provider with the invite. It must end in the same browser.",
-        access: .open,
-        body: .json(
-            ObjectShape(
-                "InviteSignInRequest",
-                [token, .required("provider", .uuid, "The id of the provider.")])),
-        answers: [
-            .ok(
-                ObjectShape(
-                    "InviteSignIn",
-                    [.readOnly("url", .string(), "The URL that the browser must open.")]))
-        ],
-        problems: [.reason(.inviteUnknown), .forbidden, .rateLimited, .unavailable]
-    ) { call in
+    /// What the input's token offers. A wrong token is counted.
+    package static func offered(_ call: Call) async throws -> (InviteRow, TenantRow) {
         let token = try call.input.string("token")
         try await LinkMisses.check(call)
-        guard let (_, tenant) = try await call.database.invitePreview(token) else {
+        guard let found = try await call.database.invitePreview(token) else {
             throw try await missed(token, call)
         }
-        let (url, cookie) = try await call.application.joining(
-            call, tenant, call.input.uuid("provider"), .invite(TenantToken.hash(token)))
-        var answer = Response.ok(.object([.init("url", .string(url))]))
-        answer.fields += [cookie, Field("cache-control", "no-store")]
-        return answer
+        return found
     }
 
     /// One text for every cause. The operator finds the cause by the reference.

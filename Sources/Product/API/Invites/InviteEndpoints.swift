@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/tenants/{tenant}/invites`: invites by operators and keys.
-enum InviteEndpoints {
-    static let all: [Endpoint] =
+package enum InviteEndpoints {
+    package static let all: [Endpoint] =
         [list, create, get, InviteEditEndpoint.update, resend, revoke]
         + InviteAcceptanceEndpoints.all
 

@@ -1,14 +1,15 @@
 import Domain
 import HTTP
 import JSON
+import Runtime
 import Storage
 import Synchronization
 import Text
 
 /// `/v1/tenants/{tenant}/jobs`, and `/v1/jobs` for the platform: work that continues after its
 /// request was answered.
-struct JobEndpoints: Sendable {
-    static let all: [Endpoint] =
+package struct JobEndpoints: Sendable {
+    package static let all: [Endpoint] =
         JobEndpoints(isPlatform: false).endpoints + JobEndpoints(isPlatform: true).endpoints
 
     let isPlatform: Bool
@@ -96,7 +97,7 @@ struct JobEndpoints: Sendable {
         ) { call in
             let (scope, _) = try await find(call)
             let id = try call.id()
-            let kinds = call.application.jobKinds
+            let kinds = JobKinds.all
             let row = try await scope.change(by: call.actor) { change in
                 let job = try await change.lockJob(id)
                 guard let kind = kinds.named(job.kind) else {
@@ -163,7 +164,7 @@ extension JobEndpoints {
             problems: [.rateLimited], isStream: true
         ) { call in
             let (scope, job) = try await find(call)
-            let events = JobEvents(scope, job, call.application)
+            let events = JobEvents(scope, job)
             return Response(
                 200,
                 fields: [
@@ -191,12 +192,10 @@ private final class JobEvents: Sendable {
 
     private let scope: TenantScope
     private let id: UUID
-    private let application: Application
     private let state: Mutex<State>
 
-    init(_ scope: TenantScope, _ job: JobRow, _ application: Application) {
+    init(_ scope: TenantScope, _ job: JobRow) {
         self.scope = scope
-        self.application = application
         id = job.id
         state = Mutex(State(first: job))
     }
@@ -208,7 +207,7 @@ private final class JobEvents: Sendable {
             return state.first
         }
         if let first { return event(first, start: "retry: 2000\n") }
-        await application.pause(Self.interval)
+        await EventLoop.pause(Self.interval)
         guard let job = try await scope.job(id) else {
             state.withLock { $0.isOver = true }
             return nil

@@ -1,3 +1,4 @@
+import Runtime
 import Storage
 import Synchronization
 
@@ -14,8 +15,8 @@ package final class JobRunner: Sendable {
     /// The number of jobs that one process works on at the same time.
     package static let lanes = 4
 
-    private let database: Database
     private let application: Application
+    private let rest: JobRest
     private let kinds: JobKinds
     private let slice: Duration
     private let isStopped = Atomic<Bool>(false)
@@ -24,17 +25,20 @@ package final class JobRunner: Sendable {
     /// Called before each batch's transaction; for tests.
     package let beforeBatch: @Sendable (JobRow) async throws -> Void
 
+    /// `rest` is how jobs give way to requests; if `nil`, to all that this process answers.
     package init(
-        database: Database, application: Application, kinds: JobKinds = .all,
-        slice: Duration = JobRunner.slice,
+        application: Application, kinds: JobKinds = .all, slice: Duration = JobRunner.slice,
+        rest: JobRest? = nil,
         beforeBatch: @escaping @Sendable (JobRow) async throws -> Void = { _ in }
     ) {
-        self.database = database
         self.application = application
+        self.rest = rest ?? JobRest { application.metrics.answered }
         self.kinds = kinds
         self.slice = slice
         self.beforeBatch = beforeBatch
     }
+
+    private var database: Database { application.database }
 
     /// Ends the slices in progress after their current batch.
     package func stop() { isStopped.store(true, ordering: .relaxed) }
@@ -75,9 +79,8 @@ package final class JobRunner: Sendable {
         var job = taken
         var mark = start
         var single = taken.attempts >= Self.cautious ? kind.batch : 0
-        let rest = JobRest(application: application)
         while true {
-            let (began, before) = (clock.now, application.answered())
+            let (began, before) = (clock.now, rest.answered())
             let row = try await guarded(job) {
                 try await self.batch(of: job, kind, isSingle: single > 0, worked: began - mark)
             }
@@ -87,7 +90,7 @@ package final class JobRunner: Sendable {
             job = row
             if !stops {
                 await rest.after(
-                    clock.now - began, answered: application.answered() - before,
+                    clock.now - began, answered: rest.answered() - before,
                     until: { stops })
             }
             if stops || clock.now - start > slice {
@@ -143,7 +146,7 @@ package final class JobRunner: Sendable {
 /// How a job gives way to requests. A batch keeps a processor and the database busy, and a request
 /// that arrives during it waits longer. While requests arrive, batches therefore get so small a
 /// share of the time that fewer than one request in a hundred is delayed by one.
-struct JobRest: Sendable {
+package struct JobRest: Sendable {
     /// The number of requests per second from which this process counts as busy; fewer come from a
     /// person who is watching the job.
     static let busy = 40
@@ -157,20 +160,34 @@ struct JobRest: Sendable {
     /// How often a rest checks whether requests are still arriving.
     static let part: Duration = .milliseconds(100)
 
-    let application: Application
+    /// The number of requests that this process has answered.
+    let answered: @Sendable () -> Int
+    /// Waits without blocking a thread.
+    let pause: @Sendable (Duration) async -> Void
 
-    /// Rests after a batch that took `time`, during which the process answered `answered` requests.
+    package init(
+        pause: @escaping @Sendable (Duration) async -> Void = { await EventLoop.pause($0) },
+        answered: @escaping @Sendable () -> Int
+    ) {
+        self.answered = answered
+        self.pause = pause
+    }
+
+    /// For jobs that do not give way.
+    package static let none = JobRest { 0 }
+
+    /// Rests after a batch that took `time`, during which the process answered `requests`.
     func after(
-        _ time: Duration, answered: Int, until isOver: () -> Bool = { false }
+        _ time: Duration, answered requests: Int, until isOver: () -> Bool = { false }
     ) async {
         var left = min(time * Self.times, Self.most)
-        var (seen, during) = (answered, time)
+        var (seen, during) = (requests, time)
         while left > .zero, !isOver(), Self.isBusy(seen, in: during) {
             let part = min(left, Self.part)
-            let before = application.answered()
-            await application.pause(part)
+            let before = answered()
+            await pause(part)
             left -= part
-            (seen, during) = (application.answered() - before, part)
+            (seen, during) = (answered() - before, part)
         }
     }
 

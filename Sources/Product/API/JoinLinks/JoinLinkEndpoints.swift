@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/tenants/{tenant}/join-links`: links by which many people join as members.
-enum JoinLinkEndpoints {
-    static let all: [Endpoint] = [list, create, get, revoke] + JoinPageEndpoints.all
+package enum JoinLinkEndpoints {
+    package static let all: [Endpoint] = [list, create, get, revoke] + JoinPageEndpoints.all
 
     private static let path = "/v1/tenants/{tenant}/join-links"
 

@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/join-links`: the endpoints of a join link's page, for the holder of its token.
-enum JoinPageEndpoints {
-    static let all: [Endpoint] = [preview, signIn]
+package enum JoinPageEndpoints {
+    static let all: [Endpoint] = [preview]
 
     private static let token = FieldShape.required("token", .string(min: 1, max: 128))
 
@@ -45,38 +45,8 @@ enum JoinPageEndpoints {
         return answer
     }
 
-    private static let signIn = Endpoint(
-        .post, "/v1/join-links/sign-in", id: "signInWithJoinLink", tag: "Invites",
-        summary: "Begins a sign-in at a provider with the join link. It must end in the same "
-            + "browser.",
-        access: .open,
-        body: .json(
-            ObjectShape(
-                "JoinLinkSignInRequest",
-                [token, .required("provider", .uuid, "The id of the provider.")])),
-        answers: [
-            .ok(
-                ObjectShape(
-                    "JoinLinkSignIn",
-                    [
-                        .readOnly(
-                            "url", .string(),
-                            "The URL that the browser must open.")
-                    ]))
-        ],
-        problems: [.reason(.joinUnknown), .forbidden, .rateLimited, .unavailable]
-    ) { call in
-        let offered = try await offered(call)
-        let (url, cookie) = try await call.application.joining(
-            call, offered.tenant, call.input.uuid("provider"),
-            .join(TenantToken.hash(call.input.string("token"))))
-        var answer = Response.ok(.object([.init("url", .string(url))]))
-        answer.fields += [cookie, Field("cache-control", "no-store")]
-        return answer
-    }
-
     /// The active link of the token. A wrong token is counted.
-    private static func offered(_ call: Call) async throws -> OfferedJoinLink {
+    package static func offered(_ call: Call) async throws -> OfferedJoinLink {
         try await LinkMisses.check(call)
         let token = try call.input.string("token")
         let found = try await call.database.joinLink(ofToken: token)

@@ -6,8 +6,8 @@ import Text
 
 /// `/v1/mail/bounces`: mail that was sent to the return addresses of this server's mails. The mail
 /// server's pipe calls it.
-enum BounceEndpoint {
-    static let all: [Endpoint] = [report]
+package enum BounceEndpoint {
+    package static let all: [Endpoint] = [report]
 
     /// The limit of a message in bytes. A report precedes the mail that it quotes, so a pipe may
     /// cut a longer message.
@@ -33,7 +33,7 @@ enum BounceEndpoint {
     ) { call in
         let message = MessagePart(call.request.body[...])
         let result = try await take(message, to: try recipient(of: message), call)
-        call.application.onBounce(result)
+        call.application.metrics.record(result)
         return .ok(.object([.init("result", .string(result.rawValue))]))
     }
 

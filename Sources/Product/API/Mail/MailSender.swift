@@ -1,4 +1,5 @@
 import Outbound
+import Runtime
 import Storage
 import Synchronization
 import Text
@@ -6,30 +7,20 @@ import Text
 /// Sends mail from the outbox to the mail server. Any number of replicas may run it; each mail is
 /// taken by one of them.
 package final class MailSender: Sendable {
-    /// The result of one mail, for the log: without address and link.
-    package struct Report: Sendable {
-        package var mail: UUID
-        package var kind: OutgoingMail.Kind
-        package var attempts: Int
-        package var failure: String?
-        /// Whether the mail server did not answer. The mail is retried.
-        package var isOfServer = false
-    }
-
     private let server: MailServer
     private let from: EmailAddress
     private let database: Database
     private let isStopped = Atomic<Bool>(false)
-    private let report: @Sendable (Report) -> Void
+    private let logger: Logger?
+    private let outage = RepeatedFailure(calm: 0)
 
     package init(
-        server: MailServer, from: EmailAddress, database: Database,
-        report: @escaping @Sendable (Report) -> Void = { _ in }
+        server: MailServer, from: EmailAddress, database: Database, logger: Logger? = nil
     ) {
         self.server = server
         self.from = from
         self.database = database
-        self.report = report
+        self.logger = logger
     }
 
     /// Sends the mails that are due until a batch is not full, over as many connections as the mail
@@ -92,10 +83,25 @@ package final class MailSender: Sendable {
         tell(mail, failure)
     }
 
+    /// Logs one mail, without address and link. If `isOfServer`, the mail server did not answer: it
+    /// then fails all mails alike, so this is logged as one failure.
     private func tell(_ mail: DueMail, _ failure: String?, isOfServer: Bool = false) {
-        report(
-            Report(
-                mail: mail.id, kind: mail.mail.kind, attempts: mail.attempts, failure: failure,
-                isOfServer: isOfServer))
+        if let failure, isOfServer {
+            guard let news = outage.failed(at: BootClock.now) else { return }
+            logger?.log(
+                .warning, "mail server is away", [("failure", .text(failure + news.suffix))])
+            return
+        }
+        if failure == nil, let news = outage.worked(at: BootClock.now) {
+            logger?.log(
+                .notice, "mail server takes mail again",
+                [("seconds", .int(news.seconds)), ("failures", .int(news.failures))])
+        }
+        logger?.log(
+            failure == nil ? .info : .warning, "mail",
+            [
+                ("mail", .text(mail.id.description)), ("kind", .text(mail.mail.kind.rawValue)),
+                ("attempts", .int(mail.attempts)), ("failure", .text(failure ?? "")),
+            ])
     }
 }

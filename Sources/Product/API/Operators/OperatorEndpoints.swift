@@ -7,8 +7,8 @@ import Text
 
 /// `/v1/operators`: the console's operators. An owner of a single tenant sees only that tenant's
 /// operators.
-enum OperatorEndpoints {
-    static let all: [Endpoint] = [
+package enum OperatorEndpoints {
+    package static let all: [Endpoint] = [
         list, create, get, update, delete, OperatorLinkEndpoint.remake, OwnLinkEndpoint.mail,
     ]
 

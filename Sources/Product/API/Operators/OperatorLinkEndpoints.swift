@@ -148,8 +148,8 @@ enum OwnLinkEndpoint {
 
 /// `/v1/setup`: creates the first owner, with the token that the server logged. Closed from then
 /// on.
-enum SetupEndpoint {
-    static let all: [Endpoint] = [setUp]
+package enum SetupEndpoint {
+    package static let all: [Endpoint] = [setUp]
 
     private static let setUp = Endpoint(
         .post, "/v1/setup", id: "setUp", tag: "Session",

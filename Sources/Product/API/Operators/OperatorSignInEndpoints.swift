@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/operator-sign-in`: the platform's provider at which operators sign in to the console.
-enum OperatorSignInEndpoints {
-    static let all: [Endpoint] = [get, put, delete, unbind]
+package enum OperatorSignInEndpoints {
+    package static let all: [Endpoint] = [get, put, delete, unbind]
 
     private static let path = "/v1/operator-sign-in"
 

@@ -65,11 +65,12 @@ enum CORSEvaluation {
         let (path, holder) = try await target(call)
         let origin = Array(try call.input.string("origin").utf8)
         let method = try call.input.string("method")
-        let routeMethods = EveryRoute.table?.match(path).map { $0.allowed.map(\.rawValue) }
+        let routeMethods = call.application.documentedRoutes?.match(path).map {
+            $0.allowed.map(\.rawValue)
+        }
         let client = CORSScope.client(of: path)
         let profile = call.application.clients.first { $0.name == client }?.profile ?? .management
-        let enforcer = CORSPolicyEnforcer(
-            database: call.database, publicURL: call.application.publicURL)
+        let enforcer = call.application.origins
         let asked = CORSRequest(
             origins: [origin], method: method, routeMethods: routeMethods,
             carriesCookie: call.input.flag("credentials"), profile: profile)
@@ -142,18 +143,6 @@ enum CORSEvaluation {
     private static func fields(_ decision: CORSDecision) -> JSONValue {
         .object(decision.headers.map { JSONValue.Member($0.name, .string($0.value)) })
     }
-}
-
-/// The methods of each path, for questions about paths.
-private enum EveryRoute {
-    static let table: RouteTable<Endpoint>? = {
-        var routes: [(method: HTTP.Method, pattern: RoutePattern, value: Endpoint)] = []
-        for endpoint in Routes.all {
-            guard let pattern = try? RoutePattern(endpoint.path) else { continue }
-            routes.append((endpoint.method, pattern, endpoint))
-        }
-        return try? RouteTable(routes)
-    }()
 }
 
 /// The allow lists that apply to a path.

@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/tenants/{tenant}/cors-origins` and `/v1/cors-origins`: the allow lists of origins.
-enum CORSOriginEndpoints {
-    static let all: [Endpoint] = [
+package enum CORSOriginEndpoints {
+    package static let all: [Endpoint] = [
         list, create, replace, delete, platformList, platformCreate, platformDelete,
         RefusedOriginEndpoint.endpoint, CORSEvaluation.endpoint, ProxyDecision.endpoint,
     ]

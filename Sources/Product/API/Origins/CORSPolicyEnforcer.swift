@@ -171,3 +171,27 @@ package struct CORSPolicyEnforcer: Sendable {
         return own.origins
     }
 }
+
+/// The result of the CORS policy. Its fields are added to every response, including refusals; the
+/// dispatcher adds `Vary: Origin`.
+package struct CORSVerdict: Sendable {
+    package enum Outcome: Sendable {
+        case proceed
+        /// The response to a preflight.
+        case answer(Response)
+        case refuse(Problem)
+    }
+
+    /// A refusal still has `fields`.
+    package var outcome: Outcome
+    /// Added to the response in every case.
+    package var fields: [Field]
+
+    package init(_ outcome: Outcome, fields: [Field] = []) {
+        self.outcome = outcome
+        self.fields = fields
+    }
+
+    /// Continues without CORS fields.
+    package static let proceed = CORSVerdict(.proceed)
+}

@@ -36,10 +36,8 @@ package enum ProxyDecision {
         ],
         answers: [.ok(answer)], problems: [.notFound]
     ) { call in
-        let enforcer = CORSPolicyEnforcer(
-            database: call.database, publicURL: call.application.publicURL)
         let holder = try await holder(call)
-        let decision = try await enforcer.decide(
+        let decision = try await call.application.origins.decide(
             try question(call), holder, noting: "")
         var response: Response
         if decision.allowed {

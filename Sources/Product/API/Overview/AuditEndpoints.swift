@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/audit-events`, and its counterpart below a tenant.
-enum AuditEndpoints {
-    static let all: [Endpoint] = [list, tenantList]
+package enum AuditEndpoints {
+    package static let all: [Endpoint] = [list, tenantList]
 
     private static let query =
         QueryParameter.list(sorts: ["-occurred_at", "occurred_at"])

@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/stats/overview`: the figures of the console's start page.
-enum OverviewEndpoints {
-    static let all: [Endpoint] = [overview, SearchEndpoint.search]
+package enum OverviewEndpoints {
+    package static let all: [Endpoint] = [overview, SearchEndpoint.search]
 
     private static let count = Kind.integer(0...Int.max)
 

@@ -6,8 +6,8 @@ import Storage
 import Text
 
 /// `/v1/me/passkeys`: an operator's own passkeys, and the options for a sign-in with one.
-enum PasskeyEndpoints {
-    static let all: [Endpoint] = [list, options, create, rename, remove, signInOptions]
+package enum PasskeyEndpoints {
+    package static let all: [Endpoint] = [list, options, create, rename, remove, signInOptions]
 
     private static let path = "/v1/me/passkeys"
     /// The limit for one client address in a minute: each sign-in page asks once.

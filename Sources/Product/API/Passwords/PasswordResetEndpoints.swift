@@ -6,8 +6,8 @@ import Storage
 import Text
 
 /// `/v1/password-resets`: sets a new password with a mailed link.
-enum PasswordResetEndpoints {
-    static let all: [Endpoint] = [ask, confirm]
+package enum PasswordResetEndpoints {
+    package static let all: [Endpoint] = [ask, confirm]
 
     private static let ask = Endpoint(
         .post, "/v1/password-resets", id: "askForPasswordReset", tag: "Session",

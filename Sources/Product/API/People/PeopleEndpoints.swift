@@ -6,8 +6,8 @@ import Text
 
 /// `/v1/people`: one person in all tenants. Email addresses are only in bodies, so that no log and
 /// no browser history contains them.
-enum PeopleEndpoints {
-    static let all: [Endpoint] = [search, act]
+package enum PeopleEndpoints {
+    package static let all: [Endpoint] = [search, act]
 
     /// The most users of one call.
     static let usersLimit = 100

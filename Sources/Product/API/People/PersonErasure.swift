@@ -167,7 +167,7 @@ struct PersonErasure: Sendable {
                         + "decisions and mail states stay without address, name and words; revoked "
                         + "keys stay as ids. Backups keep their own time.")),
         ])
-        return try await call.application.signDocument(document, Self.certificateType)
+        return try await call.application.tokens.sign(document, type: Self.certificateType)
     }
 }
 

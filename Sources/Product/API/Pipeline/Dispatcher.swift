@@ -1,4 +1,5 @@
 import Cryptography
+import Domain
 import HTTP
 import JSON
 import Runtime
@@ -10,18 +11,22 @@ package struct Dispatcher: Sendable {
     /// All endpoints, as declared.
     package let endpoints: [Endpoint]
     let table: RouteTable<Endpoint>
-    let hooks: Hooks
     let application: Application
-    let exports: ExportSlots
-    let streams = ExportSlots(.streams)
+    /// The caller of every request, whatever credential it carries; `nil` if credentials decide.
+    private let principal: CallerPrincipal?
+    /// Begins the traces of requests; `nil` if none is recorded.
+    private let tracer: Tracer?
+    let exports: LongResponses
+    let streams = LongResponses(.streams)
     /// The last parts of the paths whose bodies are received in pieces, each with its leading
     /// slash.
     private let streamedEnds: [[UInt8]]
 
-    /// Throws `RouteError` for a malformed or conflicting declaration.
+    /// With a `principal`, every request has that caller: for the command line. Throws
+    /// `RouteError` for a malformed or conflicting declaration.
     package init(
-        endpoints: [Endpoint], application: Application, hooks: Hooks,
-        exports: ExportLimits = ExportLimits()
+        endpoints: [Endpoint], application: Application, principal: CallerPrincipal? = nil,
+        tracer: Tracer? = nil, exports: ExportLimits = ExportLimits()
     ) throws(RouteError) {
         var routes: [(method: Method, pattern: RoutePattern, value: Endpoint)] = []
         for endpoint in endpoints {
@@ -33,9 +38,10 @@ package struct Dispatcher: Sendable {
             guard case .stream = endpoint.body else { return nil }
             return endpoint.path.split(separator: "/").last.map { Array("/\($0)".utf8) }
         }
-        self.hooks = hooks
         self.application = application
-        self.exports = ExportSlots(exports)
+        self.principal = principal
+        self.tracer = tracer
+        self.exports = LongResponses(exports)
     }
 
     /// The steps in the order of their refusals. A step responds early or stores its result.
@@ -54,7 +60,7 @@ package struct Dispatcher: Sendable {
 
     /// Never throws: every error becomes a problem document.
     package func respond(to request: Request) async -> Response {
-        guard let trace = hooks.trace?(request) else {
+        guard let trace = tracer?.begin(request) else {
             return await respond(to: request, by: Self.steps)
         }
         return await Trace.$current.withValue(trace) {
@@ -70,7 +76,7 @@ package struct Dispatcher: Sendable {
             to: request,
             by: [
                 { dispatcher, exchange in
-                    let verdict = try await dispatcher.hooks.enforceCORS(
+                    let verdict = try await dispatcher.application.origins.enforce(
                         exchange.call.request, exchange.match)
                     exchange.originFields = verdict.fields
                     throw problem
@@ -102,7 +108,7 @@ package struct Dispatcher: Sendable {
     private static let goOn = 100
 
     private func respond(to request: Request, by steps: [Step]) async -> Response {
-        let started = hooks.now()
+        let started = application.now
         var request = request
         if request.id.isEmpty { request.id = UUID.random().description }
         var exchange = Exchange(
@@ -125,7 +131,8 @@ package struct Dispatcher: Sendable {
             answer.status = 503
             exchange.outage = .deadline
         }
-        hooks.record(exchange.record(answer.status, took: hooks.now(), since: started))
+        application.requests.record(
+            exchange.record(answer.status, took: application.now, since: started))
         return answer
     }
 
@@ -146,12 +153,13 @@ package struct Dispatcher: Sendable {
             exchange.call.request.method == .delete
         {
             do {
-                try await hooks.awaitEarlierInvalidations(exchange.call.resolvedTenant?.id)
+                try await application.database.awaitEarlierInvalidations(
+                    of: exchange.call.resolvedTenant?.id ?? .platform)
             } catch {
                 problem = self.problem(for: error, &exchange)
             }
         }
-        return problem.page ?? hooks.encode(problem, exchange.call.request)
+        return problem.page ?? application.encode(problem, exchange.call.request)
             ?? problem.response(requestID: exchange.problemID)
     }
 
@@ -181,7 +189,7 @@ package struct Dispatcher: Sendable {
         if let refused = error as? HTTPError { return Self.problem(refused) }
         // The client has gone, so this answer is never read.
         if error is BodyLost { return Problem(.invalidRequest, "The body ended too early.") }
-        if var problem = hooks.problem(error) {
+        if var problem = Problem(error) {
             if problem.status >= 500 { exchange.fault = "\(error)" }
             if problem.status == 503 {
                 exchange.outage = problem.code == .commitUnknown ? .commitUnknown : .database
@@ -204,7 +212,7 @@ package struct Dispatcher: Sendable {
             let problem: Problem =
                 mayHaveWritten && !exchange.isSafe ? .commitUnknown : .unavailable
             var answer =
-                hooks.encode(problem, exchange.call.request)
+                application.encode(problem, exchange.call.request)
                 ?? problem.response(requestID: exchange.problemID)
             finish(&answer, exchange)
             return answer
@@ -249,14 +257,15 @@ extension Dispatcher {
                     "The body is larger than \(endpoint.maxBody) bytes.")
             }
         } catch {
-            exchange.originFields = try await hooks.enforceCORS(request, exchange.match).fields
+            exchange.originFields = try await application.origins.enforce(request, exchange.match)
+                .fields
             throw error
         }
         return nil
     }
 
     func origin(_ exchange: inout Exchange) async throws -> Response? {
-        let verdict = try await hooks.enforceCORS(exchange.call.request, exchange.match)
+        let verdict = try await application.origins.enforce(exchange.call.request, exchange.match)
         exchange.originFields = verdict.fields
         nameLateForm(of: exchange)
         switch verdict.outcome {
@@ -287,9 +296,22 @@ extension Dispatcher {
 
     func authenticate(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint, endpoint.access != .open else { return nil }
-        exchange.call.principal = try await hooks.authenticate(exchange.call.request)
+        exchange.call.principal = try await caller(of: exchange.call.request)
         if exchange.call.principal.kind == .anonymous { throw Problem.unauthorized() }
         return nil
+    }
+
+    private func caller(of request: Request) async throws -> CallerPrincipal {
+        if let principal { return principal }
+        try await application.authenticator.refuseKeyInAddress(request)
+        return try await application.authenticator.principal(of: request)
+    }
+
+    /// The same for a call that continues: it is neither counted as a use of the credential nor
+    /// limited.
+    func continuingCaller(of request: Request) async throws -> CallerPrincipal {
+        if let principal { return principal }
+        return try await application.authenticator.uncounted.principal(of: request)
     }
 
     /// Repeats `authenticate`, `tenant` and `permit` for a request that continues.
@@ -297,7 +319,7 @@ extension Dispatcher {
         guard let endpoint = exchange.endpoint, endpoint.access != .open, !endpoint.hook else {
             return nil
         }
-        exchange.call.principal = try await hooks.recheck(exchange.call.request)
+        exchange.call.principal = try await continuingCaller(of: exchange.call.request)
         if exchange.call.principal.kind == .anonymous { throw Problem.unauthorized() }
         if let answer = try await tenant(&exchange) { return answer }
         return try permit(&exchange)
@@ -309,20 +331,17 @@ extension Dispatcher {
     func tenant(_ exchange: inout Exchange) async throws -> Response? {
         guard let endpoint = exchange.endpoint else { return nil }
         if exchange.call.principal.platform || endpoint.isOutsideTenants {
-            var call = exchange.call
             // The caller's rights are the same in every tenant.
-            if call.parameters["tenant"] != nil {
-                call.resolvedTenant = ResolvedTenant(id: UUID(high: 0, low: 0), slug: "")
-            }
-            if let refusal = hooks.authorize(call.principal, endpoint.access, call) {
+            let anyTenant = exchange.call.parameters["tenant"].map { _ in UUID(high: 0, low: 0) }
+            if let refusal = endpoint.access.refusal(exchange.call.principal, in: anyTenant) {
                 throw refusal
             }
         }
         if endpoint.access != .open, let text = exchange.call.parameters["tenant"] {
             let principal = exchange.call.principal
-            guard let tenant = try await hooks.resolveTenant(text, principal),
-                principal.platform || principal.tenant == tenant.id
-            else { throw Problem.notFound("tenant") }
+            guard let tenant = try await resolve(text, for: principal) else {
+                throw Problem.notFound("tenant")
+            }
             exchange.call.resolvedTenant = tenant
         }
         for (name, value) in exchange.call.parameters.all
@@ -331,6 +350,21 @@ extension Dispatcher {
         }
         exchange.isPastTenant = true
         return nil
+    }
+
+    /// The tenant with this id or slug; `nil` is 404. While a tenant is suspended, its own
+    /// credentials are refused; the platform's can still read and manage it.
+    private func resolve(
+        _ idOrSlug: String, for principal: CallerPrincipal
+    ) async throws -> ResolvedTenant? {
+        guard let row = try await application.database.fetchTenant(idOrSlug) else { return nil }
+        if !principal.platform {
+            guard principal.tenant == row.id, row.status != .deleted else { return nil }
+            if row.status == .suspended, !principal.mayResume {
+                throw Problem(.reason(.tenantSuspended), "The tenant is suspended.")
+            }
+        }
+        return ResolvedTenant(id: row.id, slug: row.slug)
     }
 
     func permit(_ exchange: inout Exchange) throws -> Response? {
@@ -343,7 +377,9 @@ extension Dispatcher {
             throw Problem.forbidden(
                 "A write with the console's session needs the header X-Gatehouse-Console.")
         }
-        if let refusal = hooks.authorize(call.principal, endpoint.access, call) { throw refusal }
+        if let refusal = endpoint.access.refusal(call.principal, in: call.resolvedTenant?.id) {
+            throw refusal
+        }
         return nil
     }
 
@@ -425,8 +461,9 @@ extension Dispatcher {
                 var exchange = exchange
                 let status = self.problem(for: error, &exchange).status
                 exchange.fault = "the response was cut: \(error)"
-                self.hooks.record(
-                    exchange.record(status, took: self.hooks.now(), since: exchange.call.now))
+                self.application.requests.record(
+                    exchange.record(
+                        status, took: self.application.now, since: exchange.call.now))
                 throw error
             }
         }
@@ -436,12 +473,10 @@ extension Dispatcher {
     private func answer(
         _ endpoint: Endpoint, _ exchange: inout Exchange
     ) async throws -> Response {
-        guard endpoint.idempotent, let store = hooks.idempotency,
-            let claim = try IdempotencyClaim(exchange.call)
-        else {
+        guard endpoint.idempotent, let claim = try IdempotencyClaim(exchange.call) else {
             return try await endpoint.answer(exchange.call).unlessKnown(to: exchange.call.request)
         }
-        return try await once(claim, store, endpoint, &exchange)
+        return try await once(claim, endpoint, &exchange)
     }
 
     private static func parse(_ body: [UInt8]) throws -> JSONValue {

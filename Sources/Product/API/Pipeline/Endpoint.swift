@@ -4,7 +4,7 @@ import Storage
 
 /// A declaration that routes, checks, decodes and documents requests.
 package struct Endpoint: Sendable {
-    /// Runs after all checks. Throws `Problem`, or an error that `Hooks.problem` translates.
+    /// Runs after all checks. Throws `Problem`, or a failure of the storage layer.
     package typealias Handler = @Sendable (Call) async throws -> Response
 
     /// What the request body must be.
@@ -162,22 +162,4 @@ package struct Answer: Sendable {
         Answer(200, .list(shape, hasHistogram: hasHistogram))
     }
     package static let noContent = Answer(204)
-}
-
-/// The access that an endpoint requires.
-package enum Access: Sendable, Equatable {
-    /// No credential is checked. The endpoint may have its own rules (hooks, sign-in).
-    case open
-    /// Any authenticated caller.
-    case principal
-    /// An operator with a session of the console.
-    case console
-    /// A right, in the path's tenant if there is one.
-    case right(Right)
-    /// The right, possibly over the caller's own objects only: the handler checks the owner.
-    case own(Right)
-    /// Any of the rights. The handler checks which one the request needs.
-    case anyOf([Right])
-    /// The right, but only for operators and keys of the platform.
-    case platform(Right)
 }

@@ -6,7 +6,7 @@ import Text
 /// checked again before each piece.
 final class EventRun: Sendable {
     private let dispatcher: Dispatcher
-    private let slot: ExportSlots.Slot
+    private let slot: LongResponses.Place
     private let exchange: Mutex<Exchange>
     private let pieces: @Sendable () async throws -> [UInt8]?
 
@@ -23,7 +23,7 @@ final class EventRun: Sendable {
 
     private init(
         _ pieces: @escaping @Sendable () async throws -> [UInt8]?, _ exchange: Exchange,
-        _ dispatcher: Dispatcher, _ slot: ExportSlots.Slot
+        _ dispatcher: Dispatcher, _ slot: LongResponses.Place
     ) {
         self.pieces = pieces
         self.dispatcher = dispatcher
@@ -46,7 +46,7 @@ final class EventRun: Sendable {
     private func isAdmitted() async throws -> Bool {
         var exchange = exchange.withLock { $0 }
         let limit = dispatcher.streams.limits.seconds
-        if dispatcher.hooks.now() >= exchange.call.now.adding(seconds: limit) { return false }
+        if dispatcher.application.now >= exchange.call.now.adding(seconds: limit) { return false }
         try await dispatcher.readmit(&exchange)
         self.exchange.withLock { [exchange] in $0 = exchange }
         return true

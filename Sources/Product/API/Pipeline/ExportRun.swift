@@ -17,7 +17,7 @@ final class ExportRun: Sendable {
     private let dispatcher: Dispatcher
     private let endpoint: Endpoint
     private let export: ListExport
-    private let slot: ExportSlots.Slot
+    private let slot: LongResponses.Place
     private let state: Mutex<State>
 
     /// Fetches the first page, so that a refusal is a normal response.
@@ -33,7 +33,7 @@ final class ExportRun: Sendable {
 
     private init(
         _ export: ListExport, _ endpoint: Endpoint, _ exchange: Exchange, _ dispatcher: Dispatcher,
-        _ slot: ExportSlots.Slot
+        _ slot: LongResponses.Place
     ) {
         self.dispatcher = dispatcher
         self.endpoint = endpoint
@@ -90,7 +90,7 @@ final class ExportRun: Sendable {
     /// the file would look complete.
     private func admitted() async throws -> Call {
         var exchange = state.withLock { $0.exchange }
-        let now = dispatcher.hooks.now()
+        let now = dispatcher.application.now
         let limit = dispatcher.exports.limits.seconds
         if now >= exchange.call.now.adding(seconds: limit) { throw TooSlow() }
         try await dispatcher.readmit(&exchange)
@@ -104,8 +104,8 @@ final class ExportRun: Sendable {
         var exchange = state.withLock { $0.exchange }
         let status = dispatcher.problem(for: error, &exchange).status
         exchange.fault = "the export was cut behind \(export.rows) rows: \(error)"
-        dispatcher.hooks.record(
-            exchange.record(status, took: dispatcher.hooks.now(), since: exchange.call.now))
+        dispatcher.application.requests.record(
+            exchange.record(status, took: dispatcher.application.now, since: exchange.call.now))
     }
 }
 
@@ -113,7 +113,7 @@ extension Dispatcher {
     /// Checks the origin, the credential and the rights again for a response that continues.
     func readmit(_ exchange: inout Exchange) async throws {
         _ = try await origin(&exchange)
-        let principal = try await hooks.recheck(exchange.call.request)
+        let principal = try await continuingCaller(of: exchange.call.request)
         guard principal.hasRights(of: exchange.call.principal) else {
             throw Problem.forbidden("Your rights have changed since this response began.")
         }
@@ -274,68 +274,45 @@ package struct ExportLimits: Sendable {
     }
 }
 
-/// Counts the running exports.
-final class ExportSlots: Sendable {
-    /// Held while an export runs. It is released on deinit, however the export ended.
-    final class Slot: Sendable {
-        private let slots: ExportSlots
-        private let caller: Caller
-
-        fileprivate init(_ slots: ExportSlots, _ caller: Caller) {
-            self.slots = slots
-            self.caller = caller
-        }
-
-        deinit { slots.free(caller) }
-    }
+/// The exports, or other responses that take long, that are in progress.
+struct LongResponses: Sendable {
+    /// Held while the response is sent.
+    typealias Place = [InFlight<UUID?>.Place]
 
     let limits: ExportLimits
-    private let running = Mutex<[Caller: Int]>([:])
+    private let callers: InFlight<UUID?>
+    /// By tenant. The platform has no limit of its own, so its callers count each for itself.
+    private let tenants: InFlight<UUID?>
 
-    fileprivate struct Caller: Hashable {
-        var id: UUID?
-        /// `nil` for the platform.
-        var tenant: UUID?
+    init(_ limits: ExportLimits) {
+        self.limits = limits
+        callers = InFlight(perKey: limits.ofOneCaller)
+        tenants = InFlight(perKey: limits.ofOneTenant, total: limits.atOnce)
     }
 
-    init(_ limits: ExportLimits) { self.limits = limits }
-
-    /// Throws 429 if the caller has reached its limit, and 503 if the replica has.
-    func take(for principal: CallerPrincipal) throws(Problem) -> Slot {
-        let caller = Caller(id: principal.id, tenant: principal.tenant)
-        let refusal: Problem? = running.withLock { running in
-            let ofTenant = running.reduce(0) {
-                $0 + ($1.key.tenant == caller.tenant ? $1.value : 0)
-            }
-            if running[caller] ?? 0 >= limits.ofOneCaller {
-                return Self.enough("\(limits.ofOneCaller) of your \(limits.noun) are running")
-            }
-            if caller.tenant != nil, ofTenant >= limits.ofOneTenant {
-                return Self.enough(
+    /// Throws 429 if the caller or its tenant has reached its limit, and 503 if the replica has.
+    func take(for principal: CallerPrincipal) throws(Problem) -> Place {
+        guard let caller = try? callers.enter(principal.id) else {
+            throw Self.enough("\(limits.ofOneCaller) of your \(limits.noun) are running")
+        }
+        do {
+            return [caller, try tenants.enter(principal.tenant ?? principal.id)]
+        } catch {
+            switch error {
+            case .ofKey:
+                throw Self.enough(
                     "\(limits.ofOneTenant) \(limits.noun) of your tenant are running")
-            }
-            guard running.values.reduce(0, +) < limits.atOnce else {
-                return Problem(
+            case .ofAll:
+                throw Problem(
                     .unavailable, "Too many \(limits.noun) are running; try again.",
                     fields: [Field("retry-after", "\(Self.retryAfter)")])
             }
-            running[caller, default: 0] += 1
-            return nil
         }
-        if let refusal { throw refusal }
-        return Slot(self, caller)
     }
 
     private static let retryAfter: Int64 = 5
 
     private static func enough(_ what: String) -> Problem {
         .rateLimited("\(what); wait for one to end.", retryAfter: retryAfter)
-    }
-
-    private func free(_ caller: Caller) {
-        running.withLock { running in
-            let left = (running[caller] ?? 1) - 1
-            running[caller] = left > 0 ? left : nil
-        }
     }
 }

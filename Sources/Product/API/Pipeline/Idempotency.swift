@@ -6,9 +6,9 @@ import Text
 extension Dispatcher {
     /// Runs the handler once for the claim. A repeated claim gets the stored response.
     func once(
-        _ claim: IdempotencyClaim, _ store: any IdempotencyStore, _ endpoint: Endpoint,
-        _ exchange: inout Exchange
+        _ claim: IdempotencyClaim, _ endpoint: Endpoint, _ exchange: inout Exchange
     ) async throws -> Response {
+        let store = application.responses
         switch try await store.begin(claim) {
         case .fresh: break
         case .replay(let bytes):
@@ -95,22 +95,22 @@ extension Response {
 
 /// One use of an `Idempotency-Key`. The store has only digests, never the key itself: the key
 /// decrypts stored responses that contain a secret.
-package struct IdempotencyClaim: Sendable {
+struct IdempotencyClaim: Sendable {
     /// The id of this use: two requests with the same key are two claims.
-    package var id = UUID.random()
-    package var principal: CallerPrincipal
-    package var tenant: UUID?
+    var id = UUID.random()
+    var principal: CallerPrincipal
+    var tenant: UUID?
     /// Part of the claim's identity.
-    package var method: Method
+    var method: Method
     /// The path with the query, since a dry run is a different request.
-    package var path: String
+    var path: String
     /// 1 to 255 printable ASCII characters.
-    package var key: String
+    var key: String
     /// The body, compared by digest: another body with the same key is a `.mismatch`.
-    package var body: [UInt8]
+    var body: [UInt8]
 
-    /// The store's answer to `begin`.
-    package enum State: Sendable {
+    /// The answer of `ResponseStore.begin`.
+    enum State: Sendable {
         /// The caller may run the request; `complete` or `abandon` follows.
         case fresh
         /// The stored response.
@@ -145,18 +145,6 @@ package struct IdempotencyClaim: Sendable {
         }
         return key
     }
-}
-
-/// Stores responses for 24 hours, shared by all replicas.
-package protocol IdempotencyStore: Sendable {
-    func begin(_ claim: IdempotencyClaim) async throws -> IdempotencyClaim.State
-    /// Stores the response and commits `change`, both or neither. `sealed` means that the response
-    /// contains a one-time secret and is encrypted with the key's value.
-    func complete(
-        _ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool, with change: HeldChange
-    ) async throws
-    /// The response is not stored (401, 429, 5xx), so the key may be used again.
-    func abandon(_ claim: IdempotencyClaim) async throws
 }
 
 extension Dispatcher {
@@ -207,7 +195,7 @@ extension Dispatcher {
             now: exchange.call.now)
         call.principal = exchange.call.principal
         call.resolvedTenant = exchange.call.resolvedTenant
-        guard hooks.authorize(call.principal, endpoint.access, call) == nil else {
+        guard endpoint.access.refusal(call.principal, in: call.resolvedTenant?.id) == nil else {
             throw Problem.conflict(
                 "The user was merged; `conflicting_id` is the user who remains.",
                 with: winner.description)

@@ -55,7 +55,8 @@ extension Dispatcher {
         if call.principal.isConsoleSession {
             positions.append(PositionCookie.value(in: call.request))
         }
-        guard application.hasStandbys, let position = positions.compactMap({ $0 }).max() else {
+        guard application.database.hasStandbys, let position = positions.compactMap({ $0 }).max()
+        else {
             return
         }
         exchange.call.readPosition = position
@@ -64,7 +65,8 @@ extension Dispatcher {
     /// Whether an endpoint may commit for a caller who can send a position. Incidental writes of a
     /// list, such as counted uses, are not the caller's own.
     func notesCommits(of endpoint: Endpoint) -> Bool {
-        application.hasStandbys && !endpoint.mayLag && !endpoint.hook && !endpoint.isForeign
+        application.database.hasStandbys && !endpoint.mayLag && !endpoint.hook
+            && !endpoint.isForeign
             && endpoint.path.utf8.starts(with: "/v1/".utf8)
     }
 

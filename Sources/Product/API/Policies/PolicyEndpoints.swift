@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/tenants/{tenant}/policy`: the admission policy and its published versions.
-enum PolicyEndpoints {
-    static let all: [Endpoint] = [get, put, versions]
+package enum PolicyEndpoints {
+    package static let all: [Endpoint] = [get, put, versions]
 
     private static let get = Endpoint(
         .get, "/v1/tenants/{tenant}/policy", id: "getPolicy", tag: "Policy",

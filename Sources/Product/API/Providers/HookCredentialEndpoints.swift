@@ -6,8 +6,8 @@ import Text
 
 /// `/v1/providers/{id}/hook-credentials`: the credentials with which AWS clients sign their calls
 /// of the hooks. The id is the access key id.
-enum HookCredentialEndpoints {
-    static let all: [Endpoint] = [list, create, delete]
+package enum HookCredentialEndpoints {
+    package static let all: [Endpoint] = [list, create, delete]
 
     private static let path = "/v1/providers/{id}/hook-credentials"
 

@@ -6,8 +6,8 @@ import Storage
 import Text
 
 /// `/v1/providers`: identity providers. A tenant's credential sees its own providers only.
-enum ProviderEndpoints {
-    static let all: [Endpoint] = [list, create, get, update, delete]
+package enum ProviderEndpoints {
+    package static let all: [Endpoint] = [list, create, get, update, delete]
 
     private static let list = Endpoint(
         .get, "/v1/providers", id: "listProviders", tag: "Providers",

@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/providers/{id}/test`: tests a provider's setup before users need it.
-enum ProviderTestEndpoint {
-    static let all = [test]
+package enum ProviderTestEndpoint {
+    package static let all: [Endpoint] = [test]
 
     private static let finding = ObjectShape(
         "ProviderFinding",

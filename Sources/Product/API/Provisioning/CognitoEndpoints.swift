@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// Cognito's triggers, as a forwarder sends them and in the form of the Lambda Invoke API.
-enum CognitoEndpoints {
-    static let all: [Endpoint] = [preSignup, postConfirmation, LambdaEndpoint.invoke]
+package enum CognitoEndpoints {
+    package static let all: [Endpoint] = [preSignup, postConfirmation, LambdaEndpoint.invoke]
 
     private static let preSignup = Endpoint(
         .post, "/v1/hooks/pre-signup/cognito", id: "preSignupCognito", tag: "Provisioning",

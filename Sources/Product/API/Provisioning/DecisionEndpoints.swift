@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/provisioning/decisions` and its counterpart below a tenant.
-enum DecisionEndpoints {
-    static let all: [Endpoint] = [list, get, listOfTenant, getOfTenant]
+package enum DecisionEndpoints {
+    package static let all: [Endpoint] = [list, get, listOfTenant, getOfTenant]
 
     private static let list = lists(
         "/v1/provisioning/decisions", "listDecisions",

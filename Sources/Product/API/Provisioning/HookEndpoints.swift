@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// The generic hook and its dry run. Every decision gets a 200, refusals included.
-enum HookEndpoints {
-    static let all: [Endpoint] = [preSignup, evaluate]
+package enum HookEndpoints {
+    package static let all: [Endpoint] = [preSignup, evaluate]
 
     private static let preSignup = Endpoint(
         .post, "/v1/hooks/pre-signup", id: "preSignup", tag: "Provisioning",
@@ -49,9 +49,7 @@ extension Call {
 }
 
 /// Both triggers in the form of the Lambda Invoke API (AWS Lambda API reference, Invoke).
-package enum LambdaEndpoint {
-    package static let prefix = "/2015-03-31/functions/"
-
+enum LambdaEndpoint {
     /// `X-Amz-Invocation-Type`.
     private enum Invocation: String, CaseIterable {
         case requestResponse = "RequestResponse"
@@ -63,7 +61,7 @@ package enum LambdaEndpoint {
     }
 
     static let invoke = Endpoint(
-        .post, "\(prefix){name}/invocations", id: "invokeFunction",
+        .post, "\(LambdaCaller.prefix){name}/invocations", id: "invokeFunction",
         tag: "Provisioning",
         summary: "Handles both triggers in the form of the Lambda Invoke API; `name` is pre-signup "
             + "or post-confirmation. X-Amz-Invocation-Type: RequestResponse, Event (202) or DryRun "
@@ -131,8 +129,8 @@ package enum LambdaEndpoint {
 
     /// Encodes a refusal on this endpoint's path with what AWS clients read: the member `Message`,
     /// and the type in `x-amzn-errortype`. `nil` for other paths.
-    package static func encode(_ problem: Problem, _ request: Request) -> Response? {
-        guard request.path.utf8.starts(with: prefix.utf8) else { return nil }
+    static func encode(_ problem: Problem, _ request: Request) -> Response? {
+        guard request.path.utf8.starts(with: LambdaCaller.prefix.utf8) else { return nil }
         var problem = problem
         problem.members.append(.init("Message", .string(problem.detail)))
         var response = problem.response(requestID: nil)

@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `…/decisions/{id}/resolve`: decides who owns an account with an unverified address.
-enum ResolveEndpoint {
-    static let all: [Endpoint] = [resolve]
+package enum ResolveEndpoint {
+    package static let all: [Endpoint] = [resolve]
 
     private static let actions = ["open_another", "give_account"]
 

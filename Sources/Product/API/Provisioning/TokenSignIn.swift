@@ -6,8 +6,8 @@ import Storage
 import Text
 
 /// `/v1/provisioning/sign-in`: applies the hooks' rules at every later sign-in.
-enum TokenSignInEndpoint {
-    static let all: [Endpoint] = [signIn]
+package enum TokenSignInEndpoint {
+    package static let all: [Endpoint] = [signIn]
 
     private static let signIn = Endpoint(
         .post, "/v1/provisioning/sign-in", id: "provisionSignIn", tag: "Provisioning",

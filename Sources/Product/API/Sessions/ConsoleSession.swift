@@ -6,7 +6,7 @@ import Storage
 import Text
 
 /// A session of the console, as its operator sees it.
-struct ConsoleSession {
+package struct ConsoleSession {
     var `operator`: OperatorRow
     /// Until when the operator counts as present; `nil` if presence was not proved in this session.
     var until: Timestamp?
@@ -60,7 +60,7 @@ struct ConsoleSession {
 
     /// The same with another response. `provider` and `isFresh` describe a sign-in at a provider;
     /// see `startOperatorSession`.
-    static func begin(
+    package static func begin(
         _ person: OperatorRow, by method: SignInMethod, at provider: UUID? = nil,
         isFresh: Bool = true, _ call: Call, in known: String? = nil, answering answer: Response
     ) async throws -> Response {
@@ -91,7 +91,7 @@ struct ConsoleSession {
     }
 
     /// The same for any session of the operator, not only the calling one; `nil` if it has ended.
-    static func stepUp(
+    package static func stepUp(
         _ person: OperatorRow, in session: UUID, by method: SignInMethod, at provider: UUID? = nil,
         _ call: Call, answering answer: Response
     ) async throws -> Response? {
@@ -132,7 +132,7 @@ struct ConsoleSession {
 
 extension OperatorRow {
     /// The actor, before there is a session.
-    func actor(_ call: Call) -> Actor {
+    package func actor(_ call: Call) -> Actor {
         Actor(
             type: "operator", id: id.description, name: name ?? email, requestID: call.request.id,
             ip: call.request.remoteAddress)
@@ -149,7 +149,7 @@ extension Call {
     }
 
     /// The operator who calls. Throws 403 for any other caller.
-    var `operator`: OperatorRow {
+    package var `operator`: OperatorRow {
         get async throws {
             guard principal.kind == .operator, let id = principal.id,
                 let person = try await database.operatorRow(id)

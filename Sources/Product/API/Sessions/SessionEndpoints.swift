@@ -6,12 +6,12 @@ import Storage
 import Text
 
 /// `/v1/session`: operators' sessions at the console.
-enum SessionEndpoints {
-    static let all: [Endpoint] =
+package enum SessionEndpoints {
+    package static let all: [Endpoint] =
         [
             signIn, current, signOut, StepUpEndpoint.stepUp,
             NotMeEndpoint.disown, SignInWaysEndpoint.ways,
-        ] + ProviderSignInEndpoints.all
+        ]
 
     private static let signIn = Endpoint(
         .post, "/v1/session", id: "signIn", tag: "Session",
@@ -125,7 +125,7 @@ enum SessionEndpoints {
     }
 
     /// Refuses a session in a suspended tenant at once, since its first use would be refused.
-    static func checkTenant(of person: OperatorRow, _ call: Call) async throws {
+    package static func checkTenant(of person: OperatorRow, _ call: Call) async throws {
         guard let tenant = person.tenant else { return }
         switch try await call.database.scope(tenant).tenantRow()?.status {
         case .active: return

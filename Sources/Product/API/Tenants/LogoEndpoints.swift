@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/tenants/{tenant}/logo` and `/assets/logos/{hash}`: the logo on a tenant's pages.
-enum LogoEndpoints {
-    static let all: [Endpoint] = [put, delete, get]
+package enum LogoEndpoints {
+    package static let all: [Endpoint] = [put, delete, get]
 
     private static let put = Endpoint(
         .put, "/v1/tenants/{tenant}/logo", id: "putLogo", tag: "Tenants",

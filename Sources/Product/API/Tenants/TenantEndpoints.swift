@@ -5,8 +5,10 @@ import Storage
 import Text
 
 /// `/v1/tenants`: the customers.
-enum TenantEndpoints {
-    static let all: [Endpoint] = [list, create, get, update, suspend, resume, delete, restore]
+package enum TenantEndpoints {
+    package static let all: [Endpoint] = [
+        list, create, get, update, suspend, resume, delete, restore,
+    ]
 
     private static let list = Endpoint(
         .get, "/v1/tenants", id: "listTenants", tag: "Tenants",

@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/tenants/{tenant}/attribute-schema`: the tenant's rules for its users' attributes.
-enum AttributeSchemaEndpoints {
-    static let all: [Endpoint] = [get, put, delete]
+package enum AttributeSchemaEndpoints {
+    package static let all: [Endpoint] = [get, put, delete]
 
     private static let path = "/v1/tenants/{tenant}/attribute-schema"
 

@@ -5,8 +5,8 @@ import Storage
 import Text
 
 /// `/v1/tenants/{tenant}/users`: the users of a tenant.
-enum UserEndpoints {
-    static let all: [Endpoint] =
+package enum UserEndpoints {
+    package static let all: [Endpoint] =
         MergeEndpoints.all + DuplicateEndpoint.all
         + ([list, create, get, update, delete] + UserStatusEndpoints.all
         + UserIdentityEndpoints.all + UserSessionEndpoints.all + UserAccountEndpoints.all)

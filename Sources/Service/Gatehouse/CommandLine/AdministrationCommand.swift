@@ -21,7 +21,7 @@ struct AdministrationCommand {
         let email = call.values["email"]
         let base = settings.publicURL ?? "http://\(settings.listen.text)"
         let link = try run { composition in
-            let database = composition.database
+            let database = composition.application.database
             let token = TokenSecret.make()
             let hash = TokenSecret.hash(token) ?? []
             guard try await !database.hasOperator() else {
@@ -53,7 +53,7 @@ struct AdministrationCommand {
         let address = try Self.address(call.values["email"] ?? "")
         let link = try run { composition in
             let token = TokenSecret.make()
-            let person = try await composition.database.offerOperatorReset(
+            let person = try await composition.application.database.offerOperatorReset(
                 to: address.key, tokenHash: TokenSecret.hash(token) ?? [],
                 by: Self.actor)
             guard person != nil else {
@@ -171,7 +171,9 @@ struct OfflineService {
                 let composition = try Composition(
                     app: app, platform: reader, secrets: secrets, publicURL: publicURL,
                     principal: principal, clock: Timestamp.systemClock)
-                if needsSecrets { try await composition.database.admitSecrets(replica: nil) }
+                if needsSecrets {
+                    try await composition.application.database.admitSecrets(replica: nil)
+                }
                 result = .success(try await work(composition))
             } catch { result = .failure(error) }
             await app.close()

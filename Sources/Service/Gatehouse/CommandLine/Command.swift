@@ -29,7 +29,7 @@ package enum Command {
     static func settings() throws -> Settings {
         try Settings(
             environment: environment(), cores: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
-            readFile: DataDirectory.read)
+            readFile: readFile(_:))
     }
 
     private static func environment() -> [String: String] {

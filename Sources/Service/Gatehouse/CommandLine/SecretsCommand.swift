@@ -25,7 +25,7 @@ struct SecretsCommand: Sendable {
         guard settings.previousSecretKey != nil else { throw SecretKeyFault.noPrevious }
         let terminal = terminal
         let remains = try offline.run { composition in
-            let database = composition.database
+            let database = composition.application.database
             try await database.switchSecrets()
             terminal.step("waiting until every replica seals with the new key")
             try await Self.wait(for: database)
@@ -55,7 +55,7 @@ struct SecretsCommand: Sendable {
     func forget(_ call: Invocation) throws -> Int32 {
         var offline = offline
         offline.needsSecrets = false
-        let foreign = try offline.run { try await $0.database.foreignPlaces() }
+        let foreign = try offline.run { try await $0.application.database.foreignPlaces() }
         guard !foreign.isEmpty else {
             say("The key opens everything that is sealed; nothing is to be forgotten.\n")
             return 0
@@ -72,7 +72,7 @@ struct SecretsCommand: Sendable {
             throw Refused(description: "nothing was changed")
         }
         let people = Counted()
-        try offline.run { try await $0.database.forgetSecrets { people.add($0) } }
+        try offline.run { try await $0.application.database.forgetSecrets { people.add($0) } }
         say("Removed. The directory was written anew for \(people.total) people.\n")
         return 0
     }

@@ -14,7 +14,7 @@ package struct Demonstration: Sendable {
     private let dispatcher: Dispatcher
 
     package init(_ service: Service) {
-        database = service.composition.database
+        database = service.composition.application.database
         dispatcher = service.composition.dispatcher
     }
 

@@ -1,5 +1,6 @@
 import Cryptography
 import Glibc
+import Runtime
 import Text
 
 /// A private PostgreSQL cluster: the installed programs, no port, and a unix socket in a directory
@@ -47,7 +48,7 @@ struct PrivateCluster {
 
     /// Creates the cluster at the first start, starts it, and waits until it answers.
     func start() throws {
-        if DataDirectory.read(directory + "/PG_VERSION") == nil {
+        if readFile(directory + "/PG_VERSION") == nil {
             _ = try Subprocess([
                 programs + "/initdb", "-D", directory, "-U", "postgres", "-A", "trust",
                 "--encoding=UTF8", "--locale=C.UTF-8", "--data-checksums",
@@ -194,26 +195,13 @@ struct DataDirectory {
     }
 
     private static func text(_ path: String) -> [String]? {
-        read(path).map {
+        readFile(path).map {
             String(decoding: $0, as: UTF8.self).split(separator: "\n").map(String.init)
         }
     }
 
     /// The bytes of a file; `nil` if it is missing.
-    func contents(_ name: String) -> [UInt8]? { Self.read(path + "/" + name) }
-
-    static func read(_ path: String) -> [UInt8]? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 16_384)
-        while true {
-            let count = Glibc.read(file, &chunk, chunk.count)
-            guard count > 0 else { return count == 0 ? bytes : nil }
-            bytes.append(contentsOf: chunk[..<count])
-        }
-    }
+    func contents(_ name: String) -> [UInt8]? { readFile(path + "/" + name) }
 
     /// Writes a file with mode 0600 atomically.
     func store(_ name: String, _ bytes: [UInt8]) throws {

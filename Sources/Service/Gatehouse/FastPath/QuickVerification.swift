@@ -20,14 +20,15 @@ final class QuickVerification: Sendable {
     private let authenticator: Authenticator
     private let mounts: Mounts
     private let metrics: ServiceMetrics
-    private let record: @Sendable (RequestRecord) -> Void
+    private let requests: RequestLog
 
     init(_ composition: Composition) {
-        database = composition.database
-        authenticator = composition.authenticator
+        let application = composition.application
+        database = application.database
+        authenticator = application.authenticator
         mounts = composition.mounts
-        metrics = composition.metrics
-        record = composition.record
+        metrics = application.metrics
+        requests = application.requests
     }
 
     func answer(_ request: FastRequest, _ writer: ResponseWriter) -> FastAnswer {
@@ -122,7 +123,7 @@ final class QuickVerification: Sendable {
                 status = 503
             }
             let ended = database.clock()
-            record(
+            requests.record(
                 RequestRecord(
                     requestID: operation.requestID, method: .post,
                     route: Self.route, operation: Self.operation,

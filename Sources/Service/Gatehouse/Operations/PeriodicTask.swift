@@ -1,3 +1,4 @@
+import API
 import Runtime
 import Storage
 import Synchronization

@@ -46,7 +46,7 @@ package struct Contract: Sendable {
             name: name,
             profile: CORSProfile(
                 client: headers, cookies: (cookie.map { [$0] } ?? []) + otherCookies),
-            settings: ObjectShape(common + settings), providerKinds: providerKinds)
+            settings: ObjectShape(common + settings), providerKinds: providerKinds, encode: encode)
     }
 }
 
@@ -90,25 +90,14 @@ package enum Contracts {
 
     package static let descriptions = all.map(\.description)
 
-    package static var profiles: [String: CORSProfile] {
-        Dictionary(uniqueKeysWithValues: descriptions.map { ($0.name, $0.profile) })
-    }
-
     /// The contracts' routes below their mounts, for the one dispatcher.
-    package static func endpoints(_ core: SignInCore) -> [Endpoint] {
+    package static let endpoints: [Endpoint] =
         all.flatMap { contract in
-            contract.routes.map { endpoint($0, of: contract, core) }
+            contract.routes.map { endpoint($0, of: contract) }
         }
-    }
-
-    /// A refusal on a contract's path in the contract's own form; `nil` for other paths.
-    package static func encode(_ problem: Problem, _ request: Request) -> Response? {
-        guard let name = CORSScope.client(of: request.path) else { return nil }
-        return all.first { sameBytes($0.name, name) }?.encode(problem, request)
-    }
 
     private static func endpoint(
-        _ route: ContractRoute, of contract: Contract, _ core: SignInCore
+        _ route: ContractRoute, of contract: Contract
     ) -> Endpoint {
         let operation = "\(route.method.rawValue) \(route.path)"
         var endpoint = Endpoint(
@@ -119,7 +108,7 @@ package enum Contracts {
         ) { call in
             var mounted: ClientCall?
             do {
-                let call = try await ClientCall(call, contract, core)
+                let call = try await ClientCall(call, contract)
                 mounted = call
                 try call.requireJSON()
                 var answer = try await route.handle(call)

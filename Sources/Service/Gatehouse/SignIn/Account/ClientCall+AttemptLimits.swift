@@ -25,7 +25,7 @@ extension ClientCall {
         let counter = "\(start) at \(client.name) of \(tenant.id)"
         let ofAddress = try await count(
             "\(counter) from \(request.network)", upTo: start.perAddress)
-        let isCrowded = try await core.database.count(counter) > start.perClient
+        let isCrowded = try await database.count(counter) > start.perClient
         if isCrowded, ofAddress > start.perAddress / 10 { throw tooMany }
     }
 
@@ -33,22 +33,21 @@ extension ClientCall {
     /// each attempt takes a second longer, one at a time per address: guessing is slowed down, and
     /// a right password still succeeds.
     func slowStrangersAttempts() async throws {
-        let tries = try await core.database.count("strangers' tries of \(tenant.id)")
+        let tries = try await database.count("strangers' tries of \(tenant.id)")
         guard tries > Self.strangersAttempts else { return }
-        guard core.slowedAttempts.begin("\(tenant.id) \(request.network)") else {
-            throw tooMany
-        }
-        defer { core.slowedAttempts.end("\(tenant.id) \(request.network)") }
-        try await core.pause(.seconds(1))
+        let place = try? application.slowedAttempts.enter("\(tenant.id) \(request.network)")
+        guard let place else { throw tooMany }
+        defer { withExtendedLifetime(place) {} }
+        try await application.pause(.seconds(1))
     }
 
     private static let strangersAttempts = 600
 
-    private var tooMany: SignInRefusal { .locked(Int(core.database.secondsOfMinuteLeft)) }
+    private var tooMany: SignInRefusal { .locked(Int(database.secondsOfMinuteLeft)) }
 
     @discardableResult
     private func count(_ name: String, upTo limit: Int) async throws -> Int {
-        let number = try await core.database.count(name)
+        let number = try await database.count(name)
         if number > limit { throw tooMany }
         return number
     }
@@ -56,7 +55,7 @@ extension ClientCall {
     /// Claims one attempt at a secret. Throws `.locked` after too many failures.
     func claim(_ counter: [UInt8], _ policy: AttemptPolicy) async throws {
         do {
-            try await core.database.claimAttempt(counter, policy)
+            try await database.claimAttempt(counter, policy)
         } catch let locked as AttemptsLocked {
             throw SignInRefusal.locked(Int(locked.seconds))
         }
@@ -84,7 +83,7 @@ extension ClientCall {
             noteWrong(sameBytes(secret, Self.pin) ? "wrong_pin" : "wrong_password", of: user)
             return false
         }
-        try await core.database.endAttempt(counter, .account)
+        try await database.endAttempt(counter, .account)
         if !isKnown {
             try await scope.change(by: actor(person.user)) {
                 try await $0.rememberDevice(here, of: user)
@@ -96,7 +95,7 @@ extension ClientCall {
     /// Names counters and devices by an HMAC for the tenant, so that a dump names no user.
     func digest(_ parts: String...) -> [UInt8] {
         let text = ([tenant.id.description] + parts).joined(separator: "\0")
-        return SHA256.authenticate(Array(text.utf8), key: core.database.directoryKey)
+        return SHA256.authenticate(Array(text.utf8), key: database.directoryKey)
     }
 }
 
@@ -125,7 +124,7 @@ extension ClientCall {
     /// if the account does not exist.
     func noteWrong(_ reason: String, of user: UUID?) {
         let path = request.path.split(separator: "/").dropFirst(3).joined(separator: "/")
-        core.database.wrongPasswords.note(
+        database.wrongPasswords.note(
             user.map { .user($0) } ?? .unknown, of: tenant.id,
             WrongPasswords.Attempt(
                 client: client.name, operation: "\(request.method.rawValue) /\(path)",

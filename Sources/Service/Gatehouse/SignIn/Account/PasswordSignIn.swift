@@ -34,11 +34,11 @@ extension ClientCall {
             throw SignInRefusal.wrongPassword
         }
         let user = try await admitByPassword(found.user)
-        try await core.database.endAttempt(account, .account)
-        if !isKnown { try await core.database.endAttempt(address, .address) }
+        try await database.endAttempt(account, .account)
+        if !isKnown { try await database.endAttempt(address, .address) }
         let renewed =
             verdict.needsRehash
-            ? try await core.hashed(Array(password.utf8), isCut: verdict.isCut) : nil
+            ? try await hashed(Array(password.utf8), isCut: verdict.isCut) : nil
         try await scope.change(by: actor(user)) { change in
             try await change.rememberDevice(deviceKey, of: user.id)
             if let renewed { try await change.rehashPassword(renewed, of: user.id, from: hash) }
@@ -96,7 +96,7 @@ extension ClientCall {
             text: password, minimum: max(least, TenantPolicy.passwordFloor),
             usesBlocklist: policy.passwordBlocklist && lowered == nil, about: about)
         switch chosen.fault(at: "")?.code {
-        case nil: return try await core.hashed(Array(password.utf8))
+        case nil: return try await hashed(Array(password.utf8))
         case .tooShort: throw SignInRefusal.passwordTooShort(least)
         case .tooLong: throw SignInRefusal.passwordTooLong
         default: throw SignInRefusal.passwordGuessable
@@ -110,7 +110,7 @@ extension ClientCall {
         _ password: String, against hash: String?
     ) async throws -> PasswordHasher.Verdict {
         let bytes = Array(password.utf8)
-        return try await core.bounded { passwords in
+        return try await bounded { passwords in
             if let hash {
                 return try await passwords.verify(bytes, against: hash, ofUserIn: scope.tenant)
             }
@@ -120,7 +120,7 @@ extension ClientCall {
     }
 }
 
-extension SignInCore {
+extension ClientCall {
     func hashed(_ secret: [UInt8], isCut: Bool = false) async throws -> String {
         try await bounded { try await $0.hash(secret, isCut: isCut) }
     }
@@ -130,7 +130,7 @@ extension SignInCore {
         _ work: (PasswordHasher) async throws -> Result
     ) async throws -> Result {
         do {
-            return try await work(passwords)
+            return try await work(application.passwords)
         } catch let fault as PasswordFault {
             guard fault == .busy else { throw fault }
             throw SignInRefusal.locked(1)

@@ -15,13 +15,13 @@ extension ClientCall {
     /// Throws `.pinExists`.
     package func setPin(_ pin: String, of person: SignedIn) async throws {
         if person.secrets.pinHash != nil { throw SignInRefusal.pinExists }
-        try await store(try await core.hashed(Array(pin.utf8)), of: person)
+        try await store(try await hashed(Array(pin.utf8)), of: person)
     }
 
     /// Sets the first PIN or changes it; `nil` removes it.
     package func replacePin(with pin: String?, of person: SignedIn) async throws {
         var hash: String?
-        if let pin { hash = try await core.hashed(Array(pin.utf8)) }
+        if let pin { hash = try await hashed(Array(pin.utf8)) }
         try await store(hash, of: person)
     }
 
@@ -30,9 +30,9 @@ extension ClientCall {
         guard let hash = person.secrets.pinHash else { throw SignInRefusal.pinMissing }
         let isRight = try await attemptOwn(Self.pin, of: person) {
             let bytes = Array(pin.utf8)
-            let verdict = try await core.bounded { try await $0.verify(bytes, against: hash) }
+            let verdict = try await bounded { try await $0.verify(bytes, against: hash) }
             if verdict.needsRehash {
-                let renewed = try await core.hashed(bytes)
+                let renewed = try await hashed(bytes)
                 try await scope.change(by: actor(person.user)) {
                     try await $0.rehashPin(renewed, of: person.user.id, from: hash)
                 }

@@ -35,10 +35,10 @@ extension ClientCall {
         guard let hash = TokenSecret.hash(tokenID) else { throw Problem.internalError }
         let session = newSession(hash, method, device, seconds)
         let row = try await begin(session, of: user)
-        let begun = core.database.clock()
+        let begun = database.clock()
         let end = begun.adding(seconds: seconds)
         let carried = try await attributes(of: row)
-        let text = try await core.tokens.sign(
+        let text = try await application.tokens.sign(
             AccessTokenClaims(
                 user: user, tenant: tenant.id, session: session.id, tokenID: tokenID,
                 client: client.name, issuedAt: begun, expiresAt: end, more: more(row) + carried))
@@ -80,49 +80,6 @@ extension ClientCall {
             throw named?.status == .suspended
                 ? SignInRefusal.userSuspended : SignInRefusal.wrongPassword
         }
-    }
-}
-
-extension SignInCore {
-    /// An access token of ours or an app's opaque one, if a request with it would be admitted now;
-    /// `nil` for everything else. `mayAsk` decides by the tenant that the token itself names.
-    package func activeToken(_ token: String, mayAsk: (UUID) -> Bool) async throws -> ActiveToken? {
-        if token.utf8.contains(UInt8(ascii: ".")) {
-            guard let claims = try await tokens.verify(token), mayAsk(claims.tenant),
-                let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),
-                found.standing == .active, found.user.id == claims.user,
-                sameBytes(found.session.client, claims.client),
-                try await isServed(found.session.client, in: claims.tenant)
-            else { return nil }
-            return ActiveToken(
-                of: found, in: claims.tenant, issuedAt: claims.issuedAt,
-                expiresAt: min(claims.expiresAt, found.session.expiresAt))
-        }
-        guard let tenant = try await database.tenant(ofToken: token), mayAsk(tenant),
-            let found = try await database.scope(tenant).signedIn(
-                .tokenHash(TenantToken.hash(token))),
-            found.standing == .active, try await isServed(found.session.client, in: tenant)
-        else { return nil }
-        return ActiveToken(
-            of: found, in: tenant, issuedAt: found.session.createdAt,
-            expiresAt: found.session.expiresAt)
-    }
-
-    /// Whether the client is enabled; if not, its mount is 404.
-    private func isServed(_ client: String, in tenant: UUID) async throws -> Bool {
-        try await database.scope(tenant).client(client)?.enabled ?? false
-    }
-}
-
-extension ActiveToken {
-    fileprivate init(
-        of found: SignedIn, in tenant: UUID, issuedAt: Timestamp, expiresAt: Timestamp
-    ) {
-        self.init(
-            tenant: tenant, user: found.user.id, email: found.user.email,
-            client: found.session.client, issuedAt: issuedAt, expiresAt: expiresAt,
-            attributes: found.user.attributes.public)
-        externalID = found.user.externalID
     }
 }
 

@@ -216,7 +216,7 @@ enum DeepRecallDevice {
             let device = DeepRecall.text(input, "device_id")
         else { throw DeepRecall.bad("Missing device_code or device_id") }
         guard DeepRecall.isDevice(device) else { throw DeepRecall.bad("Invalid device_id") }
-        let end = call.core.database.clock().adding(seconds: Int64(waiting))
+        let end = call.database.clock().adding(seconds: Int64(waiting))
         var waited = 0
         var pause = interval
         while true {
@@ -229,9 +229,9 @@ enum DeepRecallDevice {
             case .pending(let error):
                 if error == "slow_down" { pause += interval }
                 guard waited + pause <= waiting,
-                    call.core.database.clock().adding(seconds: Int64(pause)) <= end
+                    call.database.clock().adding(seconds: Int64(pause)) <= end
                 else { throw DeepRecall.bad(waiting == 0 ? error : "authorization_pending") }
-                try await call.core.pause(.seconds(pause))
+                try await call.application.pause(.seconds(pause))
                 waited += pause
             }
         }

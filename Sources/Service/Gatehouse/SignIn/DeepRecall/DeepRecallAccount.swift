@@ -51,9 +51,9 @@ enum DeepRecallAccount {
         }
         let issued = Int(call.now.microseconds / 1_000_000)
         let user = JSONValue.string(person.user.id.description)
-        let token = try await call.core.tokens.sign(
+        let token = try await call.application.tokens.sign(
             .object([
-                .init("iss", .string(call.core.publicURL)),
+                .init("iss", .string(call.application.publicURL)),
                 .init("aud", .string(call.setting("replication_audience")?.string ?? "electric")),
                 .init("sub", user), .init("userId", user),
                 .init("deviceId", .string(person.session.device ?? "")),

@@ -12,19 +12,19 @@ struct HostedCall: Sendable {
     let path: String
 
     /// 404 for an unknown tenant.
-    init(_ call: Call, _ tenant: String?, _ core: SignInCore) async throws {
+    init(_ call: Call, _ tenant: String?) async throws {
         var row = TenantRow.platform(named: "Gatehouse", at: call.now)
         if let tenant {
-            guard let found = try await core.database.tenant(tenant), found.status != .deleted
+            guard let found = try await call.database.tenant(tenant), found.status != .deleted
             else { throw Problem.notFound("page") }
             row = found
         }
-        self.init(call, row, core)
+        self.init(call, row)
         if row.status == .suspended { throw SignInRefusal.tenantSuspended }
     }
 
-    init(_ call: Call, _ tenant: TenantRow, _ core: SignInCore, provider: UUID? = nil) {
-        client = ClientCall(hosted: call, tenant: tenant, provider: provider, core)
+    init(_ call: Call, _ tenant: TenantRow, provider: UUID? = nil) {
+        client = ClientCall(hosted: call, tenant: tenant, provider: provider)
         path =
             tenant.id == .platform
             ? HostedSignIn.platformPath : "/t/\(tenant.slug)\(HostedSignIn.platformPath)"
@@ -33,7 +33,7 @@ struct HostedCall: Sendable {
     func show() async throws -> Response {
         if let page = try await HostedGrant.page(self) { return page }
         var page = HostedPage("Sign in", in: client)
-        let providers = try await client.core.database.offeredProviders(of: client.tenant.id)
+        let providers = try await client.database.offeredProviders(of: client.tenant.id)
         if providers.isEmpty { page.warn("No provider is set up yet. Ask your administrator.") }
         page.providers(providers, to: path)
         page.takesGrant(at: HostedGrant.path)
@@ -66,7 +66,7 @@ struct HostedCall: Sendable {
         at provider: UUID, bringing token: BroughtToken? = nil, byGrant grant: [UInt8]? = nil,
         maxAge: Int64? = nil
     ) async throws -> (String, Field) {
-        let chosen = HostedCall(client.call, client.tenant, client.core, provider: provider).client
+        let chosen = HostedCall(client.call, client.tenant, provider: provider).client
         guard let row = try await chosen.provider() else { throw SignInRefusal.noProvider }
         let state = "\(TokenSecret.make()).\(client.tenant.id)"
         var wish = LoginWish(
@@ -82,14 +82,15 @@ struct HostedCall: Sendable {
 
 extension ClientCall {
     /// The hosted pages act as a client that every tenant has.
-    init(hosted call: Call, tenant: TenantRow, provider: UUID?, _ core: SignInCore) {
+    init(hosted call: Call, tenant: TenantRow, provider: UUID?) {
         var row = ClientRow(unset: HostedSignIn.contract.name)
         row.enabled = true
-        row.redirectURIs = HostedSignIn.returnAddresses(of: tenant, core)
+        row.redirectURIs = HostedSignIn.returnAddresses(
+            of: tenant, at: call.application.publicURL)
         if let provider {
             row.settings = .object([.init("provider", .string(provider.description))])
         }
-        self.init(call, row, of: tenant, HostedSignIn.contract, core)
+        self.init(call, row, of: tenant, HostedSignIn.contract)
     }
 
     func returnAddress(of provider: ProviderRow) -> String {
@@ -105,7 +106,7 @@ extension ClientCall {
     /// Every provider that an account may use: proof of ownership is not limited to the offered
     /// ones.
     func provingProviders() async throws -> [ProviderRow] {
-        try await core.database.signInProviders(near: tenant.id)
+        try await database.signInProviders(near: tenant.id)
     }
 }
 

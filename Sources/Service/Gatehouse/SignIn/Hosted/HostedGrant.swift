@@ -14,14 +14,15 @@ enum HostedGrant {
     /// A person pressed the button of a page that took the grant out of its address, or pasted it.
     /// Nothing is used up: the browser keeps the grant for ten minutes and is redirected to the
     /// tenant's page.
-    static func take(_ call: Call, _ core: SignInCore) async throws -> Response {
+    static func take(_ call: Call) async throws -> Response {
         let form = FormText(String(decoding: call.request.body, as: UTF8.self))
         guard let pasted = form.first(name).flatMap({ PastedLink($0) }) else { throw unusable }
         if let page = pasted.page, pasted.kind == .token {
-            return redirect(to: "\(core.publicURL)\(page)#token=\(pasted.code)", cookie: nil)
+            return redirect(
+                to: "\(call.application.publicURL)\(page)#token=\(pasted.code)", cookie: nil)
         }
-        guard let id = try await core.database.tenant(ofToken: pasted.code) else { throw unusable }
-        let hosted = try await HostedCall(call, id.description, core)
+        guard let id = try await call.database.tenant(ofToken: pasted.code) else { throw unusable }
+        let hosted = try await HostedCall(call, id.description)
         guard try await user(of: pasted.code, hosted.client) != nil else { throw unusable }
         return redirect(
             to: hosted.path, cookie: HostedCookie.grant.field(pasted.code, for: call.request))
@@ -47,7 +48,7 @@ enum HostedGrant {
         page.providers(
             try await client.provingProviders(), to: hosted.path, [(name, mark(token, client))])
         if try await client.scope.client(ThinkWork.contract.name)?.enabled == true {
-            let challenge = client.core.database.challenge(ofGrant: TenantToken.hash(token))
+            let challenge = client.database.challenge(ofGrant: TenantToken.hash(token))
             page.say("If an app asks you for eight digits beside the link: \(challenge).")
         }
         page.say("If that is not your account, close the page.")
@@ -92,7 +93,7 @@ enum HostedGrant {
     /// The grant in the browser's cookie for this tenant; `nil` for another tenant's.
     private static func held(_ client: ClientCall) async throws -> String? {
         guard let token = HostedCookie.grant.value(in: client.request),
-            try await client.core.database.tenant(ofToken: token) == client.tenant.id
+            try await client.database.tenant(ofToken: token) == client.tenant.id
         else { return nil }
         return token
     }
@@ -103,7 +104,7 @@ enum HostedGrant {
 
     /// Distinguishes the grant's page from every other page of the browser.
     private static func mark(_ token: String, _ client: ClientCall) -> String {
-        let code = client.core.database.directory.authenticate(Array("grant \(token)".utf8))
+        let code = client.database.directory.authenticate(Array("grant \(token)".utf8))
         return Base64URL.encode(code)
     }
 

@@ -36,7 +36,7 @@ struct HostedPage {
             body = "<img class=\"logo\" src=\"\(logo)\" alt=\"\">"
         }
         body += "<p class=\"name\">\(htmlEscaped(name))</p><h1>\(htmlEscaped(title))</h1>"
-        let host = client.core.publicURL.split(separator: "/").last.map(String.init) ?? ""
+        let host = client.application.publicURL.split(separator: "/").last.map(String.init) ?? ""
         footer = [tenant.slug, host].filter { !$0.isEmpty }.joined(separator: " · ")
         if let accent = face.accent, let ink = face.ink {
             colours = ":root{--fill:\(accent);--on:\(ink)}"

@@ -9,46 +9,30 @@ import Text
 /// Pages for questions that no app can ask: which tenant to join, and whether to add a second
 /// identity to an existing account. They begin no session.
 package enum HostedSignIn {
-    package static func endpoints(_ core: SignInCore) -> [Endpoint] {
-        [
-            endpoint(.get, platformPath, core) { try await HostedCall($0, nil, core).show() },
-            endpoint(.post, platformPath, core) { try await HostedCall($0, nil, core).begin() },
-            endpoint(.get, tenantPath, core) { call in
-                try await HostedCall(call, call.parameter("tenant"), core).show()
-            },
-            endpoint(.post, tenantPath, core) { call in
-                try await HostedCall(call, call.parameter("tenant"), core).begin()
-            },
-            endpoint(.get, callback, core) { try await HostedReturn.end($0, core) },
-            endpoint(.get, "/t/{tenant}\(callback)", core) { try await HostedReturn.end($0, core) },
-            endpoint(.post, "\(platformPath)/tenant", core) {
-                try await HostedSteps.choose($0, core)
-            },
-            endpoint(.post, "\(platformPath)/password", core) {
-                try await HostedSteps.prove($0, core)
-            },
-            endpoint(.post, "\(platformPath)/link", core) {
-                try await HostedSteps.link($0, core)
-            },
-            endpoint(.post, HostedGrant.path, core) {
-                try await HostedGrant.take($0, core)
-            },
-        ]
-    }
-
-    /// Begins, for an invite's or join link's page, its holder's sign-in at a provider.
-    package static func joining(_ core: SignInCore) -> Application.Joining {
-        { call, tenant, provider, token in
-            try requireOwnPage(call.request, core)
-            do {
-                return try await HostedCall(call, tenant, core).begin(at: provider, bringing: token)
-            } catch let refusal as SignInRefusal {
-                let client = ClientCall(hosted: call, tenant: tenant, provider: nil, core)
-                throw await client.explained(
-                    refusal.recorded, at: "\(call.request.method.rawValue) \(call.request.path)")
-            }
-        }
-    }
+    package static let endpoints: [Endpoint] = [
+        endpoint(.get, platformPath) { try await HostedCall($0, nil).show() },
+        endpoint(.post, platformPath) { try await HostedCall($0, nil).begin() },
+        endpoint(.get, tenantPath) { call in
+            try await HostedCall(call, call.parameter("tenant")).show()
+        },
+        endpoint(.post, tenantPath) { call in
+            try await HostedCall(call, call.parameter("tenant")).begin()
+        },
+        endpoint(.get, callback) { try await HostedReturn.end($0) },
+        endpoint(.get, "/t/{tenant}\(callback)") { try await HostedReturn.end($0) },
+        endpoint(.post, "\(platformPath)/tenant") {
+            try await HostedSteps.choose($0)
+        },
+        endpoint(.post, "\(platformPath)/password") {
+            try await HostedSteps.prove($0)
+        },
+        endpoint(.post, "\(platformPath)/link") {
+            try await HostedSteps.link($0)
+        },
+        endpoint(.post, HostedGrant.path) {
+            try await HostedGrant.take($0)
+        },
+    ]
 
     static let platformPath = "/sign-in"
     private static let tenantPath = "/t/{tenant}/sign-in"
@@ -58,15 +42,15 @@ package enum HostedSignIn {
     private static let callback = "\(platformPath)/callback"
 
     /// The callback of the platform's providers, and that of the tenant's own.
-    static func returnAddresses(of tenant: TenantRow, _ core: SignInCore) -> [String] {
-        [core.publicURL + callback, "\(core.publicURL)/t/\(tenant.slug)\(callback)"]
+    static func returnAddresses(of tenant: TenantRow, at publicURL: String) -> [String] {
+        [publicURL + callback, "\(publicURL)/t/\(tenant.slug)\(callback)"]
     }
 
     static let contract = Contract(
         name: "hosted", routes: [], encode: { $0.response(requestID: $1.id) })
 
     private static func endpoint(
-        _ method: HTTP.Method, _ path: String, _ core: SignInCore,
+        _ method: HTTP.Method, _ path: String,
         handle: @escaping @Sendable (Call) async throws -> Response
     ) -> Endpoint {
         var endpoint = Endpoint(
@@ -76,15 +60,15 @@ package enum HostedSignIn {
         ) { call in
             var problem: Problem
             do {
-                if method == .post { try requireOwnPage(call.request, core) }
+                if method == .post { try requireOwnPage(call) }
                 return try await handle(call)
             } catch let refusal as SignInRefusal {
                 problem = refusal.recorded
             } catch let refused as Problem {
                 problem = refused
             }
-            let tenant = await tenant(of: call, core)
-            let client = ClientCall(hosted: call, tenant: tenant, provider: nil, core)
+            let tenant = await tenant(of: call)
+            let client = ClientCall(hosted: call, tenant: tenant, provider: nil)
             let reference = await client.noteFailure(&problem, at: "\(method.rawValue) \(path)")
             problem.page = problem.page(for: call, reference: reference)
             throw problem
@@ -95,27 +79,30 @@ package enum HostedSignIn {
 
     /// The tenant whose operators can look up a refusal: that of the path, of the state or of the
     /// held person, or else the platform. It proves nothing.
-    private static func tenant(of call: Call, _ core: SignInCore) async -> TenantRow {
+    private static func tenant(of call: Call) async -> TenantRow {
         var name = try? call.parameter("tenant")
         if name == nil, let state = FormText(call.request.query).first("state") {
             name = state.utf8.split(separator: UInt8(ascii: ".")).last
                 .map { String(decoding: $0, as: UTF8.self) }
-        } else if name == nil, let held = try? await PendingSignIn(call.request, core) {
+        } else if name == nil, let held = try? await PendingSignIn(call) {
             name = held.tenant.description
         }
-        if let name, let found = try? await core.database.tenant(name), found.status != .deleted {
+        if let name, let found = try? await call.database.tenant(name), found.status != .deleted {
             return found
         }
         return .platform(named: "Gatehouse", at: call.now)
     }
 
     /// Refuses a form from another site, by Fetch Metadata or else by the origin.
-    private static func requireOwnPage(_ request: Request, _ core: SignInCore) throws {
+    static func requireOwnPage(_ call: Call) throws {
+        let request = call.request
         var refusal = Problem.forbidden("The form came from another page.")
         refusal.cause = SignInRefusal.causeStart + "foreign_form"
         if let site = request.first("sec-fetch-site") {
             guard site == "same-origin" else { throw refusal }
-        } else if let origin = request.first("origin"), !sameBytes(origin, core.publicURL) {
+        } else if let origin = request.first("origin"),
+            !sameBytes(origin, call.application.publicURL)
+        {
             throw refusal
         }
     }
@@ -175,16 +162,16 @@ struct PendingSignIn: Sendable {
     }
 
     /// `nil` if the request has none, or one that has expired or is not ours.
-    init?(_ request: Request, _ core: SignInCore) async throws {
-        guard let text = HostedCookie.held.value(in: request),
+    init?(_ call: Call) async throws {
+        guard let text = HostedCookie.held.value(in: call.request),
             let sealed = Base64URL.decode(text),
-            let plain = try? core.sealer.open(sealed, context: Self.context),
+            let plain = try? call.application.signInSealer.open(sealed, context: Self.context),
             let value = try? JSONValue(parsing: plain),
             let until = value["until"]?.int,
-            core.database.clock().microseconds / 1_000_000 < Int64(until),
+            call.application.now.microseconds / 1_000_000 < Int64(until),
             let tenant = value["tenant"]?.string.flatMap({ UUID($0) }),
             let provider = value["provider"]?.string.flatMap({ UUID($0) }),
-            let row = try await core.database.provider(provider, owner: nil),
+            let row = try await call.database.provider(provider, owner: nil),
             let subject = value["subject"]?.string
         else { return nil }
         person = ProvedPerson(
@@ -206,9 +193,9 @@ struct PendingSignIn: Sendable {
     }
 
     /// The cookie's value, sealed so that only this server can read or write it.
-    func sealed(_ core: SignInCore) throws -> String {
+    func sealed(by application: Application) throws -> String {
         func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
-        let until = core.database.clock().microseconds / 1_000_000 + HostedCookie.seconds
+        let until = application.now.microseconds / 1_000_000 + HostedCookie.seconds
         let value = JSONValue.object([
             .init("until", .int(Int(until))), .init("tenant", .string(tenant.description)),
             .init("user", text(user?.description)),
@@ -220,7 +207,8 @@ struct PendingSignIn: Sendable {
             .init("audience", text(person.audience)), .init("token_time", tokenTime),
             .init("other_emails", .array(person.otherEmails.map(JSONValue.string))),
         ])
-        return Base64URL.encode(try core.sealer.seal(value.encoded(), context: Self.context))
+        return Base64URL.encode(
+            try application.signInSealer.seal(value.encoded(), context: Self.context))
     }
 
     private var tokenTime: JSONValue {
@@ -241,14 +229,14 @@ struct PendingSignIn: Sendable {
 
 /// The browser's return from a provider.
 enum HostedReturn {
-    static func end(_ call: Call, _ core: SignInCore) async throws -> Response {
-        let answer = try LoginReturn(call, by: .state, at: core.publicURL)
+    static func end(_ call: Call) async throws -> Response {
+        let answer = try LoginReturn(call, by: .state, at: call.application.publicURL)
         guard let name = answer.state.utf8.split(separator: UInt8(ascii: ".")).last else {
             throw SignInRefusal.stateUnknown
         }
         let asked = String(decoding: name, as: UTF8.self)
         let isPlatforms = UUID(asked) == .platform
-        let hosted = try await HostedCall(call, isPlatforms ? nil : asked, core)
+        let hosted = try await HostedCall(call, isPlatforms ? nil : asked)
         let (person, begun) = try await hosted.client.proveLogin(answer)
         if let grant = begun.grantHash {
             return try await HostedGrant.ask(person, grant, hosted.client)
@@ -266,8 +254,7 @@ enum HostedReturn {
     ) async throws -> Response {
         let isPlatforms = hosted.client.tenant.id == .platform
         if token == nil,
-            let held = try await PendingSignIn(
-                hosted.client.request, hosted.client.core), held.user == nil,
+            let held = try await PendingSignIn(hosted.client.call), held.user == nil,
             held.tenant == hosted.client.tenant.id, !isPlatforms, !held.person.isSame(as: person)
         {
             let user = try await hosted.client.admit(person)

@@ -31,18 +31,18 @@ enum HostedSteps {
         guard reason == .identityLinkRequired, let tenant = result.tenant else {
             throw SignInRefusal.refused(reason, reference: result.reference)
         }
-        return try await askForProof(person, HostedCall(client.call, tenant, client.core).client)
+        return try await askForProof(person, HostedCall(client.call, tenant).client)
     }
 
     private static func choose(
         _ person: ProvedPerson, _ tenants: [TenantRow], _ client: ClientCall
     ) throws -> Response {
-        let held = try PendingSignIn(person, tenant: .platform).sealed(client.core)
+        let held = try PendingSignIn(person, tenant: .platform).sealed(by: client.application)
         var page = HostedPage("Where do you want to go?", in: client)
         page.choice(
             "More than one place knows you.", "tenant",
             tenants.map { ($0.id.description, $0.name) },
-            to: "\(HostedSignIn.platformPath)/tenant", [token(held, client.core)])
+            to: "\(HostedSignIn.platformPath)/tenant", [token(held, client)])
         return page.response(cookies: [HostedCookie.held.field(held, for: client.request)])
     }
 
@@ -50,7 +50,8 @@ enum HostedSteps {
     private static func askForProof(
         _ person: ProvedPerson, _ client: ClientCall
     ) async throws -> Response {
-        let held = try PendingSignIn(person, tenant: client.tenant.id).sealed(client.core)
+        let held = try PendingSignIn(person, tenant: client.tenant.id).sealed(
+            by: client.application)
         var page = HostedPage("Is this your account?", in: client)
         page.say(
             """
@@ -63,7 +64,7 @@ enum HostedSteps {
         if let email = person.email {
             page.passwordForm(
                 of: email, to: "\(HostedSignIn.platformPath)/password",
-                [token(held, client.core)])
+                [token(held, client)])
         }
         return page.response(cookies: [HostedCookie.held.field(held, for: client.request)])
     }
@@ -81,7 +82,7 @@ enum HostedSteps {
     static func confirm(
         _ next: PendingSignIn, as account: String, _ client: ClientCall
     ) throws -> Response {
-        let sealed = try next.sealed(client.core)
+        let sealed = try next.sealed(by: client.application)
         let provider = next.person.provider.name
         var page = HostedPage("Add \(provider)?", in: client)
         if let email = next.person.email {
@@ -91,7 +92,7 @@ enum HostedSteps {
         }
         page.button(
             "Add \(provider)", to: "\(HostedSignIn.platformPath)/link",
-            [token(sealed, client.core)])
+            [token(sealed, client)])
         page.say("If you did not ask for this, close the page.")
         return page.response(cookies: [HostedCookie.held.field(sealed, for: client.request)])
     }
@@ -111,24 +112,24 @@ enum HostedSteps {
         ])
     }
 
-    static func choose(_ call: Call, _ core: SignInCore) async throws -> Response {
-        let (held, form) = try await held(call, core)
-        let hosted = try await HostedCall(call, form.first("tenant") ?? "", core)
+    static func choose(_ call: Call) async throws -> Response {
+        let (held, form) = try await held(call)
+        let hosted = try await HostedCall(call, form.first("tenant") ?? "")
         return try await settle(held.person, hosted.client)
     }
 
-    static func prove(_ call: Call, _ core: SignInCore) async throws -> Response {
-        let (held, form) = try await held(call, core)
-        let hosted = try await HostedCall(call, held.tenant.description, core)
+    static func prove(_ call: Call) async throws -> Response {
+        let (held, form) = try await held(call)
+        let hosted = try await HostedCall(call, held.tenant.description)
         let (user, _) = try await hosted.client.user(
             email: held.person.email ?? "", password: form.first("password") ?? "",
             device: ReportedDevice(type: "browser"))
         return try confirm(held, user, hosted.client)
     }
 
-    static func link(_ call: Call, _ core: SignInCore) async throws -> Response {
-        let (held, _) = try await held(call, core)
-        let client = try await HostedCall(call, held.tenant.description, core).client
+    static func link(_ call: Call) async throws -> Response {
+        let (held, _) = try await held(call)
+        let client = try await HostedCall(call, held.tenant.description).client
         if let grant = held.grantHash {
             return try await HostedGrant.use(grant, for: held.person, client)
         }
@@ -149,20 +150,20 @@ enum HostedSteps {
 
     /// The person in the browser's cookie, for a form that was made for it.
     private static func held(
-        _ call: Call, _ core: SignInCore
+        _ call: Call
     ) async throws -> (PendingSignIn, FormText) {
         let form = FormText(String(decoding: call.request.body, as: UTF8.self))
-        guard let held = try await PendingSignIn(call.request, core),
+        guard let held = try await PendingSignIn(call),
             let cookie = HostedCookie.held.value(in: call.request),
             let sent = form.first("token").flatMap({ Base64URL.decode($0) }),
-            core.database.directory.made(sent, of: tied(to: cookie))
+            call.database.directory.made(sent, of: tied(to: cookie))
         else { throw SignInRefusal.stateUnknown }
         return (held, form)
     }
 
     /// Binds a form to the cookie, which no other site's page has.
-    private static func token(_ held: String, _ core: SignInCore) -> (String, String) {
-        ("token", Base64URL.encode(core.database.directory.authenticate(tied(to: held))))
+    private static func token(_ held: String, _ client: ClientCall) -> (String, String) {
+        ("token", Base64URL.encode(client.database.directory.authenticate(tied(to: held))))
     }
 
     private static func tied(to held: String) -> [UInt8] { Array("form \(held)".utf8) }

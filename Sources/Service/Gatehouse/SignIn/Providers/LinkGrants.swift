@@ -23,7 +23,7 @@ extension ClientCall {
     /// The same, for a person proved by a pool's id token.
     func useLinkGrant(_ token: String, for person: BearerPerson) async throws -> GrantUse {
         guard let hash = grantHash(token) else { return .unknown }
-        guard let identity = try await core.database.identity(of: person.attempt) else {
+        guard let identity = try await database.identity(of: person.attempt) else {
             return .refused
         }
         return try await useLinkGrant(

@@ -36,7 +36,7 @@ extension ClientCall {
             hash: hash, client: client.name, provider: provider.id,
             redirectURI: redirectURI, nonce: nonce, challenge: wish.challenge,
             secrets: try verifier.map {
-                try core.sealer.seal(Array($0.utf8), context: tenant.id.bytes + hash)
+                try application.signInSealer.seal(Array($0.utf8), context: tenant.id.bytes + hash)
             }, browserHash: browser.map(Self.hash), token: wish.token,
             operatorSession: wish.operatorSession)
         begun.grantHash = wish.grantHash
@@ -80,7 +80,7 @@ extension ClientCall {
             let begun = try await scope.consumeLogin(
                 hash, client: client.name, browser: answer.browser.map(Self.hash)),
             answer.redirectURI.map({ sameBytes($0, begun.redirectURI) }) ?? true,
-            let provider = try await core.database.provider(begun.provider, owner: nil),
+            let provider = try await database.provider(begun.provider, owner: nil),
             provider.tenantID == nil || provider.tenantID == tenant.id,
             let remote = try await remote(provider)
         else { throw SignInRefusal.stateUnknown }
@@ -103,7 +103,7 @@ extension ClientCall {
             else { throw SignInRefusal.wrongVerifier }
             return verifier
         }
-        let sealed = try core.sealer.open(
+        let sealed = try application.signInSealer.open(
             begun.secrets ?? [], context: tenant.id.bytes + begun.hash)
         return String(decoding: sealed, as: UTF8.self)
     }
@@ -203,7 +203,7 @@ extension ClientCall {
         kinds: [String] = ClientDescription.signInKinds
     ) async throws -> ProviderRow? {
         ProviderChoice.choose(
-            from: try await core.database.providers(near: tenant.id), kinds: kinds,
+            from: try await database.providers(near: tenant.id), kinds: kinds,
             named: setting("provider")?.string)
     }
 
@@ -229,7 +229,7 @@ extension ClientCall {
     /// `.notProved` if the provider was changed after the client's own secret was set.
     func secret(at provider: ProviderRow) async throws -> String? {
         guard let id = ownClientID(at: provider) else {
-            return try await core.database.clientSecret(of: provider)
+            return try await database.clientSecret(of: provider)
         }
         guard let secret = try await scope.clientSecret(of: client.name) else { return nil }
         guard secret.audience == provider.secretAudience(clientID: id) else {

@@ -14,7 +14,9 @@ struct RemoteProvider: Sendable {
     let clientID: String
     /// The client's secret at the provider; `nil` for a public client.
     let secret: String?
-    let core: SignInCore
+    /// To call its endpoints, and what it publishes.
+    let http: OutboundHTTP
+    let documents: ProviderDocuments
 
     var isGitHub: Bool { party.kind == .github }
 
@@ -34,7 +36,7 @@ struct RemoteProvider: Sendable {
 
     func metadata() async throws -> ProviderMetadata {
         do throws(FederationFault) {
-            return try await core.documents.metadata(of: party)
+            return try await documents.metadata(of: party)
         } catch {
             throw SignInRefusal(error, of: "discovery")
         }
@@ -80,7 +82,7 @@ struct RemoteProvider: Sendable {
         let claims: IDClaims
         do {
             let token = try IDToken(Array(text.utf8), isAccessToken: isAccessToken)
-            claims = try await core.documents.claims(
+            claims = try await documents.claims(
                 of: token, from: party, nonce: nonce, isAccessToken: isAccessToken)
         } catch let fault as IDTokenFault {
             throw SignInRefusal.notProved(Self.name(isAccessToken) + fault.reason)
@@ -145,7 +147,8 @@ extension ClientCall {
         guard let party = party(of: provider), let clientID = party.clientID else { return nil }
         return RemoteProvider(
             row: provider, party: party, clientID: clientID,
-            secret: try await secret(at: provider), core: core)
+            secret: try await secret(at: provider), http: application.http,
+            documents: application.documents)
     }
 }
 
@@ -192,7 +195,7 @@ extension RemoteProvider {
         do {
             // Some providers end the token with a line break.
             let text = answer.body.reversed().drop { $0 == 0x0A || $0 == 0x0D }.reversed()
-            return try await core.documents.claims(of: SignedUserInfo(Array(text)), from: party)
+            return try await documents.claims(of: SignedUserInfo(Array(text)), from: party)
         } catch let fault as IDTokenFault {
             throw SignInRefusal.notProved("userinfo: " + fault.reason)
         } catch let fault as FederationFault {
@@ -233,7 +236,7 @@ extension RemoteProvider {
         request.fields.append(Field("user-agent", "Gatehouse"))
         let answer: OutboundResponse
         do throws(OutboundFailure) {
-            answer = try await core.http.send(request, for: party.owner)
+            answer = try await http.send(request, for: party.owner)
         } catch {
             throw SignInRefusal.providerAway("\(request.url): \(error.rawValue)")
         }

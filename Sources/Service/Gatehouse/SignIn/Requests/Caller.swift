@@ -50,7 +50,7 @@ extension ClientCall {
         if let secret = APIKeySecret(key) { try requireOwn(locator: secret.locator) }
         let principal: CallerPrincipal
         do {
-            principal = try await core.checkKey(key, request)
+            principal = try await application.authenticator.key(key, request)
         } catch let problem as Problem where problem.status == 401 {
             throw SignInRefusal.invalidKey(problem.detail)
         }
@@ -94,7 +94,7 @@ extension ClientCall {
     private func holder(of token: String) async throws -> SignedIn {
         let name: TenantScope.SessionName
         if token.utf8.contains(UInt8(ascii: ".")) {
-            guard let claims = try await core.tokens.verify(token) else {
+            guard let claims = try await application.tokens.verify(token) else {
                 throw SignInRefusal.invalidToken
             }
             guard claims.tenant == tenant.id else { throw Problem.notFound("path") }
@@ -134,7 +134,7 @@ extension ClientCall {
         }
         let (provider, party) = try await issuer(of: token)
         do throws(FederationFault) {
-            let claims = try await core.documents.claims(of: token, from: party)
+            let claims = try await application.documents.claims(of: token, from: party)
             var attempt = ProvisioningCall(claims, from: provider)
             attempt.tenant = tenant.id.description
             return BearerPerson(provider: provider, attempt: attempt)
@@ -146,7 +146,6 @@ extension ClientCall {
     /// A dry run of the rules for the person here. It writes nothing except an existing user's last
     /// sign-in. Throws `.locked` for a person who asks too often.
     package func evaluate(_ person: BearerPerson) async throws -> ProvisioningResult {
-        let database = core.database
         let taken = try await database.count(
             "dry runs of \(person.provider.id) \(person.attempt.subjectKey)")
         guard taken <= database.options.limits.dryRuns else {
@@ -167,7 +166,7 @@ extension ClientCall {
     /// used.
     private func issuer(of token: IDToken) async throws -> (ProviderRow, RelyingParty) {
         var found: [(ProviderRow, RelyingParty)] = []
-        for row in try await core.database.providers(issuing: token.claimedIssuer) {
+        for row in try await database.providers(issuing: token.claimedIssuer) {
             guard row.tenantID == nil || row.tenantID == tenant.id, let party = party(of: row),
                 party.isIssuer(token.claimedIssuer), party.takesOne(of: token.claimedAudiences)
             else { continue }

@@ -5,25 +5,23 @@ import JSON
 import Storage
 import Text
 
-/// One request of an app: the tenant and the client of its mount, and the core.
+/// One request of an app, with the tenant and the client of its mount.
 package struct ClientCall: Sendable {
     package let call: Call
     package let tenant: TenantRow
     package let client: ClientRow
     let contract: Contract
-    package let core: SignInCore
 
     /// 404 for an unknown tenant and for a client that is off, 403 for a suspended tenant, 400 for
     /// a credential in the query, where logs would keep it.
-    init(_ call: Call, _ contract: Contract, _ core: SignInCore) async throws {
+    init(_ call: Call, _ contract: Contract) async throws {
         let name = try call.parameter("tenant")
-        guard let found = try await core.database.mountedClient(contract.name, of: name) else {
+        guard let found = try await call.database.mountedClient(contract.name, of: name) else {
             throw Problem.notFound("path")
         }
         if found.tenant.status == .suspended { throw SignInRefusal.tenantSuspended }
         self.call = call
         self.contract = contract
-        self.core = core
         tenant = found.tenant
         client = found.client
         for name in ["apiKey", "sessionKey"] {
@@ -36,7 +34,8 @@ package struct ClientCall: Sendable {
     /// A key in a URL is in logs by now, so this informs its tenant.
     private func noteLeak(of credential: String) async throws {
         guard credential.utf8.starts(with: "gate_".utf8),
-            let key = try? await core.checkKey(credential, request), key.tenant == tenant.id,
+            let key = try? await application.authenticator.key(credential, request),
+            key.tenant == tenant.id,
             let id = key.id
         else { return }
         try await scope.change(by: clientActor) {
@@ -46,19 +45,19 @@ package struct ClientCall: Sendable {
 
     /// A call of a client that has already been looked up.
     init(
-        _ call: Call, _ client: ClientRow, of tenant: TenantRow, _ contract: Contract,
-        _ core: SignInCore
+        _ call: Call, _ client: ClientRow, of tenant: TenantRow, _ contract: Contract
     ) {
         self.call = call
         self.client = client
         self.tenant = tenant
         self.contract = contract
-        self.core = core
     }
 
+    package var application: Application { call.application }
+    package var database: Database { call.database }
     package var request: Request { call.request }
     package var now: Timestamp { call.now }
-    package var scope: TenantScope { core.database.scope(tenant.id) }
+    package var scope: TenantScope { database.scope(tenant.id) }
 
     package func parameter(_ name: String) throws -> String { try call.parameter(name) }
 
@@ -115,7 +114,7 @@ package struct ClientCall: Sendable {
     package var baseURL: String {
         isAtOwnHost
             ? "\(request.isTLS ? "https" : "http")://\(request.first("host") ?? "")"
-            : core.publicURL + cookiePath
+            : application.publicURL + cookiePath
     }
 
     /// The actor of audit rows: the user, once known.

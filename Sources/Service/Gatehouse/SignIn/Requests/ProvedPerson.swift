@@ -101,7 +101,7 @@ extension ClientCall {
         attempt.eventID = "sign-in \(event ?? UUID.random().description)"
         let result: ProvisioningResult
         do {
-            result = try await core.database.provision(
+            result = try await database.provision(
                 attempt, dryRun: isDryRun, by: clientActor
             ) { _ in "" }
         } catch let fault as TokenOutdated {

@@ -139,7 +139,7 @@ enum ThinkWorkEnrollment {
             let redirect = input.optionalString("redirectUri"), !redirect.isEmpty
         else { throw Problem(.invalidRequest, "Invalid enrollment request") }
         guard let hash = call.grantHash(token) else { return outcome("invalid_grant", 400) }
-        guard sameBytes(challenge, call.core.database.challenge(ofGrant: hash)) else {
+        guard sameBytes(challenge, call.database.challenge(ofGrant: hash)) else {
             return outcome("invalid_challenge", 400)
         }
         return switch try await call.useLinkGrant(token, for: person) {

@@ -103,7 +103,7 @@ enum ThinkWorkSession {
             found.user?.status == .active
         else { throw missing }
         let face = call.tenant.appearance
-        let logo = face.logoPath.map { JSONValue.string(call.core.publicURL + $0) }
+        let logo = face.logoPath.map { JSONValue.string(call.application.publicURL + $0) }
         return .ok(
             .object([
                 .init("id", .string(call.tenant.id.description)),
@@ -153,7 +153,8 @@ extension ClientCall {
         // Another client of the pool is treated as a public one: its secret is not ours.
         let asker = RemoteProvider(
             row: remote.row, party: party, clientID: own ?? remote.clientID,
-            secret: own == nil ? remote.secret : nil, core: core)
+            secret: own == nil ? remote.secret : nil, http: application.http,
+            documents: application.documents)
         let answer = try await asker.authenticated([("token", token)], at: url + "/oauth2/revoke")
         if let error = answer["error"]?.string, !sameBytes(error, "invalid_grant") {
             throw SignInRefusal.notProved("revocation endpoint: " + String(error.prefix(64)))

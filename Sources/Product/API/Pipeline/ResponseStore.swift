@@ -1,13 +1,12 @@
-import API
 import Cryptography
 import HTTP
 import Storage
 import Text
 
-/// Stores responses for `Idempotency-Key` in the database. A response with a one-time secret is
+/// Stores responses for `Idempotency-Key` in the database for 24 hours, for all replicas. A response with a one-time secret is
 /// sealed under a key derived from the server's secret and the header's value, of which only a hash
 /// is stored.
-struct SealedIdempotencyStore: IdempotencyStore {
+struct ResponseStore: Sendable {
     private static let plain: UInt8 = 0
     private static let sealed: UInt8 = 1
 
@@ -41,6 +40,8 @@ struct SealedIdempotencyStore: IdempotencyStore {
         }
     }
 
+    /// Stores the response and commits `change`, both or neither. `sealed` means that the response
+    /// contains a one-time secret.
     func complete(
         _ claim: IdempotencyClaim, answer: [UInt8], sealed: Bool, with change: HeldChange
     ) async throws {
@@ -52,6 +53,7 @@ struct SealedIdempotencyStore: IdempotencyStore {
         database.storedResponses.add(bytes.count, of: Self.principal(claim), at: database.clock())
     }
 
+    /// The response is not stored (401, 429, 5xx), so the key may be used again.
     func abandon(_ claim: IdempotencyClaim) async throws {
         try await database.dropClaim(Self.row(claim))
     }

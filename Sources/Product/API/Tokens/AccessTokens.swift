@@ -8,14 +8,14 @@ import Text
 package struct AccessTokens: Sendable {
     private let keys: SigningKeys
     private let issuer: String
-    private let clock: @Sendable () -> Timestamp
+    let database: Database
 
     /// `issuer` is the public address. `signingKey` is a PEM key that signs in place of the
     /// database's.
     package init(database: Database, issuer: String, signingKey: String? = nil) throws {
         keys = try SigningKeys(database: database, given: signingKey)
         self.issuer = issuer
-        clock = database.clock
+        self.database = database
     }
 
     package func sign(_ claims: AccessTokenClaims) async throws -> String {
@@ -42,7 +42,7 @@ package struct AccessTokens: Sendable {
             let kid = header["kid"]?.string, let key = try await keys.verifier(kid),
             jws.isSigned(by: key), let payload = try? JSONValue(parsing: jws.payload)
         else { return nil }
-        return AccessTokenClaims(payload, issuer: issuer, at: clock())
+        return AccessTokenClaims(payload, issuer: issuer, at: database.clock())
     }
 
     /// The JWK set (RFC 7517 section 5): current, next and recent signing keys.

@@ -1,4 +1,3 @@
-import API
 import Cryptography
 import Domain
 import HTTP
@@ -6,11 +5,16 @@ import Storage
 import Text
 
 /// Turns the credential of a request into a principal, or refuses it.
-struct Authenticator: Sendable {
+package struct Authenticator: Sendable {
     let database: Database
     let tokens: AccessTokens
     /// Whether a key's use is counted and checked against its limit.
     private(set) var isCounting = true
+
+    package init(database: Database, tokens: AccessTokens) {
+        self.database = database
+        self.tokens = tokens
+    }
 
     /// Checks the credential again for a call that continues, without counting another use.
     var uncounted: Authenticator {
@@ -19,7 +23,9 @@ struct Authenticator: Sendable {
         return other
     }
 
-    func principal(of request: Request) async throws -> CallerPrincipal {
+    /// The caller of a request; `.anonymous` without a credential. Throws 401 for an invalid
+    /// credential, 400 for two different ones, and `StorageFailure.unavailable`.
+    package func principal(of request: Request) async throws -> CallerPrincipal {
         if let caller = try await LambdaCaller(database: database).principal(of: request) {
             return caller
         }
@@ -67,7 +73,7 @@ struct Authenticator: Sendable {
     }
 
     /// The principal of an API key, wherever in the request it was sent.
-    func key(_ text: String, _ request: Request) async throws -> CallerPrincipal {
+    package func key(_ text: String, _ request: Request) async throws -> CallerPrincipal {
         guard let secret = APIKeySecret(text) else {
             throw Problem.unauthorized("The key is not well formed.")
         }
@@ -79,7 +85,7 @@ struct Authenticator: Sendable {
     }
 
     /// The principal of a key that was found; counts the use.
-    func admit(
+    package func admit(
         _ key: PresentedKey, from address: String, origin: String?
     ) throws(Problem) -> CallerPrincipal {
         let now = database.clock()
@@ -237,24 +243,40 @@ struct Authenticator: Sendable {
     }
 }
 
-/// Checks every endpoint's access against the table of rights.
-enum Authorizer {
-    /// `nil` if the access is allowed.
-    static func refusal(_ who: CallerPrincipal, _ access: Access, _ call: Call) -> Problem? {
-        let tenant = call.resolvedTenant?.id ?? who.tenant
-        switch access {
+/// The access that an endpoint requires.
+package enum Access: Sendable, Equatable {
+    /// No credential is checked. The endpoint may have its own rules (hooks, sign-in).
+    case open
+    /// Any authenticated caller.
+    case principal
+    /// An operator with a session of the console.
+    case console
+    /// A right, in the path's tenant if there is one.
+    case right(Right)
+    /// The right, possibly over the caller's own objects only: the handler checks the owner.
+    case own(Right)
+    /// Any of the rights. The handler checks which one the request needs.
+    case anyOf([Right])
+    /// The right, but only for operators and keys of the platform.
+    case platform(Right)
+
+    /// `nil` if the table of rights allows the access. `tenant` is the path's.
+    func refusal(_ who: CallerPrincipal, in tenant: UUID?) -> Problem? {
+        let tenant = tenant ?? who.tenant
+        switch self {
         case .open, .principal: return nil
         case .console:
             return who.isConsoleSession
                 ? nil : .forbidden("This is for the console's operators.")
-        case .right(let right): return refusal(who, right, in: tenant)
-        case .own(let right): return refusal(who, right, in: tenant, own: who.user ?? who.id)
+        case .right(let right): return Self.refusal(who, right, in: tenant)
+        case .own(let right):
+            return Self.refusal(who, right, in: tenant, own: who.user ?? who.id)
         case .anyOf(let rights):
-            let refusals = rights.map { refusal(who, $0, in: tenant) }
-            return refusals.contains { $0 == nil } ? nil : refusals.first ?? noRight
+            let refusals = rights.map { Self.refusal(who, $0, in: tenant) }
+            return refusals.contains { $0 == nil } ? nil : refusals.first ?? Self.noRight
         case .platform(let right):
             guard who.platform else { return .forbidden("This is for the platform's operators.") }
-            return refusal(who, right, in: nil)
+            return Self.refusal(who, right, in: nil)
         }
     }
 

@@ -20,83 +20,9 @@ package struct TraceConfiguration: Sendable {
     }
 }
 
-/// Decides which requests are recorded, and describes them by OpenTelemetry's conventions for HTTP
-/// servers. The path, the caller's address and its program are left out: the log has them under the
-/// trace's id, and fewer people see the log.
-package struct Tracer: Sendable {
-    let queue: SpanQueue
-    /// The share, from 0 to 1, of requests without a caller's trace that is recorded.
-    let ratio: Double
-
-    /// The caller's decision counts; without one, chance decides.
-    func begin(_ request: Request) -> Trace? {
-        if let parent = TraceParent(request.first("traceparent")) {
-            return parent.isSampled ? Trace(parent.trace, parent: parent.span, into: queue) : nil
-        }
-        return Double.random(in: 0..<1) < ratio ? Trace(into: queue) : nil
-    }
-
-    /// Records the request in whose task this is called, if that request is traced.
-    static func end(_ record: RequestRecord) {
-        guard let trace = Trace.current else { return }
-        let isFailed = record.isFailed
-        var attributes: [(name: StaticString, value: LogValue)] = [
-            ("http.request.method", .text(record.method.rawValue)),
-            ("http.response.status_code", .int(record.status)),
-            ("url.scheme", record.isTLS ? "https" : "http"),
-        ]
-        if let route = record.route { attributes.append(("http.route", .text(route))) }
-        if let tenant = record.tenant {
-            attributes.append(("gatehouse.tenant.id", .text(tenant.description)))
-        }
-        if isFailed { attributes.append(("error.type", .text("\(record.status)"))) }
-        let name = record.method.rawValue + (record.route.map { " \($0)" } ?? "")
-        trace.end(name, isFailed: isFailed, attributes)
-    }
-}
-
-/// W3C Trace Context: `traceparent` names the caller's trace and span, and whether it is recorded.
-struct TraceParent {
-    /// 32 hexadecimal digits.
-    let trace: String
-    let span: UInt64
-    let isSampled: Bool
-
-    /// `nil` for an absent header, or for a malformed one, which counts as absent.
-    init?(_ header: String?) {
-        guard let header else { return nil }
-        let parts = Array(header.utf8).split(separator: 0x2D, omittingEmptySubsequences: false)
-        // Versions above 00 may have more parts; ff is never valid.
-        guard parts.count >= 4, parts[0].count == 2, parts[1].count == 32, parts[2].count == 16,
-            parts[3].count == 2, parts[0] != [0x66, 0x66],
-            parts.count == 4 || parts[0] != [0x30, 0x30],
-            parts[0...3].allSatisfy({ $0.allSatisfy(Self.isDigit) }),
-            parts[1].contains(where: { $0 != 0x30 }),
-            let span = UInt64(String(decoding: parts[2], as: UTF8.self), radix: 16), span != 0,
-            let flags = UInt8(String(decoding: parts[3], as: UTF8.self), radix: 16)
-        else { return nil }
-        trace = String(decoding: parts[1], as: UTF8.self)
-        self.span = span
-        isSampled = flags & 1 == 1
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
-    }
-}
-
 /// Sends spans to the operator's collector by OTLP over HTTP with JSON. While the collector is
 /// away, they wait in their queue, and no request waits for it.
 final class TraceExport: Sendable {
-    /// What became of spans.
-    enum Result: String, CaseIterable {
-        case sent
-        /// Not sent, because the queue was full or the request had too many.
-        case dropped
-        /// The collector refused them.
-        case refused
-    }
-
     /// The spans of one call: as many as are encoded within about 0.2 ms.
     static let batch = 128
     /// Statements are cut at this length, in bytes.
@@ -108,13 +34,13 @@ final class TraceExport: Sendable {
     /// Names this process among its replicas.
     private let instance = UUID.random().description
     private let queue: SpanQueue
-    private let counters: [Result: Counter]
+    private let counters: [Tracer.Result: Counter]
     private let http: OutboundHTTP
     private let logger: Logger
     private let outage = RepeatedFailure(calm: 0)
 
     init(
-        _ configuration: TraceConfiguration, counters: [Result: Counter], logger: Logger
+        _ configuration: TraceConfiguration, counters: [Tracer.Result: Counter], logger: Logger
     ) {
         queue = SpanQueue(dropped: counters[.dropped] ?? Counter())
         tracer = Tracer(queue: queue, ratio: configuration.ratio)

@@ -61,7 +61,7 @@ package enum SessionCookie {
 
 /// A cookie with a random token of this server that no script can read. A browser keeps its value
 /// as long as the cookie is set again.
-struct TokenCookie {
+package struct TokenCookie: Sendable {
     private let name: String
     private let seconds: Int64
 
@@ -70,11 +70,11 @@ struct TokenCookie {
     static let challenge = TokenCookie(
         name: "gatehouse-passkey", seconds: Passkey.challengeSeconds)
     /// Identifies the browsers that an operator is known to use.
-    static let device = TokenCookie(
+    package static let device = TokenCookie(
         name: "gatehouse-device", seconds: Database.knownDeviceSeconds)
 
     /// The token that the browser sent; `nil` unless it has the form of a token of this server.
-    func token(in request: Request) -> String? {
+    package func token(in request: Request) -> String? {
         RequestCookie.value(name(request.isTLS), in: request)
             .flatMap { TokenSecret.hash($0) == nil ? nil : $0 }
     }

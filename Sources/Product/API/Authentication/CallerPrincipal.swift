@@ -122,23 +122,3 @@ extension Principal {
     /// creates ends no later than the key.
     package func cut(_ end: Timestamp) -> Timestamp { expiry.map { min($0, end) } ?? end }
 }
-
-extension Call {
-    /// Throws 403 unless the caller covers the role of the user.
-    func requireCover(of user: UserRow) throws {
-        try principal.subject.requireCover(of: user.role, in: user.tenant)
-    }
-}
-
-/// Why something expires earlier than was requested.
-enum ExpiryReason {
-    static let field = FieldShape.readOnly(
-        "expires_at_reason", .enumeration(["maker"]), always: false,
-        "Present if it expires together with the key that created it, earlier than requested.")
-
-    /// The member, if the end is that of the caller itself.
-    static func members(of end: Timestamp, _ call: Call) -> [JSONValue.Member] {
-        guard call.principal.subject.expiry == end else { return [] }
-        return [.init("expires_at_reason", .string("maker"))]
-    }
-}

@@ -1,7 +1,10 @@
-/// All routes: the endpoints of every resource, one line each.
+import API
+
+/// The routes of `/openapi.json`: the endpoints of every resource, one line each.
 package enum Routes {
     package static let all: [Endpoint] =
         SessionEndpoints.all
+        + OperatorLogin.endpoints
         + MeEndpoints.all
         + PasskeyEndpoints.all
         + TenantEndpoints.all
@@ -31,16 +34,11 @@ package enum Routes {
         + FailedSignInEndpoints.all
         + DomainEndpoints.all
         + InviteEndpoints.all
+        + [Joining.withInvite]
         + JoinLinkEndpoints.all
+        + [Joining.withJoinLink]
         + BounceEndpoint.all
         + JobEndpoints.all
         + BulkEndpoints.all
         + ImportEndpoint.all
-}
-
-extension JobKinds {
-    /// Every job kind of the service, one line each.
-    package static let all = JobKinds(
-        BulkEndpoints.kinds
-            + [InviteJobs(), ImportJob(), InactivityJob()])
 }

@@ -2,7 +2,7 @@ import HTTP
 import Text
 
 /// Trusted proxies in front of the service: only their forwarding headers count.
-struct TrustedProxies: Sendable {
+package struct TrustedProxies: Sendable {
     private let ranges: [IPRange]
     private let isSecure: Bool
     private let unreadable: @Sendable (String) -> Void
@@ -12,7 +12,7 @@ struct TrustedProxies: Sendable {
     /// `blocks` are addresses and CIDR blocks. `isSecure` means that clients reach this server only
     /// by https, even if the proxy that ends TLS is not listed, so cookies and links use https.
     /// `unreadable` receives what a proxy wrote in place of an address.
-    init(
+    package init(
         _ blocks: [String], isSecure: Bool = false,
         unreadable: @escaping @Sendable (String) -> Void = { _ in }
     ) {
@@ -23,7 +23,7 @@ struct TrustedProxies: Sendable {
 
     /// The request as the first proxy received it: with the last address that does not belong to a
     /// trusted proxy, and over TLS if that proxy says so.
-    func unwrapped(_ request: Request) -> Request {
+    package func unwrapped(_ request: Request) -> Request {
         var request = request
         guard isTrusted(request.remoteAddress) else { return secured(request) }
         let stated = request.all("x-forwarded-for").flatMap { Self.entries($0.utf8) }
@@ -42,7 +42,7 @@ struct TrustedProxies: Sendable {
     }
 
     /// The same for a fast path; `nil` if the fields need the full check.
-    func unwrapped(_ request: FastRequest) -> FastRequest? {
+    package func unwrapped(_ request: FastRequest) -> FastRequest? {
         guard isTrusted(request.remoteAddress) else { return secured(request) }
         let head = request.head
         guard head.count("x-forwarded-for") < 2, head.count("x-forwarded-proto") < 2 else {

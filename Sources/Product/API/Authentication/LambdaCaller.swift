@@ -1,4 +1,3 @@
-import API
 import Cryptography
 import Domain
 import HTTP
@@ -10,7 +9,8 @@ import Text
 /// emulator on this machine if the operators opened the pool to it. Other callers need an API key,
 /// as everywhere else.
 struct LambdaCaller: Sendable {
-    private static let prefix = LambdaEndpoint.prefix
+    /// The path of the API's functions.
+    static let prefix = "/2015-03-31/functions/"
     /// Addresses of this machine. Only the peer's own address counts: a forwarding header can deny
     /// access but never grant it.
     private static let loopback: Set<String> = ["127.0.0.1", "::1"]

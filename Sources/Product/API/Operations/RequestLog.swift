@@ -1,0 +1,107 @@
+import HTTP
+import Runtime
+import Text
+
+/// Tells of each finished request: in the metrics, by one log line, and in its trace.
+package struct RequestLog: Sendable {
+    let metrics: ServiceMetrics
+    let logger: Logger?
+
+    package func record(_ record: RequestRecord) {
+        metrics.record(record)
+        log(record)
+        Tracer.end(record)
+    }
+
+    private func log(_ record: RequestRecord) {
+        guard let logger else { return }
+        var fields: [(StaticString, LogValue)] = [
+            ("request_id", .text(record.requestID)),
+            ("method", .text(record.method.rawValue)),
+            ("route", .text(record.route ?? "")),
+            ("status", .int(record.status)),
+            ("microseconds", .int(Int(record.microseconds))),
+            ("ip", .text(record.remoteAddress)),
+        ]
+        if let beginning = record.beginning { fields.append(("path", .text(beginning))) }
+        if let tenant = record.tenant { fields.append(("tenant", .text(tenant.description))) }
+        if record.principal.kind != .anonymous {
+            let id = record.principal.id.map { " \($0)" } ?? ""
+            fields.append(("by", .text(record.principal.kind.rawValue + id)))
+        }
+        if let trace = Trace.current?.id ?? TraceParent(record.traceparent)?.trace {
+            fields.append(("trace_id", .text(trace)))
+        }
+        if let fault = record.fault { fields.append(("fault", .text(fault))) }
+        // Log the reason for a refusal if the response does not give it (it may be a redirect):
+        // `dev` shows it too.
+        let isUnsaid = record.fault != nil
+        logger.log(record.isFailed ? .error : isUnsaid ? .notice : .info, "request", fields)
+    }
+}
+
+/// A finished request, for the log and the metrics.
+package struct RequestRecord: Sendable {
+    /// The request id, which is also in the response's `X-Request-Id`.
+    package var requestID: String
+    package var method: Method
+    /// The pattern instead of the path: it has few values and no personal data.
+    package var route: String?
+    /// The beginning of a path without a route. The rest may be a secret of another service.
+    package var beginning: String?
+    /// The endpoint's operationId; `nil` if no endpoint matched.
+    package var operation: String?
+    package var status: Int
+    /// From the start of the call to its response.
+    package var microseconds: Int64
+    package var principal: CallerPrincipal
+    /// The path's tenant, else the credential's.
+    package var tenant: UUID?
+    /// The client's address as text, without a port.
+    package var remoteAddress: String
+    /// The W3C Trace Context field as sent; `nil` if it is absent.
+    package var traceparent: String?
+    /// The error, or the reason for a refusal if the response does not state it.
+    package var fault: String?
+    /// The cause of a 503.
+    package var outage: Outage?
+    /// Whether the client's connection is encrypted.
+    package var isTLS = false
+    /// Whether this is a 5xx that an app's contract prescribes although the server has no fault. It
+    /// is counted as a 4xx.
+    package var isForeseen = false
+    /// Whether this server failed.
+    package var isFailed: Bool { status >= 500 && !isForeseen }
+
+    /// The defaults describe a request without a fault.
+    package init(
+        requestID: String, method: Method, route: String?, operation: String?, status: Int,
+        microseconds: Int64, principal: CallerPrincipal, tenant: UUID?, remoteAddress: String,
+        traceparent: String? = nil, fault: String? = nil, outage: Outage? = nil
+    ) {
+        self.requestID = requestID
+        self.method = method
+        self.route = route
+        self.operation = operation
+        self.status = status
+        self.microseconds = microseconds
+        self.principal = principal
+        self.tenant = tenant
+        self.remoteAddress = remoteAddress
+        self.traceparent = traceparent
+        self.fault = fault
+        self.outage = outage
+    }
+}
+
+/// Why a request was answered 503.
+package enum Outage: String, CaseIterable, Sendable {
+    /// PostgreSQL was unreachable, or could not do what was requested.
+    case database
+    /// A COMMIT was sent, and its response was lost.
+    case commitUnknown = "commit_unknown"
+    /// The request's time limit was reached.
+    case deadline
+    /// Another cause: a provider, a limit that is reached, or a replica that is stopping.
+    case other
+}

@@ -1,0 +1,74 @@
+import Domain
+import Storage
+import Text
+
+/// The introspection result of an app's active token.
+package struct ActiveToken: Sendable {
+    package var tenant: UUID
+    package var user: UUID
+    package var email: String?
+    /// The user's id in the tenant's own system; `nil` if there is none.
+    package var externalID: String?
+    /// The client contract that it was issued for.
+    package var client: String
+    package var issuedAt: Timestamp
+    package var expiresAt: Timestamp
+    /// The user's public attributes.
+    package var attributes: Attributes
+
+    package init(
+        tenant: UUID, user: UUID, email: String?, client: String, issuedAt: Timestamp,
+        expiresAt: Timestamp, attributes: Attributes
+    ) {
+        self.tenant = tenant
+        self.user = user
+        self.email = email
+        self.client = client
+        self.issuedAt = issuedAt
+        self.expiresAt = expiresAt
+        self.attributes = attributes
+    }
+}
+
+extension AccessTokens {
+    /// An access token of ours or an app's opaque one, if a request with it would be admitted now;
+    /// `nil` for everything else. `mayAsk` decides by the tenant that the token itself names.
+    package func active(_ token: String, mayAsk: (UUID) -> Bool) async throws -> ActiveToken? {
+        if token.utf8.contains(UInt8(ascii: ".")) {
+            guard let claims = try await verify(token), mayAsk(claims.tenant),
+                let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),
+                found.standing == .active, found.user.id == claims.user,
+                sameBytes(found.session.client, claims.client),
+                try await isServed(found.session.client, in: claims.tenant)
+            else { return nil }
+            return ActiveToken(
+                of: found, in: claims.tenant, issuedAt: claims.issuedAt,
+                expiresAt: min(claims.expiresAt, found.session.expiresAt))
+        }
+        guard let tenant = try await database.tenant(ofToken: token), mayAsk(tenant),
+            let found = try await database.scope(tenant).signedIn(
+                .tokenHash(TenantToken.hash(token))),
+            found.standing == .active, try await isServed(found.session.client, in: tenant)
+        else { return nil }
+        return ActiveToken(
+            of: found, in: tenant, issuedAt: found.session.createdAt,
+            expiresAt: found.session.expiresAt)
+    }
+
+    /// Whether the client is enabled; if not, its mount is 404.
+    private func isServed(_ client: String, in tenant: UUID) async throws -> Bool {
+        try await database.scope(tenant).client(client)?.enabled ?? false
+    }
+}
+
+extension ActiveToken {
+    fileprivate init(
+        of found: SignedIn, in tenant: UUID, issuedAt: Timestamp, expiresAt: Timestamp
+    ) {
+        self.init(
+            tenant: tenant, user: found.user.id, email: found.user.email,
+            client: found.session.client, issuedAt: issuedAt, expiresAt: expiresAt,
+            attributes: found.user.attributes.public)
+        externalID = found.user.externalID
+    }
+}

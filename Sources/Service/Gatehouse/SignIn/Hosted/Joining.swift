@@ -1,0 +1,76 @@
+import API
+import Domain
+import HTTP
+import JSON
+import Storage
+import Text
+
+/// Sign-ins at a provider that begin on the page of an invite or a join link, for the holder of its
+/// token.
+enum Joining {
+    private static let token = FieldShape.required("token", .string(min: 1, max: 128))
+
+    static let withInvite = Endpoint(
+        .post, "/v1/invites/sign-in", id: "signInWithInvite", tag: "Invites",
+        summary: "Begins a sign-in at a provider with the invite. It must end in the same browser.",
+        access: .open,
+        body: .json(
+            ObjectShape(
+                "InviteSignInRequest",
+                [token, .required("provider", .uuid, "The id of the provider.")])),
+        answers: [
+            .ok(
+                ObjectShape(
+                    "InviteSignIn",
+                    [.readOnly("url", .string(), "The URL that the browser must open.")]))
+        ],
+        problems: [.reason(.inviteUnknown), .forbidden, .rateLimited, .unavailable]
+    ) { call in
+        let (_, tenant) = try await InviteAcceptanceEndpoints.offered(call)
+        return try await begin(
+            call, for: tenant, .invite(TenantToken.hash(call.input.string("token"))))
+    }
+
+    static let withJoinLink = Endpoint(
+        .post, "/v1/join-links/sign-in", id: "signInWithJoinLink", tag: "Invites",
+        summary: "Begins a sign-in at a provider with the join link. It must end in the same "
+            + "browser.",
+        access: .open,
+        body: .json(
+            ObjectShape(
+                "JoinLinkSignInRequest",
+                [token, .required("provider", .uuid, "The id of the provider.")])),
+        answers: [
+            .ok(
+                ObjectShape(
+                    "JoinLinkSignIn",
+                    [
+                        .readOnly(
+                            "url", .string(),
+                            "The URL that the browser must open.")
+                    ]))
+        ],
+        problems: [.reason(.joinUnknown), .forbidden, .rateLimited, .unavailable]
+    ) { call in
+        let offered = try await JoinPageEndpoints.offered(call)
+        return try await begin(
+            call, for: offered.tenant, .join(TenantToken.hash(call.input.string("token"))))
+    }
+
+    /// The URL to open, with the cookie that binds the return to the browser.
+    private static func begin(
+        _ call: Call, for tenant: TenantRow, _ token: BroughtToken
+    ) async throws -> Response {
+        try HostedSignIn.requireOwnPage(call)
+        do {
+            let (url, cookie) = try await HostedCall(call, tenant).begin(
+                at: call.input.uuid("provider"), bringing: token)
+            var answer = Response.ok(.object([.init("url", .string(url))]))
+            answer.fields += [cookie, Field("cache-control", "no-store")]
+            return answer
+        } catch let refusal as SignInRefusal {
+            throw await ClientCall(hosted: call, tenant: tenant, provider: nil).explained(
+                refusal.recorded, at: "\(call.request.method.rawValue) \(call.request.path)")
+        }
+    }
+}
