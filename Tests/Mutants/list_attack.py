@@ -457,8 +457,8 @@ MUTANTS = [
         "M4", "strangers' tries close a tenant's password sign-in",
         "GuessingTests/`many strangers' tries slow each other down, and shut out no right password`",
         ("Sources/Service/Gatehouse/SignIn/Account/ClientCall+AttemptLimits.swift",
-         "guard core.slowedAttempts.begin(",
-         "guard !MUTATED, core.slowedAttempts.begin("),
+         "guard let place else { throw tooMany }",
+         "guard !MUTATED, let place else { throw tooMany }"),
     ),
     mutant(
         "M4", "begun sign-ins close a client to every address",
@@ -592,10 +592,10 @@ MUTANTS = [
     ),
     mutant(
         "M6", "one caller has any number of batches under way",
-        "VerificationCostTests/`one caller has so many batches under way and no more, others have their own`",
-        ("Sources/Product/API/APIKeys/KeyVerificationEndpoints.swift",
-         "guard count < Self.atOnce else { return false }",
-         "guard MUTATED || count < Self.atOnce else { return false }"),
+        "VerificationCostTests/`one caller has eight batches under way and no more, others have their own`",
+        ("Sources/Product/API/Pipeline/InFlight.swift",
+         "if own >= perKey { return .failure(.ofKey) }",
+         "if !MUTATED, own >= perKey { return .failure(.ofKey) }"),
     ),
     mutant(
         "M7", "the first claim of a pool keeps its owner off",
@@ -653,7 +653,7 @@ MUTANTS = [
     mutant(
         "LOW apps", "a token of an app that is off is a credential",
         "AccessTokenTests/`a token of an app that is switched off is no credential`",
-        ("Sources/Service/Gatehouse/Authentication/Authenticator.swift",
+        ("Sources/Product/API/Authentication/Authenticator.swift",
          "guard client?.enabled ?? false else {",
          "guard MUTATED || client?.enabled ?? false else {"),
     ),

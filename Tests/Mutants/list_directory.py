@@ -21,8 +21,9 @@ MUTANTS = [
         "merges", "a retry shows the winner to who may not read users",
         "MergedReplayTests/`a retry about a loser is a conflict for who may not read users`",
         ("Sources/Product/API/Pipeline/Idempotency.swift",
-         "guard hooks.authorize(call.principal, endpoint.access, call) == nil else {",
-         "guard MUTATED || hooks.authorize(call.principal, endpoint.access, call) == nil else {"),
+         "guard endpoint.access.refusal(call.principal, in: call.resolvedTenant?.id) == nil else {",
+         "guard MUTATED || endpoint.access.refusal(call.principal, in: call.resolvedTenant?.id) == nil\n"
+         "        else {"),
     ),
     mutant(
         "merges", "a retried merge loses its loser",

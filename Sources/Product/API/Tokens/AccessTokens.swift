@@ -5,7 +5,7 @@ import Text
 
 /// Access tokens: ES256 (RFC 7518 section 3.4), `typ` `at+jwt` (RFC 9068), signed by a key that is
 /// replaced every month without interruption.
-package struct AccessTokens: Sendable {
+package final class AccessTokens: Sendable {
     private let keys: SigningKeys
     private let issuer: String
     let database: Database

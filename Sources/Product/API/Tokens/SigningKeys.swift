@@ -6,7 +6,7 @@ import Text
 /// The keys of access tokens, read from the database and cached for a minute. A key signs for 30
 /// days; its successor is published a day before that; a key stays published while its tokens may
 /// be valid.
-struct SigningKeys: Sendable {
+final class SigningKeys: Sendable {
     private static let signs: Int64 = 30 * 86_400
     private static let overlap: Int64 = 86_400
     private static let longestToken: Int64 = 366 * 86_400
@@ -17,13 +17,9 @@ struct SigningKeys: Sendable {
         var verifier: VerificationKey
     }
 
-    private final class Kept: Sendable {
-        let state = Mutex<(keys: [Key], at: Timestamp)?>(nil)
-    }
-
     private let database: Database
     private let given: SigningKey?
-    private let kept = Kept()
+    private let kept = Mutex<(keys: [Key], at: Timestamp)?>(nil)
 
     init(database: Database, given: String?) throws {
         self.database = database
@@ -39,7 +35,7 @@ struct SigningKeys: Sendable {
             try await database.republishSigningKey(
                 given.thumbprint, until: now.adding(seconds: Self.signs + Self.longestToken))
             try await add(given, from: now)
-            kept.state.withLock { $0 = nil }
+            kept.withLock { $0 = nil }
             return given
         }
         let isDue = { (keys: [Key]) in
@@ -79,7 +75,7 @@ struct SigningKeys: Sendable {
     }
 
     private func keys(at now: Timestamp) async throws -> [Key] {
-        if let found = kept.state.withLock({ $0 }), now < found.at.adding(seconds: Self.keptFor) {
+        if let found = kept.withLock({ $0 }), now < found.at.adding(seconds: Self.keptFor) {
             return found.keys
         }
         return try await read(at: now)
@@ -93,7 +89,7 @@ struct SigningKeys: Sendable {
             keys.append(Key(row: row, key: key, verifier: try VerificationKey(x: key.x, y: key.y)))
         }
         let found = keys
-        kept.state.withLock { $0 = (found, now) }
+        kept.withLock { $0 = (found, now) }
         return keys
     }
 
