@@ -1,3 +1,4 @@
+import API
 import Cryptography
 import Domain
 import Gatehouse

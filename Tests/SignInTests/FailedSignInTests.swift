@@ -1,3 +1,4 @@
+import API
 import Cryptography
 import Domain
 import Gatehouse
@@ -105,7 +106,7 @@ import Text
         _ = try await service.send(
             .post, "/t/acme/immich/api/auth/login",
             json: #"{"email":"ann@acme.example","password":"wrong"}"#, to: replica)
-        #expect(await replica.database.writeCounted() == nil)
+        #expect(await replica.application.database.writeCounted() == nil)
         let second = ["wrong_password 2 -", "wrong_password 4 \(user)"]
         #expect(try await lines(service, path) == second)
         clock.advance(seconds: 60)

@@ -1,3 +1,4 @@
+import API
 import Cryptography
 import Gatehouse
 import JSON

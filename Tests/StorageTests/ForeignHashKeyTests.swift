@@ -1,3 +1,4 @@
+import API
 import Cryptography
 import Domain
 import Gatehouse
@@ -32,7 +33,7 @@ import Text
             try await change.setPassword(hash.text, of: ada.id, keeping: .none)
         }
         let keys = try #require(SecretKeys(Self.new, previous: Self.old))
-        let database = try service.replica(secrets: keys).database
+        let database = try service.replica(secrets: keys).application.database
         try await database.admitSecrets(replica: nil)
         try await database.switchSecrets()
         _ = try await database.followSecrets(replica: nil)
@@ -42,13 +43,13 @@ import Text
         let previous = try #require(keys.previous)
         #expect(try await database.remains(of: previous) == [])
         let alone = try service.replica(secrets: SecretKeys(Self.new))
-        try await alone.database.admitSecrets(replica: nil)
-        try await alone.database.forgetSecrets()
-        let found = try await alone.database.scope(tenant.id).userWithPassword(
+        try await alone.application.database.admitSecrets(replica: nil)
+        try await alone.application.database.forgetSecrets()
+        let found = try await alone.application.database.scope(tenant.id).userWithPassword(
             emailKey: "ada@acme.example", device: [])
         let text = try #require(found?.secrets.passwordHash)
         #expect(text == hash.text)
-        let verdict = try await alone.passwords.verify(
+        let verdict = try await alone.application.passwords.verify(
             Array("user1password".utf8), against: text, ofUserIn: tenant.id)
         #expect(verdict == PasswordHasher.Verdict(matches: true, needsRehash: true))
     }

@@ -1,3 +1,4 @@
+import API
 import Cryptography
 import Domain
 import Gatehouse
@@ -58,7 +59,7 @@ import Text
         let (service, _) = try await TestService.makeWithTenant()
         try await service.storage.admitSecrets(replica: nil)
         try await service.storage.admitSecrets(replica: nil)
-        let stranger = try service.replica(secrets: SecretKeys(Self.new)).database
+        let stranger = try service.replica(secrets: SecretKeys(Self.new)).application.database
         await #expect(throws: SecretKeyFault.foreign(["the canary"])) {
             try await stranger.admitSecrets(replica: nil)
         }
@@ -68,7 +69,7 @@ import Text
         let (service, tenant) = try await TestService.makeWithTenant()
         try await Self.fill(service, tenant)
         _ = try await service.storage.app.query("DELETE FROM secret_keys")
-        let stranger = try service.replica(secrets: SecretKeys(Self.new)).database
+        let stranger = try service.replica(secrets: SecretKeys(Self.new)).application.database
         await #expect(
             throws: SecretKeyFault.foreign(["secrets of providers", "the directory"])
         ) { try await stranger.admitSecrets(replica: nil) }
@@ -81,7 +82,7 @@ import Text
         let (first, second) = (UUID.random(), UUID.random())
         try await service.storage.admitSecrets(replica: first)
         let keys = try Self.both()
-        let next = try service.replica(secrets: keys).database
+        let next = try service.replica(secrets: keys).application.database
         try await next.admitSecrets(replica: second)
         #expect(keys.sealing.id == keys.previous?.id, "it seals with what all can open")
         await #expect(throws: SecretKeyFault.heldByTooFew(replicas: 1)) {
@@ -104,7 +105,7 @@ import Text
         try await Self.fill(service, tenant)
         let keys = try Self.both()
         let next = try service.replica(secrets: keys)
-        let database = next.database
+        let database = next.application.database
         try await database.admitSecrets(replica: nil)
         #expect(try await Self.tenants(database) == 1, "people are found under both keys")
         // As often as the command may have been killed after a step.
@@ -123,7 +124,7 @@ import Text
             remains == [
                 SecretKeyRemains(name: "passwords and PINs", count: 1, endsByItself: true)
             ])
-        let alone = try service.replica(secrets: SecretKeys(Self.new)).database
+        let alone = try service.replica(secrets: SecretKeys(Self.new)).application.database
         try await alone.admitSecrets(replica: nil)
         #expect(try await Self.secret(alone) == "at rest")
         #expect(try await Self.tenants(alone) == 1)
@@ -138,7 +139,7 @@ import Text
     {
         let (service, tenant) = try await TestService.makeWithTenant()
         try await Self.fill(service, tenant)
-        let database = try service.replica(secrets: try Self.both()).database
+        let database = try service.replica(secrets: try Self.both()).application.database
         try await database.admitSecrets(replica: nil)
         _ = try await database.scope(tenant.id).change(by: .system) { change in
             try await change.createUser(
@@ -147,7 +148,7 @@ import Text
         try await database.switchSecrets()
         _ = try await database.followSecrets(replica: nil)
         try await database.rebuildDirectory()
-        let alone = try service.replica(secrets: SecretKeys(Self.new)).database
+        let alone = try service.replica(secrets: SecretKeys(Self.new)).application.database
         let key = alone.personKey(emailKey: "bob@acme.example")
         #expect(try await alone.app.query("SELECT directory_tenants_of(\(key))").count == 1)
     }
@@ -163,15 +164,15 @@ import Text
         _ = try await service.storage.app.query("UPDATE operators SET status = 'active'")
         let keys = try Self.both()
         let next = try service.replica(secrets: keys)
-        try await next.database.admitSecrets(replica: nil)
-        try await next.database.switchSecrets()
-        _ = try await next.database.followSecrets(replica: nil)
+        try await next.application.database.admitSecrets(replica: nil)
+        try await next.application.database.switchSecrets()
+        _ = try await next.application.database.followSecrets(replica: nil)
         let body = #"{"email":"ann@acme.example","password":"\#(password)"}"#
         let previous = try #require(keys.previous)
-        #expect(try await next.database.remains(of: previous).count == 1)
+        #expect(try await next.application.database.remains(of: previous).count == 1)
         #expect(
             try await Self.signIn(body, service, next) < 300)
-        #expect(try await next.database.remains(of: previous) == [])
+        #expect(try await next.application.database.remains(of: previous) == [])
         let alone = try service.replica(secrets: SecretKeys(Self.new))
         #expect(
             try await Self.signIn(body, service, alone) < 300)
@@ -205,7 +206,7 @@ import Text
     @Test func `without a lost key the rest goes on, and people are found`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
         try await Self.fill(service, tenant)
-        let database = try service.replica(secrets: SecretKeys(Self.new)).database
+        let database = try service.replica(secrets: SecretKeys(Self.new)).application.database
         #expect(
             try await database.foreignPlaces() == [
                 "the canary", "secrets of providers", "the directory",

@@ -1,9 +1,10 @@
 import API
 import HTTP
 import JSON
+import TestSupport
 import Testing
 
-struct OpenAPITests {
+@Suite(.cleansUp) struct OpenAPITests {
     private func document() throws -> JSONValue {
         try JSONValue(
             parsing: OpenAPIDocument(endpoints: ThingFixture.endpoints(), version: "1.0").bytes)

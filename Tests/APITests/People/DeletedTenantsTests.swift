@@ -165,7 +165,7 @@ import Text
             }
         }
         await service.storage.writeKeyUses()
-        await replica.database.writeKeyUses()
+        await replica.application.database.writeKeyUses()
         #expect(
             try await fixture.tables(with: [fixture.tenant.id.description]) == [
                 "audit_events", "directory_locators", "directory_slugs",

@@ -1,8 +1,10 @@
 import API
 import HTTP
 import JSON
+import Storage
 import TestSupport
 import Testing
+import Text
 
 @Suite(.cleansUp) struct IdempotencyTests {
     let fixture: ThingFixture

@@ -146,7 +146,9 @@ import Text
                     return (isWriter, answer.text.contains("ann@acme.example"))
                 }
             }
-            return try await group.reduce(into: []) { $0.append($1) }
+            var seen: [(isWriter: Bool, seesAnn: Bool)] = []
+            for try await one in group { seen.append(one) }
+            return seen
         }
         // The writer sees its own write, which the standby does not have.
         #expect(seen.count == 2 * each && seen.allSatisfy { $0.isWriter == $0.seesAnn })

@@ -1,4 +1,5 @@
 import API
+import Gatehouse
 import Testing
 
 /// How long each operation may take.

@@ -2,8 +2,10 @@ import API
 import Domain
 import HTTP
 import JSON
+import Storage
 import TestSupport
 import Testing
+import Text
 
 @Suite(.cleansUp) struct ProblemTests {
     let fixture: ThingFixture
@@ -37,7 +39,7 @@ import Testing
         #expect(try response.status == 500 && response.code() == "internal_error")
         #expect(!String(decoding: response.bytes, as: UTF8.self).contains("password"))
         let record = try #require(
-            fixture.records(of: "/v1/tenants/{tenant}/things").last)
+            try fixture.records(of: "/v1/tenants/{tenant}/things").last)
         #expect(record["fault"]?.string?.contains("the password") == true)
         #expect(record["level"]?.string == "error" && record["method"]?.string == "POST")
         #expect(record["tenant"]?.string == fixture.acme.id.description)

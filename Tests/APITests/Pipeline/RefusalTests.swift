@@ -3,6 +3,8 @@ import Cryptography
 import Gatehouse
 import HTTP
 import JSON
+import Postgres
+import Storage
 import TestSupport
 import Testing
 import Text

@@ -47,7 +47,9 @@ enum OperatorLogin {
             access: .open, answers: [redirect], problems: [.unavailable]
         ) { call in
             do {
-                let assertion = try await recorded(call) { try await assertion(at: call) }
+                let assertion = try await recorded(call) {
+                    try await OperatorLogin.assertion(at: call)
+                }
                 var answer = try await end(assertion, call)
                 answer.fields.append(assertion.spentCookie)
                 return answer

@@ -4,18 +4,15 @@ import Testing
 import Text
 
 @testable import API
-@testable import Gatehouse
 
 /// What an endpoint's declaration asks of a credential before its handler is reached.
-struct AuthorizerTests {
+struct AccessTests {
     private let tenant = UUID.random()
     private let owner = CallerPrincipal(
         .operator(id: .random(), role: .owner, tenant: nil))
 
     private func refusal(_ who: CallerPrincipal, _ access: Access, atTenant: Bool) -> Problem? {
-        var call = Call(request: Request(.get, "/"), now: Timestamp(microseconds: 0))
-        if atTenant { call.resolvedTenant = ResolvedTenant(id: tenant, slug: "acme") }
-        return Authorizer.refusal(who, access, call)
+        access.refusal(who, in: atTenant ? tenant : nil)
     }
 
     private func own(_ role: Operator.Role) -> CallerPrincipal {
