@@ -1,4 +1,4 @@
--- A session is a user who is signed in on one device. Here are also sign-ins that have begun and those that failed.
+-- A session is a user who is signed in on one device. Sign-ins that have begun or failed are here too.
 
 -- kind: tenant. An access token names the session by its id, an opaque token by a secret; only the hash of the secret
 -- is stored.
@@ -31,7 +31,7 @@ CREATE INDEX sessions_by_id ON sessions ((id::text));
 CREATE INDEX sessions_by_end ON sessions (expires_at);
 SELECT protect('sessions');
 
--- Records the last use of sessions that end in user_uses, but not of those that end together with their user or tenant.
+-- Records in user_uses when a session that ends was last used. One that ends with its user or tenant leaves nothing.
 CREATE FUNCTION session_ended_put() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN

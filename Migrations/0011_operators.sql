@@ -12,7 +12,7 @@ CREATE TABLE operators (
     status text NOT NULL DEFAULT 'active' CHECK (status IN ('pending', 'active', 'suspended')),
     confirmed boolean NOT NULL DEFAULT false,
     password_hash text,
-    -- From when the operator cannot go without a second factor. NULL: for ever they can.
+    -- From this time on the operator needs a second factor. NULL: never.
     second_factor_due_at timestamptz,
     -- By this, and not by the id, authenticators know the operator.
     passkey_handle bytea UNIQUE CHECK (octet_length(passkey_handle) = 32),

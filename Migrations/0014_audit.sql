@@ -1,5 +1,5 @@
--- The audit log says who changed what and when. Here is also what the purges of a person and of a tenant do in tables
--- that the app's role cannot change.
+-- The audit log says who changed what and when. Functions here also change, for the purge of a person or of a
+-- tenant, what the app's role cannot.
 
 -- kind: tenant. The app's role only adds rows. Events of the platform have the nil tenant.
 CREATE TABLE audit_events (
