@@ -107,14 +107,6 @@ import Text
         #expect(try await administrator.one("SELECT count(*) FROM t") == 3)
     }
 
-    @Test func `a tenant's server is found by PostgreSQL's own hash`() async throws {
-        let (postgres, _) = try await make()
-        for id in (0..<200).map({ _ in UUID.random() }) + [UUID(high: 0, low: 0)] {
-            let hash: Int64 = try await postgres.read("SELECT uuid_hash(\(id))::bigint")[0].get(0)
-            #expect(Int64(id.placementHash) == hash, "\(id)")
-        }
-    }
-
     @Test func `the constraint of a part has the name of the table's`() async throws {
         let (postgres, _) = try await make()
         _ = try await postgres.query(
@@ -175,10 +167,10 @@ import Text
     @Test func `a worker's address fills the URL, an IPv6 one in brackets`() {
         let url = "postgresql://app@{host}:{port}/gatehouse?options=-c%20a%3Db"
         #expect(
-            TenantServers.Server(host: "w1", port: 5433).conninfo(url)
+            CitusWorkers.Server(host: "w1", port: 5433).conninfo(url)
                 == "postgresql://app@w1:5433/gatehouse?options=-c%20a%3Db")
         #expect(
-            TenantServers.Server(host: "::1", port: 5433).conninfo(url)
+            CitusWorkers.Server(host: "::1", port: 5433).conninfo(url)
                 == "postgresql://app@[::1]:5433/gatehouse?options=-c%20a%3Db")
     }
 }

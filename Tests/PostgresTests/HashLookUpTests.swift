@@ -23,8 +23,7 @@ import Text
             INSERT INTO kept SELECT t.id, int4send(n), n
             FROM unnest(\(Self.tenants)) AS t (id), generate_series(0, 999, 2) AS n
             """)
-        let lookUp = HashLookUp(
-            postgres, columns: "number", of: "kept", by: "hash", function: "kept_by_hash")
+        let lookUp = HashLookUp(postgres, columns: "number", of: "kept", by: "hash")
         return (lookUp, postgres)
     }
 
@@ -94,8 +93,7 @@ import Text
             _ = try await postgres.query("INSERT INTO kept VALUES (\(tenant), \(hash(number)))")
         }
         let lookUp = HashLookUp(
-            postgres, columns: "statement_timestamp()::text", of: "kept", by: "hash",
-            function: "none")
+            postgres, columns: "statement_timestamp()::text", of: "kept", by: "hash")
         let answers = Answers()
         try await postgres.transaction { transaction in
             _ = try await transaction.query("LOCK TABLE kept")

@@ -63,31 +63,31 @@ package final class TestDatabase: Sendable {
         return Postgres(configuration: configuration, loops: [Loops.shared[0]])
     }
 
-    /// Where a cluster of several servers has each tenant, for the role of a conninfo of this
-    /// database; `nil` if it has one server.
-    func tenantServers(as conninfo: String) async throws -> TenantServers? {
+    /// The workers of a cluster of several servers, for the role of a conninfo of this database;
+    /// `nil` if it has one server.
+    func workers(as conninfo: String) async throws -> CitusWorkers? {
         guard cluster.isDistributed else { return nil }
-        let servers = TenantServers { [self] server in
+        let workers = CitusWorkers { [self] server in
             // In a conninfo string the last of equal keywords wins.
             client(as: "\(conninfo) host=\(server.host) port=\(server.port)") {
                 $0.isDistributed = true
-                $0.forgetsPlans = true
+                $0.planCacheMode = "force_custom_plan"
             }
         }
-        try await servers.refresh(from: client(as: administrator))
-        return servers
+        try await workers.refresh(from: client(as: administrator))
+        return workers
     }
 
     /// A client of this database as one of its roles.
     package func client(
-        as conninfo: String, servers: TenantServers? = nil,
+        as conninfo: String, workers: CitusWorkers? = nil,
         _ change: (inout PostgresConfiguration) -> Void = { _ in }
     ) -> Postgres {
         var configuration = PostgresConfiguration(conninfo: conninfo)
         configuration.applicationName = "gatehouse-test"
         change(&configuration)
         let client = Postgres(
-            configuration: configuration, loops: Loops.shared, servers: servers)
+            configuration: configuration, loops: Loops.shared, workers: workers)
         CleanUp.atEnd { await client.close() }
         return client
     }

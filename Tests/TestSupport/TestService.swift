@@ -37,8 +37,8 @@ package final class TestService: Sendable {
 
     /// The servers that answer the reads of one tenant to each role, if the cluster has several.
     private struct Servers {
-        var app: TenantServers?
-        var platform: TenantServers?
+        var app: CitusWorkers?
+        var platform: CitusWorkers?
     }
 
     private init(
@@ -65,8 +65,8 @@ package final class TestService: Sendable {
         secondFactorDays: Int? = nil, standbys: Standbys? = nil,
         _ clock: @escaping @Sendable () -> Timestamp
     ) throws -> Composition {
-        let app = database.client(as: database.app, servers: servers.app)
-        let platform = database.client(as: database.platform, servers: servers.platform)
+        let app = database.client(as: database.app, workers: servers.app)
+        let platform = database.client(as: database.platform, workers: servers.platform)
         // Cheap parameters: the tests are about who gets in, not about how long a hash takes.
         let passwords = PasswordHasher(
             secrets: secrets, threads: 2,
@@ -92,8 +92,8 @@ package final class TestService: Sendable {
     ) async throws -> TestService {
         let made = if let database { database } else { try await TestDatabase.make() }
         let servers = Servers(
-            app: try await made.tenantServers(as: made.app),
-            platform: try await made.tenantServers(as: made.platform))
+            app: try await made.workers(as: made.app),
+            platform: try await made.workers(as: made.platform))
         return try TestService(
             database: made, servers: servers, publicURL: publicURL,
             externalServices: externalServices,

@@ -15,18 +15,21 @@ struct Connector: Sendable {
         let attempt = Attempt(connector: self, loop: loop, done: done)
         let context = Unmanaged.passRetained(attempt).toOpaque()
         var thread = pthread_t()
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setstacksize(&attributes, 512 << 10)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        // Not by its initialiser, which belongs to the C module that the compiler happens to load
+        // first.
+        let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
+        defer { attributes.deallocate() }
+        pthread_attr_init(attributes)
+        pthread_attr_setstacksize(attributes, 512 << 10)
+        pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
         let code = pthread_create(
-            &thread, &attributes,
+            &thread, attributes,
             { context in
                 guard let context else { return nil }
                 Unmanaged<Attempt>.fromOpaque(context).takeRetainedValue().run()
                 return nil
             }, context)
-        pthread_attr_destroy(&attributes)
+        pthread_attr_destroy(attributes)
         if code != 0 {
             Unmanaged<Attempt>.fromOpaque(context).release()
             loop.perform { done(.failure(ConnectFailure(cause: "no thread"))) }

@@ -13,24 +13,17 @@ package final class HashLookUp: Sendable {
     /// The most look-ups in one statement.
     package static let limit = 256
 
-    let postgres: Postgres
-    let text: String
-    /// The statement for one tenant, which the coordinator of several servers wants.
-    let textOfTenant: String
-    /// The statement for the tenants of one shard, at its server.
-    let textAtShard: String
-    /// The statement for any tenants, at the coordinator.
-    let textOfAny: String
+    private let postgres: Postgres
+    private let text: String
+    /// The statement for one tenant, for a database of several servers, where no statement finds
+    /// rows of several tenants by a key.
+    private let textOfTenant: String
     /// One for each pool, in the order of the pools.
-    private let batches: [Batches]
+    private let batches: [Batch]
 
     /// Reads `columns` of the one row of `table` with the tenant and the `hash` (a `bytea` column,
-    /// unique within the tenant). All three are trusted as SQL. `function` takes tenants and hashes
-    /// and returns the columns and a `position`. It is for the coordinator of a distributed
-    /// database, where no statement may name the tables of several tenants.
-    package init(
-        _ postgres: Postgres, columns: String, of table: String, by hash: String, function: String
-    ) {
+    /// unique within the tenant). All three are trusted as SQL.
+    package init(_ postgres: Postgres, columns: String, of table: String, by hash: String) {
         self.postgres = postgres
         text = """
             SELECT found.*, asked.position
@@ -42,9 +35,7 @@ package final class HashLookUp: Sendable {
             SELECT \(columns), array_positions($2::bytea[], \(hash))::bigint[] FROM \(table)
             WHERE tenant_id = $1 AND \(hash) = ANY ($2)
             """
-        textAtShard = "\(text) WHERE \(TenantShards.guardCondition("$3"))"
-        textOfAny = "SELECT \(columns), position FROM \(function)($1::uuid[], $2::bytea[])"
-        batches = postgres.pools.map { _ in Batches(postgres) }
+        batches = postgres.pools.map { _ in Batch() }
     }
 
     /// Like `Postgres.read` with a callback: the result is `nil` if there is no such row. The
@@ -70,15 +61,10 @@ package final class HashLookUp: Sendable {
         _ tenant: UUID, _ hash: UnsafeRawBufferPointer, _ finish: @escaping Finish, at index: Int
     ) {
         let pool = postgres.pools[index]
-        var batch = batches[index].own
+        let batch = batches[index]
         if pool.isPlain.load(ordering: .relaxed) {
             batch.ofAll.add(tenant, hash, finish)
             if batch.ofAll.isFull { return sendAll(batch, pool) }
-        } else if let location = postgres.location(of: tenant) {
-            batch = batches[index].batch(of: location.server)
-            let id = location.shards.id
-            batch.ofShards[id, default: (location, Questions())].questions.add(tenant, hash, finish)
-            if batch.ofShards[id]?.questions.isFull == true { sendShard(id, of: batch, pool) }
         } else {
             batch.ofTenants[tenant, default: Questions()].add(tenant, hash, finish)
             if batch.ofTenants[tenant]?.isFull == true { sendTenant(tenant, of: batch) }
@@ -94,9 +80,9 @@ package final class HashLookUp: Sendable {
     }
 }
 
-/// The look-ups that wait for one server, by shard or by tenant.
+/// The look-ups that wait to be sent.
 extension HashLookUp {
-    struct Questions {
+    private struct Questions {
         var tenants = BoundArray(of: TypeOID.uuid, in: TypeOID.uuidArray)
         var hashes = BoundArray(of: TypeOID.bytea, in: TypeOID.byteaArray)
         var finishes: [Finish] = []
@@ -112,133 +98,67 @@ extension HashLookUp {
         }
     }
 
-    /// `@unchecked Sendable`: touched on its pool's loop only.
-    final class Batch: @unchecked Sendable {
+    /// Those of one pool. `@unchecked Sendable`: touched on its loop only.
+    private final class Batch: @unchecked Sendable {
         var ofAll = Questions()
-        var ofShards: [Int64: (location: TenantServers.Location, questions: Questions)] = [:]
         var ofTenants: [UUID: Questions] = [:]
         /// Whether it will be sent at the end of this cycle.
         var isAwaited = false
-        /// Statements that the server has not answered. While there are any, new look-ups gather.
+        /// Statements for any tenants that the server has not answered. While there are any, new
+        /// look-ups gather.
         var inFlight = 0
-        let server: Postgres
-
-        init(_ server: Postgres) { self.server = server }
-
-        var isEmpty: Bool { ofAll.finishes.isEmpty && ofShards.isEmpty && ofTenants.isEmpty }
-    }
-
-    /// The batches of one pool. `@unchecked Sendable`: touched on its loop only.
-    final class Batches: @unchecked Sendable {
-        /// For the only server, or for the coordinator.
-        let own: Batch
-        private var ofServers: [ObjectIdentifier: Batch] = [:]
-
-        init(_ postgres: Postgres) { own = Batch(postgres) }
-
-        /// The batch of a server with shards.
-        func batch(of server: Postgres) -> Batch {
-            if let known = ofServers[ObjectIdentifier(server)] { return known }
-            // This drops the batches of servers that are gone.
-            ofServers = ofServers.filter { !$0.value.isEmpty || $0.value.inFlight > 0 }
-            let batch = Batch(server)
-            ofServers[ObjectIdentifier(server)] = batch
-            return batch
-        }
     }
 }
 
 /// Decides when questions become statements, and hands out the answers.
 extension HashLookUp {
-    /// While a server works on a statement, the next look-ups gather. Each loop asks a server over
-    /// one connection, so they would have to wait there; as one statement they cost the server half
-    /// as much. The price is that a look-up to a distant server may only begin when another comes
+    /// While the server works on a statement, the next look-ups gather. Each loop asks it over one
+    /// connection, so they would have to wait there; as one statement they cost the server half as
+    /// much. The price is that a look-up to a distant server may only begin when another comes
     /// back. Nothing gathers for a server that is away.
-    func schedule(_ batch: Batch, _ pool: Pool) {
-        guard !batch.isAwaited, !batch.isEmpty else { return }
-        guard batch.inFlight == 0 || !batch.ofTenants.isEmpty || !batch.server.hasOpenReader else {
-            return
-        }
+    private func schedule(_ batch: Batch, _ pool: Pool) {
+        let isWaiting =
+            batch.inFlight > 0 && pool.openReaders.load(ordering: .relaxed) > 0
+            || batch.ofAll.finishes.isEmpty
+        guard !batch.isAwaited, !isWaiting || !batch.ofTenants.isEmpty else { return }
         batch.isAwaited = true
-        pool.beforeSending { [self] in send(batch, pool) }
-    }
-
-    private func send(_ batch: Batch, _ pool: Pool) {
-        batch.isAwaited = false
-        sendAll(batch, pool)
-        for id in Array(batch.ofShards.keys) { sendShard(id, of: batch, pool) }
-        for tenant in Array(batch.ofTenants.keys) { sendTenant(tenant, of: batch) }
-    }
-
-    /// Sends a statement. Others gather until it is answered.
-    private func ask(
-        _ batch: Batch, _ pool: Pool, _ sql: SQL,
-        then finish: @escaping (Result<Rows, PostgresError>) -> Void
-    ) {
-        batch.inFlight += 1
-        batch.server.read(sql) { [self] answer in
-            batch.inFlight -= 1
-            finish(answer)
-            schedule(batch, pool)
+        pool.beforeSending { [self] in
+            batch.isAwaited = false
+            sendAll(batch, pool)
+            for tenant in Array(batch.ofTenants.keys) { sendTenant(tenant, of: batch) }
         }
     }
 
-    func sendShard(_ id: Int64, of batch: Batch, _ pool: Pool) {
-        guard let (location, questions) = batch.ofShards.removeValue(forKey: id) else { return }
-        guard let text = location.shards.text(textAtShard) else {
-            return readAnywhere(questions)
-        }
-        var sql = statement(text, questions)
-        sql.bindUnmarked(id)
-        ask(batch, pool, sql) { [self] answer in
-            if case .failure(let error) = answer, error.isElsewhere {
-                location.note(error, of: textAtShard)
-                return readAnywhere(questions)
-            }
-            finish(questions.finishes, answer, numbers: Self.position)
-        }
-    }
-
-    func sendTenant(_ tenant: UUID, of batch: Batch) {
-        guard let questions = batch.ofTenants.removeValue(forKey: tenant) else { return }
-        var sql = SQL(raw: textOfTenant)
-        sql.bindUnmarked(tenant)
-        sql.bindUnmarked(questions.hashes)
-        postgres.read(sql) { [self] answer in
-            finish(questions.finishes, answer) { row, last throws(PostgresError) in
-                try row.get(last, as: [Int64].self)
-            }
-        }
-    }
-
-    func sendAll(_ batch: Batch, _ pool: Pool) {
+    private func sendAll(_ batch: Batch, _ pool: Pool) {
         // They were sent already, at the limit.
         guard !batch.ofAll.finishes.isEmpty else { return }
         // A refusal comes at once, and a refused caller may ask again.
         let questions = batch.ofAll
         batch.ofAll = Questions()
-        ask(batch, pool, statement(text, questions)) { [self] in
-            finish(questions.finishes, $0, numbers: Self.position)
-        }
-    }
-
-    /// Asks the coordinator; used for the questions that a server refused.
-    private func readAnywhere(_ questions: Questions) {
-        postgres.read(statement(textOfAny, questions)) { [self] in
-            finish(questions.finishes, $0, numbers: Self.position)
-        }
-    }
-
-    private func statement(_ text: String, _ questions: Questions) -> SQL {
         var sql = SQL(raw: text)
         sql.bindUnmarked(questions.tenants)
         sql.bindUnmarked(questions.hashes)
-        return sql
+        batch.inFlight += 1
+        postgres.read(sql) { [self] answer in
+            batch.inFlight -= 1
+            finish(questions.finishes, answer) { row, last throws(PostgresError) in
+                [try row.get(last)]
+            }
+            schedule(batch, pool)
+        }
     }
 
-    @Sendable private static func position(
-        _ row: Row, _ last: Int
-    ) throws(PostgresError) -> [Int64] { [try row.get(last)] }
+    private func sendTenant(_ tenant: UUID, of batch: Batch) {
+        guard let questions = batch.ofTenants.removeValue(forKey: tenant) else { return }
+        var sql = SQL(raw: textOfTenant)
+        sql.bindUnmarked(tenant)
+        sql.bindUnmarked(questions.hashes)
+        postgres.read(of: tenant, sql) { [self] answer in
+            finish(questions.finishes, answer) { row, last throws(PostgresError) in
+                try row.get(last, as: [Int64].self)
+            }
+        }
+    }
 
     /// `numbers` reads from a row's last column which questions the row answers, counted from 1.
     private func finish(

@@ -6,13 +6,6 @@ import Synchronization
 /// `@unchecked Sendable`: touched on its loop's thread only, except for the atomics; other threads
 /// use `perform`.
 final class Pool: @unchecked Sendable {
-    /// A connection gets the reads of its shards while it has at most this many more unanswered
-    /// reads than another.
-    private static let mostAhead = 4
-    /// After this many nanoseconds without an answer, others get them: the connection works on a
-    /// slow one.
-    private static let longestStall: Int64 = 5_000_000
-
     let loop: EventLoop
     let configuration: PostgresConfiguration
     let connector: Connector
@@ -91,27 +84,12 @@ final class Pool: @unchecked Sendable {
         if configuration.readsPerLoop == 0 { return sendAlone(statement) }
         if waitingReads.isEmpty, let least = leastLoaded() {
             if least.inFlight >= configuration.growsAt { growReaders() }
-            reader(for: statement, unlessBehind: least).submit(statement)
+            least.submit(statement)
         } else {
             waitingReads.append(statement)
             startTick()
             if readers.isEmpty { openMissing() }
         }
-    }
-
-    /// Returns `least`, the least loaded connection, but for a shard preferably always the same
-    /// one: a connection keeps plans for each shard, and those of a few shards stay in the
-    /// processor's cache.
-    private func reader(
-        for statement: Statement, unlessBehind least: PostgresConnection
-    ) -> PostgresConnection {
-        guard let shard = statement.scope.shard else { return least }
-        // The ids of a server's shards may all be even, so they are spread by their higher bits.
-        let spread = (UInt64(bitPattern: shard) &* 0x9E37_79B9_7F4A_7C15) >> 32
-        let own = readers[Int(spread % UInt64(readers.count))]
-        let most = min(least.inFlight + Self.mostAhead, configuration.pipelineLimit - 1)
-        let isStalled = own.inFlight > 0 && loop.now - own.lastProgress > Self.longestStall
-        return own.isOpen && own.inFlight <= most && !isStalled ? own : least
     }
 
     func leastLoaded() -> PostgresConnection? {
@@ -127,9 +105,8 @@ final class Pool: @unchecked Sendable {
 
     private func sendWaitingReads() {
         var sent = 0
-        while sent < waitingReads.count, let least = leastLoaded() {
+        while sent < waitingReads.count, let reader = leastLoaded() {
             let statement = waitingReads[sent]
-            let reader = reader(for: statement, unlessBehind: least)
             configuration.measures.waits.record(nanoseconds: loop.now - statement.began)
             if statement.retried { reader.submitAlone(statement) } else { reader.submit(statement) }
             sent += 1

@@ -10,20 +10,20 @@ package final class Postgres: Sendable {
     package let configuration: PostgresConfiguration
     let pools: [Pool]
     private let loops: [EventLoop]
-    /// Where tenants lie, if this is the coordinator of a distributed database.
-    let servers: TenantServers?
+    /// They answer the reads of one tenant, if this is the coordinator of a distributed database.
+    let workers: CitusWorkers?
     /// The pool that serves each loop.
     private let homes: [Int]
 
     /// Connects at once, and again whenever the database comes back; `loops` must not be empty.
     /// `reserved` gives each loop's connections of the budget; a loop with none uses another's.
-    /// Without a budget, each loop has its own. `servers` answer the reads of one tenant.
+    /// Without a budget, each loop has its own. `workers` answer the reads of one tenant.
     package init(
         configuration: PostgresConfiguration, loops: [EventLoop], reserved: [Int]? = nil,
-        servers: TenantServers? = nil
+        workers: CitusWorkers? = nil
     ) {
         precondition(!loops.isEmpty, "no event loop")
-        self.servers = servers
+        self.workers = workers
         self.configuration = configuration
         self.loops = loops
         var served = loops.indices.filter { (reserved?[$0] ?? 1) > 0 }
@@ -49,9 +49,6 @@ package final class Postgres: Sendable {
         return pools.firstIndex { !$0.isStarved(ofReaders: forReads) } ?? home
     }
 
-    /// Whether the pool that serves the calling loop has a connection for reads.
-    var hasOpenReader: Bool { pool(forReads: true).openReaders.load(ordering: .relaxed) > 0 }
-
     func pool(forReads: Bool) -> Pool { pools[index(forReads: forReads)] }
 
     /// A read, pipelined with others: one sync for each cycle of the loop. It may be sent twice (if
@@ -62,23 +59,16 @@ package final class Postgres: Sendable {
 
     /// `read` without a task: `finish` is called on the calling loop, maybe before this returns.
     package func read(_ sql: SQL, then finish: @escaping (Result<Rows, PostgresError>) -> Void) {
-        read(sql, in: StatementScope(), then: finish)
-    }
-
-    func read(
-        _ sql: SQL, in scope: StatementScope,
-        then finish: @escaping (Result<Rows, PostgresError>) -> Void
-    ) {
         let pool = pool(forReads: true)
         if pool.loop.isCurrent {
-            return pool.read(Statement(sql, .read, in: scope, finish: finish))
+            return pool.read(Statement(sql, .read, finish: finish))
         }
         guard let caller = EventLoop.current else {
-            let statement = Statement(sql, .read, in: scope, finish: finish)
+            let statement = Statement(sql, .read, finish: finish)
             return pool.loop.perform { pool.read(statement) }
         }
         let bound = LoopBound(finish, loop: caller)
-        let statement = Statement(sql, .read, in: scope) { answer in
+        let statement = Statement(sql, .read) { answer in
             caller.perform { bound.value(answer) }
         }
         pool.loop.perform { pool.read(statement) }
@@ -105,7 +95,7 @@ package final class Postgres: Sendable {
     }
 
     func send(
-        _ sql: SQL, _ role: Statement.Role, in scope: StatementScope = StatementScope(),
+        _ sql: SQL, _ role: Statement.Role, in tenant: UUID? = nil,
         noting position: CommitPosition? = nil
     ) async throws(PostgresError) -> Rows {
         if Task.isCancelled { throw PostgresError(.cancelled) }
@@ -116,7 +106,7 @@ package final class Postgres: Sendable {
         }
         let pool = pool(forReads: role == .read)
         let answer: Answer = await withUnsafeContinuation { continuation in
-            let statement = Statement(sql, role, in: scope) {
+            let statement = Statement(sql, role, in: tenant) {
                 continuation.resume(returning: $0)
             }
             statement.latest = latest

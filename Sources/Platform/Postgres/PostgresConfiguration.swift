@@ -43,10 +43,6 @@ package struct PostgresConfiguration: Sendable {
     package var isDistributed: Bool?
     /// PostgreSQL's `plan_cache_mode`, unless the conninfo's own options set it.
     package var planCacheMode: StaticString = "auto"
-    /// Whether a read that names distributed tables is planned at each run. If PostgreSQL keeps the
-    /// plan of such a read, a worker of Citus 13.2.2 makes its own plan again each time and never
-    /// frees it (Citus pull request 8824).
-    package var forgetsPlans = false
     /// Called with an event's name and its cause when connections are refused or lost, when the
     /// server reports a fault, and when that is over.
     package var log: @Sendable (_ event: StaticString, _ detail: String) -> Void = { _, _ in }

@@ -17,11 +17,8 @@ final class PostgresConnection: @unchecked Sendable {
     }
 
     let loop: EventLoop
-    /// Whether the database spreads tenants over several servers. For a statement with the tables'
-    /// own names, only SET LOCAL in an explicit transaction reaches the tenant's server.
+    /// Whether the database spreads tenants over several servers.
     let isDistributed: Bool
-    /// Whether a read that names distributed tables is planned at each run.
-    let forgetsPlans: Bool
     /// How many warnings the server has sent.
     let warnings = UnsafeMutablePointer<Int>.zero
     var handle: OpaquePointer?
@@ -36,10 +33,10 @@ final class PostgresConnection: @unchecked Sendable {
     var needsFlush = false
     /// The number of the current batch; a batch ends with a sync.
     var batch = 0
-    /// The scope of this batch's statements.
-    var scope = StatementScope()
-    /// The prepared statements that set the scope.
-    var prepared: Set<String> = []
+    /// The value of `app.tenant` for this batch's statements.
+    var tenant: UUID?
+    /// Whether the statement that sets it is prepared.
+    private var setsTenant = false
     /// When the server last sent something, or had nothing to answer; loop time.
     var lastProgress: Int64
     /// What this connection's server has replayed, if it is a standby.
@@ -78,7 +75,6 @@ final class PostgresConnection: @unchecked Sendable {
                 }
             }, warnings)
         self.isDistributed = isDistributed
-        forgetsPlans = configuration.forgetsPlans
         self.handle = handle
         self.loop = loop
         descriptor = PQsocket(handle)
@@ -96,8 +92,6 @@ final class PostgresConnection: @unchecked Sendable {
 
     var isOpen: Bool { handle != nil }
     var isIdle: Bool { head == expected.count }
-    /// Whether the batch of reads is an explicit transaction, which must be ended.
-    var mustCommit: Bool { isDistributed && scope.tenant != nil && scope.shard == nil }
 
     /// Puts a read into the current batch; `seal` ends the batch with a sync.
     func submit(_ statement: Statement, before prelude: [String] = []) {
@@ -106,7 +100,7 @@ final class PostgresConnection: @unchecked Sendable {
         inFlight += 1
         statement.warningsBefore = warnings.pointee
         for text in prelude { control(text, statement) }
-        if statement.scope != scope { enter(statement) }
+        if statement.tenant != tenant { enter(statement) }
         send(statement)
         needsSync = true
     }
@@ -116,8 +110,8 @@ final class PostgresConnection: @unchecked Sendable {
         guard let handle, needsSync else { return }
         needsSync = false
         batch += 1
-        let isExplicit = mustCommit
-        scope = StatementScope()
+        let isExplicit = isInTransaction
+        tenant = nil
         guard PQpipelineSync(handle) == 1 else { return close("sync refused") }
         expected.append(.sync(statement))
         needsFlush = true
@@ -192,63 +186,32 @@ final class PostgresConnection: @unchecked Sendable {
 extension PostgresConnection {
     /// Sets `app.tenant` for the rest of this batch. The statements between two syncs are one
     /// implicit transaction, at whose end the server resets a local setting.
-    func enter(_ statement: Statement) {
-        if let shard = statement.scope.shard {
-            if mustCommit { seal() }
-            set(statement, "\(shard)", by: "shard", TenantShards.guardText)
-        } else if isDistributed {
-            enterTransaction(statement)
-        } else {
-            set(statement, nil, by: "tenant", "SELECT set_config('app.tenant', $1, true)")
-        }
-    }
-
-    /// `$1` of the text is the tenant, and `$2` the shard.
-    private func set(
-        _ statement: Statement, _ shard: String?, by name: String, _ text: String
-    ) {
-        if !prepared.contains(name) { prepare(text, as: name) }
+    private func enter(_ statement: Statement) {
+        if isDistributed { return enterTransaction(statement) }
+        if !setsTenant { prepareSetting() }
         guard let handle else { return }
-        let sent = (statement.scope.tenant?.description ?? "").withCString { tenant in
-            (shard ?? "").withCString { second in
-                var values: (UnsafePointer<CChar>?, UnsafePointer<CChar>?) = (tenant, second)
-                return withUnsafePointer(to: &values) {
-                    $0.withMemoryRebound(to: UnsafePointer<CChar>?.self, capacity: 2) {
-                        PQsendQueryPrepared(
-                            handle, name, shard == nil ? 1 : 2, $0, nil, nil, 1)
-                    }
-                }
-            }
+        let sent = (statement.tenant?.description ?? "").withCString { text in
+            var value: UnsafePointer<CChar>? = text
+            return PQsendQueryPrepared(handle, Self.setting, 1, &value, nil, nil, 1)
         }
         guard sent == 1 else { return close("send refused") }
-        scope = statement.scope
+        tenant = statement.tenant
         expected.append(.control(statement))
     }
 
-    /// The same where only an explicit transaction reaches the tenant's server: each tenant's reads
-    /// are a batch of their own. SET LOCAL is a message of its own, because the whole text is
-    /// passed on.
-    private func enterTransaction(_ statement: Statement) {
-        // A tenant that was set for statements before this one ends with their batch.
-        if scope.tenant != nil || statement.scope.tenant != nil { seal() }
-        scope = statement.scope
-        guard let tenant = scope.tenant else { return }
-        control("BEGIN", statement)
-        control(Postgres.setLocal("app.tenant", tenant.description), statement)
-        if forgetsPlans {
-            control(Postgres.setLocal("plan_cache_mode", "force_custom_plan"), statement)
-        }
-    }
+    /// The name of the prepared statement that sets `app.tenant`.
+    private static let setting = "tenant"
 
-    /// Prepares a statement in a batch of its own, so that no other statement's failure affects it.
-    private func prepare(_ text: String, as name: String) {
+    /// Prepares it in a batch of its own, so that no other statement's failure affects it.
+    private func prepareSetting() {
         seal()
         guard let handle else { return }
-        guard PQsendPrepare(handle, name, text, 0, nil) == 1 else {
+        let text = "SELECT set_config('app.tenant', $1, true)"
+        guard PQsendPrepare(handle, Self.setting, text, 0, nil) == 1 else {
             return close("send refused")
         }
         expected.append(.essential)
-        prepared.insert(name)
+        setsTenant = true
         needsSync = true
         seal()
     }
@@ -410,12 +373,6 @@ extension PostgresConnection {
             answer(statement, result, skipped: status == PGRES_PIPELINE_ABORTED)
         case .sync: break
         }
-    }
-
-    /// With several servers, the coordinator commits, and warns if one of them has not followed
-    /// yet. libpq reads ahead for warnings, so those of neighbours in the pipeline count too.
-    private func isUnconfirmed(_ statement: Statement) -> Bool {
-        isDistributed && warnings.pointee > statement.warningsBefore
     }
 
     private func fail(_ statement: Statement, _ error: PostgresError) {

@@ -47,14 +47,6 @@ package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertibl
         if case .server(_, _, let constraint) = kind { constraint } else { nil }
     }
 
-    static let divisionByZero = "22012"
-    /// A worker of a distributed database may not have what the statement names: it has given the
-    /// shard away (`TenantShards`), or never had the table, the function or the right. If the
-    /// statement itself is at fault, the coordinator reports the same error.
-    var isElsewhere: Bool {
-        guard let sqlstate else { return false }
-        return sqlstate == Self.divisionByZero || sqlstate == "0A000" || sqlstate.hasPrefix("42")
-    }
     package var isUniqueViolation: Bool { sqlstate == "23505" }
     /// SQLSTATE 42501: the role lacks a grant, or row-level security refused the row.
     package var isInsufficientPrivilege: Bool { sqlstate == "42501" }

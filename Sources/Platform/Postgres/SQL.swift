@@ -14,8 +14,6 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
     }
 
     package private(set) var text: String
-    /// The text as written in the program, if `text` was made from it.
-    private(set) var written: String?
     private(set) var slots: [Slot] = []
     private(set) var values: [UInt8] = []
 
@@ -93,14 +91,6 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             text.append("$\(slots.count)")
         }
         text.append(String(other.text[at...]))
-    }
-
-    /// The same values with another text that has the same `$n`. Nothing may be spliced in later.
-    func with(text: String) -> SQL {
-        var other = self
-        other.text = text
-        other.written = self.text
-        return other
     }
 
     /// The two statements' texts joined without a separator.

@@ -59,7 +59,7 @@ package final class Standbys: Sendable {
         if isAway.load(ordering: .relaxed) { return fallBack(.unavailable) }
         let pool = (role == .app ? app : platform).pool(forReads: true)
         let answer: Answer = await withUnsafeContinuation { continuation in
-            let statement = Statement(sql, .read, in: StatementScope(tenant: tenant)) {
+            let statement = Statement(sql, .read, in: tenant) {
                 continuation.resume(returning: $0)
             }
             statement.follow(Trace.current)

@@ -3,14 +3,6 @@ import Text
 
 typealias Answer = Result<Rows, PostgresError>
 
-/// What a statement can see.
-struct StatementScope: Equatable, Sendable {
-    /// The value of `app.tenant` while the statement runs.
-    var tenant: UUID?
-    /// The statement names the shards of this id's range, which the server must have.
-    var shard: Int64?
-}
-
 /// A statement in progress, and its completion. Confined to the loop of its pool.
 ///
 /// `@unchecked Sendable`: created by the caller, then handed to that loop and touched only there.
@@ -26,7 +18,8 @@ final class Statement: @unchecked Sendable {
 
     let sql: SQL
     let role: Role
-    let scope: StatementScope
+    /// The value of `app.tenant` while the statement runs.
+    let tenant: UUID?
     /// Loop time in nanoseconds when it began to wait for a connection.
     var began: Int64 = 0
     /// Loop time after which it is not sent any more.
@@ -53,12 +46,12 @@ final class Statement: @unchecked Sendable {
     private var finish: ((Answer) -> Void)?
 
     init(
-        _ sql: SQL, _ role: Role, in scope: StatementScope = StatementScope(),
+        _ sql: SQL, _ role: Role, in tenant: UUID? = nil,
         finish: @escaping (Answer) -> Void
     ) {
         self.sql = sql
         self.role = role
-        self.scope = scope
+        self.tenant = tenant
         self.finish = finish
     }
 
@@ -163,14 +156,12 @@ extension Statement {
     private static let beforeTables = ["FROM", "INTO", "UPDATE"]
 
     func addSpan(to trace: Trace, since start: Int64, _ answer: Answer) {
-        // Without the names of shards: a span's name must have few values.
-        let text = sql.written ?? sql.text
-        let (operation, summary) = Self.summary(of: text)
+        let (operation, summary) = Self.summary(of: sql.text)
         var attributes: [(name: StaticString, value: LogValue)] = [
             ("db.system.name", "postgresql"), ("db.operation.name", .text(operation)),
             ("db.query.summary", .text(summary)),
             // Values are bound, so the text has none.
-            ("db.query.text", .text(text)),
+            ("db.query.text", .text(sql.text)),
         ]
         guard case .failure(let error) = answer else {
             return trace.add(summary, since: start, isFailed: false, attributes)

@@ -11,8 +11,9 @@ struct DatabasePools: Sendable {
     let lookups: Postgres
     /// `nil` if no standby is set.
     let standbys: Standbys?
-    /// The workers of a distributed database, by role; empty if their address is not set.
-    private let servers: [TenantServers]
+    /// The workers of a distributed database, for the app's role and for look-ups; empty if their
+    /// address is not set.
+    private let workers: [CitusWorkers]
 
     init(
         _ configuration: ServiceConfiguration, _ loops: [EventLoop], _ metrics: ServiceMetrics,
@@ -45,28 +46,25 @@ struct DatabasePools: Sendable {
                 positions: PrimaryPositions(limit: reads.lag), measures: metrics.standbys())
         }
         let workers = configuration.workerConninfo.map { url in
-            let lists = TenantServers { server in
+            let lists = CitusWorkers { server in
                 var worker = Self.worker(server, url, metrics, logger)
                 // Half of the connections that the process may open.
                 worker.readsPerLoop = max(1, configuration.databaseConnections / 2 / loops.count)
                 return Postgres(configuration: worker, loops: loops)
             }
-            let lookups = TenantServers { server in
+            let lookups = CitusWorkers { server in
                 var worker = Self.worker(server, ServeCommand.switchingRole(url), metrics, logger)
                 // Over one connection, the look-ups of one moment are answered together.
                 worker.readsPerLoop = 1
-                // Each statement finds rows by a key. PostgreSQL estimates a lower cost for one row
-                // than for any number of rows, so it would plan each look-up of one key anew.
-                worker.planCacheMode = "force_generic_plan"
                 return Postgres(configuration: worker, loops: loops)
             }
             return [lists, lookups]
         }
-        servers = workers ?? []
+        self.workers = workers ?? []
         self.app = Postgres(
-            configuration: app, loops: loops, reserved: plan.app, servers: servers.first)
+            configuration: app, loops: loops, reserved: plan.app, workers: workers?.first)
         self.lookups = Postgres(
-            configuration: lookups, loops: loops, reserved: plan.lookups, servers: servers.last)
+            configuration: lookups, loops: loops, reserved: plan.lookups, workers: workers?.last)
         self.platform = Postgres(configuration: platform, loops: loops, reserved: plan.platform)
     }
 
@@ -82,7 +80,7 @@ struct DatabasePools: Sendable {
 
     /// A worker is only read.
     private static func worker(
-        _ server: TenantServers.Server, _ url: String, _ metrics: ServiceMetrics, _ logger: Logger
+        _ server: CitusWorkers.Server, _ url: String, _ metrics: ServiceMetrics, _ logger: Logger
     ) -> PostgresConfiguration {
         var worker = PostgresConfiguration(worker: server, url: url)
         worker.log = { Self.log($0, $1, server.description, logger) }
@@ -90,19 +88,17 @@ struct DatabasePools: Sendable {
         worker.readsAtRest = 0
         worker.growsAt = PostgresConfiguration.loadedAt
         worker.transactionsPerLoop = 0
-        // Each text is prepared once for each shard.
-        worker.statementLimit = 2048
         return worker
     }
 
     /// Learns which worker has which tenants; `nil` if no workers are set.
     var followingWorkers: (@Sendable () async throws -> Void)? {
-        if servers.isEmpty { return nil }
-        return { for each in servers { try await each.refresh(from: app) } }
+        if workers.isEmpty { return nil }
+        return { for each in workers { try await each.refresh(from: app) } }
     }
 
     func close() async {
-        for each in servers { await each.close() }
+        for each in workers { await each.close() }
         await app.close()
         await platform.close()
         await lookups.close()
@@ -112,9 +108,11 @@ struct DatabasePools: Sendable {
 
 extension PostgresConfiguration {
     /// `url` has placeholders for the server.
-    init(worker server: TenantServers.Server, url: String) {
+    init(worker server: CitusWorkers.Server, url: String) {
         self.init(conninfo: server.conninfo(url))
         isDistributed = true
-        forgetsPlans = true
+        // If PostgreSQL keeps the plan of a read, Citus 13.2.2 makes its own again at each run and
+        // never frees it (Citus pull request 8824).
+        planCacheMode = "force_custom_plan"
     }
 }

@@ -37,9 +37,7 @@ struct KeyLookUps: Sendable {
             allowed_ips, allowed_origins, expires_at, revoked_at, name, limit_shared_with
             """
         func lookUp(by hash: String) -> HashLookUp {
-            HashLookUp(
-                postgres, columns: columns, of: "api_keys", by: hash,
-                function: "api_keys_by_\(hash)")
+            HashLookUp(postgres, columns: columns, of: "api_keys", by: hash)
         }
         current = lookUp(by: "hash")
         previous = lookUp(by: "previous_hash")

@@ -1,0 +1,212 @@
+import Runtime
+import TestSupport
+import Testing
+import Text
+
+@testable import Postgres
+
+/// Reads of one tenant at its worker. Citus' tables are imitated in two databases of one server: what is tested here is
+/// what is asked of whom. `GATEHOUSE_TEST_CITUS` runs the tests of the API with the workers of a real one.
+@Suite(.cleansUp) struct CitusWorkersTests {
+    private static let citus = """
+        CREATE TABLE pg_dist_node (groupid int, noderole text, nodename text, nodeport int);
+        CREATE TABLE pg_dist_shard (logicalrelid regclass, shardid bigint);
+        CREATE TABLE pg_dist_placement (shardid bigint, groupid int);
+        CREATE FUNCTION get_shard_id_for_distribution_column(relation regclass, tenant uuid) RETURNS bigint
+            LANGUAGE sql AS $$ SELECT shardid FROM pg_dist_shard WHERE logicalrelid = relation $$;
+        CREATE TABLE tenants (id uuid, name text);
+        CREATE TABLE keys (tenant_id uuid, hash bytea, name text)
+        """
+
+    private struct Parts {
+        let coordinator: Postgres
+        let worker: Postgres
+        let workers: CitusWorkers
+        let tenant = UUID.random()
+    }
+
+    private func run(_ postgres: Postgres, _ text: String) async throws {
+        for one in text.split(separator: ";\n") {
+            _ = try await postgres.query(SQL(raw: String(one)))
+        }
+    }
+
+    /// The worker's port is 1, and nothing listens at any other.
+    private func make() async throws -> Parts {
+        let (first, second) = (
+            try await TestDatabase.makeEmpty(), try await TestDatabase.makeEmpty()
+        )
+        let workers = CitusWorkers { server in
+            let away = server.port == 1 ? "" : " host=127.0.0.1 port=\(server.port)"
+            return second.client(as: second.administrator + away) { $0.isDistributed = true }
+        }
+        let parts = Parts(
+            // Otherwise each connection that opens would find one server again.
+            coordinator: first.client(as: first.administrator, workers: workers) {
+                $0.isDistributed = true
+            },
+            worker: second.client(as: second.administrator), workers: workers)
+        CleanUp.atEnd { await workers.close() }
+        let rows = """
+            INSERT INTO tenants VALUES ('\(parts.tenant)', 'of the NAME');
+            INSERT INTO keys VALUES ('\(parts.tenant)', '\\x01', 'of the NAME')
+            """
+        try await run(
+            parts.coordinator,
+            Self.citus + ";\n" + rows.replacing("NAME", with: "coordinator")
+                + """
+                ;
+                INSERT INTO pg_dist_node VALUES (0, 'primary', 'c', 1), (1, 'primary', 'w', 1);
+                INSERT INTO pg_dist_shard VALUES ('tenants', 101);
+                INSERT INTO pg_dist_placement VALUES (101, 1)
+                """)
+        try await run(parts.worker, Self.citus + ";\n" + rows.replacing("NAME", with: "worker"))
+        try await workers.refresh(from: parts.coordinator)
+        return parts
+    }
+
+    private func name(_ parts: Parts) async throws -> String {
+        try await parts.coordinator.tenantRead(
+            parts.tenant,
+            """
+            SELECT name || ' ' || (current_setting('app.tenant') = id::text) FROM tenants
+            WHERE id = \(parts.tenant)
+            """)[0].get(0)
+    }
+
+    private func nameWithoutTask(_ parts: Parts) async throws -> String {
+        let sql: SQL = """
+            SELECT name || coalesce(current_setting('app.tenant', true), '') FROM tenants
+            WHERE id = \(parts.tenant)
+            """
+        let rows = await withCheckedContinuation { continuation in
+            parts.coordinator.read(of: parts.tenant, sql) { continuation.resume(returning: $0) }
+        }
+        return try rows.get()[0].get(0)
+    }
+
+    private func key(
+        _ tenant: UUID, _ lookUp: HashLookUp, _ hash: UInt8
+    ) async throws -> String? {
+        let row: Result<Row?, PostgresError> = await withCheckedContinuation { continuation in
+            withUnsafeBytes(of: hash) {
+                lookUp.find(tenant, $0) { continuation.resume(returning: $0) }
+            }
+        }
+        return try row.get()?.get(0)
+    }
+
+    /// Waits until the tenant's shard is known.
+    private func findTenant(_ parts: Parts) async throws {
+        while try await name(parts) != "of the worker true" { await Task.yield() }
+    }
+
+    @Test func `the coordinator answers until the tenant's shard is known, then its worker`()
+        async throws
+    {
+        let parts = try await make()
+        #expect(try await name(parts) == "of the coordinator true")
+        try await findTenant(parts)
+        for _ in 0..<3 { #expect(try await name(parts) == "of the worker true") }
+        #expect(try await nameWithoutTask(parts) == "of the worker")
+        let lookUp = HashLookUp(parts.coordinator, columns: "name", of: "keys", by: "hash")
+        async let first = key(parts.tenant, lookUp, 1)
+        async let second = key(parts.tenant, lookUp, 1)
+        async let none = key(parts.tenant, lookUp, 2)
+        #expect(try await [first, second, none] == ["of the worker", "of the worker", nil])
+        let other = UUID.random()
+        #expect(try await key(other, lookUp, 1) == nil)
+    }
+
+    @Test func `a tenant whose shard was split is asked for again`() async throws {
+        let parts = try await make()
+        try await findTenant(parts)
+        try await run(
+            parts.coordinator,
+            """
+            UPDATE pg_dist_shard SET shardid = 102;
+            UPDATE pg_dist_placement SET shardid = 102
+            """)
+        try await parts.workers.refresh(from: parts.coordinator)
+        #expect(try await name(parts) == "of the coordinator true")
+        try await findTenant(parts)
+    }
+
+    @Test func `of a server that is no worker, or an old answer, the coordinator answers`()
+        async throws
+    {
+        let parts = try await make()
+        for change in ["noderole = 'away'", "noderole = 'primary'"] {
+            try await findTenant(parts)
+            _ = try await parts.coordinator.query(SQL(raw: "UPDATE pg_dist_node SET \(change)"))
+            try await parts.workers.refresh(
+                from: parts.coordinator,
+                at: Deadline.now - (change.contains("away") ? 0 : 11_000_000_000))
+            #expect(try await name(parts) == "of the coordinator true")
+            _ = try await parts.coordinator.query("UPDATE pg_dist_node SET noderole = 'primary'")
+            try await parts.workers.refresh(from: parts.coordinator)
+        }
+    }
+
+    @Test
+    func `a worker that refuses connections is not asked again, until the coordinator names it`()
+        async throws
+    {
+        let parts = try await make()
+        try await findTenant(parts)
+        _ = try await parts.coordinator.query("UPDATE pg_dist_node SET nodeport = 2")
+        try await parts.workers.refresh(from: parts.coordinator)
+        #expect(try await name(parts) == "of the coordinator true")
+        #expect(parts.workers.worker(of: parts.tenant, parts.coordinator) == nil)
+        _ = try await parts.coordinator.query("UPDATE pg_dist_node SET nodeport = 1")
+        try await parts.workers.refresh(from: parts.coordinator)
+        #expect(try await name(parts) == "of the worker true")
+    }
+
+    @Test func `what a worker refuses, the coordinator is asked, and a timeout is one`()
+        async throws
+    {
+        let parts = try await make()
+        try await findTenant(parts)
+        try await run(
+            parts.coordinator,
+            """
+            CREATE TABLE others (name text);
+            INSERT INTO others VALUES ('other')
+            """)
+        let sql: SQL = "SELECT o.name FROM others o JOIN tenants t ON true"
+        #expect(try await parts.coordinator.tenantRead(parts.tenant, sql)[0].get(0) == "other")
+        await #expect(throws: PostgresError.self) {
+            try await parts.coordinator.tenantRead(parts.tenant, "SELECT no FROM tenants")
+        }
+        try await run(
+            parts.worker,
+            """
+            CREATE FUNCTION slow() RETURNS int LANGUAGE plpgsql
+                AS $$ BEGIN RAISE query_canceled; END $$
+            """)
+        await #expect {
+            _ = try await parts.coordinator.tenantRead(parts.tenant, "SELECT slow()")
+        } throws: {
+            ($0 as? PostgresError)?.kind == .timeout
+        }
+    }
+
+    @Test func `reads of many tenants at once keep each to its own`() async throws {
+        let parts = try await make()
+        let question: SQL = "SELECT current_setting('app.tenant') FROM tenants LIMIT 1"
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<60 {
+                let tenant = number % 3 == 0 ? parts.tenant : UUID.random()
+                group.addTask {
+                    for _ in 0..<3 {
+                        let seen: String = try await parts.coordinator.tenantRead(
+                            tenant, question)[0].get(0)
+                        #expect(seen == tenant.description)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
