@@ -302,15 +302,15 @@ new MutationObserver(ask).observe(document.body, {
 /** The module of a page. */
 export function fileOf({ page, params: { tab, id } }) {
 	if (!/^(tenant|platform)$/.test(page)) return page
-	const [name] = tabOf(tab)
-	return /decisions|audit/.test(name) ? name : `tenant/${name === "users" && id === "import" ? id : name}`
+	const known = tabOf(tab).tab
+	return /decisions|audit/.test(known) ? known : `tenant/${known === "users" && id === "import" ? id : known}`
 }
 
 export async function tenant(page, draw) {
 	const { slug, tab, id } = page.params
 	// The platform's own keys and origins use the pages of a tenant's.
 	if (!slug) return draw({ ...page, path: "", base: "/console", id, again: redraw })
-	const [known, name] = tabOf(tab)
+	const { tab: known, text: name } = tabOf(tab)
 	const one = await tenantOf(slug).catch(error => {
 		throw noTenant(slug, error)
 	})
@@ -320,8 +320,9 @@ export async function tenant(page, draw) {
 		return redraw()
 	}
 	const crumbs = [
-		!ownTenant() && ["Tenants", "/console/tenants"], [userText(one.name), `${base}/users`],
-		id && [name, `${base}/${known}`],
+		!ownTenant() && { text: "Tenants", href: "/console/tenants" },
+		{ text: userText(one.name), href: `${base}/users` },
+		id && { text: name, href: `${base}/${known}` },
 	].filter(Boolean)
 	// A page below a tab has its own title.
 	const title = pageHead(id ? null : name, { crumbs, acts: id ? null : [] })
@@ -332,7 +333,7 @@ export async function tenant(page, draw) {
 		title, isWell ? null : (await import("./lib/seldom.js")).banner(one, again),
 		// Shown in a small window; otherwise the navigation has these links. A page that may not be read is left out: a
 		// link to it says why.
-		h("nav.tabs", { "aria-label": "Tenant" }, tabsHere().map(([tab, text]) =>
+		h("nav.tabs", { "aria-label": "Tenant" }, tabsHere().map(({ tab, text }) =>
 			h("a", { href: `${base}/${tab}`, "aria-current": tab === known ? "page" : null }, text))),
 		section,
 	])
@@ -355,16 +356,17 @@ function noTenant(slug, error) {
 // One shell answers every path. This finds the page of an address, draws it, and asks before an edited one is left.
 
 const ROUTES = [
-	[/^\/(invite|join|reset|email|not-me|console\/(setup|sign-in))$/, "outside"],
-	[/^\/console$/, "overview"],
-	[/^\/console\/(?<tab>keys|origins)(\/(?<id>[^/]+))?$/, "platform"],
-	[/^\/console\/t\/(?<slug>[^/]+)(\/(?<tab>[^/]+)(\/(?<id>[^/]+))?)?$/, "tenant"],
-	[/^\/console\/decisions(\/(?<id>[^/]+))?$/, "decisions"],
-	[/^\/console\/(?<page>tenants|people|simulator|audit|operators|providers|me)$/],
+	{ path: /^\/(invite|join|reset|email|not-me|console\/(setup|sign-in))$/, page: "outside" },
+	{ path: /^\/console$/, page: "overview" },
+	{ path: /^\/console\/(?<tab>keys|origins)(\/(?<id>[^/]+))?$/, page: "platform" },
+	{ path: /^\/console\/t\/(?<slug>[^/]+)(\/(?<tab>[^/]+)(\/(?<id>[^/]+))?)?$/, page: "tenant" },
+	{ path: /^\/console\/decisions(\/(?<id>[^/]+))?$/, page: "decisions" },
+	// The page has the name of its path.
+	{ path: /^\/console\/(?<page>tenants|people|simulator|audit|operators|providers|me)$/ },
 ]
 
 function match(path) {
-	for (const [form, page] of ROUTES) {
+	for (const { path: form, page } of ROUTES) {
 		const found = form.exec(path.replace(/\/$/, ""))
 		if (found?.groups?.slug && !isPlace(found.groups.tab, found.groups.id)) return null
 		if (found) return { page: page ?? found.groups.page, params: { ...found.groups } }

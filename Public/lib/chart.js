@@ -2,12 +2,12 @@
 import { ZONE, dataTable, dayOf, formatDay, formatNumber, h, replaceContent, svgNode, t } from "./core.js"
 
 /**
- * Stacked bars with a sentence, and the same data as a table. `points` are {at, …}; `series` are [class, member,
- * label], from the bottom; `sentence(sums, highest)` returns the sentence; `style` formats the times, as for
- * `formatDay`.
+ * Stacked bars with a sentence, and the same data as a table. `points` are {at, …}; the `series` begin at the bottom:
+ * each is a `member` of the points, with its `label` and its `look`. `sentence(sums, highest)` returns the sentence;
+ * `style` formats the times, as for `formatDay`.
  */
 export function bars(title, points, series, style, sentence) {
-	const values = points.map(one => series.map(([, member]) => one[member]))
+	const values = points.map(one => series.map(({ member }) => one[member]))
 	const whole = values.map(some => some.reduce((all, value) => all + value))
 	const highest = Math.max(1, ...whole)
 	const said = sentence(
@@ -18,7 +18,7 @@ export function bars(title, points, series, style, sentence) {
 	const drawn = values.flatMap((some, at) => {
 		let y = 138
 		return some.map((value, part) => svgNode("rect", {
-			class: series[part][0], x: (at + 0.2) * width, width: width * 0.6, y: (y -= (value / highest) * 126),
+			class: series[part].look, x: (at + 0.2) * width, width: width * 0.6, y: (y -= (value / highest) * 126),
 			height: (value / highest) * 126,
 		}, svgNode("title", {}, t`${formatDay(points[at].at, style)}: ${formatNumber(value)}`)))
 	})
@@ -32,11 +32,11 @@ export function bars(title, points, series, style, sentence) {
 	),
 		h("div.axis", { "aria-hidden": "true" }, marks.map(one => h("time", formatDay(one.at, style)))),
 		h(
-			"figcaption.small.muted", series.map(([look, , label]) => h("bdi", h(`span.key.${look}`), label, " ")),
+			"figcaption.small.muted", series.map(({ look, label }) => h("bdi", h(`span.key.${look}`), label, " ")),
 			"· ", said,
 		),
 		h("details.small", h("summary", "View as table"), dataTable(title, [
-			"When", ...series.map(([, , label]) => label),
+			"When", ...series.map(({ label }) => label),
 		],
 			points.map((one, at) => [h("time", formatDay(one.at, style)), ...values[at].map(formatNumber)]))))
 }
@@ -127,13 +127,15 @@ const midnight = (time, days = 0) => {
 	const one = new Date(time)
 	return new Date(one.getFullYear(), one.getMonth(), one.getDate() + days)
 }
-/** [name, since, until]: days are those of the reader, and today is one of the seven. */
+/** The common periods: days are those of the reader, and today is one of the seven. */
 const presets = () => {
 	const ago = days => midnight(Date.now(), -days)
 	return [
-		["Today", ago(0)], ["Yesterday", ago(1), ago(0)],
-		["Last 24 hours", new Date(Math.floor(Date.now() / 3600000 - 24) * 3600000)],
-		["Last 7 days", ago(6)], ["Last 30 days", ago(29)],
+		{ name: "Today", since: ago(0) },
+		{ name: "Yesterday", since: ago(1), until: ago(0) },
+		{ name: "Last 24 hours", since: new Date(Math.floor(Date.now() / 3600000 - 24) * 3600000) },
+		{ name: "Last 7 days", since: ago(6) },
+		{ name: "Last 30 days", since: ago(29) },
 	]
 }
 /**
@@ -142,8 +144,9 @@ const presets = () => {
  */
 export function period(change, any) {
 	const choice = h("select", { "aria-label": "Period", onchange: () => {
-		const [since, until] = [1, 2].map(at => presets()[choice.value]?.[at]?.toISOString() ?? "")
-		if (choice.value !== "own") change({ since, until })
+		const { since, until } = presets()[choice.value] ?? {}
+		if (choice.value === "own") return
+		change({ since: since?.toISOString() ?? "", until: until?.toISOString() ?? "" })
 	} })
 	// The last day counts as a whole.
 	const day = (label, name, more) => h("input", {
@@ -158,11 +161,11 @@ export function period(change, any) {
 		node,
 		read({ since, until }) {
 			const same = (one, other) => Number(one ?? 0) === (other ? Date.parse(other) : 0)
-			const found = presets().findIndex(one => same(one[1], since) && same(one[2], until))
+			const found = presets().findIndex(one => same(one.since, since) && same(one.until, until))
 			const isOwn = found < 0 && (since || until)
 			const option = (value, text) => text && h("option", { value, selected: value === found }, text)
 			choice.replaceChildren(...[
-				option("", any), ...presets().map(([name], at) => option(at, name)),
+				option("", any), ...presets().map(({ name }, at) => option(at, name)),
 				isOwn && option("own", "Own dates"),
 			].filter(Boolean))
 			if (isOwn) choice.value = "own"
@@ -193,7 +196,8 @@ function histogram(change) {
 		if (node.hidden) return
 		const isLong = Date.parse(data.until) - Date.parse(points[0].at) > 4 * 86400000
 		const style = { month: "short", day: "numeric", ...isLong ? {} : { hour: "2-digit", minute: "2-digit" } }
-		const figure = bars("Rows by time", points, [["in", "count", "Rows"]], style, ([count]) =>
+		const series = [{ look: "in", member: "count", label: "Rows" }]
+		const figure = bars("Rows by time", points, series, style, ([count]) =>
 			t`${count} in this period; a bar shows at most 1,000. Times are in your zone, ${ZONE}.`)
 		// The list itself serves as the table.
 		figure.lastChild.remove()

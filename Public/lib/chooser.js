@@ -38,7 +38,7 @@ async function takeAll(node, spec) {
 		// Other rows may have been selected meanwhile: then the bar is about those.
 		if (wait.isConnected) offer(
 			node, items, { ...spec, isMore: false },
-			t`All ${countWords(items.length, ...spec.noun)} that match are selected`,
+			t`All ${countWords(items.length, spec.noun.one, spec.noun.many)} that match are selected`,
 		)
 	} catch (error) {
 		toast(error.message, { stay: true })
@@ -63,7 +63,7 @@ async function atWork(node, work) {
 
 function ask(node, one, items, spec) {
 	if (node.ariaBusy) return
-	const act = t`${translate(one.text)} ${countWords(items.length, ...spec.noun)}`
+	const act = t`${translate(one.text)} ${countWords(items.length, spec.noun.one, spec.noun.many)}`
 	const go = () => run(node, one, items, spec)
 	if (!one.asks) return go()
 	// The dialog closes at once, and the bar shows the progress.
@@ -79,7 +79,7 @@ async function run(node, one, items, spec) {
 	const { done, failed, job } = await atWork(node, work)
 	if (job) return goTo(`/console/t/${slugOf(location.pathname)}/jobs/${job.id}`)
 	const said = failed.length ? t`${done.length} done, ${failed.length} not. ${failed.slice(0, 3).join(" ")}`
-		: t`${translate(one.text)}: ${countWords(done.length, ...spec.noun)} done`
+		: t`${translate(one.text)}: ${countWords(done.length, spec.noun.one, spec.noun.many)} done`
 	if (one.back && done.length) undoable(said, () => takeBack(node, one, done, spec))
 	else toast(said, { stay: failed.length > 0 })
 	return spec.reload()
@@ -103,7 +103,7 @@ async function together({ verb: action, more }, items, { path, named }) {
 async function takeBack(node, one, items, spec) {
 	const { done, failed } = await atWork(node, () => forEach(node, items, one.back, spec))
 	toast(failed.length ? t`${done.length} taken back, ${failed.length} not. ${failed.slice(0, 3).join(" ")}`
-		: t`Taken back: ${countWords(done.length, ...spec.noun)}`, { stay: failed.length > 0 })
+		: t`Taken back: ${countWords(done.length, spec.noun.one, spec.noun.many)}`, { stay: failed.length > 0 })
 	return spec.reload()
 }
 

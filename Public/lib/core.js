@@ -32,8 +32,8 @@ export const countWords = (value, one, many) => {
 	return new Translated(`${formatNumber(value)} ${forms[category] ?? forms.other}`)
 }
 /** A list's `total`; one that is not exact is a lower bound. */
-export const countTotal = (value, ...noun) =>
-	value && (value.exact ? countWords(value.value, ...noun) : t`at least ${countWords(value.value, ...noun)}`)
+export const countTotal = (value, one, many) =>
+	value && (value.exact ? countWords(value.value, one, many) : t`at least ${countWords(value.value, one, many)}`)
 
 /** The kinds of providers by code, and names that are not spelled like their codes. */
 export const PROVIDERS = {
@@ -49,8 +49,8 @@ export function words(code) {
 /** `api_key.created` → "API key created" */
 export const actionWords = action =>
 	words(action.replace(/^api_key/, "API key").replace(/^cors_/, "").replaceAll(".", " "))
-/** Choices of a select by their codes: "active suspended" → [["active", "Active"], …] */
-export const choices = codes => codes.split(" ").map(code => [code, words(code)])
+/** Choices of a select by their codes: "active suspended" → [{ value: "active", text: "Active" }, …] */
+export const choices = codes => codes.split(" ").map(code => ({ value: code, text: words(code) }))
 
 // The only way to make DOM. Every string becomes a text node, so no value can turn into markup.
 
@@ -399,7 +399,7 @@ export const pageHead = (title, { lead, acts, crumbs } = {}) => h("div.head",
 		crumbs
 			&& h(
 				"nav.crumbs", { "aria-label": "Breadcrumb" },
-				crumbs.map(([text, href], at) => [at > 0 && icon("next"), h("a", { href }, text)]),
+				crumbs.map(({ text, href }, at) => [at > 0 && icon("next"), h("a", { href }, text)]),
 			),
 		title && h("h1", title), lead && h("p.lead", lead)),
 	acts && h("div.acts", acts))
@@ -485,7 +485,14 @@ const full = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "
 const exactly = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" })
 /** The reader's time zone, as an IANA name. */
 export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
-const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]]
+const UNITS = [
+	{ unit: "year", length: 31536000 },
+	{ unit: "month", length: 2592000 },
+	{ unit: "day", length: 86400 },
+	{ unit: "hour", length: 3600 },
+	{ unit: "minute", length: 60 },
+	{ unit: "second", length: 1 },
+]
 
 export const formatDay = (iso, style) => new Translated(new Date(iso).toLocaleString(language, style))
 
@@ -499,8 +506,8 @@ export function dayOf(iso) {
 export function ago(iso) {
 	const seconds = (Date.parse(iso) - Date.now()) / 1000
 	if (Math.abs(seconds) < 45) return translate("just now")
-	const [unit, size] = STEPS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1]
-	return new Translated(relative.format(Math.round(seconds / size), unit))
+	const { unit, length } = UNITS.find(one => Math.abs(seconds) >= one.length)
+	return new Translated(relative.format(Math.round(seconds / length), unit))
 }
 
 /** The exact time in the reader's zone, to the second. */
@@ -588,51 +595,57 @@ const slugHere = () => knownSlug(slugOf(location.pathname)
 	?? (location.pathname === "/console/simulator" ? new URLSearchParams(location.search).get("tenant") : null))
 export const tenantHere = () => knownSlug(slugOf(location.pathname)) ?? ownTenant() ?? preferences().tenant
 
-const place = (text, path, look, key, pin) => ({ text, href: `/console/${path}`, look, key, pin })
-
 /** The pages outside of a tenant; those with `pin` are also at the bottom of a small window. */
 const platformPlaces = () => [
-	place("Overview", "", "home", "o", true),
+	{ text: "Overview", href: "/console/", look: "home", key: "o", pin: true },
 	{ group: "Directory" },
-	!ownTenant() && place("Tenants", "tenants", "building", "t", true),
-	!ownTenant() && place("People", "people", "users", "w", true),
+	!ownTenant() && { text: "Tenants", href: "/console/tenants", look: "building", key: "t", pin: true },
+	!ownTenant() && { text: "People", href: "/console/people", look: "users", key: "w", pin: true },
 	{ group: "Access" },
-	place("Decisions", "decisions", "branch", "d", true),
-	place("Simulator", "simulator", "flask", "s"),
-	isAllowed("readPolicy") && place("Providers", "providers", "door", "r"),
-	!ownTenant() && isAllowed("listKeys") && place("Platform keys", "keys", "key"),
-	!ownTenant() && isAllowed("readOrigins") && place("Platform origins", "origins", "link"),
+	{ text: "Decisions", href: "/console/decisions", look: "branch", key: "d", pin: true },
+	{ text: "Simulator", href: "/console/simulator", look: "flask", key: "s" },
+	isAllowed("readPolicy") && { text: "Providers", href: "/console/providers", look: "door", key: "r" },
+	!ownTenant() && isAllowed("listKeys") && { text: "Platform keys", href: "/console/keys", look: "key" },
+	!ownTenant() && isAllowed("readOrigins") && { text: "Platform origins", href: "/console/origins", look: "link" },
 	{ group: "Observe" },
-	isAllowed("readAudit") && place("Audit", "audit", "list", "a", true),
+	isAllowed("readAudit") && { text: "Audit", href: "/console/audit", look: "list", key: "a", pin: true },
 	{ group: "Manage" },
-	isAllowed("readOperators") && place("Operators", "operators", "badge", "m"),
+	isAllowed("readOperators") && { text: "Operators", href: "/console/operators", look: "badge", key: "m" },
 	{ text: "API docs", href: "/docs", look: "book" },
 ]
 
-/** The pages of a tenant, [path, name, look, key, right], under their groups. */
+/** The pages of a tenant under their groups. `key` is pressed after G; `right` is needed to read the page. */
 const TENANT_PLACES = [
-	"Directory", ["users", "Users", "users", "u"], ["requests", "Join requests", "inbox", null, "editUsers"],
-	["invites", "Invites", "mail", "i"],
-	"Access", ["policy", "Sign-up policy", "shield", "p", "readPolicy"],
-	["domains", "Domains", "globe", null, "readPolicy"], ["keys", "API keys", "key", "k"],
-	["origins", "CORS origins", "link", "c", "readOrigins"], ["clients", "Clients", "phone", null, "readOrigins"],
-	"Observe", ["decisions", "Decisions", "branch", "d"], ["simulator", "Simulator", "flask", "s"],
-	["jobs", "Jobs", "pulse", "j"],
-	["audit", "Audit", "list", "a", "readAudit"],
-	"Manage", ["settings", "Settings", "sliders"],
+	{ group: "Directory" },
+	{ tab: "users", text: "Users", look: "users", key: "u" },
+	{ tab: "requests", text: "Join requests", look: "inbox", right: "editUsers" },
+	{ tab: "invites", text: "Invites", look: "mail", key: "i" },
+	{ group: "Access" },
+	{ tab: "policy", text: "Sign-up policy", look: "shield", key: "p", right: "readPolicy" },
+	{ tab: "domains", text: "Domains", look: "globe", right: "readPolicy" },
+	{ tab: "keys", text: "API keys", look: "key", key: "k" },
+	{ tab: "origins", text: "CORS origins", look: "link", key: "c", right: "readOrigins" },
+	{ tab: "clients", text: "Clients", look: "phone", right: "readOrigins" },
+	{ group: "Observe" },
+	{ tab: "decisions", text: "Decisions", look: "branch", key: "d" },
+	{ tab: "simulator", text: "Simulator", look: "flask", key: "s" },
+	{ tab: "jobs", text: "Jobs", look: "pulse", key: "j" },
+	{ tab: "audit", text: "Audit", look: "list", key: "a", right: "readAudit" },
+	{ group: "Manage" },
+	{ tab: "settings", text: "Settings", look: "sliders" },
 ]
 
-/** The tenant's pages, as [path, name, look, key, right]. */
-export const TABS = TENANT_PLACES.filter(one => Array.isArray(one) && one[0] !== "simulator")
+/** The tenant's pages; the simulator is not below a tenant. */
+const TABS = TENANT_PLACES.filter(one => one.tab && one.tab !== "simulator")
 
-const mayRead = ([, , , , right]) => !right || isAllowed(right)
+const mayRead = ({ right }) => !right || isAllowed(right)
 /** The pages of a tenant that the operator may read. */
 export const tabsHere = () => TABS.filter(mayRead)
 
-const pathOf = (tenant, name) => (name === "simulator" ? `simulator?tenant=${tenant}` : `t/${tenant}/${name}`)
-const tenantPlaces = tenant => TENANT_PLACES.map(one => (Array.isArray(one)
-	? mayRead(one) && { ...place(one[1], pathOf(tenant, one[0]), one[2], one[3]), sub: tenant }
-	: { group: one }))
+const hrefOf = (tenant, tab) =>
+	(tab === "simulator" ? `/console/simulator?tenant=${tenant}` : `/console/t/${tenant}/${tab}`)
+const tenantPlaces = tenant => TENANT_PLACES.map(one =>
+	one.group ? one : mayRead(one) && { ...one, href: hrefOf(tenant, one.tab), sub: tenant })
 
 /** For an operator of one tenant: its pages, and those outside that it does not have itself. */
 function ownPlaces(tenant) {
@@ -648,7 +661,7 @@ export function placesHere() {
 	const outside = platformPlaces()
 	if (!inside) return outside.filter(Boolean)
 	return [
-		place("All tenants", "tenants", "back"), ...tenantPlaces(inside),
+		{ text: "All tenants", href: "/console/tenants", look: "back" }, ...tenantPlaces(inside),
 		...outside.filter(one => one?.pin).map(one => ({ ...one, isNarrow: true })),
 	].filter(Boolean)
 }
@@ -666,9 +679,10 @@ export function places() {
 const HAS_MORE = { users: /./, invites: /^join-links$/, keys: /./, jobs: /./ }
 /** Whether a tenant has such a page; the platform has every one that is matched. */
 export const isPlace = (tab, id) => tab === undefined
-	|| TABS.some(([name]) => name === tab && (id === undefined || HAS_MORE[name]?.test(id)))
+	|| TABS.some(one => one.tab === tab && (id === undefined || HAS_MORE[tab]?.test(id)))
 
-export const tabOf = wanted => TABS.find(([name]) => name === wanted) ?? TABS[0]
+/** The page of a tenant at `tab`; the first one if there is no such page. */
+export const tabOf = tab => TABS.find(one => one.tab === tab) ?? TABS[0]
 
 /** The places that were seen last, {text, href}, this one first. They stay in this tab until the sign-out. */
 export const recentPlaces = () => JSON.parse(sessionStorage.getItem("places") ?? "[]")

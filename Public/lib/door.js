@@ -26,17 +26,22 @@ export function door(page, title, lead, ...kids) {
 	heading.focus()
 }
 
-export const NAME = ["name*", "Your name", { autocomplete: "name" }]
+export const NAME = { name: "name", label: "Your name", required: true, autocomplete: "name" }
 export const newPassword = label =>
-	[
-		"password*", label,
-		{ type: "password", hint: "At least 15 characters; a sentence is fine.", autocomplete: "new-password" },
-	]
+	({
+		name: "password", label, required: true, type: "password", hint: "At least 15 characters; a sentence is fine.",
+		autocomplete: "new-password",
+	})
+
+export const RECOVERY_CODE = {
+	name: "recovery_code", label: "Recovery code", required: true, autocomplete: "off", hint: "Each works once.",
+}
 
 /** The code of an authenticator app. */
-export const codeField = (name, label) => [name, label, {
-	autocomplete: "one-time-code", attrs: { inputMode: "numeric", maxLength: 7, pattern: "[0-9 ]*", spellcheck: false },
-}]
+export const codeField = (name, label) => ({
+	name, label, required: true, autocomplete: "one-time-code",
+	attrs: { inputMode: "numeric", maxLength: 7, pattern: "[0-9 ]*", spellcheck: false },
+})
 
 /** The link to the app to which a page leads in the end; nothing goes there by itself. */
 export const wayOn = to => to && h("p", h("a.btn.primary", { href: to }, "Go to the app"))
@@ -64,7 +69,10 @@ export function codeIn(text) {
 
 /** Takes a pasted link or code if the page was opened without it, then calls `go(code)`. */
 export const pasteForm = go => form([
-	["pasted*", "Link or code", { autocomplete: "off", attrs: { spellcheck: false, maxLength: 4096 } }],
+	{
+		name: "pasted", label: "Link or code", required: true, autocomplete: "off",
+		attrs: { spellcheck: false, maxLength: 4096 },
+	},
 ], {
 	submit: "Continue",
 	send: async ({ pasted }) => {

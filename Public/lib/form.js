@@ -32,40 +32,37 @@ export function draftOf(name, rows) {
 
 // The controls of a form's fields, and their values.
 
-/** A field's [control, what stands above it, what stands below it]. */
+/** A field's `control`; its `heading` if that is not just the label, and what stands `below` it. */
 export function controlOf(type, { field: { label, options, value }, id, common, hint }) {
 	if (type === "select") {
-		const chosen = value ?? options[0][0]
-		return [
-			h(
-				"select", common,
-				options.map(([code, text]) => h("option", { value: code, selected: code === chosen }, text)),
-			),
-		]
+		const chosen = value ?? options[0].value
+		const option = one => h("option", { value: one.value, selected: one.value === chosen }, one.text)
+		return { control: h("select", common, options.map(option)) }
 	}
 	if (type === "pairs") {
 		const lines = Object.entries(value ?? {}).map(([name, one]) => `${name} = ${one}`)
-		return [h("textarea", { ...common, value: lines.join("\n") })]
+		return { control: h("textarea", { ...common, value: lines.join("\n") }) }
 	}
 	if (type === "json") {
-		return [h("textarea", { ...common, value: value?.length ? JSON.stringify(value, null, 1) : "" })]
+		return { control: h("textarea", { ...common, value: value?.length ? JSON.stringify(value, null, 1) : "" }) }
 	}
 	if (type === "textarea" || type === "lines") {
-		return [h("textarea", { ...common, value: [value ?? []].flat().join("\n") })]
+		return { control: h("textarea", { ...common, value: [value ?? []].flat().join("\n") }) }
 	}
 	if (type === "checks") {
-		return [h("div.checks", { id, role: "group", "aria-label": label }, options.map(([code, text, why]) => (text
-			? h("label.check", h("input", { type: "checkbox", value: code, checked: value?.includes(code) }),
-				h("span", text, why && h("code.hint", why)))
-			: h("strong.small", code)))), h("strong", label)]
+		const box = one => (one.group ? h("strong.small", one.group)
+			: h("label.check", h("input", { type: "checkbox", value: one.value, checked: value?.includes(one.value) }),
+				h("span", one.text, one.hint && h("code.hint", one.hint))))
+		const control = h("div.checks", { id, role: "group", "aria-label": label }, options.map(box))
+		return { control, heading: h("strong", label) }
 	}
 	if (type === "check") {
 		const box = h("input", { ...common, type: "checkbox", checked: Boolean(value), required: false })
-		return [box, h("label.check", box, h("span", label, hint))]
+		return { control: box, heading: h("label.check", box, h("span", label, hint)) }
 	}
 	if (type === "tenant") return tenantControl(id, { ...common, value: value ?? "" })
-	if (type === "day") return [h("input", { ...common, type: "date", value: value ? dayOf(value) : "" })]
-	return [h("input", { ...common, type, value: value ?? "", spellcheck: false })]
+	if (type === "day") return { control: h("input", { ...common, type: "date", value: value ? dayOf(value) : "" }) }
+	return { control: h("input", { ...common, type, value: value ?? "", spellcheck: false }) }
 }
 
 /** A field in which a tenant is found by its name; the slug is typed, and the id is sent. */
@@ -92,7 +89,7 @@ function tenantControl(id, common) {
 	}
 	const control = h("input", { ...common, autocomplete: "off", spellcheck: false, oninput, onfocus: look })
 	control.setAttribute("list", found.id)
-	return [control, undefined, found]
+	return { control, below: found }
 }
 
 /** Finds the id of the tenant that was given by slug or id. A name that no tenant has stays, with an error. */
@@ -163,7 +160,8 @@ export function row(field) {
 	}
 	const hint = help && h("div.hint", { id: `${id}h` }, help)
 	const error = h("div.wrong", { id: `${id}e`, hidden: true })
-	const [control, heading = h("label", { htmlFor: id }, label), more] = controlOf(type, { field, id, common, hint })
+	const made = controlOf(type, { field, id, common, hint })
+	const { control, heading = h("label", { htmlFor: id }, label), below } = made
 	const raw = () => rawOf(type, control)
 	const before = raw()
 	const put = value => putRaw(type, control, value)
@@ -183,7 +181,7 @@ export function row(field) {
 		settle: type === "tenant" ? () => settleTenant(control) : null,
 		// For many check boxes, the error stands above them: below, it would be out of sight.
 		node: h(`div.field${look}`, heading, type === "checks" && error,
-			type !== "check" && [control, more, hint], odd, type !== "checks" && error),
+			type !== "check" && [control, below, hint], odd, type !== "checks" && error),
 		focus: () => (control.querySelector("input") ?? control).focus(),
 		/** If the error is about one of several lines, names the line. */
 		explain(name, detail) {
@@ -220,19 +218,14 @@ export function row(field) {
  * was typed may then be sent on top of it. The node has `values()`, `isEdited()` and `forget()`, which ends the draft.
  */
 export function form(fields, {
-	submit, request, send = values => api(...request(values)), done, cancel, danger, start, values: edited = start,
+	submit, request, send = values => ask(request(values)), done, cancel, danger, start, values: edited = start,
 	draft,
 	refused, refresh,
 } = {}) {
-	const rows = fields.filter(Boolean).map(([name, label, more]) => {
-		const path = name.replace("*", "")
-		return row(
-			{
-				name: path, label, required: name !== path, keep: !start && edited, ...more,
-				value: more?.value ?? path.split(".").reduce((at, part) => at?.[part], edited),
-			},
-		)
-	})
+	const rows = fields.filter(Boolean).map(one => row({
+		...one, required: Boolean(one.required), keep: !start && edited,
+		value: one.value ?? one.name.split(".").reduce((at, part) => at?.[part], edited),
+	}))
 	const last = button(submit, null, { look: danger ? ".danger" : ".primary", type: "submit" })
 	const trouble = h("div", { role: "alert" })
 	const about = h("div")
@@ -348,6 +341,9 @@ export function form(fields, {
 	return node
 }
 
+/** Sends what a form's `request` returned. */
+const ask = ({ path, ...options }) => api(path, options)
+
 /** The message of a refusal, and what to do if its own words do not say so. */
 function messageOf(error) {
 	const { status, message, title, retryAfter } = error
@@ -362,7 +358,9 @@ function requestOf(form, read) {
 	const box = h("div.stack-gap")
 	const panel = h("details.small", { ontoggle: draw }, h("summary", "Show the request"), box)
 	async function draw() {
-		if (panel.open) replaceContent(box, (await import("./seldom.js")).runnable(describeRequest(...read())))
+		if (!panel.open) return
+		const { path, ...options } = read()
+		replaceContent(box, (await import("./seldom.js")).runnable(describeRequest(path, options)))
 	}
 	form.addEventListener("input", draw)
 	return panel
@@ -380,7 +378,7 @@ export function formDialog({
 	method = edits && "PATCH",
 	etag = edits && etagOf(edits), said = edits && "Saved", after, draft = String(title), ...given
 }) {
-	const request = given.request ?? (path && (values => [path, { method, body: body(values), etag }]))
+	const request = given.request ?? (path && (values => ({ path, method, body: body(values), etag })))
 	const done = given.done ?? (made => (said && toast(said.call ? said(made) : said), after?.()))
 	let isOver = false
 	const close = () => {
@@ -418,7 +416,9 @@ export function confirm({
 	let confirmation = ""
 	const node = formDialog({
 		...rest, lead: text, submit: act, danger: true, draft: null,
-		fields: [...ticks, type && ["typed*", t`Type ${type} to confirm`, { autocomplete: "off" }]],
+		fields: [...ticks, type && {
+			name: "typed", label: t`Type ${type} to confirm`, required: true, autocomplete: "off",
+		}],
 		send: async ({ typed, ...values }) => {
 			if (type && typed !== type) throw new Error(t`That is not ${type}.`)
 			const more = Object.fromEntries(Object.entries(values).filter(([, value]) => value))

@@ -70,7 +70,8 @@ async function goOut() {
 // The palette: pages, actions, and what the search finds.
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-const entry = (kind, look, text, href, more) => ({ kind, look, text, href: `/console/${href}`, ...more })
+/** Something to choose that opens the page at `path`, below /console/. */
+const entry = ({ path, ...one }) => ({ ...one, href: `/console/${path}` })
 
 const OWN_ACTIONS = [
 	{ right: "manageInvites", text: "Invite people", path: "invites?new=1" },
@@ -80,13 +81,13 @@ const OWN_ACTIONS = [
 	{ right: "writePolicy", text: "Add domain", path: "domains?new=1" },
 ]
 const actions = tenant => [
-	isAllowed("createTenant") && entry("Action", "plus", "New tenant", "tenants?new=1"),
-	isAllowed("readOperators") && entry("Action", "plus", "Add operator", "operators?new=1"),
+	isAllowed("createTenant") && { text: "New tenant", path: "tenants?new=1" },
+	isAllowed("readOperators") && { text: "Add operator", path: "operators?new=1" },
 	tenant && isAllowed("createTenant") && isAllowed("readOperators")
-		&& entry("Action", "plus", "Add operator of this tenant", `operators?new=1&of=${tenant}`),
+		&& { text: "Add operator of this tenant", path: `operators?new=1&of=${tenant}` },
 	...OWN_ACTIONS.map(({ right, text, path }) =>
-		tenant && isAllowed(right) && entry("Action", "plus", text, `t/${tenant}/${path}`)),
-].filter(Boolean)
+		tenant && isAllowed(right) && { text, path: `t/${tenant}/${path}` }),
+].filter(Boolean).map(one => entry({ ...one, kind: "Action", look: "plus" }))
 
 const theme = (text, value) =>
 	({ kind: "Action", look: "sliders", text, run: () => choose("theme", value) })
@@ -102,10 +103,18 @@ const acts = text => [...document.querySelectorAll("main .head .acts > button")]
 }).filter(one => one.text.split(":")[0].toLowerCase().includes(text.toLowerCase().split(/\s+/)[0]))
 
 const TYPES = {
-	tenant: ["Tenant", "building"], user: ["User", "user"], api_key: ["API key", "key"], invite: ["Invite", "mail"],
-	decision: ["Decision", "branch"], domain: ["Domain", "globe"], cors_origin: ["CORS origin", "link"],
-	join_link: ["Join link", "link"], job: ["Job", "pulse"], provider: ["Provider", "door"],
-	operator: ["Operator", "badge"], failed_sign_in: ["Failed sign-in", "door"],
+	tenant: { kind: "Tenant", look: "building" },
+	user: { kind: "User", look: "user" },
+	api_key: { kind: "API key", look: "key" },
+	invite: { kind: "Invite", look: "mail" },
+	decision: { kind: "Decision", look: "branch" },
+	domain: { kind: "Domain", look: "globe" },
+	cors_origin: { kind: "CORS origin", look: "link" },
+	join_link: { kind: "Join link", look: "link" },
+	job: { kind: "Job", look: "pulse" },
+	provider: { kind: "Provider", look: "door" },
+	operator: { kind: "Operator", look: "badge" },
+	failed_sign_in: { kind: "Failed sign-in", look: "door" },
 }
 /** A thing that was found in `tenant`, or in the tenant that it names; another tenant is opened at `tab`. */
 function found({ type = "tenant", id, slug, name, email, tenant_id: of, tenant_name: other }, tenant, tab) {
@@ -121,7 +130,7 @@ function found({ type = "tenant", id, slug, name, email, tenant_id: of, tenant_n
 		failed_sign_in: `${inside}decisions${queryString({ q: name })}`,
 	}
 	const sub = slug ?? other ?? (email && email !== name ? name : null)
-	return entry(...TYPES[type], email ?? name, place[type], { sub, data: true })
+	return entry({ ...TYPES[type], text: email ?? name, path: place[type], sub, data: true })
 }
 
 /** Whether each word of `text` is in the words of an entry. */
@@ -138,20 +147,21 @@ const recent = () => recentPlaces().filter(one => one.href !== location.pathname
 async function pagesOf(text, signal) {
 	const [first, ...rest] = text.split(/\s+/)
 	const wanted = rest.length
-		? tabsHere().filter(([, name]) => hasAll({ text: name }, rest.join(" "))) : []
+		? tabsHere().filter(({ text: name }) => hasAll({ text: name }, rest.join(" "))) : []
 	if (!wanted.length) return []
 	const path = `/tenants${queryString({ q: first, limit: 5 })}`
 	const { items } = await api(path, { signal }).catch(() => ({ items: [] }))
 	return items.flatMap(({ slug, name: sub }) =>
-		wanted.map(([place, name]) => entry("Page", "building", name, `t/${slug}/${place}`, { sub })))
+		wanted.map(({ tab, text: name }) =>
+			entry({ kind: "Page", look: "building", text: name, path: `t/${slug}/${tab}`, sub })))
 }
 
 /** The key whose secret was pasted, with the way to revoke it. The secret is only in the body of this request. */
 async function identified(key, signal) {
 	const one = await api("/api-keys/identify", { body: { key }, signal })
-	const place = `${one.tenant_id ? `t/${one.tenant_id}/` : ""}keys/${one.id}?act=revoke`
+	const path = `${one.tenant_id ? `t/${one.tenant_id}/` : ""}keys/${one.id}?act=revoke`
 	const sub = one.leaked_at ? t`leaked ${ago(one.leaked_at)}` : words(one.status)
-	return entry("API key", "key", one.name, place, { sub, data: true })
+	return entry({ ...TYPES.api_key, text: one.name, path, sub, data: true })
 }
 
 /**

@@ -28,31 +28,48 @@ const ofDomain = (word, options) => async ({ email }, place) => {
 	return { name: one.domain, path: `/domains/${one.id}${word}`, ...options }
 }
 
-/** For each change: its name, its right, and what makes it below the tenant, or the tenant's page for it. */
+/**
+ * For each change: its name, the right that it needs, and what makes it: `act(one, place, tenant)` returns the name of
+ * the thing and the request below the tenant's path `place`. A change without it is made at `page` of the tenant, or
+ * at the providers.
+ */
 const CHANGES = {
-	invite: [
-		"Invite this address", "manageInvites", ({ email }) => ({ name: email, path: "/invites", body: { email } }),
-	],
-	approve: ["Approve the person", "editUsers", ofUser("approve")],
-	relink: [
-		"Link this sign-in to the user, by your word alone", "linkIdentities",
-		ofUser("identities", ({ provider, issuer, subject }) => ({ provider, issuer, subject })),
-	],
-	verify_domain: ["Check the domain's DNS record", "writePolicy", ofDomain("/verify", { body: { method: "dns" } })],
-	domain_mode: [
-		"Let the domain's people join", "writePolicy", ofDomain("", { method: "PATCH", body: { mode: "join" } }),
-	],
-	resume_user: ["Resume the user", "editUsers", ofUser("resume")],
-	restore_user: ["Restore the user", "editUsers", ofUser("restore", null, "deleted")],
-	resume_tenant: ["Resume the tenant", "suspendTenant", (_, place, { name }) => ({ name, path: "/resume" })],
-	resend_invite: ["Send the invite again", "manageInvites", async ({ email }, place) => {
-		const { items } = await api(`${place}/invites${queryString({ q: email, status: "expired" })}`)
-		return { name: email, path: `/invites/${first(items).id}/resend` }
-	}],
-	include_subdomains: ["Let the domain include its subdomains", "writePolicy", "domains"],
-	policy_sign_up: ["Change the sign-up policy", "readPolicy", "policy"],
-	trust_provider: ["Trust the provider's addresses", "readPolicy"],
-	raise_limit: ["Wait: too many attempts were refused"],
+	invite: {
+		text: "Invite this address", right: "manageInvites",
+		act: ({ email }) => ({ name: email, path: "/invites", body: { email } }),
+	},
+	approve: { text: "Approve the person", right: "editUsers", act: ofUser("approve") },
+	relink: {
+		text: "Link this sign-in to the user, by your word alone", right: "linkIdentities",
+		act: ofUser("identities", ({ provider, issuer, subject }) => ({ provider, issuer, subject })),
+	},
+	verify_domain: {
+		text: "Check the domain's DNS record", right: "writePolicy",
+		act: ofDomain("/verify", { body: { method: "dns" } }),
+	},
+	domain_mode: {
+		text: "Let the domain's people join", right: "writePolicy",
+		act: ofDomain("", { method: "PATCH", body: { mode: "join" } }),
+	},
+	resume_user: { text: "Resume the user", right: "editUsers", act: ofUser("resume") },
+	restore_user: { text: "Restore the user", right: "editUsers", act: ofUser("restore", null, "deleted") },
+	resume_tenant: {
+		text: "Resume the tenant", right: "suspendTenant",
+		act: (one, place, { name }) => ({ name, path: "/resume" }),
+	},
+	resend_invite: {
+		text: "Send the invite again", right: "manageInvites",
+		act: async ({ email }, place) => {
+			const { items } = await api(`${place}/invites${queryString({ q: email, status: "expired" })}`)
+			return { name: email, path: `/invites/${first(items).id}/resend` }
+		},
+	},
+	include_subdomains: {
+		text: "Let the domain include its subdomains", right: "writePolicy", page: "domains",
+	},
+	policy_sign_up: { text: "Change the sign-up policy", right: "readPolicy", page: "policy" },
+	trust_provider: { text: "Trust the provider's addresses", right: "readPolicy" },
+	raise_limit: { text: "Wait: too many attempts were refused" },
 }
 
 /** The changes of `one`, {email, provider, issuer, subject, user_id, would_admit}, nearest first. */
@@ -70,7 +87,7 @@ const strangers = ({ subject, issuer, provider }) => [
 ]
 
 function line(one, { change, detail }, tenant) {
-	const [text, right, act] = CHANGES[change] ?? [words(change)]
+	const { text, right, act, page } = CHANGES[change] ?? { text: words(change) }
 	const mode = change === "policy_sign_up" && /(\w+)\.$/.exec(detail)?.[1]
 	const label = mode ? t`Set the sign-up policy to “${words(mode)}”` : text
 	const slot = h("div")
@@ -81,8 +98,8 @@ function line(one, { change, detail }, tenant) {
 			await formDialog({
 				title: t`${translate(label)}: ${name}?`, submit: label, draft: null,
 				lead: change === "relink" && strangers(one),
-				fields: [!tenant && ["tenant*", "Tenant", { type: "tenant" }]],
-				request: values => [`/tenants/${tenant?.id ?? values.tenant}${path}`, { method, body }],
+				fields: [!tenant && { name: "tenant", label: "Tenant", required: true, type: "tenant" }],
+				request: values => ({ path: `/tenants/${tenant?.id ?? values.tenant}${path}`, method, body }),
 				done: async made => {
 					say("Done: it counts at the next try.")
 					if (made?.accept_url) (await import("../pages/tenant/invites.js")).showLink(made)
@@ -92,7 +109,7 @@ function line(one, { change, detail }, tenant) {
 			say(error.message)
 		}
 	}
-	const href = !act ? "/console/providers" : typeof act === "string" && tenant && `/console/t/${tenant.slug}/${act}`
+	const href = page ? tenant && `/console/t/${tenant.slug}/${page}` : !act && "/console/providers"
 	replaceContent(slot, !isAllowed(right) ? h("strong", label) : href ? h("a.btn.tiny", { href }, label)
 		: button(label, run, { look: ".tiny" }), tenant && [" ", userText(tenant.name, "span.muted")])
 	return traceStep("check", "ok", slot)
@@ -114,45 +131,66 @@ export const outcomeText = ({ outcome }, waits) => (
 
 /** For each reason: why, and what an operator can do. */
 const REASONS = {
-	email_missing: [
-		"The provider sent no address.", "Let the provider's app ask for the email scope, or link the sign-in by hand.",
-	],
-	email_invalid: ["The address that the provider sent is not one.", "Mend the account at the provider."],
-	email_unverified: ["Nothing that counts here vouches for the address.",
-		"Invite this address, or set the provider's trust in addresses if its word may be relied on."],
-	user_suspended: ["The user is suspended.", "Resume the user to let them sign in."],
-	user_deleted: ["The user is deleted.", "Restore the user, or send an invite."],
-	tenant_suspended: ["The tenant is suspended.", "Resume the tenant to let its people sign in."],
-	tenant_deleted: ["The tenant is deleted.", "Restore the tenant."],
-	approval_pending: ["The person waits for approval.", "Approve the user."],
-	invite_unknown: ["There is no invite with this link.", "Send a new invite."],
-	invite_expired: ["The invite has expired.", "Resend it."],
-	invite_revoked: ["The invite was revoked.", "Send a new invite if the person is to come in."],
-	invite_used: [
-		"The invite was used before.", "The person can sign in as they did then; otherwise send a new invite.",
-	],
-	invite_email_mismatch: ["The invite is for another address.", "Invite the address that the person signs in with."],
-	join_unknown: ["There is no join link with this token.", "Make a new link."],
-	join_expired: ["The join link has expired.", "Make a new link, or invite this address."],
-	join_revoked: ["The join link was revoked, or its maker may no longer invite.",
-		"Make a new link, or invite this address."],
-	join_used_up: ["The join link has let in as many people as it may.", "Make a new link, or invite this address."],
-	identity_link_required: ["An account of this address is there, and this sign-in is not linked to it.",
-		"Link the sign-in on the user's page, or give the person a link grant."],
-	identity_conflict: ["This sign-in belongs to another user already.", "Unlink it there first."],
-	not_invited: [
-		"The tenant's policy lets nobody in this way without an invite.", "Invite this address, or change the policy.",
-	],
-	no_tenant: ["No tenant knows the address: there is no live invite, no waiting user and no verified domain "
-		+ "that counts.",
-		"Invite the address into a tenant, or verify its domain there."],
-	provider_unknown: ["The provider is not registered here.", "Register it under Providers."],
-	tenant_choice_required: ["Several tenants would take this person, who has to choose one.",
-		"Nothing is to be done: the person chooses at the next sign-in."],
-	email_blocked: ["The address is on the tenant's block list.",
-		"Take it off the list in the policy, or add the user by hand."],
-	rate_limited: ["Too many attempts at once.", "It works again by itself."],
-	unavailable: ["The service could not answer.", "The person can try again."],
+	email_missing: {
+		why: "The provider sent no address.",
+		next: "Let the provider's app ask for the email scope, or link the sign-in by hand.",
+	},
+	email_invalid: { why: "The address that the provider sent is not one.", next: "Mend the account at the provider." },
+	email_unverified: {
+		why: "Nothing that counts here vouches for the address.",
+		next: "Invite this address, or set the provider's trust in addresses if its word may be relied on.",
+	},
+	user_suspended: { why: "The user is suspended.", next: "Resume the user to let them sign in." },
+	user_deleted: { why: "The user is deleted.", next: "Restore the user, or send an invite." },
+	tenant_suspended: { why: "The tenant is suspended.", next: "Resume the tenant to let its people sign in." },
+	tenant_deleted: { why: "The tenant is deleted.", next: "Restore the tenant." },
+	approval_pending: { why: "The person waits for approval.", next: "Approve the user." },
+	invite_unknown: { why: "There is no invite with this link.", next: "Send a new invite." },
+	invite_expired: { why: "The invite has expired.", next: "Resend it." },
+	invite_revoked: { why: "The invite was revoked.", next: "Send a new invite if the person is to come in." },
+	invite_used: {
+		why: "The invite was used before.",
+		next: "The person can sign in as they did then; otherwise send a new invite.",
+	},
+	invite_email_mismatch: {
+		why: "The invite is for another address.",
+		next: "Invite the address that the person signs in with.",
+	},
+	join_unknown: { why: "There is no join link with this token.", next: "Make a new link." },
+	join_expired: { why: "The join link has expired.", next: "Make a new link, or invite this address." },
+	join_revoked: {
+		why: "The join link was revoked, or its maker may no longer invite.",
+		next: "Make a new link, or invite this address.",
+	},
+	join_used_up: {
+		why: "The join link has let in as many people as it may.",
+		next: "Make a new link, or invite this address.",
+	},
+	identity_link_required: {
+		why: "An account of this address is there, and this sign-in is not linked to it.",
+		next: "Link the sign-in on the user's page, or give the person a link grant.",
+	},
+	identity_conflict: { why: "This sign-in belongs to another user already.", next: "Unlink it there first." },
+	not_invited: {
+		why: "The tenant's policy lets nobody in this way without an invite.",
+		next: "Invite this address, or change the policy.",
+	},
+	no_tenant: {
+		why: "No tenant knows the address: there is no live invite, no waiting user and no verified domain "
+			+ "that counts.",
+		next: "Invite the address into a tenant, or verify its domain there.",
+	},
+	provider_unknown: { why: "The provider is not registered here.", next: "Register it under Providers." },
+	tenant_choice_required: {
+		why: "Several tenants would take this person, who has to choose one.",
+		next: "Nothing is to be done: the person chooses at the next sign-in.",
+	},
+	email_blocked: {
+		why: "The address is on the tenant's block list.",
+		next: "Take it off the list in the policy, or add the user by hand.",
+	},
+	rate_limited: { why: "Too many attempts at once.", next: "It works again by itself." },
+	unavailable: { why: "The service could not answer.", next: "The person can try again." },
 }
 
 /** Whether a step of the trace lacked only the authority for the domain. */
@@ -163,34 +201,36 @@ const namesIn = about => [...new Set(about.map(one => one.name))].join(", ")
 
 /** By a reason and the detail of the refusing step: what is true of that case and the reason alone does not say. */
 const CASES = {
-	"no_tenant two tenants were named": ({ about = [] }) => [
-		about.length > 1
+	"no_tenant two tenants were named": ({ about = [] }) => ({
+		why: about.length > 1
 			? t`Two tenants were named: ${namesIn(about)}. What belongs to one of them signs nobody in to another.`
 			: translate("Two tenants were named: what belongs to one of them signs nobody in to another."),
-		translate("Let the call ask for the tenant that the provider, the key or the link belongs to, or for none."),
-	],
-	"no_tenant no such tenant": () => [
-		translate("The tenant that was asked for is not there."),
-		translate("Let the call ask for a tenant by its present id or slug."),
-	],
-	"not_invited the tenant is closed": () => [
-		translate("The tenant is closed: it takes nobody new, not even by an invite."),
-		translate("Change the sign-up policy, or add the user by hand."),
-	],
-	"not_invited outside the allowed domains": () => [
-		translate("The address is of a domain that the tenant's policy does not allow."),
-		translate("Add the domain to the allowed ones in the policy, or invite this address."),
-	],
-	"not_invited outside the link's domains": () => [
-		translate("The join link is for addresses of other domains."),
-		translate("Make a link for this domain, or invite this address."),
-	],
-	"email_unverified several tenants": () => [
-		translate("Several tenants know the address, and nothing vouches for it: none of them can be chosen."),
-		translate(
+		next: translate(
+			"Let the call ask for the tenant that the provider, the key or the link belongs to, or for none.",
+		),
+	}),
+	"no_tenant no such tenant": () => ({
+		why: translate("The tenant that was asked for is not there."),
+		next: translate("Let the call ask for a tenant by its present id or slug."),
+	}),
+	"not_invited the tenant is closed": () => ({
+		why: translate("The tenant is closed: it takes nobody new, not even by an invite."),
+		next: translate("Change the sign-up policy, or add the user by hand."),
+	}),
+	"not_invited outside the allowed domains": () => ({
+		why: translate("The address is of a domain that the tenant's policy does not allow."),
+		next: translate("Add the domain to the allowed ones in the policy, or invite this address."),
+	}),
+	"not_invited outside the link's domains": () => ({
+		why: translate("The join link is for addresses of other domains."),
+		next: translate("Make a link for this domain, or invite this address."),
+	}),
+	"email_unverified several tenants": () => ({
+		why: translate("Several tenants know the address, and nothing vouches for it: none of them can be chosen."),
+		next: translate(
 			"Let the call ask for one tenant, or set the provider's trust in addresses if its word may be relied on.",
 		),
-	],
+	}),
 }
 /** The case of the last step that refused for this reason. */
 function caseOf({ reason, trace = [] }) {
@@ -213,19 +253,20 @@ const authorityFor = (domain, [...names]) => (names.length
 const registerFor = domain =>
 	t`Register a provider as the authority of ${domain} (Providers, trust: authoritative), or invite this address.`
 
-/** Why, and what to do next, as two sentences; null if there is no reason. */
+/** Why, and what to do next; null if there is no reason. */
 export function explained(one) {
 	if (!one.reason) return null
 	if (lacksAuthority(one)) {
 		const domain = one.email?.split("@")[1] ?? translate("this domain")
-		return [
-			translate("The provider says that the address is verified, and the domain is a verified domain of "
+		return {
+			why: translate("The provider says that the address is verified, and the domain is a verified domain of "
 				+ "the tenant. To come in by the domain alone, that is not enough: the provider must be the "
 				+ "authority of the domain."),
-			authorityFor(domain, one.authorities ?? []),
-		]
+			next: authorityFor(domain, one.authorities ?? []),
+		}
 	}
-	return caseOf(one) ?? (REASONS[one.reason] ?? [words(one.reason)]).map(translate)
+	const { why, next } = REASONS[one.reason] ?? { why: words(one.reason) }
+	return caseOf(one) ?? { why: translate(why), next: translate(next) }
 }
 
 // The rules of the engine, by the number that a trace gives them.
@@ -329,6 +370,6 @@ export async function namesOf({ trace, provider, tenant_id: tenant, user_id: per
 
 /** The reason and what to do next, as a note; nothing if the attempt was admitted. */
 export function advice(one) {
-	const [why, next] = explained(one) ?? []
+	const { why, next } = explained(one) ?? {}
 	return why && h("div.note.info", icon("flask"), h("div", h("strong", why), next && h("div", next)))
 }

@@ -23,8 +23,8 @@ export function banner(one, again) {
 /** The list in which a page would be, as {href, text}; `unknown` are tenants that do not exist. */
 export function wayBack({ page, params: { slug, tab, id } }, unknown) {
 	if (slug && !unknown.has(slug)) {
-		const [name, text] = tabOf(tab)
-		return { href: `/console/t/${slug}/${name}`, text: t`All: ${translate(text)}` }
+		const known = tabOf(tab)
+		return { href: `/console/t/${slug}/${known.tab}`, text: t`All: ${translate(known.text)}` }
 	}
 	if (slug && !ownTenant()) return { href: "/console/tenants", text: "All tenants" }
 	if (id && page === "decisions") return { href: "/console/decisions", text: "All decisions" }
@@ -66,7 +66,7 @@ export async function saveList(path, noun) {
 	// What comes at once needs no dialog, and no dialog may cover the question for a proof of presence.
 	const openLater = () => (slow = setTimeout(() => {
 		if (isProving()) return openLater()
-		node = dialog(t`Export ${noun[1]}`, said, h("div.acts", button("Cancel", () => node.close())))
+		node = dialog(t`Export ${noun.many}`, said, h("div.acts", button("Cancel", () => node.close())))
 		node.addEventListener("close", () => stop.abort())
 	}, 250))
 	openLater()
@@ -82,10 +82,11 @@ export async function saveList(path, noun) {
 				if (byte === 34) quoted = !quoted
 				else if (byte === 10 && !quoted) rows += 1
 			}
-			replaceContent(said, countWords(rows, ...noun), ", ", t`${formatNumber(Math.round(bytes / 1e5) / 10)} MB`)
+			const size = formatNumber(Math.round(bytes / 1e5) / 10)
+			replaceContent(said, countWords(rows, noun.one, noun.many), ", ", t`${size} MB`)
 		}
 		saveFile(answer.headers.get("content-disposition").match(/"(.*)"/)[1], parts, "text/csv")
-		toast(t`${countWords(rows, ...noun)} exported`)
+		toast(t`${countWords(rows, noun.one, noun.many)} exported`)
 	} catch (error) {
 		// A file that breaks off is a network error: half of it would be taken for the whole.
 		if (error.name !== "AbortError") toast(

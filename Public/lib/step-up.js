@@ -1,15 +1,17 @@
 // The proof of presence within a session.
 import { api, button, h, icon, leaveFor, note, queryString, replaceContent } from "./core.js"
 import { dialog } from "./dialogs.js"
-import { codeField, PROVED } from "./door.js"
+import { codeField, PROVED, RECOVERY_CODE } from "./door.js"
 import { form } from "./form.js"
 import { askPasskey, passkeyRefusal, passkeysFault, stepUpOptions } from "./passkeys.js"
 import { setUpWays } from "./set-up.js"
 
 const FIELDS = {
-	totp: () => codeField("totp*", "Code of your authenticator app"),
-	password: () => ["password*", "Your password", { type: "password", autocomplete: "current-password" }],
-	recovery_code: () => ["recovery_code*", "Recovery code", { autocomplete: "off", hint: "Each works once." }],
+	totp: codeField("totp", "Code of your authenticator app"),
+	password: {
+		name: "password", label: "Your password", required: true, type: "password", autocomplete: "current-password",
+	},
+	recovery_code: RECOVERY_CODE,
 }
 
 /** Asks for one of `methods`; returns whether it was given. If there is none, `remedies` lead on. */
@@ -19,7 +21,7 @@ export function stepUp({ detail, methods = [], remedies = [] }) {
 	const done = () => (resolve(true), node.close())
 	const cancel = () => node.close()
 	const passkey = methods.includes("passkey") && byPasskey(done, !field)
-	const typed = one => form([one()], {
+	const typed = one => form([one], {
 		submit: "Continue", done, cancel, send: body => api("/session/step-up", { body }),
 	})
 	const kids = field && typed(field)

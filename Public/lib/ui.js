@@ -89,7 +89,7 @@ export const confirm = withForms("confirm")
 export const askToLeave = withForms("askToLeave")
 
 /** A form's field that is ticked or not. */
-export const tickField = (name, label, value) => [name, label, { type: "check", value }]
+export const tickField = (name, label, value) => ({ name, label, type: "check", value })
 
 // A table is drawn anew as a whole; the row that has the focus keeps it, by its id.
 /** Keeps the focus of a table while it is drawn anew: call `keep()` before and `give()` after. */
@@ -120,11 +120,14 @@ export function focusOf(table) {
 
 // Columns and filters that several lists have, and what stands in their cells.
 
-export const STATUS = ["Status", one => statusTag(one.status), { state: true }]
+export const STATUS = { label: "Status", cell: one => statusTag(one.status), state: true }
 /** The tenant of a row in a list of all tenants; if it is gone, its id. */
-export const TENANT = ["Tenant", ({ tenant_id: id, tenant_name: name }) => (name
-	? h("a", { href: `/console/t/${id}/users` }, userText(name)) : id ? userText(id, "code") : noValue())]
-export const timeColumn = (label, name, more) => [label, one => timeNode(one[name]), more]
+export const TENANT = {
+	label: "Tenant",
+	cell: ({ tenant_id: id, tenant_name: name }) => (name
+		? h("a", { href: `/console/t/${id}/users` }, userText(name)) : id ? userText(id, "code") : noValue()),
+}
+export const timeColumn = (label, name, more) => ({ label, cell: one => timeNode(one[name]), ...more })
 export const createdColumn = (label = "Created") => timeColumn(label, "created_at", { sort: "created_at" })
 /**
  * The note beside an address with letters that may be mistaken for others, also in its ASCII form; its code is loaded
@@ -151,7 +154,7 @@ function control({ name, label, options, type = "text" }) {
 		return h("select", { "aria-label": label }, h(
 			"option", { value: "" }, `Any ${label.toLowerCase()}`,
 		),
-			options.map(([code, text]) => h("option", { value: code }, text)))
+			options.map(({ value, text }) => h("option", { value }, text)))
 	}
 	return h("input", { placeholder: label, "aria-label": label, spellcheck: false, type, size: 14 })
 }
@@ -185,7 +188,7 @@ export function listBar(spec, filters, counted, change) {
 	})
 	const fields = filters.map(one => field(one, change))
 	const take = spec.file && button("Export", spec.file, { icon: "save", "data-export": "" })
-	const related = spec.related?.filter(Boolean).map(([href, text]) => h("a.btn", { href }, text))
+	const related = spec.related?.filter(Boolean).map(({ href, text }) => h("a.btn", { href }, text))
 	const live = spec.live && button("Follow", () => change({ live: query().live ? "" : "1" }), { icon: "pulse" })
 	return {
 		node: h("div.bar", { role: "search" }, box
@@ -420,16 +423,14 @@ export async function list(page, spec) {
 	const look = lookOf(id => items.find(one => String(one.id ?? one.name) === id), one => named(one), page.signal)
 	const table = h("div.table", { tabIndex: -1, onkeydown: look, onclick: look })
 	const pager = h("div.pager")
-	const filters = (spec.filters ?? []).map(([name, label, more]) =>
-		({ name, label, ...(more?.split ? { options: choices(more) } : more) }))
-	const columnsOf = spec.columns.map(([label, cell, more]) => ({ label, cell, ...more }))
-	const choice = columnChoice(columnsOf, noun[1], () => load())
+	const filters = (spec.filters ?? []).filter(Boolean)
+	const choice = columnChoice(spec.columns, noun.many, () => load())
 	const named = item => item.email ?? item.name ?? item.domain ?? item.origin
 		?? (item.action ? actionWords(item.action) : item.id)
 	const change = (values, options) => setQuery({ ...query(), cursor: "", ...values }, options)
 	const again = () => load()
 	const create = () =>
-		(page.isGone ? null : Array.isArray(spec.create) ? creator(spec.create, again) : spec.create?.())
+		(page.isGone ? null : spec.create && creator(spec.create, again))
 	const time = spec.time?.(change)
 	const wantable = time ? [...filters, { name: "since", label: "From" }, { name: "until", label: "To" }] : filters
 	const asked = (more, wanted = query()) =>
@@ -507,7 +508,7 @@ export async function list(page, spec) {
 		spec.seen?.(data)
 		items = data.items
 		time?.draw(data.histogram)
-		replaceContent(counted, countTotal(data.total, ...noun))
+		replaceContent(counted, countTotal(data.total, noun.one, noun.many))
 		replaceContent(pager)
 		const every = chosen?.all(data.total)
 		if (!data.items.length) {
@@ -521,7 +522,7 @@ export async function list(page, spec) {
 			rows.forEach((one, at) => seen.has(data.items[at].id) || one.classList.add("fresh"))
 		}
 		seen = new Set(data.items.map(item => item.id))
-		replaceContent(table, h("table.stack", h("caption.vh", noun[1]),
+		replaceContent(table, h("table.stack", h("caption.vh", noun.many),
 			h("thead", h("tr", every, columns.map(column => columnHead(column, wanted, change)),
 				actions && h("th.end", h("span.vh", "Actions")))),
 			h("tbody", rows)))
@@ -551,11 +552,11 @@ export async function list(page, spec) {
 		].filter(Boolean)
 		if (!said.length && !wanted.cursor) {
 			return showState(
-				table, "empty", { title: t`No ${translate(noun[1])} yet`, action: create(), ...spec.empty },
+				table, "empty", { title: t`No ${translate(noun.many)} yet`, action: create(), ...spec.empty },
 			)
 		}
 		return showState(
-			table, "none", { title: t`No ${translate(noun[1])} match`, text: t`${said.join(", ")}`, action: clear() },
+			table, "none", { title: t`No ${translate(noun.many)} match`, text: t`${said.join(", ")}`, action: clear() },
 		)
 	}
 
@@ -595,5 +596,9 @@ export async function list(page, spec) {
 
 const saidOf = (name, value) => (/^(since|until)$/.test(name) ? formatExact(value) : value)
 
-const creator = ([right, text, run], again) =>
-	isAllowed(right) && button(text, () => run(again), { look: ".primary", icon: "plus", "data-new": "" })
+/** The button for a new thing, or a link to the page that makes it. */
+function creator({ right, text, run, href }, again) {
+	if (!isAllowed(right)) return null
+	return href ? h("a.btn.primary", { href, "data-new": "" }, icon("plus"), text)
+		: button(text, () => run(again), { look: ".primary", icon: "plus", "data-new": "" })
+}

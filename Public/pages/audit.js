@@ -36,8 +36,9 @@ const ACTIONS = {
 /** Each action; for a thing that has several, all of them as one choice come first. */
 const CHOICES = Object.entries(ACTIONS).flatMap(([kind, verbs]) => {
 	const codes = verbs.split(" ").map(verb => `${kind}.${verb}`)
-	const all = codes.length > 2 && [`${kind}.`, t`${words(kind)}: all`]
-	return [all, ...codes.map(code => [code, actionWords(code)])].filter(Boolean)
+	const all = { value: `${kind}.`, text: t`${words(kind)}: all` }
+	const each = codes.map(code => ({ value: code, text: actionWords(code) }))
+	return codes.length > 2 ? [all, ...each] : each
 })
 
 /** The pages of things, by their kinds: in a tenant, or anywhere. */
@@ -95,21 +96,34 @@ export default ({ path = "", ...page }) => {
 	return list(page, {
 		title: !path && "Audit", lead: "Who did what, to whom. Nothing here can be edited.",
 		path: `${path}/audit-events`,
-		noun: ["entry", "entries"], exports: true,
+		noun: { one: "entry", many: "entries" }, exports: true,
 		empty: {
 			title: "Nothing has happened yet", text: "Every change is written here, with what stood before and after.",
 		},
-		filters: [["action", "Action", { options: CHOICES }], ["actor", "Actor"], ["target", "Target"]], time: overTime,
+		filters: [
+			{ name: "action", label: "Action", options: CHOICES },
+			{ name: "actor", label: "Actor" },
+			{ name: "target", label: "Target" },
+		],
+		time: overTime,
 		columns: [
-			["Action", one => [h("span.main", filterLink("action", one.action, actionWords(one.action))),
-				h("span.sub", target(one))]],
-			["Changes", one => diff(one.changes)],
-			["Actor", one => [filterLink(
-				"actor", one.actor?.name || one.actor?.id, userText(one.actor?.name || "Gatehouse"),
-			),
-				one.ip && h("span.sub", userText(one.ip))]],
+			{
+				label: "Action",
+				cell: one => [
+					h("span.main", filterLink("action", one.action, actionWords(one.action))),
+					h("span.sub", target(one)),
+				],
+			},
+			{ label: "Changes", cell: one => diff(one.changes) },
+			{
+				label: "Actor",
+				cell: one => [
+					filterLink("actor", one.actor?.name || one.actor?.id, userText(one.actor?.name || "Gatehouse")),
+					one.ip && h("span.sub", userText(one.ip)),
+				],
+			},
 			...path || ownTenant() ? [] : [TENANT],
-			["When", one => exactTimeNode(one.occurred_at)],
+			{ label: "When", cell: one => exactTimeNode(one.occurred_at) },
 		],
 	})
 }

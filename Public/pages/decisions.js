@@ -12,38 +12,47 @@ const CODES = "email_missing email_invalid email_unverified user_suspended user_
 		+ "identity_link_required "
 	+ "identity_conflict not_invited no_tenant provider_unknown tenant_choice_required rate_limited unavailable"
 /** The outcomes by which a person was admitted, as one choice; the overview counts them together. */
-const ADMITTED = ["created,linked,existing,reserved", "Admitted, in any way"]
+const ADMITTED = { value: "created,linked,existing,reserved", text: "Admitted, in any way" }
 
 /** The provisioning decisions of all tenants, or of the tenant of `path`. */
 export default async ({ path = "", ...page }) => {
 	if (!path && page.params.id) return decision(page)
 	await list(page, {
 		title: !path && "Decisions", lead: "Who knocked, what was answered, and the rule that decided.",
-		path: `${path}/provisioning/decisions`, noun: ["decision", "decisions"], live: true, exports: true,
+		path: `${path}/provisioning/decisions`, noun: { one: "decision", many: "decisions" }, live: true, exports: true,
 		empty: {
 			title: "Nobody has knocked yet", text: "Each sign-up attempt is kept here with the rules that decided it.",
 			action: h("a.btn", { href: "/console/simulator" }, icon("flask"), "Try the simulator"),
 		},
 		search: "Part of an address, or a reference",
 		filters: [
-			[
-				"outcome", "Outcome",
-				{ options: [ADMITTED, ...choices("created linked existing reserved deferred refused")] },
-			],
-			["reason", "Reason", CODES],
-			query().email && ["email", "Whole address", { type: "email" }],
+			{
+				name: "outcome", label: "Outcome",
+				options: [ADMITTED, ...choices("created linked existing reserved deferred refused")],
+			},
+			{ name: "reason", label: "Reason", options: choices(CODES) },
+			query().email && { name: "email", label: "Whole address", type: "email" },
 		].filter(Boolean),
 		time: overTime,
 		columns: [
-			["Email", one => [h(
-				"a.main", { href: `/console/decisions/${one.id}` }, one.email ? userText(one.email) : "No address",
-			),
-				one.provider_name ? userText(one.provider_name, "span.sub") : h("span.sub", words(one.provider))]],
+			{
+				label: "Email",
+				cell: one => [
+					h(
+						"a.main", { href: `/console/decisions/${one.id}` },
+						one.email ? userText(one.email) : "No address",
+					),
+					one.provider_name ? userText(one.provider_name, "span.sub") : h("span.sub", words(one.provider)),
+				],
+			},
 			...path || ownTenant() ? [] : [TENANT],
-			["Outcome", one => statusTag(one.outcome), { state: true }],
-			["Reason", one => (one.reason ? filterLink("reason", one.reason, words(one.reason)) : noValue())],
-			["Took", one => t`${formatNumber(Math.round(one.duration_ms * 10) / 10)} ms`],
-			["When", one => exactTimeNode(one.created_at)],
+			{ label: "Outcome", cell: one => statusTag(one.outcome), state: true },
+			{
+				label: "Reason",
+				cell: one => (one.reason ? filterLink("reason", one.reason, words(one.reason)) : noValue()),
+			},
+			{ label: "Took", cell: one => t`${formatNumber(Math.round(one.duration_ms * 10) / 10)} ms` },
+			{ label: "When", cell: one => exactTimeNode(one.created_at) },
 		],
 		actions: one => [path && one.outcome === "refused" && one.email && isAllowed("manageInvites")
 			&& !/suspended|deleted/.test(one.reason) && { text: "Invite", run: () => invitePerson(path, one.email) }],
@@ -105,7 +114,7 @@ async function decision(page) {
 		(names.has(id) ? h("a", { href: names.get(id).href }, userText(names.get(id).name)) : otherwise)
 	append(page.body, [
 		pageHead(one.email ? userText(one.email) : "A decision", {
-			crumbs: [["Decisions", "/console/decisions"]], lead: outcomeText(one, waits),
+			crumbs: [{ text: "Decisions", href: "/console/decisions" }], lead: outcomeText(one, waits),
 			acts: [
 				copyTest(attempt, one),
 				h("a.btn", { href: `/console/simulator${queryString(attempt)}` }, icon("flask"), "Simulate again"),
@@ -158,8 +167,11 @@ function whose(one) {
 		title: "Open another account", submit: "Open another",
 		lead: "The account that is there gets another address, not proved. This person's sign-in is decided "
 			+ "anew at the next try.",
-		fields: [["email*", "New address of the account that is there", { type: "email", unique: true }]],
-		request: values => [path, { body: { action: "open_another", ...values } }],
+		fields: [{
+			name: "email", label: "New address of the account that is there", required: true, type: "email",
+			unique: true,
+		}],
+		request: values => ({ path, body: { action: "open_another", ...values } }),
 		said: "The next try is decided anew", after: redraw,
 	})
 	return note("warn", "alert", h(

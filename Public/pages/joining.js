@@ -42,10 +42,10 @@ export async function invite(page, token) {
 		found.providers[0] && h("p.lead", "Or with a password:"),
 		form([
 			NAME,
-			[
-				"email", "Email",
-				{ type: "email", value: found.email, attrs: { readOnly: true, autocomplete: "username" } },
-			],
+			{
+				name: "email", label: "Email", type: "email", value: found.email,
+				attrs: { readOnly: true, autocomplete: "username" },
+			},
 			newPassword("Choose a password"),
 		], {
 			submit: "Accept the invite",

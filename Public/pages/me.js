@@ -38,8 +38,10 @@ const about = (one, draw) => card("You", factList([
 ]))
 
 const rename = (one, draw) => formDialog({
-	title: "Your name", submit: "Save", fields: [["name*", "Name", { value: one.name, autocomplete: "name" }]],
-	request: values => ["/me", { method: "PATCH", body: values }], done: draw,
+	title: "Your name", submit: "Save", fields: [{
+		name: "name", label: "Name", required: true, value: one.name, autocomplete: "name",
+	}],
+	request: values => ({ path: "/me", method: "PATCH", body: values }), done: draw,
 })
 
 /** The ways in which the operator signs in, each with what can be done about it. */
@@ -61,7 +63,7 @@ function factors({ factors: own }, draw) {
 const changePassword = draw => formDialog({
 	title: "A new password", submit: "Set the password", lead: "Every other session of your account ends with it.",
 	fields: [newPassword("New password")], draft: null,
-	request: values => ["/me/password", { method: "PUT", body: values }], done: draw, said: "The password is set",
+	request: values => ({ path: "/me/password", method: "PUT", body: values }), done: draw, said: "The password is set",
 })
 
 const removeApp = (own, draw) => confirm({
@@ -102,7 +104,7 @@ async function setUpApp(own, after) {
 		h("details.small", h("summary", "Type the key instead"),
 			h("div.stack-gap", h("code.code", made.seed.replace(/(.{4})(?=.)/g, "$1 ")),
 				h("div.acts", copyButton(made.seed)))),
-		form([codeField("code*", "Code")], {
+		form([codeField("code", "Code")], {
 			submit: "Confirm", cancel: () => node.close(), done: confirmed,
 			send: body => api("/me/totp/confirm", { body }),
 		}))

@@ -19,13 +19,17 @@ export async function askProvider() {
 			+ "to the operator: from then on only that account signs in. Passwords end only in a session that came "
 			+ "through the provider; passkeys go on.",
 		fields: [
-			["provider*", "Provider", { options: offered.map(one => [one.id, one.name]) }],
-			["domains*", "Domains", {
-				type: "lines", hint: "One a line; the provider must be authoritative for each.",
-			}],
+			{
+				name: "provider", label: "Provider", required: true,
+				options: offered.map(one => ({ value: one.id, text: one.name })),
+			},
+			{
+				name: "domains", label: "Domains", required: true, type: "lines",
+				hint: "One a line; the provider must be authoritative for each.",
+			},
 			tickField("required", "End the passwords of these domains", now.required),
 		],
-		request: body => [PATH, { method: "PUT", body, etag: etagOf(now) }],
+		request: body => ({ path: PATH, method: "PUT", body, etag: etagOf(now) }),
 		said: "Operators sign in there from now on",
 	})
 	if (!now.provider) return
@@ -39,22 +43,32 @@ const end = () => confirm({
 	text: "Their passwords and passkeys sign in as before. Sessions go on.",
 })
 
-const ROLES = [["auditor", "Auditor: reads"], ["support", "Support: helps people"], [
-	"developer", "Developer: keys and origins",
-],
-	["admin", "Admin: manages"], ["owner", "Owner: everything"]]
-const MATRIX = [[
-	"See tenants, users, invites, decisions", "yyyyy",
-], ["Invite people", "yynmn"], ["Add, edit, approve users", "yynnn"], ["Suspend users, end sessions", "yynyn"],
-	["Create and rotate API keys", "yyynn"], ["Revoke API keys", "yyyyn"], ["Change origins", "yyynn"],
-	["Publish policy, providers", "yynnn"],
-	["Read the audit log", "yyony"], ["Operators; suspend or delete a tenant", "ynnnn"]]
-const MARK = { y: "Yes", m: "Members", o: "Own" }
+const ROLES = [
+	{ value: "auditor", text: "Auditor: reads" },
+	{ value: "support", text: "Support: helps people" },
+	{ value: "developer", text: "Developer: keys and origins" },
+	{ value: "admin", text: "Admin: manages" },
+	{ value: "owner", text: "Owner: everything" },
+]
+const [OWNER, ADMIN, DEVELOPER, SUPPORT, AUDITOR] = ["Owner", "Admin", "Developer", "Support", "Auditor"]
+const COLUMNS = [OWNER, ADMIN, DEVELOPER, SUPPORT, AUDITOR]
+/** What each right is, and who has it: wholly, or the part that is said. */
+const RIGHTS = [
+	{ right: "See tenants, users, invites, decisions", of: COLUMNS },
+	{ right: "Invite people", of: [OWNER, ADMIN], part: { [SUPPORT]: "Members" } },
+	{ right: "Add, edit, approve users", of: [OWNER, ADMIN] },
+	{ right: "Suspend users, end sessions", of: [OWNER, ADMIN, SUPPORT] },
+	{ right: "Create and rotate API keys", of: [OWNER, ADMIN, DEVELOPER] },
+	{ right: "Revoke API keys", of: [OWNER, ADMIN, DEVELOPER, SUPPORT] },
+	{ right: "Change origins", of: [OWNER, ADMIN, DEVELOPER] },
+	{ right: "Publish policy, providers", of: [OWNER, ADMIN] },
+	{ right: "Read the audit log", of: [OWNER, ADMIN, AUDITOR], part: { [DEVELOPER]: "Own" } },
+	{ right: "Operators; suspend or delete a tenant", of: [OWNER] },
+]
 
-export const matrix = () => dataTable("Rights of the roles", [
-	"Right", "Owner", "Admin", "Developer", "Support", "Auditor",
-],
-	MATRIX.map(([text, cells]) => [text, ...[...cells].map(one => MARK[one] ?? noValue())]))
+/** The table of what each role may do. */
+export const matrix = () => dataTable("Rights of the roles", ["Right", ...COLUMNS], RIGHTS.map(({ right, of, part }) =>
+	[right, ...COLUMNS.map(role => (of.includes(role) ? "Yes" : part?.[role] ?? noValue()))]))
 
 /** Where a role or a provider applies: to the whole platform, or to one tenant. */
 export const reach = ({ scope: { tenant_id: id, tenant_name: name } = {} }) =>
@@ -63,14 +77,14 @@ export const reach = ({ scope: { tenant_id: id, tenant_name: name } = {} }) =>
 export default async page => {
 	await list(page, {
 		title: "Operators", lead: "The keepers of this gatehouse. There is always at least one owner.",
-		path: "/operators", noun: ["operator", "operators"], search: "Search by email or name",
-		create: ["readOperators", "Add operator", open],
+		path: "/operators", noun: { one: "operator", many: "operators" }, search: "Search by email or name",
+		create: { right: "readOperators", text: "Add operator", run: open },
 		columns: [
-			["Operator", one => [personCell(one), lookalikeNote(one.email)]],
-			["Role", one => statusTag(one.role), { state: true }],
-			["Status", one => statusTag(one.status)],
-			["Second factor", secondFactor],
-			["Scope", reach],
+			{ label: "Operator", cell: one => [personCell(one), lookalikeNote(one.email)] },
+			{ label: "Role", cell: one => statusTag(one.role), state: true },
+			{ label: "Status", cell: one => statusTag(one.status) },
+			{ label: "Second factor", cell: secondFactor },
+			{ label: "Scope", cell: reach },
 			timeColumn("Last sign-in", "last_sign_in_at"),
 		],
 		actions: (one, reload) => (one.id === currentOperator().id ? [] : [
@@ -95,7 +109,7 @@ const status = (one, value, reload) => runAct(`/operators/${one.id}`, {
 
 const edit = (one, reload) => formDialog({
 	title: t`Edit ${one.email}`, edits: one,
-	fields: [["name", "Name"], ["role", "Role", { options: ROLES }]],
+	fields: [{ name: "name", label: "Name" }, { name: "role", label: "Role", options: ROLES }],
 	path: `/operators/${one.id}`, after: reload,
 })
 
@@ -137,14 +151,14 @@ const open = reload => formDialog({
 	title: "Add operator", lead: "You get a link that signs in once, to hand over.",
 	start: query().of && { scope: { tenant_id: query().of } },
 	fields: [
-		["email*", "Email", { type: "email", unique: true }],
-		["name", "Name"],
-		["role", "Role", { options: ROLES }],
+		{ name: "email", label: "Email", required: true, type: "email", unique: true },
+		{ name: "name", label: "Name" },
+		{ name: "role", label: "Role", options: ROLES },
 		!ownTenant()
-			&& [
-				"scope.tenant_id", "Only this tenant",
-				{ type: "tenant", hint: "Its name or slug; empty is the whole platform." },
-			],
+			&& {
+				name: "scope.tenant_id", label: "Only this tenant", type: "tenant",
+				hint: "Its name or slug; empty is the whole platform.",
+			},
 	],
 	path: "/operators",
 	// An operator who leaves the tenant empty means the platform, and the request says so.

@@ -3,7 +3,9 @@ import {
 	api, button, h, hideFragment, icon, note, query, queryString, replaceAddress, replaceContent, t, userText
 } from "../lib/core.js"
 import { askPasskey, fillsIn, passkeyRefusal, passkeysFault, signInOptions, signInWays } from "../lib/passkeys.js"
-import { NAME, PROVED, codeField, codeIn, door, newPassword, noCode, orPaste, wayOn } from "../lib/door.js"
+import {
+	NAME, PROVED, RECOVERY_CODE, codeField, codeIn, door, newPassword, noCode, orPaste, wayOn
+} from "../lib/door.js"
 import { form } from "../lib/form.js"
 
 // Sign-in by a passkey: a button, and the browser's own list below the field for the address.
@@ -119,9 +121,9 @@ export function providerSignIn(ways) {
 	return part
 }
 
-const EMAIL = ["email*", "Email", { type: "email", autocomplete: "username" }]
+const EMAIL = { name: "email", label: "Email", required: true, type: "email", autocomplete: "username" }
 // If passkeys sign in as well, the browser lists them below the field.
-const KNOWN_EMAIL = ["email*", "Email", { type: "email", autocomplete: "username webauthn" }]
+const KNOWN_EMAIL = { name: "email", label: "Email", required: true, type: "email", autocomplete: "username webauthn" }
 const NO_OWNER = "This server is not set up yet: it has no owner who could sign in. Open the link in the server's log, "
 	+ "or the one that “gatehouse setup” prints beside the running server."
 const link = (href, text) => h("p.small", h("a", { href }, text))
@@ -129,7 +131,7 @@ const link = (href, text) => h("p.small", h("a", { href }, text))
 const withTenant = (path, tenant = query().tenant) => path + queryString({ tenant })
 const toSignIn = text => link(withTenant("/console/sign-in"), text)
 const tenantField = hint =>
-	["tenant", "Tenant", { value: query().tenant, hint, autocomplete: "off", attrs: { maxLength: 63 } }]
+	({ name: "tenant", label: "Tenant", value: query().tenant, hint, autocomplete: "off", attrs: { maxLength: 63 } })
 
 function signIn(page, token, { arrived, fault }) {
 	const goOn = () => {
@@ -155,7 +157,8 @@ function signIn(page, token, { arrived, fault }) {
 		form([], { submit: "Continue", send }), toSignIn("Use a password instead"),
 	)
 	const built = form([
-		KNOWN_EMAIL, ["password*", "Password", { type: "password", autocomplete: "current-password" }],
+		KNOWN_EMAIL,
+		{ name: "password", label: "Password", required: true, type: "password", autocomplete: "current-password" },
 		tenantField("The short name of your tenant, if you are an operator of one tenant alone. Else leave it empty."),
 	], { submit: "Sign in", send, refused: showMore })
 	const tenant = built.querySelector("[name=tenant]")
@@ -216,8 +219,8 @@ function secondStep(page, first, methods, then, isRecovery = !methods.includes("
 		)
 	}
 	const fields = isRecovery
-		? [["recovery_code*", "Recovery code", { autocomplete: "off", hint: "Each works once." }]]
-		: [codeField("totp*", "Code")]
+		? [RECOVERY_CODE]
+		: [codeField("totp", "Code")]
 	door(page, "One more step", isRecovery
 		? "Type one of the recovery codes that you keep in a safe place."
 		: "Type the code that your authenticator app shows now.",
@@ -235,11 +238,13 @@ async function setup(page, token) {
 	// A form that the server would refuse is not shown. If this request fails, the form's own answer says so.
 	if ((await signInWays().catch(() => null))?.set_up) return isSetUp(page)
 	door(page, "Set up Gatehouse", "The first owner holds every key. It takes a minute.", form([
-		[
-			"token*", "Set-up token",
-			{ value: token, hint: "The server logs it when it starts.", autocomplete: "off" },
-		],
-		NAME, EMAIL, newPassword("Password"),
+		{
+			name: "token", label: "Set-up token", required: true, value: token,
+			hint: "The server logs it when it starts.", autocomplete: "off",
+		},
+		NAME,
+		EMAIL,
+		newPassword("Password"),
 	], {
 		submit: "Become the first owner",
 		send: async values => {

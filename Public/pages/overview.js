@@ -7,32 +7,38 @@ import { bars, narrowing, period } from "../lib/chart.js"
 
 // What waits for an operator, and the first steps: what is to be done comes before what is to be read.
 
-/** For each kind: symbol, its number in words, what that means, and the path of its list, below its tenant or alone. */
+/** For each kind: how it looks, what is counted, what that means, and the path of its list below its tenant. */
 const KINDS = {
-	join_requests: ["inbox", ["person asks to join", "people ask to join"], "They wait for an answer.", "requests"],
-	domains_unproved: [
-		"globe", ["domain is not proved", "domains are not proved"],
-		"Nobody comes in by a domain without its DNS record.", "domains?unproved=true",
-	],
-	mail_failed: [
-		"mail", ["invite did not arrive", "invites did not arrive"], "The mail server refused them, or they came back.",
-		"invites?status=pending&delivery_status=refused,bounced",
-	],
-	keys_ending: [
-		"key", ["API key ends soon", "API keys end soon"], "Within 14 days; calls with them fail from then on.",
-		"keys?ends_within=14",
-	],
-	keys_given_before: [
-		"key", ["API key leads to an admin", "API keys lead to an admin"],
-		"Their scopes are from before that was asked for. Rotate, confirm or revoke them.", "keys?given_before=true",
-	],
-	origins_refused: [
-		"link", ["origin was refused", "origins were refused"], "In the last 24 hours; allow those that you know.",
-		"origins?refused=1",
-	],
-	providers_unreachable: [
-		"door", ["provider cannot be reached", "providers cannot be reached"], "Nobody can sign in there.",
-	],
+	join_requests: {
+		look: "inbox", noun: { one: "person asks to join", many: "people ask to join" },
+		text: "They wait for an answer.", path: "requests",
+	},
+	domains_unproved: {
+		look: "globe", noun: { one: "domain is not proved", many: "domains are not proved" },
+		text: "Nobody comes in by a domain without its DNS record.", path: "domains?unproved=true",
+	},
+	mail_failed: {
+		look: "mail", noun: { one: "invite did not arrive", many: "invites did not arrive" },
+		text: "The mail server refused them, or they came back.",
+		path: "invites?status=pending&delivery_status=refused,bounced",
+	},
+	keys_ending: {
+		look: "key", noun: { one: "API key ends soon", many: "API keys end soon" },
+		text: "Within 14 days; calls with them fail from then on.", path: "keys?ends_within=14",
+	},
+	keys_given_before: {
+		look: "key", noun: { one: "API key leads to an admin", many: "API keys lead to an admin" },
+		text: "Their scopes are from before that was asked for. Rotate, confirm or revoke them.",
+		path: "keys?given_before=true",
+	},
+	origins_refused: {
+		look: "link", noun: { one: "origin was refused", many: "origins were refused" },
+		text: "In the last 24 hours; allow those that you know.", path: "origins?refused=1",
+	},
+	providers_unreachable: {
+		look: "door", noun: { one: "provider cannot be reached", many: "providers cannot be reached" },
+		text: "Nobody can sign in there.",
+	},
 }
 
 /** One line with its number for each list that has entries; if there are none, a note that all is well. */
@@ -45,10 +51,10 @@ function line({ kind, tenant, count, since, more_tenants: isMore }) {
 		return traceStep("lock", "warn", h("a", { href: "/console/me" }, "Choose a password or a passkey"),
 			h("div.small.muted", "You came by a one-time link, and could not sign in again without another."))
 	}
-	const [look, noun, text, path] = KINDS[kind]
+	const { look, noun, text, path } = KINDS[kind]
 	const href = tenant ? `/console/t/${tenant.slug}/${path}` : `/console/${path ?? "providers?unreachable=true"}`
 	return traceStep(look, "warn",
-		h("a", { href }, countTotal(count, ...noun)),
+		h("a", { href }, countTotal(count, noun.one, noun.many)),
 		tenant && !ownTenant() && [" · ", userText(tenant.name, "strong")],
 		h("div.small.muted", text, since && [" ", "Since:", " ", timeNode(since)],
 			isMore && [" ", "Other tenants have fewer of them."]))
@@ -58,23 +64,33 @@ function line({ kind, tenant, count, since, more_tenants: isMore }) {
 export function drawSteps(node, done) {
 	const own = `/console/t/${ownTenant()}`
 	const all = [
-		!ownTenant() && isAllowed("createTenant")
-			&& [done.tenant, "building", "Open a tenant", "One for each customer or team.", "/console/tenants"],
-		ownTenant() && isAllowed("manageInvites")
-			&& [done.invite, "mail", "Invite people", "Each gets a link that works once.", `${own}/invites`],
-		isAllowed("readPolicy")
-			&& [done.provider, "door", "Register a provider", "Where your people sign in.", "/console/providers"],
-		[
-			preferences().tried, "flask", "Try the rules", "See what would happen before anyone knocks.",
-			"/console/simulator",
-		],
-		isAllowed("readOperators") && [
-			done.second_owner, "badge", "Add a second owner", "So that nobody is locked out.", "/console/operators",
-		],
-		[done.call, "book", "Call the API", "Everything here can be done by a program.", "/docs"],
+		!ownTenant() && isAllowed("createTenant") && {
+			isDone: done.tenant, look: "building", title: "Open a tenant", text: "One for each customer or team.",
+			href: "/console/tenants",
+		},
+		ownTenant() && isAllowed("manageInvites") && {
+			isDone: done.invite, look: "mail", title: "Invite people", text: "Each gets a link that works once.",
+			href: `${own}/invites`,
+		},
+		isAllowed("readPolicy") && {
+			isDone: done.provider, look: "door", title: "Register a provider", text: "Where your people sign in.",
+			href: "/console/providers",
+		},
+		{
+			isDone: preferences().tried, look: "flask", title: "Try the rules",
+			text: "See what would happen before anyone knocks.", href: "/console/simulator",
+		},
+		isAllowed("readOperators") && {
+			isDone: done.second_owner, look: "badge", title: "Add a second owner",
+			text: "So that nobody is locked out.", href: "/console/operators",
+		},
+		{
+			isDone: done.call, look: "book", title: "Call the API", text: "Everything here can be done by a program.",
+			href: "/docs",
+		},
 	].filter(Boolean)
-	node.hidden = all.every(([isDone]) => isDone)
-	replaceContent(node, h("h2", "First steps"), h("ol.trace", all.map(([isDone, look, title, text, href]) =>
+	node.hidden = all.every(({ isDone }) => isDone)
+	replaceContent(node, h("h2", "First steps"), h("ol.trace", all.map(({ isDone, look, title, text, href }) =>
 		traceStep(isDone ? "check" : look, isDone ? "ok" : "quiet", h("a", { href }, title),
 			h("div.small.muted", isDone ? "Done." : text)))))
 }
@@ -189,7 +205,10 @@ function drawBars(card, { node, draw }, { sign_ups: points, until, time_zone: ti
 	const style = hours < 24
 		? { hour: "2-digit", minute: "2-digit", timeZone }
 		: { month: "short", day: "numeric", timeZone }
-	const series = [["in", "admitted", "Admitted"], ["out", "refused", "Refused"]]
+	const series = [
+		{ look: "in", member: "admitted", label: "Admitted" },
+		{ look: "out", member: "refused", label: "Refused" },
+	]
 	const sentence = ([ins, outs], most) => (hours < 23
 		? t`${ins} admitted, ${outs} refused; at most ${most} in a bar. Times are in the zone ${timeZone}.`
 		: t`${ins} admitted, ${outs} refused; at most ${most} a day. Days begin at midnight in the zone ${timeZone}.`)

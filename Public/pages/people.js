@@ -7,7 +7,7 @@ import {
 } from "../lib/ui.js"
 import { askToAct, askToErase, askToExport } from "./people/acts.js"
 
-const PROVIDER = ["provider", "Provider", { options: choices("google github oidc cognito password") }]
+const PROVIDER = { name: "provider", label: "Provider", options: choices("google github oidc cognito password") }
 
 export default page => {
 	const result = liveRegion(h("p.muted", "Search to see the person's rows in every tenant."))
@@ -55,10 +55,16 @@ export default page => {
 		pageHead("People", {
 			lead: "One person in all tenants. What you search for is kept in no page address, log or history.",
 		}),
-		form([["email*", "Email", { type: "email", autocomplete: "off" }]], { submit: "Search", send: search }),
+		form([{ name: "email", label: "Email", required: true, type: "email", autocomplete: "off" }], {
+			submit: "Search", send: search,
+		}),
 		h("details.gap", h("summary", "Search by a sign-in instead"), form([
-			PROVIDER, ["issuer*", "Issuer", { hint: "https://accounts.google.com, or the id of a pool." }],
-			["subject*", "Subject", { autocomplete: "off" }],
+			PROVIDER,
+			{
+				name: "issuer", label: "Issuer", required: true,
+				hint: "https://accounts.google.com, or the id of a pool.",
+			},
+			{ name: "subject", label: "Subject", required: true, autocomplete: "off" },
 		], { submit: "Search by sign-in", send: identity => search({ identity }) })), result,
 	])
 }

@@ -7,35 +7,44 @@ import { reach } from "./operators.js"
 import { KINDS } from "./tenant/users.js"
 
 const TRUST = [
-	["", "As is usual for the kind"], ["none", "None"], ["verified_claim", "Its claim “verified” counts"],
-	["authoritative", "Authoritative for its domains"],
+	{ value: "", text: "As is usual for the kind" },
+	{ value: "none", text: "None" },
+	{ value: "verified_claim", text: "Its claim “verified” counts" },
+	{ value: "authoritative", text: "Authoritative for its domains" },
 ]
 
 export default page => list(page, {
 	title: "Providers", lead: "Where people sign in, and what each one's word about an address is worth.",
-	path: "/providers", noun: ["provider", "providers"], create: ["writePolicy", "Add provider", open],
+	path: "/providers", noun: { one: "provider", many: "providers" },
+	create: { right: "writePolicy", text: "Add provider", run: open },
 	empty: { title: "No provider yet", text: "Register the identity provider whose sign-ups Gatehouse shall decide." },
 	filters: [
-		["kind", "Kind", { options: KINDS }], ["unreachable", "State", { options: [["true", t`Unreachable`]] }],
+		{ name: "kind", label: "Kind", options: KINDS },
+		{
+			name: "unreachable", label: "State",
+			options: [{ value: "true", text: t`Unreachable` }],
+		},
 	],
 	columns: [
-		["Name", one => [
-			userText(one.name, "span.main"), userText(one.issuer, "code.sub"),
-			one.unreachable_since && h("span.sub", "Unreachable since", " ", timeNode(one.unreachable_since)),
-		]],
-		["Kind", one => h("span.tag.plain", words(one.kind)), { state: true }],
-		["Trust", one => (one.email_trust ? words(one.email_trust) : h("span.muted", "Usual"))],
-		[
-			"Domains",
-			one =>
-				(one.domains?.length
-					? [
-						userText(one.domains[0]),
-						one.domains.length > 1 && t` and ${formatNumber(one.domains.length - 1)} more`,
-					]
-					: noValue()),
-		],
-		["Owner", one => reach({ scope: one })],
+		{
+			label: "Name",
+			cell: one => [
+				userText(one.name, "span.main"), userText(one.issuer, "code.sub"),
+				one.unreachable_since && h("span.sub", "Unreachable since", " ", timeNode(one.unreachable_since)),
+			],
+		},
+		{ label: "Kind", cell: one => h("span.tag.plain", words(one.kind)), state: true },
+		{ label: "Trust", cell: one => (one.email_trust ? words(one.email_trust) : h("span.muted", "Usual")) },
+		{
+			label: "Domains",
+			cell: one => (one.domains?.length
+				? [
+					userText(one.domains[0]),
+					one.domains.length > 1 && t` and ${formatNumber(one.domains.length - 1)} more`,
+				]
+				: noValue()),
+		},
+		{ label: "Owner", cell: one => reach({ scope: one }) },
 		timeColumn("Added", "created_at"),
 	],
 	actions: isAllowed("writePolicy") && ((one, reload) => [
@@ -51,49 +60,69 @@ const isPool = isOf("cognito")
 const isParty = isOf("oidc", "google", "github")
 /** The fields of each kind, and nothing else. */
 const FIELDS = [
-	["name*", "Name"],
-	["issuer*", "Issuer", { hint: "Its address, such as https://sign-in.example.com.", when: isOf("oidc") }],
-	["issuer", "Address of GitHub",
-		{ hint: "Empty: https://github.com; else your GitHub Enterprise Server.", when: isOf("github") }],
-	["issuer*", "Pool", { hint: "The pool's id, such as eu-central-1_aBc123.", when: isPool }],
-	["client_id*", "Client id", { when: isParty }],
-	[
-		"secret", "Client secret",
-		{
-			type: "password", hint: "Stored, never shown. Where there is one, empty keeps it.", autocomplete: "off",
-			when: isParty,
-		},
-	],
-	["email_trust", "Trust in its addresses", { options: TRUST, when: isOf("oidc", "cognito") }],
-	["domains", "Domains it is the authority of", { type: "lines", when: isOf("oidc", "google", "cognito") }],
-	["endpoints", "Endpoints", {
-		type: "pairs", when: isOf("oidc", "github"),
+	{ name: "name", label: "Name", required: true },
+	{
+		name: "issuer", label: "Issuer", required: true, hint: "Its address, such as https://sign-in.example.com.",
+		when: isOf("oidc"),
+	},
+	{
+		name: "issuer", label: "Address of GitHub",
+		hint: "Empty: https://github.com; else your GitHub Enterprise Server.", when: isOf("github"),
+	},
+	{
+		name: "issuer", label: "Pool", required: true, hint: "The pool's id, such as eu-central-1_aBc123.",
+		when: isPool,
+	},
+	{ name: "client_id", label: "Client id", required: true, when: isParty },
+	{
+		name: "secret", label: "Client secret", type: "password",
+		hint: "Stored, never shown. Where there is one, empty keeps it.", autocomplete: "off", when: isParty,
+	},
+	{ name: "email_trust", label: "Trust in its addresses", options: TRUST, when: isOf("oidc", "cognito") },
+	{
+		name: "domains", label: "Domains it is the authority of", type: "lines",
+		when: isOf("oidc", "google", "cognito"),
+	},
+	{
+		name: "endpoints", label: "Endpoints", type: "pairs", when: isOf("oidc", "github"),
 		hint: "Only where discovery does not find them, one a line: token_endpoint = https://… GitHub Enterprise "
 			+ "Server needs none: they follow from its issuer.",
-	}],
-	["authorized_parties", "Other clients that may bring its tokens", {
-		type: "lines", when: isOf("oidc"), hint: "The azp that a failed sign-in names, one a line.",
-	}],
-	["client_tenants", "Tenants of its clients",
-		{ type: "pairs", hint: "A client's id = a tenant's slug, one a line." }],
-	["upstreams", "Providers behind the pool", { type: "json", when: isPool, hint: 'As JSON: '
-		+ '[{"name": "Okta", "kind": "oidc", "issuer": "https://…", "email_trust": "none", "domains": []}]' }],
-	["strict_upstreams", "Refuse providers behind it that are not listed", { type: "check", when: isPool }],
-	["admin_create", "Users whom the pool's administrator makes",
-		{ options: [["deny", "Refused"], ["allow", "Let in"]], when: isPool }],
-	["lambda_open", "Hook calls without a credential",
-		{ options: [["off", "Refused"], ["loopback", "From this machine alone"]], when: isPool }],
+	},
+	{
+		name: "authorized_parties", label: "Other clients that may bring its tokens", type: "lines", when: isOf("oidc"),
+		hint: "The azp that a failed sign-in names, one a line.",
+	},
+	{
+		name: "client_tenants", label: "Tenants of its clients", type: "pairs",
+		hint: "A client's id = a tenant's slug, one a line.",
+	},
+	{
+		name: "upstreams", label: "Providers behind the pool", type: "json", when: isPool,
+		hint: 'As JSON: '
+			+ '[{"name": "Okta", "kind": "oidc", "issuer": "https://…", "email_trust": "none", "domains": []}]',
+	},
+	{ name: "strict_upstreams", label: "Refuse providers behind it that are not listed", type: "check", when: isPool },
+	{
+		name: "admin_create", label: "Users whom the pool's administrator makes",
+		options: [{ value: "deny", text: "Refused" }, { value: "allow", text: "Let in" }], when: isPool,
+	},
+	{
+		name: "lambda_open", label: "Hook calls without a credential",
+		options: [{ value: "off", text: "Refused" }, { value: "loopback", text: "From this machine alone" }],
+		when: isPool,
+	},
 ]
 
 const open = after => formDialog({
 	title: "Add provider",
 	fields: [
-		["kind", "Kind", { options: KINDS }], ...FIELDS,
+		{ name: "kind", label: "Kind", options: KINDS },
+		...FIELDS,
 		!ownTenant()
-			&& [
-				"tenant", "Only for this tenant",
-				{ type: "tenant", hint: "Its name or slug; empty is the whole platform." },
-			],
+			&& {
+				name: "tenant", label: "Only for this tenant", type: "tenant",
+				hint: "Its name or slug; empty is the whole platform.",
+			},
 	],
 	path: "/providers", said: made => t`${made.name} is registered`, after,
 })
@@ -139,7 +168,7 @@ async function credentials(one) {
 	const node = await formDialog({
 		title: t`Hook credentials of ${one.name}`, submit: "Make one", draft: null, path, method: "POST",
 		lead: "For AWS Signature Version 4. To rotate: make one, put it in place, then remove the old one.",
-		fields: [["name", "Name"]],
+		fields: [{ name: "name", label: "Name" }],
 		done: made => revealSecret({
 			title: "Hook credential", file: {
 				name: "hook.env", label: "Download .env",

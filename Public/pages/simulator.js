@@ -22,8 +22,8 @@ function attemptOf(text) {
 /** The kinds of providers and the registered ones, and the one that the attempt names. */
 async function providers(named) {
 	const { items = [] } = isAllowed("readPolicy") ? await api("/providers?limit=200").catch(() => ({})) : {}
-	const all = [...KINDS, ...items.map(one => [one.id, t`${one.name}`])]
-	return !named || all.some(([code]) => code === named) ? all : [...all, [named, words(named)]]
+	const all = [...KINDS, ...items.map(one => ({ value: one.id, text: t`${one.name}` }))]
+	return !named || all.some(({ value }) => value === named) ? all : [...all, { value: named, text: words(named) }]
 }
 
 export default async page => {
@@ -38,19 +38,19 @@ export default async page => {
 			["issuer", "client_id"].filter(name => asked[name]).map(name => [name, asked[name]]),
 		)
 		const built = form([
-			["provider*", "Provider", { options }],
+			{ name: "provider", label: "Provider", required: true, options },
 			SUBJECT,
-			["email", "Email", { type: "email", attrs: { autofocus: true } }],
+			{ name: "email", label: "Email", type: "email", attrs: { autofocus: true } },
 			tickField(
 				"email_verified", "The provider says the address is verified", String(asked.email_verified) !== "false",
 			),
-			["name", "Name"],
-			["tenant", "Tenant", { type: "tenant", hint: "Its name or slug; empty lets the rules choose." }],
-			["invite_token", "Invite token"],
-			["join_token", "Join link's token"],
+			{ name: "name", label: "Name" },
+			{ name: "tenant", label: "Tenant", type: "tenant", hint: "Its name or slug; empty lets the rules choose." },
+			{ name: "invite_token", label: "Invite token" },
+			{ name: "join_token", label: "Join link's token" },
 		], {
 			submit: "Run", start: { provider: "google", subject: "test-subject", ...asked, tenant },
-			request: values => ["/provisioning/evaluate", { body: { ...extra, ...values } }],
+			request: values => ({ path: "/provisioning/evaluate", body: { ...extra, ...values } }),
 			done: async (said, values) => {
 				const attempt = { ...extra, ...values }
 				// The attempt is put into the address, so that it can be sent to another person; a token is not.
@@ -77,7 +77,10 @@ export default async page => {
 	}
 	await draw(query())
 	const paste = form([
-		["payload*", "Payload", { type: "textarea", hint: "The JSON of a hook call or of a Cognito event." }],
+		{
+			name: "payload", label: "Payload", required: true, type: "textarea",
+			hint: "The JSON of a hook call or of a Cognito event.",
+		},
 	], {
 		submit: "Fill the form",
 		send: async ({ payload }) => {

@@ -5,24 +5,26 @@ import {
 
 export default page => list(page, {
 	title: "Tenants", lead: "Each tenant keeps its own users, invites, keys and rules.",
-	path: "/tenants", noun: ["tenant", "tenants"], exports: true, search: "Search by name or slug",
-	create: ["createTenant", "New tenant", open],
+	path: "/tenants", noun: { one: "tenant", many: "tenants" }, exports: true, search: "Search by name or slug",
+	create: { right: "createTenant", text: "New tenant", run: open },
 	empty: {
 		title: "Open the first gate", text: "A tenant is one customer or team. Give it a name; invite people next.",
 	},
 	filters: [
-		[
-			"status", "Status",
-			{ options: [["active,suspended", "Not deleted"], ...choices("active suspended deleted")] },
-		],
+		{
+			name: "status", label: "Status",
+			options: [{ value: "active,suspended", text: "Not deleted" }, ...choices("active suspended deleted")],
+		},
 	],
 	columns: [
-		[
-			"Name",
-			one => [h("a.main", { href: `/console/t/${one.slug}/users` }, userText(one.name)), h("code.sub", one.slug)],
-		],
+		{
+			label: "Name",
+			cell: one => [
+				h("a.main", { href: `/console/t/${one.slug}/users` }, userText(one.name)), h("code.sub", one.slug),
+			],
+		},
 		STATUS,
-		["Users", one => (one.users ? countTotal(one.users, "user", "users") : noValue())],
+		{ label: "Users", cell: one => (one.users ? countTotal(one.users, "user", "users") : noValue()) },
 		createdColumn(),
 	],
 	actions: isAllowed("suspendTenant") && ((one, reload) => [
@@ -60,8 +62,8 @@ async function open() {
 	const node = await formDialog({
 		title: "New tenant", submit: "Create tenant",
 		fields: [
-			["name*", "Name"],
-			["slug*", "Slug", { hint: HINT, unique: true }],
+			{ name: "name", label: "Name", required: true },
+			{ name: "slug", label: "Slug", required: true, hint: HINT, unique: true },
 		],
 		path: "/tenants",
 		done: made => goTo(`/console/t/${made.slug}/users`),

@@ -4,7 +4,10 @@ import {
 } from "../../lib/ui.js"
 import { makePasskey, passkeyRefusal, passkeysFault } from "../../lib/passkeys.js"
 
-const NAME = ["name*", "Name", { hint: "Where it is: a device, or a key on a ring.", autocomplete: "off" }]
+const NAME = {
+	name: "name", label: "Name", required: true, hint: "Where it is: a device, or a key on a ring.",
+	autocomplete: "off",
+}
 const LEAD = "A passkey signs you in without a password: by a fingerprint, a face, or the code of a device."
 
 /** The card with the passkeys; `after()` is called when the operator has one more, or one less. */
@@ -32,7 +35,8 @@ const line = (one, then) => h("div.line", { role: "listitem" },
 			one.backed_up ? "on several devices" : "on one device"),
 		!one.usable && h("div.small", t`Not good here: it was made for ${one.relying_party}.`)),
 	h("div.acts", buttons([
-		{ text: "Rename", run: () => rename(one, then) }, { text: "Remove", run: () => remove(one, then) },
+		{ text: "Rename", run: () => rename(one, then) },
+		{ text: "Remove", run: () => remove(one, then) },
 	], ".ghost.tiny", one.name)))
 
 const add = ({ after }) => formDialog({

@@ -4,7 +4,10 @@ import {
 	toast, userText, words,
 } from "../../lib/ui.js"
 
-const REASON = ["reason*", "Reason", { hint: "Stays in each tenant's audit log. Never the person's address." }]
+const REASON = {
+	name: "reason", label: "Reason", required: true,
+	hint: "Stays in each tenant's audit log. Never the person's address.",
+}
 const ACTS = {
 	end_sessions: {
 		title: "End all sessions?", act: "End sessions",
@@ -32,7 +35,7 @@ function tell(rows, results, ...more) {
 
 export const askToAct = action => (rows, again) => formDialog({
 	...ACTS[action], submit: ACTS[action].act, danger: true, draft: null, lead: ACTS[action].text, fields: [REASON],
-	request: ({ reason }) => ["/people/actions", { body: order(action, rows, reason) }],
+	request: ({ reason }) => ({ path: "/people/actions", body: order(action, rows, reason) }),
 	done: ({ results }) => (tell(rows, results), again()),
 })
 

@@ -11,11 +11,17 @@ export function appearance(page, one, etag) {
 	const refused = error => toast(error.errors?.[0]?.detail ?? error.message, { stay: true })
 	const send = options => sendRequest(path, { etag: etag(), ...options })
 	const look = form([
-		["appearance.name", "Name on the pages", { hint: "Empty: the tenant's own name.", attrs: { maxLength: 64 } }],
-		["appearance.accent", "Colour of the buttons", { hint: "Such as #1d5bc9; empty is Gatehouse's own." }],
+		{
+			name: "appearance.name", label: "Name on the pages", hint: "Empty: the tenant's own name.",
+			attrs: { maxLength: 64 },
+		},
+		{
+			name: "appearance.accent", label: "Colour of the buttons",
+			hint: "Such as #1d5bc9; empty is Gatehouse's own.",
+		},
 	], {
 		submit: "Save", values: one, draft: "appearance", done: () => saved("Saved"),
-		request: body => [page.path, { method: "PATCH", body, etag: etag() }],
+		request: body => ({ path: page.path, method: "PATCH", body, etag: etag() }),
 	})
 	const pick = h("input", {
 		type: "file", accept: "image/png,image/svg+xml", hidden: true, "aria-label": "Logo",

@@ -5,22 +5,21 @@ import {
 const ABOUT = { relate: "Mail", immich: "Photos", timetracker: "Time tracking", thinkwork: "Work", deeprecall: "Notes" }
 
 export default page => list(page, {
-	path: `${page.path}/clients`, whole: true, noun: ["client", "clients"],
+	path: `${page.path}/clients`, whole: true, noun: { one: "client", many: "clients" },
 	columns: [
-		["Client", one => [h("span.main", one.name), h("span.sub", ABOUT[one.name])]],
-		["Status", one => statusTag(one.enabled ? "active" : "off"), { state: true }],
-		[
-			"Answers at",
-			one =>
-				[
-					h("code", `/t/${page.tenant.slug}/${one.name}/`),
-					one.hosts.length > 0 && userText(one.hosts.join(", "), "span.sub"),
-				],
-		],
-		[
-			"Leads back to",
-			one => (one.redirect_uris.length ? userText(one.redirect_uris.join(", "), "code") : noValue()),
-		],
+		{ label: "Client", cell: one => [h("span.main", one.name), h("span.sub", ABOUT[one.name])] },
+		{ label: "Status", cell: one => statusTag(one.enabled ? "active" : "off"), state: true },
+		{
+			label: "Answers at",
+			cell: one => [
+				h("code", `/t/${page.tenant.slug}/${one.name}/`),
+				one.hosts.length > 0 && userText(one.hosts.join(", "), "span.sub"),
+			],
+		},
+		{
+			label: "Leads back to",
+			cell: one => (one.redirect_uris.length ? userText(one.redirect_uris.join(", "), "code") : noValue()),
+		},
 		timeColumn("Changed", "updated_at"),
 	],
 	actions: isAllowed("writeOrigins") && ((one, reload) => [
@@ -39,52 +38,74 @@ function turn(page, one, enabled, reload) {
 		enabled ? t`${name} may sign in here` : t`${name} is switched off: its paths are refused`, reload)
 }
 
-const whole = { type: "number", look: ".third" }
+/** A field beside two others in one line. */
+const third = (name, label, type = "number") => ({ name, label, type, look: ".third" })
 
 /** The settings that each client declares besides those of every client. */
 const SETTINGS = {
-	relate: () => [["oidc_scope", "Scopes that the apps ask for", { hint: "Empty: openid profile email." }],
+	relate: () => [
+		{ name: "oidc_scope", label: "Scopes that the apps ask for", hint: "Empty: openid profile email." },
 		...["SMTP", "POP3", "IMAP"].flatMap(name => [
-			["server", t`${name} server`, { look: ".third" }], ["port", t`${name} port`, whole],
-			["secure_port", t`${name} port by TLS`, whole],
-		]
-			.map(([part, ...rest]) => [`${name.toLowerCase()}.${part}`, ...rest]))],
+			third(`${name.toLowerCase()}.server`, t`${name} server`, "text"),
+			third(`${name.toLowerCase()}.port`, t`${name} port`),
+			third(`${name.toLowerCase()}.secure_port`, t`${name} port by TLS`),
+		]),
+	],
 	immich: ({ admin_sign_up, single_label_email, password_login = true }) => [
-		["compat", "Generation of the apps", { options: [["", "v3, as is usual"], ["v3", "v3"], ["v2", "v2"]] }],
-		...["major", "minor", "patch"].map(part => [`version.${part}`, t`Version, ${part}`, whole]),
-		["button_text", "Text of the provider's button"],
+		{
+			name: "compat", label: "Generation of the apps",
+			options: [
+				{ value: "", text: "v3, as is usual" },
+				{ value: "v3", text: "v3" },
+				{ value: "v2", text: "v2" },
+			],
+		},
+		...["major", "minor", "patch"].map(part => third(`version.${part}`, t`Version, ${part}`)),
+		{ name: "button_text", label: "Text of the provider's button" },
 		tickField("password_login", "Passwords let in", password_login),
 		tickField("admin_sign_up", "The first person may become the admin, once", admin_sign_up),
-		tickField("single_label_email", "Allow addresses such as admin@local", single_label_email)],
-	timetracker: () => [["app_url", "Address of its web page", { hint: "Without it only the app signs in." }]],
+		tickField("single_label_email", "Allow addresses such as admin@local", single_label_email),
+	],
+	timetracker: () => [{
+		name: "app_url", label: "Address of its web page", hint: "Without it only the app signs in.",
+	}],
 	thinkwork: ({ password }) => [tickField("password", "The pool takes passwords", password)],
-	deeprecall: () => [["replication_audience", "Audience of the replication token", { hint: "Empty: electric." }]],
+	deeprecall: () => [{
+		name: "replication_audience", label: "Audience of the replication token", hint: "Empty: electric.",
+	}],
 }
 
 async function edit(page, one, after) {
 	const providers = await api("/providers?limit=100").then(
-		({ items }) => items.map(({ id, name }) => [id, userText(name)]), () => [],
+		({ items }) => items.map(({ id, name }) => ({ value: id, text: userText(name) })), () => [],
 	)
 	const { provider } = one.settings
-	if (provider && !providers.some(([id]) => id === provider)) providers.push([provider, provider])
+	if (provider && !providers.some(({ value }) => value === provider)) {
+		providers.push({ value: provider, text: provider })
+	}
 	return formDialog({
 		title: t`Settings of ${one.name}`, submit: "Save", start: one,
 		fields: [
 			tickField("enabled", "Its paths answer", one.enabled),
-			["hosts", "Hosts of its own", { type: "lines", hint: "One a line; for apps that take no path." }],
-			[
-				"redirect_uris", "Where a sign-in may lead back to",
-				{ type: "lines", hint: "One a line; compared byte for byte." },
-			],
-			...[[
-				"provider", "Provider that people sign in at",
-				{ options: [["", "The only one that fits"], ...providers] },
-			],
-				[
-					"token_seconds", "Seconds that a session lasts",
-					{ type: "number", hint: "Empty: as is usual for the client." },
-				],
-				...SETTINGS[one.name](one.settings)].map(([name, ...rest]) => [`settings.${name}`, ...rest]),
+			{
+				name: "hosts", label: "Hosts of its own", type: "lines",
+				hint: "One a line; for apps that take no path.",
+			},
+			{
+				name: "redirect_uris", label: "Where a sign-in may lead back to", type: "lines",
+				hint: "One a line; compared byte for byte.",
+			},
+			...[
+				{
+					name: "provider", label: "Provider that people sign in at",
+					options: [{ value: "", text: "The only one that fits" }, ...providers],
+				},
+				{
+					name: "token_seconds", label: "Seconds that a session lasts", type: "number",
+					hint: "Empty: as is usual for the client.",
+				},
+				...SETTINGS[one.name](one.settings),
+			].map(field => ({ ...field, name: `settings.${field.name}` })),
 		],
 		path: `${page.path}/clients/${one.name}`, method: "PUT", said: "Saved", after,
 	})

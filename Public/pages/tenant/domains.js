@@ -5,43 +5,54 @@ import {
 import { ROLES } from "./users.js"
 
 const MODES = [
-	["", "As the policy says"], ["join", "Join: its people come in"], ["ask", "Ask: its people wait for approval"],
-	["invite_only", "Invite only: nobody without an invite"],
+	{ value: "", text: "As the policy says" },
+	{ value: "join", text: "Join: its people come in" },
+	{ value: "ask", text: "Ask: its people wait for approval" },
+	{ value: "invite_only", text: "Invite only: nobody without an invite" },
 ]
 const FIELDS = [
-	["mode", "Who comes in by it", { options: MODES, hint: "A closed policy stands above it." }],
-	["role", "Role of who comes in", { options: [["", "The policy's default"], ...ROLES.slice(0, 2)] }],
+	{ name: "mode", label: "Who comes in by it", options: MODES, hint: "A closed policy stands above it." },
+	{
+		name: "role", label: "Role of who comes in",
+		options: [{ value: "", text: "The policy's default" }, ...ROLES.slice(0, 2)],
+	},
 ]
 
 export default async page => {
 	const path = `${page.path}/domains`
 	await list(page, {
-		path, noun: ["domain", "domains"], search: "Search domains",
-		create: ["writePolicy", "Add domain", reload => open(path, reload)],
+		path, noun: { one: "domain", many: "domains" }, search: "Search domains",
+		create: { right: "writePolicy", text: "Add domain", run: reload => open(path, reload) },
 		empty: {
 			title: "No domain is claimed",
 			text: "A verified domain lets its people in, and belongs to one tenant only.",
 		},
-		filters: [["unproved", "Proof", { options: [["true", t`Missing`]] }]],
+		filters: [{ name: "unproved", label: "Proof", options: [{ value: "true", text: t`Missing` }] }],
 		columns: [
-			[
-				"Domain",
-				one =>
-					[
-						userText(one.domain, "span.main"), " ",
-						one.display !== one.domain && userText(one.display, "span.muted"),
-						one.include_subdomains && h("span.sub", "with all names below it"),
-					],
-			],
+			{
+				label: "Domain",
+				cell: one => [
+					userText(one.domain, "span.main"), " ",
+					one.display !== one.domain && userText(one.display, "span.muted"),
+					one.include_subdomains && h("span.sub", "with all names below it"),
+				],
+			},
 			STATUS,
-			["Comes in", one => [
-				one.mode ? words(one.mode) : noValue("As the policy"),
-				one.role && h("div.small.muted", words(one.role)),
-			]],
-			["Proof", one => [
-				one.status === "verified" && !one.verification?.lost_at ? timeNode(one.verified_at) : proof(one),
-				one.verification?.lost_at && h("span.sub", "record gone since ", timeNode(one.verification.lost_at)),
-			]],
+			{
+				label: "Comes in",
+				cell: one => [
+					one.mode ? words(one.mode) : noValue("As the policy"),
+					one.role && h("div.small.muted", words(one.role)),
+				],
+			},
+			{
+				label: "Proof",
+				cell: one => [
+					one.status === "verified" && !one.verification?.lost_at ? timeNode(one.verified_at) : proof(one),
+					one.verification?.lost_at
+						&& h("span.sub", "record gone since ", timeNode(one.verification.lost_at)),
+				],
+			},
 			createdColumn("Added"),
 		],
 		actions: isAllowed("writePolicy") && ((one, reload) => [
@@ -85,14 +96,20 @@ const edit = async (path, one, reload) => formDialog({
 /** Adds a domain, to be proved by a DNS record, or verified at once by an operator who may do so. */
 const open = (path, after) => formDialog({
 	title: "Add domain", lead: "It counts once it is proved by a DNS record.",
-	request: ({ vouched, ...body }) => [path, { body }],
+	request: ({ vouched, ...body }) => ({ path, body }),
 	send: async ({ vouched, ...body }) => {
 		const made = await api(path, { body })
 		return vouched ? api(`${path}/${made.id}/verify`, { body: { method: "operator" } }) : made
 	},
-	fields: [["domain*", "Domain", { hint: "Such as example.com, without www.", unique: true, named: true }],
+	fields: [
+		{
+			name: "domain", label: "Domain", required: true, hint: "Such as example.com, without www.", unique: true,
+			named: true,
+		},
 		tickField("include_subdomains", "Addresses at names below it count too"),
-		givesWord() && tickField("vouched", "It is theirs, by your word: verify it at once"), ...FIELDS],
+		givesWord() && tickField("vouched", "It is theirs, by your word: verify it at once"),
+		...FIELDS,
+	],
 	said: one =>
 		(one.status === "verified" ? t`${one.domain} is verified` : t`${one.domain} is claimed; prove it next`),
 	after,

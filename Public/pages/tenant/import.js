@@ -11,7 +11,9 @@ const LOOKED_AT = 1 << 16
 const SHOWN = 20
 
 const CONFLICTS = [
-	["skip", "Leave it as it is"], ["update", "Take what the file says"], ["fail", "Count the row as failed"],
+	{ value: "skip", text: "Leave it as it is" },
+	{ value: "update", text: "Take what the file says" },
+	{ value: "fail", text: "Count the row as failed" },
 ]
 
 export default async page => {
@@ -54,8 +56,11 @@ async function drawFile(page, node, file, kept) {
 		goTo(`${page.base}/jobs/${job.id}`)
 	}
 	const options = form([
-		["format", "Format", { options: FORMATS, value: found, hint: "Guessed; choose another if it is wrong." }],
-		["on_conflict", "If a person is here already", { options: CONFLICTS, value: kept?.on_conflict }],
+		{
+			name: "format", label: "Format", options: FORMATS, value: found,
+			hint: "Guessed; choose another if it is wrong.",
+		},
+		{ name: "on_conflict", label: "If a person is here already", options: CONFLICTS, value: kept?.on_conflict },
 	], { submit: "Try it", send: values => send(page, file, values, more, true), done: follow })
 	// What was not sent yet is kept for when its operator comes back.
 	page.signal.addEventListener("abort", () =>
@@ -76,11 +81,11 @@ function drawOptions(node, format, head, { mapping, issuer: from, hash }) {
 	if (format !== "csv") {
 		return replaceContent(node, hint && issuer(hint, from), format === "firebase" && firebase(hash))
 	}
-	const { names, rows } = tableOf(head, mapping ? Object.values(mapping) : TARGETS.map(([code]) => code))
+	const { names, rows } = tableOf(head, mapping ? Object.values(mapping) : TARGETS.map(one => one.value))
 	const before = mapping && Object.fromEntries(Object.entries(mapping).map(([code, name]) => [name, code]))
 	const mapped = before ?? proposed(names)
 	const choose = name => h("select", { "aria-label": t`What ${name} is`, "data-column": name },
-		targetsOf(name).map(([code, text]) => h("option", { value: code, selected: code === mapped[name] }, text)))
+		targetsOf(name).map(({ value, text }) => h("option", { value, selected: value === mapped[name] }, text)))
 	return replaceContent(node, h("strong", "What each column is"),
 		dataTable("The first rows", names.map(name => h("div.stack-gap", userText(name), name && choose(name))),
 			rows.slice(0, SHOWN).map(row => row.slice(0, names.length))
@@ -88,11 +93,13 @@ function drawOptions(node, format, head, { mapping, issuer: from, hash }) {
 }
 
 const HASH = [
-	["signer_key", "Signer key (base64)"], ["salt_separator", "Salt separator (base64)"], ["rounds", "Rounds"],
-	["mem_cost", "Memory cost"],
+	{ name: "signer_key", label: "Signer key (base64)" },
+	{ name: "salt_separator", label: "Salt separator (base64)" },
+	{ name: "rounds", label: "Rounds" },
+	{ name: "mem_cost", label: "Memory cost" },
 ]
 const firebase = hash => h("fieldset", h("legend", "Parameters of the password hashes, from the project's console"),
-	HASH.map(([name, label]) => h("div.field", h("label", { htmlFor: name }, label),
+	HASH.map(({ name, label }) => h("div.field", h("label", { htmlFor: name }, label),
 		h("input", {
 			id: name, name, value: hash?.[name] ?? "", "data-hash": "", autocomplete: "off", spellcheck: false,
 		}))))
@@ -136,41 +143,67 @@ async function run(page, file, options, more, follow) {
 }
 
 const FORMATS = [
-	["csv", "CSV"], ["ndjson", "NDJSON: a user a line"], ["auth0", "Auth0"], ["cognito", "Amazon Cognito"],
-	["supabase", "Supabase"], ["clerk", "Clerk"], ["keycloak", "Keycloak"], ["firebase", "Firebase"],
+	{ value: "csv", text: "CSV" },
+	{ value: "ndjson", text: "NDJSON: a user a line" },
+	{ value: "auth0", text: "Auth0" },
+	{ value: "cognito", text: "Amazon Cognito" },
+	{ value: "supabase", text: "Supabase" },
+	{ value: "clerk", text: "Clerk" },
+	{ value: "keycloak", text: "Keycloak" },
+	{ value: "firebase", text: "Firebase" },
 ]
 const TARGETS = [
-	["", "Left out"], ["id", "Id"], ["email", "Email"], ["email_verified", "Email is verified"], ["name", "Name"],
-	["role", "Role"], ["status", "Status"], ["external_id", "External id"], ["keep", "Kept although unused"],
-	["password_hash", "Password hash"],
-	["provider", "Provider"], ["issuer", "Issuer"], ["subject", "Subject"], ["created_at", "Created"],
-	["identities", "Sign-ins as JSON"], ["public_attributes", "Public attributes as JSON"],
-	["private_attributes", "Private attributes as JSON"]]
+	{ value: "", text: "Left out" },
+	{ value: "id", text: "Id" },
+	{ value: "email", text: "Email" },
+	{ value: "email_verified", text: "Email is verified" },
+	{ value: "name", text: "Name" },
+	{ value: "role", text: "Role" },
+	{ value: "status", text: "Status" },
+	{ value: "external_id", text: "External id" },
+	{ value: "keep", text: "Kept although unused" },
+	{ value: "password_hash", text: "Password hash" },
+	{ value: "provider", text: "Provider" },
+	{ value: "issuer", text: "Issuer" },
+	{ value: "subject", text: "Subject" },
+	{ value: "created_at", text: "Created" },
+	{ value: "identities", text: "Sign-ins as JSON" },
+	{ value: "public_attributes", text: "Public attributes as JSON" },
+	{ value: "private_attributes", text: "Private attributes as JSON" },
+]
 
 /** The targets of every column, and the attributes with the column's name. */
 function targetsOf(name) {
 	const own = name.trim().replace(/^(public|private)_attributes\./, "").replaceAll(/[^\w.-]/g, "_").slice(0, 64)
-	return own ? [...TARGETS, [`public_attributes.${own}`, t`Public attribute ${own}`],
-		[`private_attributes.${own}`, t`Private attribute ${own}`]] : TARGETS
+	return own ? [
+		...TARGETS,
+		{ value: `public_attributes.${own}`, text: t`Public attribute ${own}` },
+		{ value: `private_attributes.${own}`, text: t`Private attribute ${own}` },
+	] : TARGETS
 }
 
 /** A feature of each format that the others do not have. */
 const MARKS = [
-	["cognito", /"?cognito:username"?/], ["supabase", /encrypted_password/], ["clerk", /password_digest/],
-	["firebase", /"localId"|"passwordHash"\s*:.*"salt"/s],
-	["keycloak", /"federatedIdentities"|"realmRoles"|"credentialData"/],
-	["auth0", /"user_id"\s*:\s*"[a-z0-9-]+\||"_id"\s*:\s*\{\s*"\$oid"|"custom_password_hash"/],
+	{ format: "cognito", mark: /"?cognito:username"?/ },
+	{ format: "supabase", mark: /encrypted_password/ },
+	{ format: "clerk", mark: /password_digest/ },
+	{ format: "firebase", mark: /"localId"|"passwordHash"\s*:.*"salt"/s },
+	{ format: "keycloak", mark: /"federatedIdentities"|"realmRoles"|"credentialData"/ },
+	{
+		format: "auth0",
+		mark: /"user_id"\s*:\s*"[a-z0-9-]+\||"_id"\s*:\s*\{\s*"\$oid"|"custom_password_hash"/,
+	},
 ]
 
 function formatOf(name, head) {
-	const found = MARKS.find(([, mark]) => mark.test(head))
-	if (found) return found[0]
+	const found = MARKS.find(({ mark }) => mark.test(head))
+	if (found) return found.format
 	return /\.(json|ndjson|jsonl)(\.gz)?$/i.test(name) || /^\s*[[{]/.test(head) ? "ndjson" : "csv"
 }
 
 /** Proposes a target for each column by its name. */
 function proposed(names) {
-	const codes = new Set(TARGETS.map(([code]) => code))
+	const codes = new Set(TARGETS.map(one => one.value))
 	const guess = name => {
 		if (/^(public|private)_attributes\.[\w.-]{1,64}$/.test(name)) return name
 		const plain = name.trim().toLowerCase().replaceAll(/[ -]/g, "_")

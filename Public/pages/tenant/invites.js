@@ -15,7 +15,11 @@ export const showLink = invite => invite.accept_url && revealSecret({
 })
 
 export const ENDS = [
-	["", "As it is"], ["1", "In 1 day"], ["7", "In 7 days"], ["30", "In 30 days"], ["90", "In 90 days"],
+	{ value: "", text: "As it is" },
+	{ value: "1", text: "In 1 day" },
+	{ value: "7", text: "In 7 days" },
+	{ value: "30", text: "In 30 days" },
+	{ value: "90", text: "In 90 days" },
 ]
 
 /**
@@ -41,10 +45,11 @@ function inviteOf(line, rest) {
 /** Each address of the lines; a line may hold several, separated by semicolons. */
 const splitLines = (emails = []) => emails.flatMap(line => line.split(";")).map(line => line.trim()).filter(Boolean)
 
-function requestOf(path, { emails, days, ...rest }, opened, isTry) {
+function requestOf(path, { emails, days, ...rest }, opened, isTry = false) {
 	const each = splitLines(emails)
 		.map(line => inviteOf(line, days ? { ...rest, expires_at: daysAfter(opened, days) } : rest))
-	return [path + queryString({ dry_run: isTry }), { body: each.length === 1 && !isTry ? each[0] : { invites: each } }]
+	const body = each.length === 1 && !isTry ? each[0] : { invites: each }
+	return { path: path + queryString({ dry_run: isTry || null }), body }
 }
 
 export async function invite(path, reload, email) {
@@ -55,7 +60,8 @@ export async function invite(path, reload, email) {
 		try {
 			const values = built.values()
 			if (splitLines(values.emails).length > MOST) throw tooMany(splitLines(values.emails).length)
-			const found = await api(...requestOf(path, values, opened, true))
+			const { path: tried, body } = requestOf(path, values, opened, true)
+			const found = await api(tried, { body })
 			if (found.kind) follow(path, found)
 			else results(found.results, true)
 		} catch (error) {
@@ -68,30 +74,30 @@ export async function invite(path, reload, email) {
 const inviting = (path, reload, email, opened) => formDialog({
 	title: "Invite people", submit: "Invite",
 	fields: [
-		[
-			"emails*", "Email addresses",
-			{
-				type: "lines", value: email, named: true, also: ["email", "invites"],
-				hint: "One a line; up to 1,000. A role may follow: ann@acme.example manager.",
-			},
-		],
+		{
+			name: "emails", label: "Email addresses", required: true, type: "lines", value: email, named: true,
+			also: ["email", "invites"], hint: "One a line; up to 1,000. A role may follow: ann@acme.example manager.",
+		},
 		ROLE,
-		[
-			"delivery", "Delivery",
-			{
-				options: [
-					["", "By mail where it is set up, else a link"], ["mail", "By mail"], ["link", "Give me the link"],
-				],
-			},
-		],
-		["days", "Ends", { options: [["", "In 7 days"], ...ENDS.filter(([days]) => days && days !== "7")] }],
-		["message", "Message", { type: "textarea" }],
+		{
+			name: "delivery", label: "Delivery",
+			options: [
+				{ value: "", text: "By mail where it is set up, else a link" },
+				{ value: "mail", text: "By mail" },
+				{ value: "link", text: "Give me the link" },
+			],
+		},
+		{
+			name: "days", label: "Ends",
+			options: [{ value: "", text: "In 7 days" }, ...ENDS.filter(({ value }) => value && value !== "7")],
+		},
+		{ name: "message", label: "Message", type: "textarea" },
 	],
 	request: values => requestOf(path, values, opened),
 	send: async values => {
 		const count = splitLines(values.emails).length
 		if (count > MOST) throw tooMany(count)
-		return api(...requestOf(path, values, opened))
+		return api(path, { body: requestOf(path, values, opened).body })
 	},
 	done: made => {
 		reload?.()
@@ -175,52 +181,59 @@ export const inviteList = async page => {
 		said(one),
 	])
 	await list(page, {
-		path, noun: ["invite", "invites"], search: "Search by email",
-		related: [[`${page.base}/invites/join-links`, "Join links"]],
-		create: ["manageInvites", "Invite", reload => invite(path, reload)],
+		path, noun: { one: "invite", many: "invites" }, search: "Search by email",
+		related: [{ href: `${page.base}/invites/join-links`, text: "Join links" }],
+		create: { right: "manageInvites", text: "Invite", run: reload => invite(path, reload) },
 		empty: {
 			title: "No invites yet", text: "An invite opens the gate for one address, in one role, until it ends.",
 		},
 		filters: [
-			["status", "Status", "pending accepted revoked expired"],
-			["delivery_status", "Mail", { options: [...choices("queued sent refused bounced"), FAILED] }],
-			query().job_id && ["job_id", "Job"],
+			{ name: "status", label: "Status", options: choices("pending accepted revoked expired") },
+			{ name: "delivery_status", label: "Mail", options: [...choices("queued sent refused bounced"), FAILED] },
+			query().job_id && { name: "job_id", label: "Job" },
 		].filter(Boolean),
 		columns: [
-			["Email", one => [one.accepted_user_id
-				? h("a.main", { href: `${page.base}/users/${one.accepted_user_id}` }, userText(one.email))
-				: userText(one.email, "span.main"),
-				lookalikeNote(one.email),
-				h(
-					"span.sub", one.delivery === "link" ? "by link" : "by mail",
-					one.sent_count > 1 && t`, sent ${one.sent_count} times`,
-				)], { sort: "email" }],
+			{
+				label: "Email",
+				cell: one => [
+					one.accepted_user_id
+						? h("a.main", { href: `${page.base}/users/${one.accepted_user_id}` }, userText(one.email))
+						: userText(one.email, "span.main"),
+					lookalikeNote(one.email),
+					h(
+						"span.sub", one.delivery === "link" ? "by link" : "by mail",
+						one.sent_count > 1 && t`, sent ${one.sent_count} times`,
+					),
+				],
+				sort: "email",
+			},
 			STATUS,
-			["Mail", mailOf],
-			["Role", one => words(one.role)],
-			[
-				"Ends",
-				one => (one.status === "pending" || one.status === "expired" ? timeNode(one.expires_at) : noValue()),
-			],
-			["Sent by", one => userText(one.invited_by?.name ?? "–")],
+			{ label: "Mail", cell: mailOf },
+			{ label: "Role", cell: one => words(one.role) },
+			{
+				label: "Ends",
+				cell: one => (/pending|expired/.test(one.status) ? timeNode(one.expires_at) : noValue()),
+			},
+			{ label: "Sent by", cell: one => userText(one.invited_by?.name ?? "–") },
 			createdColumn("Sent"),
 		],
 		actions: isAllowed("manageInvites") && actions,
-		bulk: isAllowed("manageInvites") && [{
-			text: "Resend",
-			fits: one => one.delivery === "mail" && (one.status === "pending" || one.status === "expired"),
-			verb: "resend",
-			asks: "Each gets a new link by mail; the one that was sent before stops working.",
-		}, {
-			text: "Revoke", fits: one => one.status === "pending",
-			verb: "revoke",
-			asks: "The links stop working now. This is final; people can be invited again.",
-		}],
+		bulk: isAllowed("manageInvites") && [
+			{
+				text: "Resend",
+				fits: one => one.delivery === "mail" && (one.status === "pending" || one.status === "expired"),
+				verb: "resend", asks: "Each gets a new link by mail; the one that was sent before stops working.",
+			},
+			{
+				text: "Revoke", fits: one => one.status === "pending", verb: "revoke",
+				asks: "The links stop working now. This is final; people can be invited again.",
+			},
+		],
 	})
 }
 
 /** The choice of a filter for what should be sent again. */
-const FAILED = ["refused,bounced", t`Refused or bounced`]
+const FAILED = { value: "refused,bounced", text: t`Refused or bounced` }
 
 /** What became of the mail, with the mail server's words if it said any. */
 const mailOf = ({ delivery_status: state, delivery_detail: detail }) =>
@@ -239,11 +252,15 @@ async function edit(path, { id, email }, reload) {
 	const opened = Date.now()
 	return formDialog({
 		title: t`Edit the invite of ${email}`, lead: "The link that was sent stays the same.", edits: one,
-		fields: [ROLE, ["days", "Ends", { options: ENDS }], ["message", "Message", { type: "textarea" }]],
-		request: ({ days, ...values }) => [`${path}/${id}`, {
-			method: "PATCH", etag: etagOf(one),
+		fields: [
+			ROLE,
+			{ name: "days", label: "Ends", options: ENDS },
+			{ name: "message", label: "Message", type: "textarea" },
+		],
+		request: ({ days, ...values }) => ({
+			path: `${path}/${id}`, method: "PATCH", etag: etagOf(one),
 			body: days ? { ...values, expires_at: daysAfter(opened, days) } : values,
-		}],
+		}),
 		done: () => (toast("Saved"), reload()),
 	})
 }
@@ -257,19 +274,22 @@ export const joinLinks = async page => {
 		h("div", h("h1", "Join links"), h("p.lead", "Whoever has one of these links can join as a member.")),
 		h("div.acts", h("a.btn", { href: `${page.base}/invites` }, "All invites"))), warning])
 	await list(page, {
-		path, noun: ["join link", "join links"],
+		path, noun: { one: "join link", many: "join links" },
 		seen: ({ items }) => replaceContent(warning, items.some(isUseless) && useless()),
-		create: ["manageInvites", "Make a link", reload => makeLink(path, reload)],
+		create: { right: "manageInvites", text: "Make a link", run: reload => makeLink(path, reload) },
 		empty: {
 			title: "No join links yet",
 			text: "A join link lets many people in as members, until it ends or is used up.",
 		},
 		columns: [
-			["For", one => h("span.main", one.domains.length ? userText(one.domains.join(", ")) : "Every address")],
-			["Used", one => t`${formatNumber(one.uses)} of ${formatNumber(one.max_uses)}`],
+			{
+				label: "For",
+				cell: one => h("span.main", one.domains.length ? userText(one.domains.join(", ")) : "Every address"),
+			},
+			{ label: "Used", cell: one => t`${formatNumber(one.uses)} of ${formatNumber(one.max_uses)}` },
 			STATUS,
-			["Ends", one => timeNode(one.expires_at)],
-			["Made by", one => userText(one.created_by.name || "–")],
+			{ label: "Ends", cell: one => timeNode(one.expires_at) },
+			{ label: "Made by", cell: one => userText(one.created_by.name || "–") },
 			createdColumn("Made"),
 		],
 		actions: isAllowed("manageInvites") && ((one, reload) => [
@@ -289,17 +309,25 @@ const end = (path, one, reload) => confirm({
 	said: "The join link is revoked", after: reload,
 })
 
-const DAYS = [["7", "In 7 days"], ["1", "In 1 day"], ["30", "In 30 days"], ["90", "In 90 days"]]
+const DAYS = [
+	{ value: "7", text: "In 7 days" },
+	{ value: "1", text: "In 1 day" },
+	{ value: "30", text: "In 30 days" },
+	{ value: "90", text: "In 90 days" },
+]
 
 const makeLink = (path, reload, opened = Date.now()) => formDialog({
 	title: "Make a join link", submit: "Make the link",
 	fields: [
-		["days", "Ends", { options: DAYS }],
-		["max_uses", "How many may join", { type: "number", value: 100, attrs: { min: 1, max: 10_000 } }],
-		["domains", "Only addresses of", { type: "lines", hint: "Domains, one a line; empty is every address." }],
-		["return_to", "Leads back to", { hint: "One of the addresses under Clients; empty is nowhere." }],
+		{ name: "days", label: "Ends", options: DAYS },
+		{ name: "max_uses", label: "How many may join", type: "number", value: 100, attrs: { min: 1, max: 10_000 } },
+		{
+			name: "domains", label: "Only addresses of", type: "lines",
+			hint: "Domains, one a line; empty is every address.",
+		},
+		{ name: "return_to", label: "Leads back to", hint: "One of the addresses under Clients; empty is nowhere." },
 	],
-	request: ({ days, ...values }) => [path, { body: { ...values, expires_at: daysAfter(opened, days) } }],
+	request: ({ days, ...values }) => ({ path, body: { ...values, expires_at: daysAfter(opened, days) } }),
 	done: made => {
 		reload()
 		return revealSecret({

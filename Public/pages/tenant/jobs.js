@@ -182,18 +182,20 @@ export const jobBar = ({ done, failed, total }) => (total
 	: noValue())
 
 export const jobList = page => list(page, {
-	path: `${page.path}/jobs`, noun: ["job", "jobs"],
+	path: `${page.path}/jobs`, noun: { one: "job", many: "jobs" },
 	empty: {
 		title: "No jobs yet",
 		text: "What is done to many at once runs here: imports, acts on all that match, many invites. It can be "
 			+ "watched, paused, and undone for 30 days.",
 	},
-	filters: [["status", "Status", "queued running paused cancelled done failed undone"]],
+	filters: [{
+		name: "status", label: "Status", options: choices("queued running paused cancelled done failed undone"),
+	}],
 	columns: [
-		["Job", one => h("a.main", { href: `${page.base}/jobs/${one.id}` }, jobWords(one))],
-		["Status", one => statusTag(one.status), { state: true }],
-		["Progress", one => [jobBar(one.progress), h("span.sub", countOf(one.progress))]],
-		["By", one => userText(one.created_by?.name || "Gatehouse")],
+		{ label: "Job", cell: one => h("a.main", { href: `${page.base}/jobs/${one.id}` }, jobWords(one)) },
+		{ label: "Status", cell: one => statusTag(one.status), state: true },
+		{ label: "Progress", cell: one => [jobBar(one.progress), h("span.sub", countOf(one.progress))] },
+		{ label: "By", cell: one => userText(one.created_by?.name || "Gatehouse") },
 		createdColumn("Begun"),
 	],
 	actions: (one, reload) => jobActs(page, one, reload),
@@ -286,6 +288,7 @@ export async function repair(page, kept, job, failed) {
 
 /** How many rows are shown and corrected at once; the report has all of them. */
 const SHOWN = 100
+const ROWS = { one: "row", many: "rows" }
 /** Milliseconds between two requests. */
 const PACE = 1000
 const RUNS = /queued|running/
@@ -372,7 +375,7 @@ async function drawRows(page, node, path, one, kept) {
 	const isMended = kept && failed.length && isCorrectable(kept)
 	return replaceContent(node,
 		h("div.head", heading, button("These as CSV", () =>
-			exportFile(`${path}/report${queryString({ status: "failed" })}`, ["row", "rows"]),
+			exportFile(`${path}/report${queryString({ status: "failed" })}`, ROWS),
 		{ icon: "save", look: ".tiny" })),
 		isMended ? await repair(page, kept, one, failed)
 			: dataTable("Rows that were not done", ["Row", "Result", "Why"], rows.map(row => [
@@ -407,6 +410,6 @@ async function drawMails(page, node, one) {
 }
 
 const save = async (page, one) =>
-	(await import("../../lib/seldom.js")).saveList(`${page.path}/jobs/${one.id}/report`, ["row", "rows"])
+	(await import("../../lib/seldom.js")).saveList(`${page.path}/jobs/${one.id}/report`, ROWS)
 
 export default page => (page.id ? jobPage : jobList)(page)

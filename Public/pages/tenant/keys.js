@@ -7,18 +7,27 @@ import {
 } from "../../lib/ui.js"
 
 const GRACE = [
-	["3600", "1 hour"], ["0", "None: cut at once"], ["900", "15 minutes"], ["86400", "24 hours"], ["604800", "7 days"],
+	{ value: "3600", text: "1 hour" },
+	{ value: "0", text: "None: cut at once" },
+	{ value: "900", text: "15 minutes" },
+	{ value: "86400", text: "24 hours" },
+	{ value: "604800", text: "7 days" },
 ]
 /** The limits and descriptions of a key, in the forms. */
 export const BOUNDS = [
-	[
-		"allowed_ips", "Only from these addresses",
-		{ type: "lines", hint: "Addresses or CIDR ranges, one a line; empty is anywhere." },
-	],
-	["allowed_origins", "Only from these browser origins", { type: "lines", hint: "One a line; empty is every one." }],
-	["rate_limit.per_minute", "Most calls a minute",
-		{ type: "number", attrs: { min: 1 }, hint: "Empty is as the server is set." }],
-	["note", "Note", { type: "textarea" }],
+	{
+		name: "allowed_ips", label: "Only from these addresses", type: "lines",
+		hint: "Addresses or CIDR ranges, one a line; empty is anywhere.",
+	},
+	{
+		name: "allowed_origins", label: "Only from these browser origins", type: "lines",
+		hint: "One a line; empty is every one.",
+	},
+	{
+		name: "rate_limit.per_minute", label: "Most calls a minute", type: "number", attrs: { min: 1 },
+		hint: "Empty is as the server is set.",
+	},
+	{ name: "note", label: "Note", type: "textarea" },
 ]
 /** The secret from before the last rotation, while it works. */
 export const oldOf = one => one.status === "grace" && one.previous
@@ -32,40 +41,49 @@ export const showSecret = (page, made) => revealSecret({
 
 export const keyList = async page => {
 	const path = `${page.path}/api-keys`
-	const create = () =>
-		mayHere(page, "writeKeys")
-			&& h("a.btn.primary", { href: `${page.base}/keys/new`, "data-new": "" }, icon("plus"), "Create key")
 	await list(page, {
 		...!page.tenant && {
 			title: "Platform API keys", lead: "Keys that are no tenant's: what they may, they may in every tenant.",
 		},
-		path, noun: ["API key", "API keys"], search: "Search by name", create,
+		path, noun: { one: "API key", many: "API keys" }, search: "Search by name",
+		create: {
+			right: page.tenant ? "writeKeys" : "writePlatformKeys", text: "Create key", href: `${page.base}/keys/new`,
+		},
 		empty: { title: "No API keys yet", text: "A key lets a machine call the API with just the rights you choose." },
-		filters: [["status", "Status", "active grace revoked expired"],
-			["environment", "Environment", "live test"],
-			["ends_within", "End", { options: [["14", t`Within 14 days`], ["90", t`Within 90 days`]] }],
-			["given_before", "Scopes", { options: [["true", t`Lead to an admin, from before`]] }]],
+		filters: [
+			{ name: "status", label: "Status", options: choices("active grace revoked expired") },
+			{ name: "environment", label: "Environment", options: choices("live test") },
+			{
+				name: "ends_within", label: "End",
+				options: [
+					{ value: "14", text: t`Within 14 days` },
+					{ value: "90", text: t`Within 90 days` },
+				],
+			},
+			{
+				name: "given_before", label: "Scopes",
+				options: [{ value: "true", text: t`Lead to an admin, from before` }],
+			},
+		],
 		columns: [
-			[
-				"Name",
-				one =>
-					[
-						h("a.main", { href: `${page.base}/keys/${one.id}` }, userText(one.name)),
-						h("code.sub", `${one.prefix}…${one.last4}`),
-					],
-				{ tight: true },
-			],
-			[
-				"Status",
-				one =>
-					[
-						statusTag(one.status),
-						oldOf(one) && h("span.sub", t`old secret ends ${ago(one.previous.until)}`),
-						isIdle(one) && h("span.sub", "unused for 90 days"),
-					],
-				{ state: true },
-			],
-			["Scopes", scopesOf],
+			{
+				label: "Name",
+				cell: one => [
+					h("a.main", { href: `${page.base}/keys/${one.id}` }, userText(one.name)),
+					h("code.sub", `${one.prefix}…${one.last4}`),
+				],
+				tight: true,
+			},
+			{
+				label: "Status",
+				cell: one => [
+					statusTag(one.status),
+					oldOf(one) && h("span.sub", t`old secret ends ${ago(one.previous.until)}`),
+					isIdle(one) && h("span.sub", "unused for 90 days"),
+				],
+				state: true,
+			},
+			{ label: "Scopes", cell: scopesOf },
 			timeColumn("Last used", "last_used_at"),
 			timeColumn("Expires", "expires_at"),
 			createdColumn(),
@@ -133,8 +151,8 @@ const revoke = (path, one, reload) => confirm({
 const rotate = (page, path, one, reload) => formDialog({
 	title: t`Rotate ${one.name}`, submit: "Rotate",
 	lead: "A new secret now; the old one works on for the grace you choose.",
-	fields: [["grace_seconds", "Grace of the old secret", { options: GRACE }]],
-	request: values => [`${path}/rotate`, { body: { grace_seconds: Number(values.grace_seconds) } }],
+	fields: [{ name: "grace_seconds", label: "Grace of the old secret", options: GRACE }],
+	request: values => ({ path: `${path}/rotate`, body: { grace_seconds: Number(values.grace_seconds) } }),
 	done: made => (reload(), showSecret(page, made)),
 })
 
@@ -203,9 +221,7 @@ export const keyPage = async page => {
 	const { bars } = await import("../../lib/chart.js")
 	await waitBriefly(loadPart(uses, async () => replaceContent(uses, bars("Uses", (await page.get(
 		`${path}/uses`,
-	)).items, [
-		["in", "uses", "Uses"],
-	],
+	)).items, [{ look: "in", member: "uses", label: "Uses" }],
 		{ month: "short", day: "numeric", timeZone: "UTC" }, ([all], most) =>
 			t`${all} in 30 days; at most ${most} in a day. Days begin at midnight UTC.`))))
 }
@@ -225,9 +241,12 @@ function owner(page, id) {
 const edit = async (page, one) => formDialog({
 	title: t`Edit ${one.name}`, lead: "The secret stays the same. Take away what it does not need.", edits: one,
 	fields: [
-		["name*", "Name"],
-		["scopes*", "Scopes", { type: "checks", options: await scopeOptions(page, one.scopes) }],
-		["expires_at", "Expires", { type: "day", hint: "At the end of that day; empty is never." }],
+		{ name: "name", label: "Name", required: true },
+		{
+			name: "scopes", label: "Scopes", required: true, type: "checks",
+			options: await scopeOptions(page, one.scopes),
+		},
+		{ name: "expires_at", label: "Expires", type: "day", hint: "At the end of that day; empty is never." },
 		...BOUNDS,
 	],
 	path: `${page.path}/api-keys/${one.id}`, after: redraw,
@@ -260,27 +279,33 @@ const nameOf = code => {
 }
 const option = code => {
 	const name = nameOf(code)
-	return [code, LIKE_ADMIN.includes(code) ? t`${name} (leads to the rights of an admin)` : name, code]
+	const text = LIKE_ADMIN.includes(code) ? t`${name} (leads to the rights of an admin)` : name
+	return { value: code, text, hint: code }
 }
 const PRESETS = {
 	"Sign-up hook": "hooks:signup", "Verify keys": "keys:verify",
 	"Read only": "users:read invites:read api-keys:read cors:read audit:read",
 }
 const DAYS = [
-	["90", "90 days"], ["30", "30 days"], ["365", "1 year"], ["day", "At the end of a day"], ["", "Never"],
+	{ value: "90", text: "90 days" },
+	{ value: "30", text: "30 days" },
+	{ value: "365", text: "1 year" },
+	{ value: "day", text: "At the end of a day" },
+	{ value: "", text: "Never" },
 ]
 
 /** The scopes that may be ticked, and those that a key has besides: a scope may have left the tenant's catalogue. */
 export async function scopeOptions(page, had = []) {
 	const policy = page.tenant && await page.get(`${page.path}/policy`).catch(() => null)
 	const groups = Object.entries({ ...GROUPS, ...!page.tenant && PLATFORM })
-		.map(([title, codes]) => [title, codes.split(" ").map(option)])
+		.map(([group, codes]) => ({ group, options: codes.split(" ").map(option) }))
 	const catalogue = policy?.scope_catalogue ?? []
-	const known = new Set([...catalogue, ...groups.flatMap(([, options]) => options.map(([code]) => code))])
-	const own = [...catalogue, ...had.filter(scope => !known.has(scope))].map(scope => [scope, userText(scope)])
+	const known = new Set([...catalogue, ...groups.flatMap(({ options }) => options.map(one => one.value))])
+	const own = [...catalogue, ...had.filter(scope => !known.has(scope))]
+		.map(scope => ({ value: scope, text: userText(scope) }))
 	return [
-		...(own.length ? [["This tenant's own"], ...own] : []),
-		...groups.flatMap(([title, options]) => [[title], ...options]),
+		...(own.length ? [{ group: "This tenant's own" }, ...own] : []),
+		...groups.flatMap(({ group, options }) => [{ group }, ...options]),
 	]
 }
 
@@ -300,23 +325,22 @@ export const newKey = async page => {
 	const wanted = asked.scopes?.split(/[ ,]+/) ?? []
 	const opened = Math.ceil(Date.now() / 60000) * 60000
 	const built = form([
-		["name*", "Name", { hint: "What will hold it, such as “Production backend”." }],
-		["environment", "Environment", { options: choices("live test") }],
-		[
-			"scopes*", "Scopes",
-			{
-				type: "checks", value: wanted, options: await scopeOptions(page),
-			},
-		],
-		["days", "Expires after", { options: DAYS }],
-		["expires_at*", "Last day", { type: "day", when: ({ days }) => days === "day" }],
+		{ name: "name", label: "Name", required: true, hint: "What will hold it, such as “Production backend”." },
+		{ name: "environment", label: "Environment", options: choices("live test") },
+		{
+			name: "scopes", label: "Scopes", required: true, type: "checks", value: wanted,
+			options: await scopeOptions(page),
+		},
+		{ name: "days", label: "Expires after", options: DAYS },
+		{ name: "expires_at", label: "Last day", required: true, type: "day", when: ({ days }) => days === "day" },
 		...BOUNDS,
 	], {
 		submit: "Create key", start: asked, cancel: () => leaveFor(`${page.base}/keys`),
 		draft: isFilled ? null : "new key",
-		request: values => [`${page.path}/api-keys`, {
+		request: values => ({
+			path: `${page.path}/api-keys`,
 			body: { ...body(values, opened), ...owner && { owner: { type: "user", id: owner.id } } },
-		}],
+		}),
 		done: made => {
 			leaveFor(`${page.base}/keys/${made.id}`)
 			showSecret(page, made)

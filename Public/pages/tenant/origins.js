@@ -12,17 +12,21 @@ export default async page => {
 		...!page.tenant && {
 			title: "Platform origins", lead: "They may call for every tenant, and what is no tenant's.",
 		},
-		path, noun: ["origin", "origins"], search: "Search origins",
-		create: [
-			page.tenant ? "writeOrigins" : "writePlatformOrigins", "Add origin", reload => open(path, reload, test.run),
-		],
+		path, noun: { one: "origin", many: "origins" }, search: "Search origins",
+		create: {
+			right: page.tenant ? "writeOrigins" : "writePlatformOrigins", text: "Add origin",
+			run: reload => open(path, reload, test.run),
+		},
 		empty: {
 			title: "No origin is allowed",
 			text: "Browsers of other sites are kept out. Add the origin of your web app to let it call.",
 		},
 		columns: [
-			["Origin", one => [userText(one.origin, "code.main"), one.label && userText(one.label, "span.sub")]],
-			["Cookies", one => (one.credentials ? "Allowed" : noValue("none"))],
+			{
+				label: "Origin",
+				cell: one => [userText(one.origin, "code.main"), one.label && userText(one.label, "span.sub")],
+			},
+			{ label: "Cookies", cell: one => (one.credentials ? "Allowed" : noValue("none")) },
 			timeColumn("Ends", "expires_at"),
 			createdColumn("Added"),
 		],
@@ -57,13 +61,13 @@ const drawRefused = (node, path) => loadPart(node, async () => {
 
 /** Never with cookies: it is not known whether the sender of a request with this origin is the site. */
 const allow = ({ origin }, path) => formDialog({
-	title: t`Allow ${origin}?`, submit: "Allow", draft: null, fields: [["label", "Label"]],
+	title: t`Allow ${origin}?`, submit: "Allow", draft: null, fields: [{ name: "label", label: "Label" }],
 	lead: [
 		"Anybody can cause this line, by a request that names the origin. Allow it only if you know whose it is. "
 			+ "Cookies stay refused.",
 		lookalikeNote(origin),
 	],
-	request: values => [path, { body: { origin, ...values } }], said: t`${origin} is allowed`, after: redraw,
+	request: values => ({ path, body: { origin, ...values } }), said: t`${origin} is allowed`, after: redraw,
 })
 
 async function remove(path, one, reload) {
@@ -81,15 +85,13 @@ async function remove(path, one, reload) {
 const open = (path, reload, test) => formDialog({
 	title: "Add origin",
 	fields: [
-		[
-			"origin*", "Origin",
-			{
-				hint: "Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.",
-				attrs: { placeholder: "https://app.example.com" }, unique: true, named: true,
-			},
-		],
-		["label", "Label"],
-		["expires_at", "Ends", { type: "day", hint: "At the end of that day; empty is never." }],
+		{
+			name: "origin", label: "Origin", required: true,
+			hint: "Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.",
+			attrs: { placeholder: "https://app.example.com" }, unique: true, named: true,
+		},
+		{ name: "label", label: "Label" },
+		{ name: "expires_at", label: "Ends", type: "day", hint: "At the end of that day; empty is never." },
 		tickField("credentials", "Allow cookies and credentials"),
 	],
 	path,
@@ -107,15 +109,23 @@ const open = (path, reload, test) => formDialog({
 	},
 })
 
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"].map(one => ({ value: one, text: one }))
+
 function tester(page) {
 	const result = liveRegion(h("p.muted", "Test an origin to see both answers, header by header."))
 	const built = form([
-		["origin*", "Origin of the page", { attrs: { placeholder: "https://app.example.com" } }],
-		["method", "Method", { options: ["GET", "POST", "PUT", "PATCH", "DELETE"].map(one => [one, one]) }],
-		["request_headers", "Request headers", { type: "lines", hint: "One a line, such as authorization." }],
+		{
+			name: "origin", label: "Origin of the page", required: true,
+			attrs: { placeholder: "https://app.example.com" },
+		},
+		{ name: "method", label: "Method", options: METHODS },
+		{
+			name: "request_headers", label: "Request headers", type: "lines",
+			hint: "One a line, such as authorization.",
+		},
 		tickField("credentials", "With cookies"),
 	], {
-		submit: "Test", request: values => ["/cors/evaluate", { body: { tenant: page.tenant?.slug, ...values } }],
+		submit: "Test", request: values => ({ path: "/cors/evaluate", body: { tenant: page.tenant?.slug, ...values } }),
 		done: said => {
 			replaceContent(result, h("div.stack-gap",
 				note(

@@ -7,11 +7,11 @@ import { diff } from "../audit.js"
 import { ROLES } from "./users.js"
 
 const MODES = [
-	["invite_only", "Invite only: nobody without an invite"],
-	["domain", "Domain: addresses of verified domains"],
-	["approval", "Approval: any address that is vouched for, once an operator approves each"],
-	["open", "Open: any address that is vouched for"],
-	["closed", "Closed: nobody new"],
+	{ value: "invite_only", text: "Invite only: nobody without an invite" },
+	{ value: "domain", text: "Domain: addresses of verified domains" },
+	{ value: "approval", text: "Approval: any address that is vouched for, once an operator approves each" },
+	{ value: "open", text: "Open: any address that is vouched for" },
+	{ value: "closed", text: "Closed: nobody new" },
 ]
 /** What a mode requires of a person's sign-in, which the tenant's domains and providers have to give. */
 const NEEDS = {
@@ -22,35 +22,46 @@ const NEEDS = {
 	open: "People come in who ask for this tenant by name and whose provider says that the address is verified.",
 }
 
-const number = (name, label, min, max, hint) => [name, label, { type: "number", hint, attrs: { min, max } }]
+const number = (name, label, min, max, hint) => ({ name, label, type: "number", hint, attrs: { min, max } })
 const days = (step, label, hint) => number(`inactivity.${step}_days`, label, 30, 3650, hint)
 const FIELDS = [
-	["sign_up", "Who may sign up", { options: MODES }],
-	["default_role", "Role of a newcomer", { options: ROLES.slice(0, 2) }],
-	["allowed_domains", "Allowed domains",
-		{ type: "lines", hint: "A filter, one a line; empty lets every domain in that the rules let in." }],
+	{ name: "sign_up", label: "Who may sign up", options: MODES },
+	{ name: "default_role", label: "Role of a newcomer", options: ROLES.slice(0, 2) },
+	{
+		name: "allowed_domains", label: "Allowed domains", type: "lines",
+		hint: "A filter, one a line; empty lets every domain in that the rules let in.",
+	},
 	tickField("external_invites", "Invites may go to other domains"),
 	tickField("invite_email_must_match", "An invite is only for its own address"),
-	["auto_link", "Link to an account of the same address",
-		{ options: [["off", "Off: always ask"], ["authoritative", "Only where the provider is the authority"]] }],
+	{
+		name: "auto_link", label: "Link to an account of the same address",
+		options: [
+			{ value: "off", text: "Off: always ask" },
+			{ value: "authoritative", text: "Only where the provider is the authority" },
+		],
+	},
 	number("password_min", "Shortest password", 8, 128),
 	tickField("password_blocklist", "Refuse well-known passwords"),
 	tickField("block_disposable", "Keep out disposable mail domains"),
-	["blocked_domains", "Blocked domains", {
-		type: "lines", hint: "One a line, with all below it. Invites and users whom you add are let in all the same.",
-	}],
-	["blocked_emails", "Blocked addresses", { type: "lines", hint: "One a line. A purge of the person takes it off." }],
+	{
+		name: "blocked_domains", label: "Blocked domains", type: "lines",
+		hint: "One a line, with all below it. Invites and users whom you add are let in all the same.",
+	},
+	{
+		name: "blocked_emails", label: "Blocked addresses", type: "lines",
+		hint: "One a line. A purge of the person takes it off.",
+	},
 	number("invites_pending_max", "Invites pending at once", 1, 100_000),
 	number("invites_per_inviter_hour", "Invites of one inviter in an hour", 1, 100_000),
 	number("invites_per_recipient_day", "Mails with an invite to one address in a day", 1, 1000),
 	days("warn", "Warn after days without use", "By mail. Empty, as the next two: never."),
 	days("suspend", "Suspend after days without use"),
 	days("delete", "Delete after days without use", "Only who was suspended by that rule."),
-	["scope_catalogue", "Own scopes for API keys", { type: "lines" }],
+	{ name: "scope_catalogue", label: "Own scopes for API keys", type: "lines" },
 	tickField("dev_origins", "Allow localhost origins"),
 	tickField("private_network", "Allow private network access"),
 ]
-const LABELS = Object.fromEntries(FIELDS.map(([name, label]) => [name, label]))
+const LABELS = Object.fromEntries(FIELDS.map(({ name, label }) => [name, label]))
 
 const inForce = ({ version }) => t`Version ${version} is in force`
 /** A policy with members named like the form's fields. */
@@ -80,7 +91,7 @@ export default async page => {
 	}
 	const built = form(FIELDS, {
 		submit: "Publish", values: one, draft: "policy", done, send: values => publish(one, values),
-		request: values => [path, { method: "PUT", body: merged(one, values), etag: etagOf(one) }],
+		request: values => ({ path, method: "PUT", body: merged(one, values), etag: etagOf(one) }),
 		refused: (error, values) => {
 			if (error.status !== 412) return false
 			loadPart(

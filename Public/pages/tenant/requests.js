@@ -8,18 +8,18 @@ export default async page => {
 	const path = one => `${page.path}/users/${one.id}`
 	const mayAnswer = isAllowed("editUsers") && !page.isGone
 	await list(page, {
-		path: `${page.path}/users`, fixed: { awaiting_approval: true }, noun: ["request", "requests"],
+		path: `${page.path}/users`, fixed: { awaiting_approval: true }, noun: { one: "request", many: "requests" },
 		search: "Search by email or name",
 		empty: {
 			title: "Nobody waits",
 			text: "Who asks to join stands here, where the policy or a domain's mode asks for approval.",
 		},
 		columns: [
-			[
-				"Person", one => [personCell(one, `${page.base}/users/${one.id}`), lookalikeNote(one.email)],
-				{ sort: "email" },
-			],
-			["Asked by", one => (one.identities ?? []).map(id => userText(`${words(id.provider)} `))],
+			{
+				label: "Person",
+				cell: one => [personCell(one, `${page.base}/users/${one.id}`), lookalikeNote(one.email)], sort: "email",
+			},
+			{ label: "Asked by", cell: one => (one.identities ?? []).map(id => userText(`${words(id.provider)} `)) },
 			createdColumn("Asked"),
 		],
 		actions: mayAnswer && ((one, reload) => answers(path(one), one, reload)),
@@ -40,9 +40,10 @@ export default async page => {
 
 const told = answer => (answered(), answer)
 
-const WORD = [["reason", "Message to them", {
-	type: "textarea", attrs: { maxLength: 500 }, hint: "Plain text; may stay empty.",
-}]]
+const WORD = [{
+	name: "reason", label: "Message to them", type: "textarea", attrs: { maxLength: 500 },
+	hint: "Plain text; may stay empty.",
+}]
 
 /** What an operator can answer to a person who waits. */
 export const answers = (path, one, reload) => [

@@ -11,8 +11,8 @@ export default async page => {
 	// The tenant is requested again, so that what is saved is sent with the version that is shown.
 	const one = await page.get(path)
 	let etag = etagOf(one)
-	const rename = form([["name*", "Name"]], {
-		submit: "Save", values: one, request: body => [path, { method: "PATCH", body, etag }],
+	const rename = form([{ name: "name", label: "Name", required: true }], {
+		submit: "Save", values: one, request: body => ({ path, method: "PATCH", body, etag }),
 		done: () => (toast("Saved"), page.again()), draft: "rename",
 		refresh: async () => (etag = etagOf(await api(path))),
 	})

@@ -20,12 +20,14 @@ export function askToMerge(page, some, reload) {
 		lead: "Proved sign-ins, API keys and addresses of the other go to the one who stays, whose role, name and "
 			+ "password do not change. The other's password and sessions end. Both addresses are told by mail. "
 			+ "It can be undone for 30 days.",
-		fields: [["winner", "Who stays", {
-			options: [first, second].map(one => [one.id, `${one.email} (${one.role})`]), value: first.id,
-		}]],
-		request: ({ winner }) => [path, {
-			method: "POST", body: { winner, loser: winner === first.id ? second.id : first.id },
+		fields: [{
+			name: "winner", label: "Who stays",
+			options: [first, second].map(one => ({ value: one.id, text: `${one.email} (${one.role})` })),
+			value: first.id,
 		}],
+		request: ({ winner }) => ({
+			path, method: "POST", body: { winner, loser: winner === first.id ? second.id : first.id },
+		}),
 		done: made => {
 			undoable(t`${first.email} and ${second.email} are one`, () => undo(path, made, reload))
 			reload()
@@ -54,19 +56,24 @@ export const mergeLine = (page, one) => h("div.line",
 		? button("Undo", () => undo(`${page.path}/users/merges`, one, redraw), { look: ".tiny", name: one.loser })
 		: noValue("undone"))
 
-const NOUN = ["user", "users"]
+const NOUN = { one: "user", many: "users" }
 const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
 export const ROLES = choices("member manager admin")
-export const ROLE = ["role", "Role", { options: ROLES }]
-export const EXTERNAL_ID = ["external_id", "External id", { hint: "The user's id in your own system." }]
+export const ROLE = { name: "role", label: "Role", options: ROLES }
+export const EXTERNAL_ID = { name: "external_id", label: "External id", hint: "The user's id in your own system." }
 /** The providers to which a person can be linked; a password is given here instead. */
 export const KINDS = choices("oidc google github cognito")
-export const SUBJECT = ["subject*", "Subject", { hint: "The provider's own id of the person." }]
+export const SUBJECT = {
+	name: "subject", label: "Subject", required: true, hint: "The provider's own id of the person.",
+}
 
 /** How many days ago the last sign-in was at most; with a minus, at least. */
 const SEEN = [
-	["1", "In the last day"], ["30", "In the last 30 days"], ["-30", "Not for 30 days"], ["-90", "Not for 90 days"],
-	["never", "Never signed in"],
+	{ value: "1", text: "In the last day" },
+	{ value: "30", text: "In the last 30 days" },
+	{ value: "-30", text: "Not for 30 days" },
+	{ value: "-90", text: "Not for 90 days" },
+	{ value: "never", text: "Never signed in" },
 ]
 function seen(code) {
 	if (code === "never") return { never_signed_in: true }
@@ -81,27 +88,31 @@ export const userList = async page => {
 	await list(page, {
 		path: `${page.path}/users`, noun: NOUN, exports: true, search: "Search by email or name",
 		related: [
-			[`${page.base}/users/duplicates`, "Duplicates"],
-			isAllowed("createUsers") && !page.isGone && [`${page.base}/users/import`, "Import"],
+			{ href: `${page.base}/users/duplicates`, text: "Duplicates" },
+			isAllowed("createUsers") && !page.isGone && { href: `${page.base}/users/import`, text: "Import" },
 		],
-		create: ["editUsers", "Add user", reload => open(page, reload)],
+		create: { right: "editUsers", text: "Add user", run: reload => open(page, reload) },
 		empty: {
 			title: "Nobody has come in yet",
 			text: "Invite people, add or import them here, or let the sign-up policy admit them.",
 		},
 		filters: [
-			["status", "Status", "pending active suspended deleted"], ROLE,
-			["provider", "Provider", { options: [...KINDS, ...choices("password")] }],
-			["seen", "Last sign-in", { options: SEEN, asks: seen }],
+			{ name: "status", label: "Status", options: choices("pending active suspended deleted") },
+			ROLE,
+			{ name: "provider", label: "Provider", options: [...KINDS, ...choices("password")] },
+			{ name: "seen", label: "Last sign-in", options: SEEN, asks: seen },
 		],
 		columns: [
-			[
-				"User", one => [personCell(one, `${page.base}/users/${one.id}`), lookalikeNote(one.email)],
-				{ sort: "email" },
-			],
+			{
+				label: "User", cell: one => [personCell(one, `${page.base}/users/${one.id}`), lookalikeNote(one.email)],
+				sort: "email",
+			},
 			STATUS,
-			["Role", one => filterLink("role", one.role, words(one.role))],
-			["Sign-in by", one => (one.identities ?? []).map(id => words(id.provider)).join(", ") || noValue()],
+			{ label: "Role", cell: one => filterLink("role", one.role, words(one.role)) },
+			{
+				label: "Sign-in by",
+				cell: one => (one.identities ?? []).map(id => words(id.provider)).join(", ") || noValue(),
+			},
 			timeColumn("Last sign-in", "last_sign_in_at", { sort: "last_sign_in_at" }),
 			createdColumn(),
 		],
@@ -139,10 +150,11 @@ export const userList = async page => {
 
 /** Gives each the same role; undoing gives each its own role back. */
 const changeRoles = (page, some, reload) => formDialog({
-	title: t`Role of ${countWords(some.length, ...NOUN)}`, submit: "Change role", fields: [ROLE], draft: null,
-	request: ({ role }) => [`${page.path}/users/actions`, {
-		body: { action: "set_role", role, ids: some.map(one => one.id) },
-	}],
+	title: t`Role of ${countWords(some.length, NOUN.one, NOUN.many)}`, submit: "Change role", fields: [ROLE],
+	draft: null,
+	request: ({ role }) => ({
+		path: `${page.path}/users/actions`, body: { action: "set_role", role, ids: some.map(one => one.id) },
+	}),
 	done: made => {
 		if (made.kind) return goTo(`${page.base}/jobs/${made.id}`)
 		const wrong = made.items.filter(one => one.status === "failed")
@@ -154,7 +166,7 @@ const changeRoles = (page, some, reload) => formDialog({
 			reload()
 		}
 		undoable(wrong.length ? t`${right.length} done, ${wrong.length} not. ${wrong[0].detail ?? ""}`
-			: t`Role changed: ${countWords(right.length, ...NOUN)}`, back)
+			: t`Role changed: ${countWords(right.length, NOUN.one, NOUN.many)}`, back)
 		return reload()
 	},
 })
@@ -203,9 +215,10 @@ const purge = (page, path, name, reload) => confirm({
 const open = (page, after) => formDialog({
 	title: "Add user", lead: "Pending until the first sign-in. No message is sent; use an invite for that.",
 	fields: [
-		["email*", "Email", { type: "email", unique: true }],
-		["name", "Name"],
-		ROLE, EXTERNAL_ID,
+		{ name: "email", label: "Email", required: true, type: "email", unique: true },
+		{ name: "name", label: "Name" },
+		ROLE,
+		EXTERNAL_ID,
 	],
 	path: `${page.path}/users`, said: made => t`${made.email} is added`, after,
 })
@@ -213,7 +226,7 @@ const open = (page, after) => formDialog({
 /** The role, and the others to choose from; a choice counts at once and can be undone. */
 function roleMenu(path, one) {
 	const put = role => api(path, { method: "PATCH", body: { role } })
-	const acts = ROLES.filter(([role]) => role !== one.role).map(([role, text]) => ({
+	const acts = ROLES.filter(({ value }) => value !== one.role).map(({ value: role, text }) => ({
 		text, run: () => runAct(path, {
 			method: "PATCH", body: { role }, back: () => put(one.role).then(redraw),
 		}, t`${one.email} has the role ${text}`, redraw),
@@ -338,8 +351,8 @@ const link = path => formDialog({
 	title: "Link a sign-in", submit: "Link",
 	lead: "By your word alone: whoever has this account at the provider will be this user.",
 	fields: [
-		["provider", "Provider", { options: KINDS, value: "google" }],
-		["issuer*", "Issuer", { value: "https://accounts.google.com" }], SUBJECT,
+		{ name: "provider", label: "Provider", options: KINDS, value: "google" },
+		{ name: "issuer", label: "Issuer", required: true, value: "https://accounts.google.com" }, SUBJECT,
 	],
 	path: `${path}/identities`, said: "Linked", after: redraw,
 })
@@ -384,14 +397,15 @@ const changeAddress = (path, one) => formDialog({
 	title: t`Change the address of ${one.email}`, submit: "Mail a link",
 	lead: "A link goes to the new address. It becomes the account's when it is confirmed, within 30 minutes; "
 		+ "the old one is told.",
-	fields: [["email*", "New address", { type: "email", unique: true }]], path: `${path}/email-change`,
+	fields: [{ name: "email", label: "New address", required: true, type: "email", unique: true }],
+	path: `${path}/email-change`,
 	done: made => undoable(t`A link is on its way to ${made.email}`,
 		() => runAct(`${path}/email-change`, { method: "DELETE" }, "The change of address is called off")),
 })
 
 const edit = (path, one) => formDialog({
 	title: "Edit user", edits: one, path, after: redraw,
-	fields: [["name", "Name"], ROLE, EXTERNAL_ID, tickField("keep", "Keep although unused")],
+	fields: [{ name: "name", label: "Name" }, ROLE, EXTERNAL_ID, tickField("keep", "Keep although unused")],
 })
 
 // Users who may be one person, side by side.
