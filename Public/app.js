@@ -1,21 +1,26 @@
 // The router, and the frame around every page. A language without a catalogue falls back to English.
 import {
-	api, append, button, forgetOperator, forgetTenants, h, icon, isMac, isPlace, isServerThere, knownSlug, language,
-	leaveFor, loadMe, ownTenant, pageHead, placesHere, preferences, query, queryString, redraw, rememberPlace,
-	replaceContent, sentRequests, setCatalogue, setPreference, showState, slugOf, t, tabOf, tabsHere, tenantHere,
-	tenantOf, translate, unknownSlugs, userText, view, waitingIn
+	append, button, h, icon, isMac, language, leaveFor, pageHead, preferences, query, queryString, redraw,
+	replaceContent, setCatalogue, setPreference, showState, slugOf, t, translate, userText, view
 } from "./lib/core.js"
+import {
+	api, forgetOperator, forgetTenants, isPlace, isServerThere, knownSlug, loadMe, ownTenant, placesHere, rememberPlace,
+	sentRequests, tabOf, tabsHere, tenantHere, tenantOf, unknownSlugs, waitingIn
+} from "./lib/server.js"
 
 // The keys that work on every page. Their code is loaded with the first one that is pressed.
 
 let found
 const load = () => (found ??= import("./lib/palette.js"))
+/** @type {(options?: { tab?: string, text?: string }) => Promise<void>} */
 export const palette = options => load().then(one => one.open(options))
 // One promise for all presses, so that two keys in a row act in their order.
+/** @type {(key: string) => Promise<void>} */
 export const press = key => load().then(one => one.press(key))
 
 /**
  * The Latin letter of a key. On a layout without Latin letters, it is the letter that other layouts have in this place.
+ * @type {(event: KeyboardEvent) => string}
  */
 function letterOf({ key, code, shiftKey }) {
 	const [, place] = /^Key([A-Z])$/.exec(code) ?? []
@@ -34,7 +39,8 @@ addEventListener("keydown", event => {
 		palette()
 		return
 	}
-	const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")
+	const at = /** @type {Element} */ (event.target)
+	const typing = at.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")
 	if (typing || held || event.altKey || preferences().keys === "off" || !/^[/?a-zA-Z]$/.test(key)) return
 	// A key that opens a form must not be typed into it.
 	event.preventDefault()
@@ -48,7 +54,7 @@ addEventListener("keydown", event => {
 // Created once the language is known.
 let top
 let nav
-export const main = document.querySelector("main")
+export const main = /** @type {HTMLElement} */ (document.querySelector("main"))
 
 /** Puts the frame, still empty, around the page. */
 export function putFrame() {
@@ -68,7 +74,7 @@ export function drawFrame() {
 	if (!top.children.length) drawTop()
 	top.hidden = nav.hidden = false
 	const slug = slugOf(location.pathname)
-	replaceContent(nav, h("ul", placesHere().map((place, at, all) => (place.group
+	replaceContent(nav, h("ul", placesHere().map((place, at, all) => ("group" in place
 		? all[at + 1]?.href && h("li.group", place.group)
 		: h(
 			`li${place.pin ? ".pin" : ""}${place.isNarrow ? ".narrow" : ""}`,
@@ -94,6 +100,7 @@ addEventListener("waiting-changed", drawWaiting)
 
 let drawn = 0
 // The tenant that the page is about. Another one can be chosen, and the same page is shown for it.
+/** @type {(node: HTMLButtonElement, slug: string | null | undefined) => Promise<void>} */
 async function drawSwitch(node, slug) {
 	const mine = ++drawn
 	node.hidden = !slug
@@ -165,7 +172,10 @@ export function drawOffline() {
 }
 for (const change of ["online", "offline"]) addEventListener(change, drawOffline)
 
-/** Prepares the frame around the page; returns false if no one is signed in. */
+/**
+ * Prepares the frame around the page; returns false if no one is signed in.
+ * @type {(route: Route | null) => Promise<boolean>}
+ */
 export async function frame(route) {
 	if (route?.page === "outside") {
 		forgetOperator()
@@ -199,13 +209,20 @@ const PLACES = 8
 const A_WHILE = 2000
 
 /**
- * Where the focus was, newest first: the element that had it, its name and its tag, and the elements above it, which a
- * removed node no longer knows. Removed elements are not kept in memory: a field of a dialog may hold a secret.
+ * Where the focus was: the element that had it, its name and its tag, and the elements above it, which a removed node
+ * no longer knows. Removed elements are not kept in memory: a field of a dialog may hold a secret. `since` is when it
+ * was first seen disabled.
+ * @typedef {{ held: WeakRef<HTMLElement>, id?: string }} Held
+ * @typedef {{ name: Nothing | string, tag: string, above: Held[], since?: number } & Held} LastPlace
  */
-let places = []
 
+/** Newest first. */
+let places = /** @type {LastPlace[]} */ ([])
+
+/** @type {(node: HTMLElement) => Nothing | string} */
 const nameOf = node => node.ariaLabel || (node.matches("a, button, summary") && node.textContent)
 
+/** @type {(node: HTMLElement) => void} */
 function remember(node) {
 	if (node === document.body) return
 	const above = []
@@ -216,33 +233,53 @@ function remember(node) {
 	places = [place, ...places.filter(one => one.held.deref() !== node)].slice(0, PLACES)
 }
 
-/** Whether nothing has the focus, or an element that cannot keep it: the browser takes it away a little later. */
+/**
+ * Whether nothing has the focus, or an element that cannot keep it: the browser takes it away a little later.
+ * @type {(node: Element | null | undefined) => boolean}
+ */
 const isLost = node =>
 	!node || node === document.body || !node.checkVisibility() || node.matches(":disabled, [inert] *")
 
-/** Gives the focus to a node if it can take it; returns whether it did. */
+/**
+ * Gives the focus to a node if it can take it; returns whether it did.
+ * @type {(node: HTMLElement | null | undefined, preventScroll?: boolean) => boolean}
+ */
 function give(node, preventScroll = true) {
-	if (isLost(node)) return false
+	if (!node || isLost(node)) return false
 	node.focus({ preventScroll })
 	return document.activeElement === node
 }
 
+/**
+ * @param {HTMLElement | null | undefined} node
+ * @returns {node is HTMLElement}
+ */
 const isThere = node => Boolean(node?.isConnected)
 
-/** The element with the name of a place that is gone, because it was drawn anew. */
+/**
+ * The element with the name of a place that is gone, because it was drawn anew.
+ * @type {(place: LastPlace, around: HTMLElement) => HTMLElement | null | undefined}
+ */
 const twinOf = ({ held, name, tag }, around) =>
-	!isThere(held.deref()) && name && [...around.querySelectorAll(tag)].find(one => nameOf(one) === name)
+	(!name || isThere(held.deref()) ? null : [...around.querySelectorAll(tag)].find(one => nameOf(one) === name))
 
-/** An element above a place, as it is now: a row that was drawn anew is found by its id. */
+/**
+ * An element above a place, as it is now: a row that was drawn anew is found by its id.
+ * @type {(one: Held) => HTMLElement | null | undefined}
+ */
 function asItIs({ held, id }) {
 	const one = held.deref()
 	return isThere(one) || !id ? one : document.querySelector(`tr[data-id="${CSS.escape(id)}"]`)
 }
 
-/** The elements above a place that are still there, nearest first. */
+/**
+ * The elements above a place that are still there, nearest first.
+ * @type {(place: LastPlace) => HTMLElement[]}
+ */
 const leftAbove = ({ above }) => above.map(asItIs)
-	.filter(one => isThere(one) && !one.matches(TOO_WIDE) && one.checkVisibility())
+	.filter(isThere).filter(one => !one.matches(TOO_WIDE) && one.checkVisibility())
 
+/** @type {(around: HTMLElement) => boolean} */
 const giveFirst = around =>
 	[...around.querySelectorAll(TAKES)].some(one => give(one, false)) || give(around, false)
 
@@ -258,8 +295,11 @@ const giveWithin = around =>
 
 const giveNear = place => give(place.held.deref()) || leftAbove(place).some(giveWithin)
 
-/** Whether the last place is only disabled while its request is under way. */
-function isWaiting([last]) {
+/**
+ * Whether the last place is only disabled while its request is under way.
+ * @type {(last: LastPlace) => boolean}
+ */
+function isWaiting(last) {
 	const node = last.held.deref()
 	if (!isThere(node) || !node.matches(":disabled") || !node.checkVisibility()) return false
 	last.since ??= Date.now()
@@ -270,7 +310,7 @@ function isWaiting([last]) {
 
 function check() {
 	isAsked = false
-	if (!places.length || !isLost(document.activeElement) || isWaiting(places) || places.some(giveNear)) return
+	if (!places.length || !isLost(document.activeElement) || isWaiting(places[0]) || places.some(giveNear)) return
 	const heading = main.querySelector("h1")
 	if (heading) heading.tabIndex = -1
 	give(heading)
@@ -284,13 +324,13 @@ function ask() {
 	requestAnimationFrame(() => setTimeout(check))
 }
 
-addEventListener("focusin", ({ target }) => remember(target))
+addEventListener("focusin", ({ target }) => remember(/** @type {HTMLElement} */ (target)))
 // A press beside everything that takes the focus gives the focus up, so nothing is restored. Some browsers do not focus
 // a button that is pressed.
 addEventListener("pointerdown", ({ target }) => {
-	const one = target.closest(`${TAKES}, label, dialog`)
+	const one = /** @type {Element} */ (target).closest(`${TAKES}, label, dialog`)
 	if (!one) places = []
-	else if (one.matches(TAKES) && !one.disabled) remember(one)
+	else if (one.matches(TAKES) && !one.matches(":disabled")) remember(one)
 }, { capture: true })
 for (const end of ["close", "toggle"]) addEventListener(end, ask, { capture: true })
 new MutationObserver(ask).observe(document.body, {
@@ -299,13 +339,17 @@ new MutationObserver(ask).observe(document.body, {
 
 // The frame around each page of a tenant.
 
-/** The module of a page. */
+/**
+ * The module of a page.
+ * @type {(route: Route) => string}
+ */
 export function fileOf({ page, params: { tab, id } }) {
 	if (!/^(tenant|platform)$/.test(page)) return page
 	const known = tabOf(tab).tab
 	return /decisions|audit/.test(known) ? known : `tenant/${known === "users" && id === "import" ? id : known}`
 }
 
+/** @type {(page: Page, draw: (page: TenantPage) => unknown) => Promise<unknown>} */
 export async function tenant(page, draw) {
 	const { slug, tab, id } = page.params
 	// The platform's own keys and origins use the pages of a tenant's.
@@ -326,7 +370,8 @@ export async function tenant(page, draw) {
 	].filter(Boolean)
 	// A page below a tab has its own title.
 	const title = pageHead(id ? null : name, { crumbs, acts: id ? null : [] })
-	if (!id) title.querySelector("h1").dataset.title = t`${translate(name)} · ${one.name}`
+	const heading = id ? null : title.querySelector("h1")
+	if (heading) heading.dataset.title = String(t`${translate(name)} · ${one.name}`)
 	const section = h("section", { "aria-label": name })
 	const isWell = one.status === "active"
 	append(page.body, [
@@ -340,7 +385,7 @@ export async function tenant(page, draw) {
 	const isGone = one.status === "deleted"
 	await draw({
 		...page, body: section, tenant: one, isGone, base, path: `/tenants/${one.id}`, id, again,
-		acts: title.querySelector(".acts"),
+		acts: title.querySelector(".acts") ?? undefined,
 	})
 }
 
@@ -365,11 +410,13 @@ const ROUTES = [
 	{ path: /^\/console\/(?<page>tenants|people|simulator|audit|operators|providers|me)$/ },
 ]
 
+/** @type {(path: string) => Route | null} */
 function match(path) {
 	for (const { path: form, page } of ROUTES) {
 		const found = form.exec(path.replace(/\/$/, ""))
-		if (found?.groups?.slug && !isPlace(found.groups.tab, found.groups.id)) return null
-		if (found) return { page: page ?? found.groups.page, params: { ...found.groups } }
+		if (!found) continue
+		const params = { ...found.groups }
+		return params.slug && !isPlace(params.tab, params.id) ? null : { page: page ?? params.page, params }
 	}
 	return null
 }
@@ -385,7 +432,9 @@ addEventListener("beforeunload", event => {
 export async function drawPage() {
 	view.current?.stop.abort()
 	const stop = new AbortController()
-	const mine = (view.current = { stop, path: location.pathname, update: null, isEdited: null })
+	/** @type {NonNullable<View["current"]>} */
+	const mine = { stop, path: location.pathname, update: null, isEdited: null }
+	view.current = mine
 	view.mayLeave = false
 	const route = match(location.pathname)
 	sentRequests.length = 0
@@ -393,23 +442,23 @@ export async function drawPage() {
 	for (const open of document.querySelectorAll("dialog[open]:not([closedby=none])")) open.close()
 	// The page's code and its tenant are loaded while the frame asks who is signed in.
 	const code = route && import(`./pages/${fileOf(route)}.js`)
-	if (!/outside|overview/.test(route?.page)) import("./lib/ui.js").catch(() => {})
+	if (!/outside|overview/.test(route?.page ?? "")) import("./lib/ui.js").catch(() => {})
 	code?.catch(() => {})
 	if (route?.params.slug) tenantOf(route.params.slug).catch(() => {})
 	if (!(await frame(route)) || mine !== view.current) return
 	const body = h("div")
 	const slow = setTimeout(() => main.classList.add("busy"), 120)
+	/** @type {Page} */
 	const page = {
 		params: route?.params ?? {}, signal: stop.signal, body,
 		get: path => api(path, { signal: stop.signal }),
 		onUpdate: update => (mine.update = update),
-		/** `isEdited()` returns whether something was typed here that leaving would lose. */
 		onLeave: isEdited => (mine.isEdited = isEdited),
 		alive: () => mine === view.current,
 	}
 	try {
 		const draw = (await code)?.default
-		if (draw) await (/^(tenant|platform)$/.test(route.page) ? tenant(page, draw) : draw(page))
+		if (route && draw) await (/^(tenant|platform)$/.test(route.page) ? tenant(page, draw) : draw(page))
 		else showState(
 			body, "missing",
 			{
@@ -423,7 +472,7 @@ export async function drawPage() {
 		const isUnloaded = error instanceof TypeError && /import/i.test(error.message)
 		const isThere = isUnloaded && await isServerThere()
 		if (mine !== view.current) return
-		const link = error.status === 404 && (await import("./lib/seldom.js")).wayBack(route, unknownSlugs)
+		const link = route && error.status === 404 && (await import("./lib/seldom.js")).wayBack(route, unknownSlugs)
 		showState(body, "error", isThere
 			? { title: "There is a new version of this page", again: () => location.reload() }
 			: { error: isUnloaded ? notLoaded(error) : error, again: isUnloaded ? loadAnew : drawPage, link })
@@ -439,7 +488,7 @@ export async function drawPage() {
 	const heading = main.querySelector("h1")
 	if (heading) {
 		heading.tabIndex = -1
-		const title = heading.dataset.title ?? heading.textContent
+		const title = heading.dataset.title ?? heading.textContent ?? ""
 		document.title = `${title} · Gatehouse`
 		if (route && route.page !== "outside") rememberPlace(title)
 	}
@@ -475,13 +524,13 @@ if (window.navigation) {
 		// A reload replaces the page as a whole: for another language, or for a newer version.
 		const isOther = event.hashChange || event.downloadRequest !== null || event.navigationType === "reload"
 		if (view.isQuiet || !event.canIntercept || isOther || !ours) return
-		const samePage = to.pathname === view.current?.path && view.current.update
+		const samePage = to.pathname === view.current?.path ? view.current.update : null
 		if (!samePage && !view.mayLeave && view.current?.isEdited?.() && event.cancelable) {
 			event.preventDefault()
 			import("./lib/ui.js").then(one => one.askToLeave(() => leaveFor(event.destination.url)))
 			return
 		}
-		event.intercept({ focusReset: "manual", handler: async () => (samePage ? view.current.update() : drawPage()) })
+		event.intercept({ focusReset: "manual", handler: async () => void await (samePage || drawPage)() })
 	})
 } else {
 	addEventListener("popstate", () => (view.current?.update ? view.current.update() : location.reload()))

@@ -17,6 +17,7 @@ if (lang !== "en") {
 	document.documentElement.lang = lang
 	const link = document.createElement("link")
 	link.rel = "modulepreload"
-	link.href = new URL(`lang/${lang}.js`, document.currentScript.src)
+	const { src } = /** @type {HTMLScriptElement} */ (document.currentScript)
+	link.href = new URL(`lang/${lang}.js`, src).href
 	document.head.append(link)
 }

@@ -2,9 +2,12 @@
 import { ZONE, dataTable, dayOf, formatDay, formatNumber, h, replaceContent, svgNode, t } from "./core.js"
 
 /**
- * Stacked bars with a sentence, and the same data as a table. `points` are {at, …}; the `series` begin at the bottom:
- * each is a `member` of the points, with its `label` and its `look`. `sentence(sums, highest)` returns the sentence;
- * `style` formats the times, as for `formatDay`.
+ * Stacked bars with a sentence, and the same data as a table.
+ * @param {string} title
+ * @param {({ at: string | number } & Record<string, any>)[]} points
+ * @param {{ look: string, member: string, label: string }[]} series from the bottom: the members of the points
+ * @param {Intl.DateTimeFormatOptions} style of the times
+ * @param {(sums: Sentence[], highest: Sentence) => Sentence} sentence
  */
 export function bars(title, points, series, style, sentence) {
 	const values = points.map(one => series.map(({ member }) => one[member]))
@@ -44,8 +47,21 @@ export function bars(title, points, series, style, sentence) {
 // Bars over which a part of their period is selected.
 
 /**
+ * A period, as times; an empty one has no end.
+ * @typedef {{ since: string, until: string }} Period
+ */
+/**
+ * Draws `points`, the last of which ends at `until`; `figure` and `style` are those of `bars`.
+ * @typedef {object} Narrowing
+ * @property {HTMLElement} node
+ * @property {(points: { at: string | number, count: number }[], until: string | number, figure: HTMLElement,
+ *   style: Intl.DateTimeFormatOptions) => void} draw
+ */
+
+/**
  * A pointer is dragged over the bars. On the keyboard the arrow keys go from bar to bar, with Shift they select
  * several, and Enter calls `change({since, until})`. `label` says what the bars are, for people who do not see them.
+ * @type {(change: (period: Period) => unknown, label: Sentence) => Narrowing}
  */
 export function narrowing(change, label) {
 	// The bars, and where the last one ends.
@@ -82,8 +98,8 @@ export function narrowing(change, label) {
 		const parts = drawn.length / (all.length - 1)
 		drawn.forEach((bar, at) => bar.classList.toggle("chosen", isIn(Math.floor(at / parts))))
 		const count = all.reduce((sum, one, at) => sum + (isIn(at) ? one.count : 0), 0)
-		field.ariaValueNow = head + 1
-		field.ariaValueText = end ? t`${formatNumber(count)} from ${said(first)} to ${said(end)}` : ""
+		field.ariaValueNow = String(head + 1)
+		field.ariaValueText = end ? String(t`${formatNumber(count)} from ${said(first)} to ${said(end)}`) : ""
 		return [first, end]
 	}
 
@@ -103,7 +119,7 @@ export function narrowing(change, label) {
 		event.preventDefault()
 	}
 
-	/** `points` are {at, count}, and the last one ends at `until`; `figure` and `style` are those of `bars`. */
+	/** @type {Narrowing["draw"]} */
 	function draw(points, until, figure, ofTimes) {
 		// Keep a selection that is being made.
 		if (anchor >= 0) return
@@ -141,8 +157,11 @@ const presets = () => {
 /**
  * One control for a period: common ones by name, or two days in the reader's zone. `any` is the name of no period, if
  * that may be chosen. It calls `change({since, until})`; `read(query)` shows what the address says.
+ * @param {(period: Partial<Period>) => unknown} change
+ * @param {string} any
+ * @returns {{ node: HTMLElement, read: (query: Partial<Period>) => void }}
  */
-export function period(change, any) {
+export function period(change, any = "") {
 	const choice = h("select", { "aria-label": "Period", onchange: () => {
 		const { since, until } = presets()[choice.value] ?? {}
 		if (choice.value === "own") return
@@ -177,7 +196,20 @@ export function period(change, any) {
 
 // How a list's rows are spread over its period. Dragging over a part of it narrows the list.
 
-/** For a `list` by time: the control of its period, the bars, and the query parameters for them. */
+/**
+ * What a list by time has besides.
+ * @typedef {object} OverTime
+ * @property {HTMLElement} choice
+ * @property {(query: Record<string, string>) => void} read
+ * @property {HTMLElement} bars
+ * @property {(histogram?: API.Histogram) => void} draw
+ * @property {{ histogram: number, time_zone: string }} asked
+ */
+
+/**
+ * For a `list` by time: the control of its period, the bars, and the query parameters for them.
+ * @type {(change: (period: Partial<Period>) => unknown) => OverTime}
+ */
 export function overTime(change) {
 	const choice = period(change, "Any time")
 	const { node, draw } = histogram(change)
@@ -195,12 +227,13 @@ function histogram(change) {
 		node.hidden = !points.length
 		if (node.hidden) return
 		const isLong = Date.parse(data.until) - Date.parse(points[0].at) > 4 * 86400000
+		/** @type {Intl.DateTimeFormatOptions} */
 		const style = { month: "short", day: "numeric", ...isLong ? {} : { hour: "2-digit", minute: "2-digit" } }
 		const series = [{ look: "in", member: "count", label: "Rows" }]
 		const figure = bars("Rows by time", points, series, style, ([count]) =>
 			t`${count} in this period; a bar shows at most 1,000. Times are in your zone, ${ZONE}.`)
 		// The list itself serves as the table.
-		figure.lastChild.remove()
+		figure.lastChild?.remove()
 		draw(points, data.until, figure, style)
 	}
 	return { node, draw: show }

@@ -1,5 +1,6 @@
 // What can be done to rows that are selected together.
-import { api, button, countWords, goTo, h, replaceContent, slugOf, t, translate } from "./core.js"
+import { button, countWords, goTo, h, replaceContent, slugOf, t, translate } from "./core.js"
+import { api } from "./server.js"
 import { toast, undoable } from "./dialogs.js"
 import { confirm } from "./form.js"
 
@@ -9,13 +10,40 @@ const MOST = 10_000
 const WIDE = 100
 
 /**
- * Fills the bar `node` with what can be done to the selected `items`. `spec` has `path` of the list, `noun`,
- * `named(item)`, `bulk`, `isMore` (more match than are selected), `all(most)` → every item that matches, `clear()`,
- * `again()`, which draws the selection anew, and `reload()`, which reloads the list.
- *
- * `bulk` is [{text, fits(item), verb, more, run(item) or all(items, reload), back(item), asks, number}]: `verb` with
- * `more` is sent once for all, `back` undoes one, `asks` is a question before, and `number` is exactly how many must be
- * selected.
+ * Something that can be done to selected rows: `verb` with `more` is one request for all of them, `run` is called for
+ * each, and `all` gets all of them.
+ * @template Item
+ * @typedef {object} BulkAct
+ * @property {string} text
+ * @property {(item: Item) => unknown} fits whether it can be done to this row
+ * @property {string} [verb]
+ * @property {Record<string, unknown>} [more]
+ * @property {(item: Item) => Promise<unknown>} [run]
+ * @property {(items: Item[], reload: () => Promise<unknown>) => unknown} [all]
+ * @property {Nothing | ((item: Item) => Promise<unknown>)} [back] undoes it for one row
+ * @property {string} [asks] a question before it
+ * @property {number} [number] exactly so many rows must be selected
+ */
+
+/**
+ * The list whose rows are selected.
+ * @typedef {object} Selection
+ * @property {string} path
+ * @property {Noun} noun
+ * @property {(item: any) => string} named
+ * @property {BulkAct<any>[]} bulk
+ * @property {boolean} isMore more rows match than are selected
+ * @property {(most: number) => Promise<any[]>} all every row that matches
+ * @property {() => unknown} clear
+ * @property {() => unknown} again draws the selection anew
+ * @property {() => Promise<unknown>} reload requests the list anew
+ */
+
+/**
+ * Fills the bar `node` with what can be done to the selected `items`.
+ * @param {HTMLElement} node
+ * @param {any[]} items
+ * @param {Selection} spec
  */
 export function offer(node, items, spec, said = t`${items.length} selected`) {
 	const { bulk, isMore, clear } = spec
@@ -112,6 +140,7 @@ const AT_ONCE = 4
 
 /** Runs a few calls at once and shows the progress; it can be stopped between two. */
 async function forEach(node, items, run, { named }) {
+	/** @type {{ done: any[], failed: string[] }} */
 	const result = { done: [], failed: [] }
 	let isStopped = false
 	const bar = h("progress", { max: items.length, value: 0, "aria-label": "Progress" })

@@ -1,18 +1,20 @@
 // Messages and dialogs.
-import { api, button, h } from "./core.js"
+import { button, h } from "./core.js"
+import { api } from "./server.js"
 
 // Messages, and how the last change is undone.
 
-const stack = document.querySelector("toast-stack")
+const stack = /** @type {HTMLElement} */ (document.querySelector("toast-stack"))
 addEventListener("keydown", event => {
 	if (event.key !== "F6" || !stack.children.length) return
 	event.preventDefault()
-	stack.lastElementChild.querySelector("button").focus()
+	stack.lastElementChild?.querySelector("button")?.focus()
 })
 
 /**
  * Shows a polite message for six seconds; one with an action, or an error, stays. F6 moves the focus to it. Returns a
  * function that closes it.
+ * @type {(text: Child, options?: { action?: string, run?: () => unknown, stay?: boolean }) => () => void}
  */
 export function toast(text, { action, run, stay = Boolean(action) } = {}) {
 	let timer
@@ -22,14 +24,15 @@ export function toast(text, { action, run, stay = Boolean(action) } = {}) {
 	const node = h("div.toast", {
 		onpointerenter: hold, onfocusin: hold, onpointerleave: () => wait(3000),
 	}, h("span", { dir: "auto" }, text),
-		action && h("button", { type: "button", onclick: () => (close(), run()) }, action, h("kbd", "Z")),
+		action && h("button", { type: "button", onclick: () => (close(), run?.()) }, action, h("kbd", "Z")),
 		h("button", { type: "button", "aria-label": "Dismiss", onclick: close }, "×"))
-	while (stack.children.length > 3) stack.firstElementChild.remove()
+	while (stack.children.length > 3) stack.firstElementChild?.remove()
 	stack.append(node)
 	wait(6000)
 	return close
 }
 
+/** @type {(() => unknown) | null} */
 let lastUndo = null
 /** Undoes the last change: by the `Z` key, or by the message's button. */
 export function undo() {
@@ -37,19 +40,28 @@ export function undo() {
 	lastUndo = null
 	return run ? run() : toast("There is nothing to undo here.")
 }
-/** Says what happened and how to undo it: in the message, and by `Z`. */
+/**
+ * Says what happened and how to undo it: in the message, and by `Z`.
+ * @type {(said: Child, run: () => unknown) => void}
+ */
 export function undoable(said, run) {
 	const close = toast(said, { action: "Undo", run: undo })
 	lastUndo = () => (close(), run())
 }
 
-/** Makes one call and says how it went; for actions that need no form. `back` undoes it. */
-export async function runAct(path, { back, ...options }, said, after) {
+/**
+ * Makes one call and says how it went; for actions that need no form. `back` undoes it.
+ * @param {string} path
+ * @param {RequestOptions & { back?: Nothing | (() => unknown) }} options
+ * @param {Child} said
+ * @param {(answer: any) => unknown} after
+ */
+export async function runAct(path, { back, ...options }, said, after = () => {}) {
 	try {
 		const answer = await api(path, { method: "POST", ...options })
 		if (back) undoable(said, back)
 		else if (said) toast(said)
-		await after?.(answer)
+		await after(answer)
 	} catch (error) {
 		toast(error.message, { stay: true })
 	}
@@ -59,7 +71,10 @@ export async function runAct(path, { back, ...options }, said, after) {
 
 let serial = 0
 
-/** Opens a modal dialog. It leaves the DOM when it closes, and the focus returns to where it was: see app.js. */
+/**
+ * Opens a modal dialog. It leaves the DOM when it closes, and the focus returns to where it was: see app.js.
+ * @type {(title: Child, ...kids: Child[]) => HTMLDialogElement}
+ */
 export function dialog(title, ...kids) {
 	const id = `d${(serial += 1)}`
 	const isNew = document.activeElement?.matches("[data-new]") ? "" : null
@@ -70,19 +85,31 @@ export function dialog(title, ...kids) {
 	return node
 }
 
-/** The last line of a dialog that only informs. */
+/**
+ * The last line of a dialog that only informs.
+ * @type {() => HTMLElement}
+ */
 export const closeButton = () => h("div.acts", button("Close", event => event.target.closest("dialog").close()))
 
-/** A button that copies a text. */
-export const copyButton = (text, label = "Copy", look = "") => button(label, () => navigator.clipboard.writeText(text)
-	.then(
+/**
+ * A button that copies a text.
+ * @type {(text: string | undefined, label?: Child, look?: string) => HTMLButtonElement}
+ */
+export const copyButton = (text = "", label = "Copy", look = "") => button(label, () =>
+	navigator.clipboard.writeText(text).then(
 		() => toast("Copied"), () => toast("The browser did not allow copying.", { stay: true }),
 	), { look, icon: "copy" })
 
-/** An id that is copied by a press. */
+/**
+ * An id that is copied by a press.
+ * @type {(id: string) => HTMLButtonElement}
+ */
 export const copyable = id => copyButton(id, h("code", id), ".ghost.tiny.id")
 
-/** Gives the browser a file to save. */
+/**
+ * Gives the browser a file to save.
+ * @type {(name: string, parts: BlobPart[], type: string) => void}
+ */
 export function saveFile(name, parts, type) {
 	const href = URL.createObjectURL(new Blob(parts, { type }))
 	h("a", { href, download: name }).click()

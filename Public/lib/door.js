@@ -2,19 +2,26 @@
 import { goTo, h, icon, replaceContent, t, userText } from "./core.js"
 import { form } from "./form.js"
 
-/** The content of the wall: the tenant's logo and name, or else Gatehouse's own. */
+
+/**
+ * The content of the wall: the tenant's logo and name, or else Gatehouse's own.
+ * @type {(face: API.Appearance | undefined) => Child}
+ */
 export const wall = face => (face
 	? [h("span.brand", face.logo_url ? h("img.logo", { src: face.logo_url, alt: "" }) : icon("door")),
 		h("p", userText(face.name))]
 	: [h("span.brand", icon("mark"), h("span", "Gatehouse")), h("p", "Who may come in, and why."), icon("mark")])
 
-/** The wall on one side, the task on the other. `page.face` is that of the tenant to which the page belongs. */
+/**
+ * The wall on one side, the task on the other. `page.face` is that of the tenant to which the page belongs.
+ * @type {(page: Page, title: Child, lead: Child, ...kids: Child[]) => void}
+ */
 export function door(page, title, lead, ...kids) {
 	const heading = h("h1", { tabIndex: -1 }, title)
 	const { accent, on_accent: ink } = page.face ?? {}
 	if (accent) {
 		page.body.style.setProperty("--own", accent)
-		page.body.style.setProperty("--on-own", ink)
+		page.body.style.setProperty("--on-own", ink ?? null)
 	}
 	replaceContent(page.body, h(`div.door${accent ? ".own" : ""}`,
 		h("div.wall", wall(page.face)),
@@ -26,24 +33,33 @@ export function door(page, title, lead, ...kids) {
 	heading.focus()
 }
 
+/** @type {Field} */
 export const NAME = { name: "name", label: "Your name", required: true, autocomplete: "name" }
+/** @type {(label: string) => Field} */
 export const newPassword = label =>
 	({
 		name: "password", label, required: true, type: "password", hint: "At least 15 characters; a sentence is fine.",
 		autocomplete: "new-password",
 	})
 
+/** @type {Field} */
 export const RECOVERY_CODE = {
 	name: "recovery_code", label: "Recovery code", required: true, autocomplete: "off", hint: "Each works once.",
 }
 
-/** The code of an authenticator app. */
+/**
+ * The code of an authenticator app.
+ * @type {(name: string, label: string) => Field}
+ */
 export const codeField = (name, label) => ({
 	name, label, required: true, autocomplete: "one-time-code",
 	attrs: { inputMode: "numeric", maxLength: 7, pattern: "[0-9 ]*", spellcheck: false },
 })
 
-/** The link to the app to which a page leads in the end; nothing goes there by itself. */
+/**
+ * The link to the app to which a page leads in the end; nothing goes there by itself.
+ * @type {(to: string | null | undefined) => Child}
+ */
 export const wayOn = to => to && h("p", h("a.btn.primary", { href: to }, "Go to the app"))
 
 /** Removes what mail programs and people add to a link that they pass on: percent-encoding, line breaks. */
@@ -59,7 +75,10 @@ function plainOf(text) {
 	return plain.replace(/\s/g, "")
 }
 
-/** The code of a one-time link, even with punctuation after it, or a code alone; else null. */
+/**
+ * The code of a one-time link, even with punctuation after it, or a code alone; else null.
+ * @type {(text: string) => string | null}
+ */
 export function codeIn(text) {
 	const plain = plainOf(text)
 	const found = /(?:token|grant)=([\w-]+)/i.exec(plain)
@@ -67,7 +86,10 @@ export function codeIn(text) {
 	return found && found[1].replace(/^(.{43}|.{49})[-_]+$/, "$1")
 }
 
-/** Takes a pasted link or code if the page was opened without it, then calls `go(code)`. */
+/**
+ * Takes a pasted link or code if the page was opened without it, then calls `go(code)`.
+ * @type {(go: (code: string) => unknown) => HTMLFormElement}
+ */
 export const pasteForm = go => form([
 	{
 		name: "pasted", label: "Link or code", required: true, autocomplete: "off",
@@ -85,14 +107,20 @@ export const pasteForm = go => form([
 	},
 })
 
-/** The page of a link that was opened without the part after its `#`, for example because a mail program cut it off. */
+/**
+ * The page of a link that was opened without the part after its `#`, for example because a mail program cut it off.
+ * @type {(page: Page, title: string, go: (code: string) => unknown) => void}
+ */
 export const noCode = (page, title, go) => door(
 	page, title,
 	"The page was opened without its code. Paste the whole link, or the code that stands beneath it in the mail.",
 	pasteForm(go),
 )
 
-/** The same, below a page's own form. */
+/**
+ * The same, below a page's own form.
+ * @type {(go: (code: string) => unknown) => HTMLElement}
+ */
 export const orPaste = go => h("details.small", h("summary", "I have a link or a code"), pasteForm(go))
 
 /**

@@ -1,8 +1,6 @@
 // Forms.
-import {
-	api, button, currentOperator, dayOf, describeRequest, etagOf, h, icon, note, queryString, replaceContent, t,
-	translate
-} from "./core.js"
+import { button, dayOf, h, icon, note, queryString, replaceContent, t, translate } from "./core.js"
+import { api, currentOperator, describeRequest, etagOf } from "./server.js"
 import { dialog, toast } from "./dialogs.js"
 
 // Drafts: what was typed and not sent stays in this tab, in case the session ends or a dialog is closed by accident.
@@ -12,7 +10,10 @@ import { dialog, toast } from "./dialogs.js"
 const SECRET = /(^|_)(password|token|key|secret|typed|payload)$/
 const isKept = ({ field }) => field.type !== "password" && !SECRET.test(field.name)
 
-/** The draft of the form `name` on this page. `put()` fills it in and returns whether there was one. */
+/**
+ * The draft of the form `name` on this page. `put()` fills it in and returns whether there was one.
+ * @type {(name: string, rows: any[]) => { keep: () => void, put: () => boolean, end: () => void }}
+ */
 export function draftOf(name, rows) {
 	const key = `draft ${currentOperator().id} ${location.pathname} ${name}`
 	const end = () => sessionStorage.removeItem(key)
@@ -92,7 +93,10 @@ function tenantControl(id, common) {
 	return { control, below: found }
 }
 
-/** Finds the id of the tenant that was given by slug or id. A name that no tenant has stays, with an error. */
+/**
+ * Finds the id of the tenant that was given by slug or id. A name that no tenant has stays, with an error.
+ * @type {(control: HTMLInputElement) => Promise<void>}
+ */
 export async function settleTenant(control) {
 	const text = control.value.trim()
 	const id = text && await api(`/tenants/${encodeURIComponent(text)}`).then(one => one.id, error => {
@@ -153,7 +157,7 @@ let serial = 0
 
 export function row(field) {
 	const id = `f${(serial += 1)}`
-	const { options, value, label, autocomplete, attrs, required } = field
+	const { options, label, autocomplete, attrs, required } = field
 	const { look = "", type = options ? "select" : "text", hint: help = type === "lines" && "One a line." } = field
 	const common = {
 		id, name: field.name, "aria-describedby": `${id}h ${id}w ${id}e`, required, autocomplete, ...attrs,
@@ -178,7 +182,7 @@ export function row(field) {
 		field, raw, put, has, before: JSON.stringify(read(type, control, field)),
 		read: () => read(type, control, field),
 		isChanged: () => String(raw()) !== String(before), reset: () => put(before),
-		settle: type === "tenant" ? () => settleTenant(control) : null,
+		settle: type === "tenant" ? () => settleTenant(/** @type {HTMLInputElement} */ (control)) : null,
 		// For many check boxes, the error stands above them: below, it would be out of sight.
 		node: h(`div.field${look}`, heading, type === "checks" && error,
 			type !== "check" && [control, below, hint], odd, type !== "checks" && error),
@@ -201,27 +205,56 @@ export function row(field) {
 // Forms made from descriptions of their fields.
 
 /**
- * A form from descriptions: `[name, label, {type, options, hint, value, look, autocomplete, attrs, also, unique, named,
- * when}]`.
+ * A field of a form. A value that stays empty is left out of the request.
  *
- * `name*` is required; a dotted name is a nested member. `type` is text (default), any input type, textarea, lines (an
- * array, one a line), pairs (an object, `name = value` a line), json (an array), check, checks (an array of the ticked
- * values; options may have groups), tenant (an id, chosen by name) or day (its end, as a time); `options` make a
- * select. `also` are further members whose errors belong to the field. `unique` says that a 409 belongs to it. `named`
- * says that it holds names or addresses; it warns of those that may be mistaken for others, as an email does.
- * `when(values)` returns false if the field does not apply to these values.
- *
- * Empty values are left out. `start` fills in values. If the form edits `values`, only what was changed is sent, and an
- * emptied value is sent as null. It sends by `send(values)`, or by what `request(values)` → [path, options] returns,
- * which is shown too; then it calls `done(answer, values)`. `draft` is the name under which typed values are kept.
- * `refused(error, values)` returns whether it dealt with a refusal. `refresh()` reads the object anew after a 412; what
- * was typed may then be sent on top of it. The node has `values()`, `isEdited()` and `forget()`, which ends the draft.
+ * Besides those of inputs, there are these types: `lines` (an array, one a line), `pairs` (an object, `name = value` a
+ * line), `json` (an array), `check` (one box), `checks` (an array of the ticked options), `tenant` (an id, chosen by
+ * name) and `day` (its end, as a time).
+ * @typedef {object} Field
+ * @property {string} name a dotted name is a member of a member
+ * @property {Sentence} label
+ * @property {boolean} [required]
+ * @property {string} [type] text by default, or a select if there are options
+ * @property {(Choice | ChoiceGroup)[]} [options]
+ * @property {Child} [hint]
+ * @property {any} [value] at first; else that of the object that is edited
+ * @property {string} [look] more classes
+ * @property {string} [autocomplete]
+ * @property {Properties} [attrs] further properties of the control
+ * @property {string[]} [also] further members whose errors belong to the field
+ * @property {boolean} [unique] a refusal with 409 belongs to it
+ * @property {boolean} [named] holds names or addresses, and warns of those that may be mistaken for others
+ * @property {(values: any) => boolean} [when] whether it applies to these values
  */
+
+/**
+ * What a form does. It sends `request(values)`, which is shown too, or calls `send(values)`; then `done`.
+ * @typedef {object} FormSpec
+ * @property {Child} submit the text of its button
+ * @property {(values: any) => FormRequest} [request]
+ * @property {(values: any) => unknown} [send]
+ * @property {(answer: any, values: any) => unknown} [done]
+ * @property {() => unknown} [cancel]
+ * @property {boolean} [danger]
+ * @property {any} [start] what the fields hold at first
+ * @property {any} [values] the object that is edited: only what was changed is sent, an emptied value as null
+ * @property {string | null} [draft] the name under which typed values are kept
+ * @property {(error: Refusal, values: any) => boolean} [refused] whether it dealt with a refusal
+ * @property {null | (() => Promise<unknown>)} [refresh] reads the object anew after a 412; what was typed can then be
+ *   sent on top of it
+ */
+
+/**
+ * `values()` are those of the fields now, `isEdited()` says whether something was typed that was not sent, `forget()`
+ * ends the draft.
+ * @typedef {HTMLFormElement & { values: () => any, isEdited: () => boolean, forget: () => void }} Form
+ */
+
+/** @type {(fields: (Field | Nothing)[], spec: FormSpec) => Form} */
 export function form(fields, {
-	submit, request, send = values => ask(request(values)), done, cancel, danger, start, values: edited = start,
-	draft,
-	refused, refresh,
-} = {}) {
+	submit, request, send = values => request && ask(request(values)), done, cancel, danger, start,
+	values: edited = start, draft, refused, refresh,
+}) {
 	const rows = fields.filter(Boolean).map(one => row({
 		...one, required: Boolean(one.required), keep: !start && edited,
 		value: one.value ?? one.name.split(".").reduce((at, part) => at?.[part], edited),
@@ -230,14 +263,14 @@ export function form(fields, {
 	const trouble = h("div", { role: "alert" })
 	const about = h("div")
 	const back = h("div")
-	const giveUp = () => (forget(), cancel())
+	const giveUp = () => (forget(), cancel?.())
 	const node = h("form", { noValidate: true, onsubmit, onkeydown }, back, rows.map(one => one.node), trouble, about,
 		h("div.acts", cancel && button("Cancel", giveUp, { "data-cancel": "" }), last))
 	const fit = () => {
 		for (const { field, node } of rows) if (field.when) node.hidden = !field.when({ ...edited, ...collect() })
 	}
 	node.addEventListener("input", fit)
-	const kept = draft && draftOf(draft, rows)
+	const kept = draft ? draftOf(draft, rows) : null
 	let isSent = false
 	if (kept) node.addEventListener("input", kept.keep)
 	if (kept?.put()) {
@@ -329,16 +362,15 @@ export function form(fields, {
 	}
 
 	async function onTop() {
-		await refresh()
+		await refresh?.()
 		node.requestSubmit()
 	}
 
 	fit()
 	if (request) replaceContent(about, requestOf(node, () => request(collect())))
-	node.values = collect
-	node.isEdited = () => !isSent && rows.some(one => one.isChanged())
-	node.forget = forget
-	return node
+	return Object.assign(node, {
+		values: collect, forget, isEdited: () => !isSent && rows.some(one => one.isChanged()),
+	})
 }
 
 /** Sends what a form's `request` returned. */
@@ -369,17 +401,30 @@ function requestOf(form, read) {
 // Dialogs that hold a form.
 
 /**
- * A dialog with a form, whose button says `submit` or the title. It sends, and shows, `request(values)` → [path,
- * options], or `body(values)` to `path` by `method`. Then it calls `done(answer, values)`, or shows `said` as a message
- * and calls `after()`. `edits` is the object that the form changes.
+ * A dialog with a form, which sends its values to `path` unless there is a `request` or `send`.
+ * @typedef {object} DialogParts
+ * @property {Sentence} title
+ * @property {Child} [lead]
+ * @property {(Field | Nothing)[]} [fields]
+ * @property {any} [edits] the object that the form changes
+ * @property {Child} [submit] the title by default
+ * @property {string} [path]
+ * @property {(values: any) => unknown} [body]
+ * @property {string} [method]
+ * @property {string | null} [etag]
+ * @property {null | Sentence | ((made: any) => Sentence)} [said] the message when it is done
+ * @property {() => unknown} [after] called then, unless there is a `done`
+ * @typedef {DialogParts & Omit<FormSpec, "submit" | "values" | "cancel" | "refused" | "refresh">} DialogSpec
  */
+
+/** @type {(spec: DialogSpec) => HTMLDialogElement} */
 export function formDialog({
 	title, lead, fields = [], edits, submit = edits ? "Save" : title, danger, start, send, path, body = one => one,
 	method = edits && "PATCH",
 	etag = edits && etagOf(edits), said = edits && "Saved", after, draft = String(title), ...given
 }) {
-	const request = given.request ?? (path && (values => ({ path, method, body: body(values), etag })))
-	const done = given.done ?? (made => (said && toast(said.call ? said(made) : said), after?.()))
+	const request = given.request ?? (path ? values => ({ path, method, body: body(values), etag }) : undefined)
+	const done = given.done ?? (made => (said && toast(typeof said === "function" ? said(made) : said), after?.()))
 	let isOver = false
 	const close = () => {
 		isOver = true
@@ -388,7 +433,7 @@ export function formDialog({
 	const built = form(fields, {
 		submit, danger, start, request, send, draft, values: edits ?? start, cancel: close,
 		done: (...answer) => (close(), done(...answer)),
-		refresh: edits && path && (async () => (etag = etagOf(await api(path)))),
+		refresh: edits && path ? async () => (etag = etagOf(await api(path))) : null,
 	})
 	const node = dialog(title, lead && h("p.lead", lead), built)
 	node.addEventListener("close", () => {
@@ -405,20 +450,33 @@ export const askToLeave = leave => confirm({
 })
 
 /**
- * Confirms something final: says what stops working, with the focus on Keep. `type` is a word that must be typed first;
- * `fields` are check boxes whose members are sent too. It calls `run`, or sends `body` to `path` by `method`, with
- * `query`; otherwise it is like a form's dialog. If the server wants another confirmation, the dialog says why, and the
- * next press sends the confirmation that the server gave. After a typed word, it is sent at once.
+ * A question before something final.
+ * @typedef {object} ConfirmParts
+ * @property {Child} text says what stops working
+ * @property {Sentence} act the text of its button
+ * @property {string} [keep] the text of the other one, which has the focus
+ * @property {Nothing | string} [type] must be typed first
+ * @property {(Field | Nothing)[]} [fields] check boxes whose members are sent too
+ * @property {(more: any) => unknown} [run] is called instead of a request
+ * @property {Record<string, unknown>} [query] of the request
+ * @property {any} [body] of the request
+ * @typedef {ConfirmParts & Omit<DialogSpec, "body" | "lead" | "submit" | "send" | "request">} ConfirmSpec
+ */
+
+/**
+ * If the server wants another confirmation, the dialog says why, and the next press sends the confirmation that the
+ * server gave. After a typed word, it is sent at once.
+ * @type {(spec: ConfirmSpec) => HTMLDialogElement}
  */
 export function confirm({
 	text, keep = "Keep", act, type, fields: ticks = [], run, path, query, method = "DELETE", body, etag, ...rest
 }) {
 	let confirmation = ""
+	/** @type {Field | Nothing} */
+	const word = type && { name: "typed", label: t`Type ${type} to confirm`, required: true, autocomplete: "off" }
 	const node = formDialog({
 		...rest, lead: text, submit: act, danger: true, draft: null,
-		fields: [...ticks, type && {
-			name: "typed", label: t`Type ${type} to confirm`, required: true, autocomplete: "off",
-		}],
+		fields: [...ticks, word],
 		send: async ({ typed, ...values }) => {
 			if (type && typed !== type) throw new Error(t`That is not ${type}.`)
 			const more = Object.fromEntries(Object.entries(values).filter(([, value]) => value))
@@ -434,7 +492,7 @@ export function confirm({
 			}
 		},
 	})
-	const cancel = node.querySelector("[data-cancel]")
+	const cancel = /** @type {HTMLElement} */ (node.querySelector("[data-cancel]"))
 	replaceContent(cancel, keep)
 	if (!type) cancel.focus()
 	return node

@@ -79,7 +79,10 @@ function lookalike(text) {
 /** The most warnings of one field. */
 const MOST = 3
 
-/** Fills the place below a field with warnings about its content; the same warnings are not read out again. */
+/**
+ * Fills the place below a field with warnings about its content; the same warnings are not read out again.
+ * @type {(node: HTMLElement, text: string) => void}
+ */
 export function warn(node, text) {
 	const found = text.split(/[\s,]+/).map(lookalike).filter(Boolean).slice(0, MOST)
 	const said = JSON.stringify(found)
@@ -92,7 +95,10 @@ export function warn(node, text) {
 		))))
 }
 
-/** The note beside an address in a list; nothing if it cannot be mistaken for another. */
+/**
+ * The note beside an address in a list; nothing if it cannot be mistaken for another.
+ * @type {(text: string) => Child}
+ */
 export function mark(text) {
 	const found = lookalike(text)
 	return found && [icon("alert"), " ", "Look-alike letters: ", userText(found.ascii, "code")]

@@ -1,9 +1,9 @@
 // The palette, what the keys do, and the operator's menu.
 import {
-	ago, api, button, currentOperator, factList, goTo, h, icon, isAllowed, isMac, leaveFor, places, preferences,
-	queryString, recentPlaces, redraw, replaceContent, setPreference, signOut, t, tabsHere, tenantHere, translate,
-	userText, words
+	ago, button, factList, goTo, h, icon, isMac, leaveFor, preferences, queryString, redraw, replaceContent,
+	setPreference, t, translate, userText, words
 } from "./core.js"
+import { api, currentOperator, isAllowed, places, recentPlaces, signOut, tabsHere, tenantHere } from "./server.js"
 import { closeButton, dialog, undo } from "./dialogs.js"
 
 // Recognises API keys in pasted text: a key is never sent as a search, nor put into an address.
@@ -31,6 +31,7 @@ function checksum(text) {
 
 /**
  * The key in `text`, or a piece of one that is longer than what lists show. `isWhole` means whole and without a typo.
+ * @type {(text: string) => { key: string, isWhole: boolean } | null}
  */
 export function keyIn(text) {
 	const [key] = /gate_(live|test)_[0-9A-Za-z]{7,}/.exec(text) ?? []
@@ -40,7 +41,10 @@ export function keyIn(text) {
 
 // How the console looks to the operator, and signing out.
 
-/** Stores a choice of how the console looks, and applies it. */
+/**
+ * Stores a choice of how the console looks, and applies it.
+ * @type {(name: string, value: string) => void}
+ */
 export function choose(name, value) {
 	setPreference(name, value)
 	if (value) document.documentElement.dataset[name] = value
@@ -51,7 +55,10 @@ export function choose(name, value) {
 	location.reload()
 }
 
-/** Asks first if the operator could not sign in again. */
+/**
+ * Asks first if the operator could not sign in again.
+ * @type {() => Promise<unknown>}
+ */
 export async function leave() {
 	const { remedies = [] } = await api("/session").catch(() => ({}))
 	const isLast = remedies.length > 0 && !remedies.includes("sign_in_again")
@@ -70,7 +77,22 @@ async function goOut() {
 // The palette: pages, actions, and what the search finds.
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-/** Something to choose that opens the page at `path`, below /console/. */
+/**
+ * Something to choose: a page at `href`, or an act. What is data is not translated.
+ * @typedef {object} Entry
+ * @property {string} kind
+ * @property {string} look
+ * @property {string} text
+ * @property {string} [href]
+ * @property {() => unknown} [run]
+ * @property {Nothing | Sentence} [sub] where it is
+ * @property {boolean} [data]
+ */
+
+/**
+ * Something to choose that opens the page at `path`, below /console/.
+ * @type {(one: Omit<Entry, "href"> & { path: string }) => Entry}
+ */
 const entry = ({ path, ...one }) => ({ ...one, href: `/console/${path}` })
 
 const OWN_ACTIONS = [
@@ -102,6 +124,7 @@ const acts = text => [...document.querySelectorAll("main .head .acts > button")]
 	return { kind: "Action", look: "next", text: `${one.textContent}: ${name}`, data: true, run: () => one.click() }
 }).filter(one => one.text.split(":")[0].toLowerCase().includes(text.toLowerCase().split(/\s+/)[0]))
 
+/** @type {Record<string, { kind: string, look: string }>} */
 const TYPES = {
 	tenant: { kind: "Tenant", look: "building" },
 	user: { kind: "User", look: "user" },
@@ -167,6 +190,7 @@ async function identified(key, signal) {
 /**
  * Shows pages and actions at once, then what the search finds; arrow keys choose, Enter opens. With `tab`, it switches
  * to that page of another tenant. `text` is searched for at first.
+ * @type {(options?: { tab?: string, text?: string }) => void}
  */
 export function open({ tab, text = "" } = {}) {
 	if (document.querySelector(".palette")) return
@@ -182,7 +206,11 @@ export function open({ tab, text = "" } = {}) {
 	box.className = "palette"
 	box.addEventListener("click", event => event.target === box && box.close())
 	box.addEventListener("close", stop)
-	let entries, at, running, timer
+	/** @type {Entry[]} */
+	let entries
+	/** @type {AbortController} */
+	let running
+	let at, timer
 	// Enter may come before the answer: then the first thing found is opened.
 	let wantsFirst = false
 	look()
@@ -206,7 +234,9 @@ export function open({ tab, text = "" } = {}) {
 		const pages = places().map(one => ({ ...one, kind: "Page" }))
 		// Offered only if the act itself is searched for, not just its name: then a hasty Enter does nothing.
 		const more = text ? [...acts(text), ...OWN] : []
-		const known = tab ? [] : [...recent(), ...pages, ...actions(tenant), ...more].filter(one => hasAll(one, text))
+		/** @type {Entry[]} */
+		const all = tab ? [] : [...recent(), ...pages, ...actions(tenant), ...more]
+		const known = all.filter(one => hasAll(one, text))
 			.filter((one, at, all) => !one.href || all.findIndex(other => other.href === one.href) === at)
 		draw(known, { isLooking: Boolean(text || tab) })
 		// An id that was pasted whole is searched for at once.
@@ -292,6 +322,7 @@ const SHEET = {
 }
 let going = 0
 
+/** @type {(key: string) => void} */
 export function press(key) {
 	if (document.querySelector("dialog[open]")) return
 	if (Date.now() - going < 2000) {
@@ -303,7 +334,7 @@ export function press(key) {
 	const act = {
 		g: () => (going = Date.now()), "/": () => open(),
 		N: () => use("[data-new]"), e: () => use("[data-export]"), j: () => move(1), k: () => move(-1),
-		x: () => document.activeElement.closest("tr")?.querySelector("input[type=checkbox]")?.click(), z: undo,
+		x: () => document.activeElement?.closest("tr")?.querySelector("input[type=checkbox]")?.click(), z: undo,
 		"?": sheet,
 	}[key]
 	act?.()
@@ -320,13 +351,13 @@ function move(step) {
 	const rows = [...document.querySelectorAll("main tbody tr")].filter(row => row.querySelector("a, button"))
 	const at = rows.findIndex(row => row.contains(document.activeElement))
 	const next = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))]
-	next?.querySelector("a, td button").focus()
+	next?.querySelector("a, td button")?.focus()
 }
 
 const sheet = () => dialog("Keyboard shortcuts", factList([
 	...Object.entries(SHEET).map(([keys, text]) => [isMac ? keys.replace("Ctrl", "⌘") : keys, text]),
 	...places().filter(({ key }, at, all) => key && all.findIndex(one => one.key === key) === at)
-		.map(one => [`G ${one.key.toUpperCase()}`, one.text]),
+		.map(({ key, text }) => [`G ${key?.toUpperCase()}`, text]),
 ].map(([keys, text]) => [h("kbd", keys), text])), closeButton())
 
 // The operator's menu: who is signed in, how the console looks, the way out.
@@ -340,7 +371,10 @@ const CHOICES = {
 	lang: { "As the browser": "", English: "en", Deutsch: "de" },
 }
 
-/** Fills the menu. */
+/**
+ * Fills the menu.
+ * @type {(menu: HTMLElement) => void}
+ */
 export function draw(menu) {
 	const choice = ([name, values]) => h("div.segments", { role: "group", "aria-label": words(name) },
 		Object.entries(values).map(([text, value]) => button(text, ({ target }) => {

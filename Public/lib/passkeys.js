@@ -1,12 +1,17 @@
 // Passkeys: what the server asks of the browser, and what the browser answers (WebAuthn, as JSON).
-import { api } from "./core.js"
+import { api } from "./server.js"
 
+/** @type {(text: string) => Uint8Array} */
 const decoded = text => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), one => one.charCodeAt(0))
+/** @type {(bytes: ArrayBuffer) => string} */
 const encoded = bytes => btoa(Array.from(new Uint8Array(bytes), one => String.fromCharCode(one)).join(""))
 	.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
 const named = list => list.map(one => ({ ...one, id: decoded(one.id) }))
 
-/** Why this browser offers no passkeys at this address; null if it does. */
+/**
+ * Why this browser offers no passkeys at this address; null if it does.
+ * @type {() => string | null}
+ */
 export function passkeysFault() {
 	if (/^[\d.]+$|^\[/.test(location.hostname)) {
 		return "Passkeys belong to a name, and this page was opened by an address. Open it by its name: on this "
@@ -16,46 +21,70 @@ export function passkeysFault() {
 	return globalThis.PublicKeyCredential ? null : "This browser knows no passkeys."
 }
 
-/** Whether the browser offers passkeys among what fills in a field. */
+/**
+ * Whether the browser offers passkeys among what fills in a field.
+ * @type {() => Promise<boolean>}
+ */
 export const fillsIn = async () => !passkeysFault()
-	&& Boolean(await PublicKeyCredential.isConditionalMediationAvailable?.().catch(() => false))
+	&& Boolean(await /** @type {any} */ (PublicKeyCredential).isConditionalMediationAvailable?.().catch(() => false))
 
-/** Makes a passkey in the form that the server wants. `more` are further options of the request for its options. */
-export async function makePasskey(more) {
+/**
+ * Makes a passkey in the form that the server wants. `more` are further options of the request for its options.
+ * @type {(more?: RequestOptions) => Promise<object>}
+ */
+export async function makePasskey(more = {}) {
 	const options = await api("/me/passkeys/options", { body: { purpose: "registration" }, ...more })
-	const { id, response } = await navigator.credentials.create({ publicKey: {
+	/** @type {any} */
+	const made = await navigator.credentials.create({ publicKey: {
 		...options, challenge: decoded(options.challenge), user: { ...options.user, id: decoded(options.user.id) },
 		excludeCredentials: named(options.excludeCredentials),
 	} })
+	const { id, response } = made
 	return { id, type: "public-key", response: {
 		clientDataJSON: encoded(response.clientDataJSON), attestationObject: encoded(response.attestationObject),
 		transports: response.getTransports?.() ?? [],
 	} }
 }
 
-/** What a passkey answers to options from the server. `more` are further options for the browser. */
-export async function askPasskey(options, more) {
-	const { id, response } = await navigator.credentials.get({ ...more, publicKey: {
+/**
+ * What a passkey answers to options from the server. `more` are further options for the browser.
+ * @type {(options: any, more?: CredentialRequestOptions) => Promise<object>}
+ */
+export async function askPasskey(options, more = {}) {
+	/** @type {any} */
+	const chosen = await navigator.credentials.get({ ...more, publicKey: {
 		...options, challenge: decoded(options.challenge), allowCredentials: named(options.allowCredentials),
 	} })
+	const { id, response } = chosen
 	return { id, type: "public-key", response: {
 		clientDataJSON: encoded(response.clientDataJSON), authenticatorData: encoded(response.authenticatorData),
 		signature: encoded(response.signature), userHandle: response.userHandle && encoded(response.userHandle),
 	} }
 }
 
-/** What the server accepts at a sign-in. */
+/**
+ * What the server accepts at a sign-in.
+ * @type {() => Promise<API.SignInWays>}
+ */
 export const signInWays = () => api("/session/ways")
 
-/** The options of a sign-in, or of a step-up within a session. */
+/**
+ * The options of a sign-in, or of a step-up within a session.
+ * @type {() => Promise<API.PasskeyOptions>}
+ */
 export const signInOptions = () => api("/session/passkey-options", { method: "POST" })
+/** @type {() => Promise<API.PasskeyOptions>} */
 export const stepUpOptions = () => api("/me/passkeys/options", { body: { purpose: "step_up" } })
 
+/** @type {Record<string, string>} */
 const REFUSALS = {
 	InvalidStateError: "This device has a passkey of yours already.",
 	NotAllowedError: "No passkey was used: it was called off, or it took too long.",
 	NotSupportedError: "This device cannot sign in by passkeys.",
 	SecurityError: "The browser uses no passkeys at this address of the console.",
 }
-/** The browser's refusals in our words; other errors stay as they are. */
+/**
+ * The browser's refusals in our words; other errors stay as they are.
+ * @type {(error: any) => Refusal}
+ */
 export const passkeyRefusal = error => (REFUSALS[error.name] ? new Error(REFUSALS[error.name]) : error)

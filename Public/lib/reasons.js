@@ -1,9 +1,14 @@
 // What a decision's outcome, reason and trace mean, in words that hold for each of them, and what can be done next.
-import {
-	api, button, h, icon, isAllowed, ownTenant, queryString, replaceContent, t, tenantOf, traceStep, translate,
-	userText, words
-} from "./core.js"
+import { button, h, icon, queryString, replaceContent, t, traceStep, translate, userText, words } from "./core.js"
+import { api, isAllowed, ownTenant, tenantOf } from "./server.js"
 import { formDialog } from "./ui.js"
+
+/**
+ * A decision, or the answer to an attempt in the simulator.
+ * @typedef {Partial<API.Decision> & { authorities?: string[] }} Attempt
+ * @typedef {{ rule: string, result: string, detail?: any, about?: any[] }} Step a step of a trace
+ * @typedef {Map<string, { name: string, href: string, status?: string, source?: string }>} Names
+ */
 
 // The single changes under which a refused attempt would be admitted, each with the button that makes it.
 
@@ -55,7 +60,7 @@ const CHANGES = {
 	restore_user: { text: "Restore the user", right: "editUsers", act: ofUser("restore", null, "deleted") },
 	resume_tenant: {
 		text: "Resume the tenant", right: "suspendTenant",
-		act: (one, place, { name }) => ({ name, path: "/resume" }),
+		act: (_one, _place, { name }) => ({ name, path: "/resume" }),
 	},
 	resend_invite: {
 		text: "Send the invite again", right: "manageInvites",
@@ -72,7 +77,10 @@ const CHANGES = {
 	raise_limit: { text: "Wait: too many attempts were refused" },
 }
 
-/** The changes of `one`, {email, provider, issuer, subject, user_id, would_admit}, nearest first. */
+/**
+ * The changes of `one`, {email, provider, issuer, subject, user_id, would_admit}, nearest first.
+ * @type {(one: Attempt) => Promise<Child>}
+ */
 export async function nearest(one) {
 	// Linking a stranger's sign-in to a user comes last.
 	const all = (one.would_admit ?? []).toSorted((one, other) =>
@@ -110,11 +118,12 @@ function line(one, { change, detail }, tenant) {
 		}
 	}
 	const href = page ? tenant && `/console/t/${tenant.slug}/${page}` : !act && "/console/providers"
-	replaceContent(slot, !isAllowed(right) ? h("strong", label) : href ? h("a.btn.tiny", { href }, label)
+	replaceContent(slot, !right || !isAllowed(right) ? h("strong", label) : href ? h("a.btn.tiny", { href }, label)
 		: button(label, run, { look: ".tiny" }), tenant && [" ", userText(tenant.name, "span.muted")])
 	return traceStep("check", "ok", slot)
 }
 
+/** @type {Record<string, string>} */
 const OUTCOMES = {
 	created: "A user was made for this person.",
 	linked: "The sign-in was linked to a user who was there.",
@@ -124,12 +133,18 @@ const OUTCOMES = {
 	refused: "Was turned away.",
 }
 
-/** One sentence on the outcome. `waits` means that the user waits for approval now. */
+/**
+ * One sentence on the outcome. `waits` means that the user waits for approval now.
+ * @type {(one: Pick<Attempt, "outcome">, waits?: boolean) => Sentence}
+ */
 export const outcomeText = ({ outcome }, waits) => (
 	waits ? translate("Waits for approval: the sign-in is refused until then.")
-	: translate(OUTCOMES[outcome] ?? words(outcome)))
+	: translate(OUTCOMES[outcome ?? ""] ?? words(outcome)))
 
-/** For each reason: why, and what an operator can do. */
+/**
+ * For each reason: why, and what an operator can do.
+ * @type {Record<string, { why: string, next: string }>}
+ */
 const REASONS = {
 	email_missing: {
 		why: "The provider sent no address.",
@@ -193,7 +208,10 @@ const REASONS = {
 	unavailable: { why: "The service could not answer.", next: "The person can try again." },
 }
 
-/** Whether a step of the trace lacked only the authority for the domain. */
+/**
+ * Whether a step of the trace lacked only the authority for the domain.
+ * @type {(one: Attempt) => boolean | undefined}
+ */
 const lacksAuthority = ({ reason, trace }) => reason === "email_unverified"
 	&& trace?.some(({ rule, detail }) => rule === "9" && detail === "not authoritative")
 
@@ -232,13 +250,19 @@ const CASES = {
 		),
 	}),
 }
-/** The case of the last step that refused for this reason. */
+/**
+ * The case of the last step that refused for this reason.
+ * @type {(one: Attempt) => { why: Sentence, next: Sentence } | undefined}
+ */
 function caseOf({ reason, trace = [] }) {
 	const step = trace.findLast(one => one.result === reason)
 	return CASES[`${reason} ${step?.detail}`]?.(step)
 }
 
-/** The names of the providers that are the authority of the address's domain; requested only if one was missing. */
+/**
+ * The names of the providers that are the authority of the address's domain; requested only if one was missing.
+ * @type {(one: Attempt) => Promise<string[]>}
+ */
 export async function authoritiesOf(one) {
 	const domain = one.email?.split("@")[1]?.toLowerCase()
 	if (!lacksAuthority(one) || !domain || !isAllowed("readPolicy")) return []
@@ -253,7 +277,10 @@ const authorityFor = (domain, [...names]) => (names.length
 const registerFor = domain =>
 	t`Register a provider as the authority of ${domain} (Providers, trust: authoritative), or invite this address.`
 
-/** Why, and what to do next; null if there is no reason. */
+/**
+ * Why, and what to do next; null if there is no reason.
+ * @type {(one: Attempt) => { why: Sentence, next: Sentence } | null}
+ */
 export function explained(one) {
 	if (!one.reason) return null
 	if (lacksAuthority(one)) {
@@ -278,13 +305,17 @@ const RULES = [
 const GOOD = ["linked", "created", "existing", "reserved", "vouched for", "as if vouched for"]
 const OPEN = ["deferred"]
 
-/** How far an address is vouched for, as rule 5 writes it. */
+/**
+ * How far an address is vouched for, as rule 5 writes it.
+ * @type {Record<string, string>}
+ */
 const VOUCHING = {
 	claim: "The provider says so; that counts for invites and for an open tenant.",
 	proved: "The mailbox was proved.",
 	authoritative: "The provider is the authority of the domain.",
 	native: "It will be proved when the sign-up is confirmed.",
 }
+/** @type {Record<string, string>} */
 const DETAILS = {
 	none: "None.", "not authoritative": "The domain is verified, but the provider is not its authority.",
 	invite_only: "The policy is “Invite only”.", closed: "The policy is “Closed”.", domain: "The policy is “Domain”.",
@@ -302,16 +333,23 @@ const UUID = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 const withNames = (text, names) => text.split(UUID).map(part =>
 	(names.has(part) ? h("a", { href: names.get(part).href }, userText(names.get(part).name)) : part && userText(part)))
 
-/** Results of rule 4 that name something that was seen and did not help. */
+/**
+ * Results of rule 4 that name something that was seen and did not help.
+ * @type {Record<string, string>}
+ */
 const UNHELPFUL = {
 	invite_expired: "An invite that has expired", invite_revoked: "An invite that was revoked",
 	tenant_suspended: "A suspended tenant",
 	domain_unproved: "A domain that is claimed and not proved",
 	subdomain_not_included: "A verified domain without its subdomains",
 }
-const isUnhelpful = ({ rule, result, about }) => rule === "4" && about?.length > 0 && result in UNHELPFUL
+/** @type {(step: Step) => boolean} */
+const isUnhelpful = ({ rule, result, about }) => rule === "4" && Boolean(about?.length) && result in UNHELPFUL
 
-/** A trace, rule by rule. `names` is what `namesOf` returns. */
+/**
+ * A trace, rule by rule. `names` is what `namesOf` returns.
+ * @type {(steps: Step[] | undefined, names?: Names) => HTMLElement}
+ */
 export const trace = (steps, names = new Map()) => h("ol.trace", (steps ?? []).map(one => {
 	const { rule, result, detail } = one
 	const text = typeof detail === "string" ? detail : JSON.stringify(detail ?? "")
@@ -328,6 +366,7 @@ export const trace = (steps, names = new Map()) => h("ol.trace", (steps ?? []).m
 
 /** The result of rule 8 if the account's address was never proved: an operator has to say whose account it is. */
 const UNPROVED = "address_unproved"
+/** @type {(one: Attempt) => boolean} */
 export const isUnproved = ({ outcome, trace }) =>
 	outcome === "refused" && Boolean(trace?.some(one => one.result === UNPROVED))
 
@@ -338,7 +377,10 @@ const placeOf = ({ type, id, name, tenant_id: tenant }) => ({
 	join_link: `t/${tenant}/invites/join-links`, domain: `t/${tenant}/domains`, provider: "providers",
 })[type]
 
-/** The names of the tenants, users and providers whose ids a decision holds, each with its page. */
+/**
+ * The names of the tenants, users and providers whose ids a decision holds, each with its page.
+ * @type {(one: Attempt) => Promise<Names>}
+ */
 export async function namesOf({ trace, provider, tenant_id: tenant, user_id: person }) {
 	const names = new Map()
 	for (const one of (trace ?? []).flatMap(({ about }) => about ?? [])) {
@@ -368,7 +410,10 @@ export async function namesOf({ trace, provider, tenant_id: tenant, user_id: per
 	return names
 }
 
-/** The reason and what to do next, as a note; nothing if the attempt was admitted. */
+/**
+ * The reason and what to do next, as a note; nothing if the attempt was admitted.
+ * @type {(one: Attempt) => Child}
+ */
 export function advice(one) {
 	const { why, next } = explained(one) ?? {}
 	return why && h("div.note.info", icon("flask"), h("div", h("strong", why), next && h("div", next)))

@@ -1,12 +1,16 @@
 // What is needed for the first look at a row, and for the first menu of one.
 import {
-	actionWords, append, button, factList, formatNumber, h, replaceContent, t, timeNode, userText, words
+	actionWords, button, factList, formatNumber, h, replaceContent, t, timeNode, userText, words
 } from "./core.js"
 
 // The menu of a row's further acts.
 
-/** Opens `acts` {text, run} below the button `more`; arrow keys choose, Escape closes and returns the focus. */
+/**
+ * Opens `acts` {text, run} below the button `more`; arrow keys choose, Escape closes and returns the focus.
+ * @type {(more: HTMLElement, acts: Act[], name: Child) => void}
+ */
 export function openMenu(more, acts, name) {
+	/** @type {() => void} */
 	const close = () => menu.hidePopover()
 	const again = () => place(menu, more)
 	const items = acts.map(({ text, run }) => button(text, () => {
@@ -23,7 +27,7 @@ export function openMenu(more, acts, name) {
 		removeEventListener("resize", again)
 		menu.remove()
 	})
-	append(more.parentNode, [menu])
+	more.parentElement?.append(menu)
 	menu.showPopover()
 	again()
 	items[0].focus()
@@ -36,7 +40,7 @@ export function openMenu(more, acts, name) {
 		if (event.key === "Tab") close()
 		if (!step) return
 		event.preventDefault()
-		const at = items.indexOf(document.activeElement)
+		const at = items.findIndex(one => one === document.activeElement)
 		items[(at + step + items.length) % items.length].focus()
 	}
 }
@@ -58,6 +62,7 @@ const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 const CODES = /^(status|role|source|outcome|reason|provider|kind|environment|type|delivery.*)$/
 const isBlank = value => value == null || value === "" || (typeof value === "object" && !Object.keys(value).length)
 
+/** @type {(value: any, name: string) => Child} */
 function shown(value, name) {
 	if (typeof value === "number") return formatNumber(value)
 	if (typeof value === "boolean") return words(value ? "yes" : "no")
@@ -71,18 +76,23 @@ function shown(value, name) {
 	return CODES.test(name) ? words(value) : userText(value)
 }
 
+/** @type {HTMLElement | null} */
 let panel = null
+/** @type {() => boolean} */
 export const isOpen = () => Boolean(panel?.isConnected)
 export const close = () => panel?.remove()
 
-/** Shows `item`, which is called `name`; `href` is its page, if it has one. */
+/**
+ * Shows `item`, which is called `name`; `href` is its page, if it has one.
+ * @type {(item: object, name: string, href: string | undefined, signal: AbortSignal) => void}
+ */
 export function show(item, name, href, signal) {
-	if (!isOpen()) {
+	if (!panel?.isConnected) {
 		panel = h("aside.peek", { tabIndex: -1, "aria-live": "polite" })
 		document.body.append(panel)
 		signal.addEventListener("abort", close)
 	}
-	panel.ariaLabel = t`About ${name}`
+	panel.ariaLabel = String(t`About ${name}`)
 	replaceContent(panel,
 		h("div.head", h("h2", userText(name)), h("div.acts", href && h("a.btn.tiny", { href }, "Open"),
 			button("Close", close, { look: ".tiny" }))),

@@ -1,13 +1,14 @@
 // What a page rarely needs.
-import {
-	button, countWords, formatNumber, h, isAllowed, isProving, note, ownTenant, replaceContent, restorableUntil,
-	sendRequest, sentRequests, t, tabOf, translate
-} from "./core.js"
+import { button, countWords, formatNumber, h, note, replaceContent, restorableUntil, t, translate } from "./core.js"
+import { isAllowed, isProving, ownTenant, sendRequest, sentRequests, tabOf } from "./server.js"
 import { closeButton, copyButton, dialog, runAct, saveFile, toast } from "./dialogs.js"
 
 // What is said about a suspended or deleted tenant, and where to go from a page that does not exist.
 
-/** The banner on each page of a tenant that does not work now; `again()` draws the page anew. */
+/**
+ * The banner on each page of a tenant that does not work now; `again()` draws the page anew.
+ * @type {(one: API.Tenant, again: () => unknown) => HTMLElement}
+ */
 export function banner(one, again) {
 	const change = (text, verb, said) =>
 		isAllowed("suspendTenant")
@@ -20,7 +21,10 @@ export function banner(one, again) {
 		change("Restore", "restore", "Restored"))
 }
 
-/** The list in which a page would be, as {href, text}; `unknown` are tenants that do not exist. */
+/**
+ * The list in which a page would be, as {href, text}; `unknown` are tenants that do not exist.
+ * @type {(route: Route, unknown: Set<string>) => { href: string, text: Child }}
+ */
 export function wayBack({ page, params: { slug, tab, id } }, unknown) {
 	if (slug && !unknown.has(slug)) {
 		const known = tabOf(tab)
@@ -35,7 +39,10 @@ export function wayBack({ page, params: { slug, tab, id } }, unknown) {
 
 const quote = text => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** The curl of a request {method, path, body, etag, accept}, with an API key instead of the session. */
+/**
+ * The curl of a request {method, path, body, etag, accept}, with an API key instead of the session.
+ * @type {(request: SentRequest) => string}
+ */
 export function curlOf({ method, path, body, etag, accept }) {
 	const lines = [`curl${method === "GET" ? "" : ` -X ${method}`} ${quote(location.origin + path)}`,
 		`  -H "Authorization: Bearer $GATEHOUSE_KEY"`]
@@ -45,11 +52,17 @@ export function curlOf({ method, path, body, etag, accept }) {
 	return lines.join(" \\\n")
 }
 
-/** The curl of a request, and buttons that copy it. */
+/**
+ * The curl of a request, and buttons that copy it.
+ * @type {(request: SentRequest) => HTMLElement[]}
+ */
 export const runnable = request => [h("code.code", { tabIndex: 0 }, curlOf(request)),
 	h("div.acts", copyButton(curlOf(request), "Copy curl"), request.body && copyButton(request.body, "Copy JSON"))]
 
-/** The dialog with all requests of this view. */
+/**
+ * The dialog with all requests of this view.
+ * @type {() => HTMLDialogElement}
+ */
 export const showRequests = () => dialog("Requests of this view",
 	h("p.lead", "Exactly what this page sent, for an API key instead of your session. Secrets are masked."),
 	sentRequests.toReversed().map(entry => replaceContent(h("div.stack-gap"), runnable(entry))),
@@ -57,16 +70,27 @@ export const showRequests = () => dialog("Requests of this view",
 
 // A list as a file of comma-separated values.
 
-/** Saves the list at `path`. Rows and bytes are counted as they come, and it can be stopped. */
+/**
+ * The name that the server gives to a file.
+ * @type {(answer: Response) => string}
+ */
+export const nameOf = answer => /"(.*)"/.exec(answer.headers.get("content-disposition") ?? "")?.[1] ?? "export"
+
+/**
+ * Saves the list at `path`. Rows and bytes are counted as they come, and it can be stopped.
+ * @type {(path: string, noun: Noun) => Promise<void>}
+ */
 export async function saveList(path, noun) {
 	const stop = new AbortController()
 	const said = h("p.lead", "…")
+	/** @type {HTMLDialogElement | undefined} */
 	let node
 	let slow
 	// What comes at once needs no dialog, and no dialog may cover the question for a proof of presence.
 	const openLater = () => (slow = setTimeout(() => {
 		if (isProving()) return openLater()
-		node = dialog(t`Export ${noun.many}`, said, h("div.acts", button("Cancel", () => node.close())))
+		const shown = dialog(t`Export ${noun.many}`, said, h("div.acts", button("Cancel", () => shown.close())))
+		node = shown
 		node.addEventListener("close", () => stop.abort())
 	}, 250))
 	openLater()
@@ -74,7 +98,7 @@ export async function saveList(path, noun) {
 	let [rows, bytes, quoted] = [-1, 0, false]
 	try {
 		const answer = await sendRequest(path, { accept: "text/csv", signal: stop.signal })
-		const reader = answer.body.getReader()
+		const reader = /** @type {ReadableStream} */ (answer.body).getReader()
 		for (let part; !(part = await reader.read()).done;) {
 			parts.push(part.value)
 			bytes += part.value.length
@@ -85,7 +109,7 @@ export async function saveList(path, noun) {
 			const size = formatNumber(Math.round(bytes / 1e5) / 10)
 			replaceContent(said, countWords(rows, noun.one, noun.many), ", ", t`${size} MB`)
 		}
-		saveFile(answer.headers.get("content-disposition").match(/"(.*)"/)[1], parts, "text/csv")
+		saveFile(nameOf(answer), parts, "text/csv")
 		toast(t`${countWords(rows, noun.one, noun.many)} exported`)
 	} catch (error) {
 		// A file that breaks off is a network error: half of it would be taken for the whole.

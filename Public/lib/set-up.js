@@ -1,5 +1,6 @@
 // What an operator who came by a link sets up to sign in again: a password or a passkey.
-import { api, button, h, note, replaceContent } from "./core.js"
+import { button, h, note, replaceContent } from "./core.js"
+import { api } from "./server.js"
 import { newPassword } from "./door.js"
 import { form } from "./form.js"
 import { makePasskey, passkeyRefusal, passkeysFault } from "./passkeys.js"
@@ -7,6 +8,7 @@ import { makePasskey, passkeyRefusal, passkeysFault } from "./passkeys.js"
 /**
  * Both ways; calls `done()` when one is set up. Neither asks for a proof of presence: it would wait for the dialog that
  * it is in.
+ * @type {(done: () => unknown) => HTMLElement}
  */
 export function setUpWays(done) {
 	const trouble = h("div", { role: "alert" })

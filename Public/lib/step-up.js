@@ -1,11 +1,13 @@
 // The proof of presence within a session.
-import { api, button, h, icon, leaveFor, note, queryString, replaceContent } from "./core.js"
+import { button, h, icon, leaveFor, note, queryString, replaceContent } from "./core.js"
+import { api } from "./server.js"
 import { dialog } from "./dialogs.js"
 import { codeField, PROVED, RECOVERY_CODE } from "./door.js"
 import { form } from "./form.js"
 import { askPasskey, passkeyRefusal, passkeysFault, stepUpOptions } from "./passkeys.js"
 import { setUpWays } from "./set-up.js"
 
+/** @type {Record<string, Field>} */
 const FIELDS = {
 	totp: codeField("totp", "Code of your authenticator app"),
 	password: {
@@ -14,7 +16,10 @@ const FIELDS = {
 	recovery_code: RECOVERY_CODE,
 }
 
-/** Asks for one of `methods`; returns whether it was given. If there is none, `remedies` lead on. */
+/**
+ * Asks for one of `methods`; returns whether it was given. If there is none, `remedies` lead on.
+ * @type {(problem: { detail: string, methods?: string[], remedies?: string[] }) => Promise<boolean>}
+ */
 export function stepUp({ detail, methods = [], remedies = [] }) {
 	const { promise, resolve } = Promise.withResolvers()
 	const [field, other] = methods.map(one => FIELDS[one]).filter(Boolean)
@@ -28,23 +33,25 @@ export function stepUp({ detail, methods = [], remedies = [] }) {
 	const turn = other && button("Use a recovery code", () => {
 		kids.replaceWith(typed(other))
 		turn.remove()
-		node.querySelector("input").focus()
+		node.querySelector("input")?.focus()
 	}, { look: ".ghost.tiny" })
-	const provider = methods.includes("provider") && byProvider(done, !field && !passkey)
+	const heard = methods.includes("provider") ? new BroadcastChannel(PROVED) : null
+	const provider = heard && byProvider(heard, done, !field && !passkey)
 	const isAsked = field || passkey || provider
 	const node = dialog(isAsked ? "Is it still you?" : "There is nothing to prove it by", h("p.lead", detail),
 		isAsked && note("info", "lock", "What you were about to do goes on right after."), passkey, kids, turn,
 		provider, !isAsked && leadsOn(remedies, done),
 		!kids && h("div.acts.gap", button("Cancel", cancel, { "data-cancel": "" })))
-	node.addEventListener("close", () => (resolve(false), provider?.forget?.()))
+	node.addEventListener("close", () => (resolve(false), heard?.close()))
 	node.querySelector("input, button, a")?.focus()
 	return promise
 }
 
 /**
  * What an operator can do who has nothing to prove it with; none of it ends a session that could not be begun again.
+ * @type {(remedies: string[], done: () => unknown) => HTMLElement}
  */
-export function leadsOn(remedies, done) {
+export function leadsOn(remedies, done = () => {}) {
 	const parts = []
 	if (remedies.includes("set_up")) {
 		parts.push(
@@ -111,14 +118,14 @@ function byPasskey(done, isOnly) {
 	return h("div.stack-gap", h("div.acts", act), trouble)
 }
 
-/** A link to the provider, which asks its user again; `isOnly`: there is no other way. */
-function byProvider(done, isOnly) {
-	const heard = new BroadcastChannel(PROVED)
+/**
+ * A link to the provider, which asks its user again; its window says so on the channel `heard`. `isOnly`: there is no
+ * other way.
+ */
+function byProvider(heard, done, isOnly) {
 	heard.onmessage = done
 	const link = h(`a.btn${isOnly ? ".primary" : ""}`, {
 		href: "/v1/session/step-up/provider", target: "_blank", rel: "opener",
 	}, icon("door"), h("span", "Prove it at your provider"))
-	const part = h("div.acts.stack-gap", link)
-	part.forget = () => heard.close()
-	return part
+	return h("div.acts.stack-gap", link)
 }

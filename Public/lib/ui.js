@@ -1,17 +1,22 @@
 // Lists, and everything else that a page is made of under one name; the first page only imports the parts that it
 // needs.
 import {
-	actionWords, api, append, button, choices, countTotal, describeRequest, formatExact, h, icon, isAllowed,
-	isServerThere, liveRegion, noValue, note, pageHead, preferences, query, queryString, replaceContent,
-	setPreference, setQuery, showState, statusTag, t, timeNode, translate, userText, waitBriefly
+	actionWords, append, button, countTotal, formatExact, h, icon, liveRegion, noValue, note, pageHead,
+	preferences, query, queryString, replaceContent, setPreference, setQuery, showState, statusTag, t, timeNode,
+	translate, userText, waitBriefly
 } from "./core.js"
+import { api, describeRequest, isAllowed, isServerThere } from "./server.js"
 import { copyButton, dialog, saveFile, toast } from "./dialogs.js"
 export * from "./core.js"
+export * from "./server.js"
 export * from "./dialogs.js"
 
 // A secret that is shown once.
 
-/** Asks with only an API key, as a machine would, whether it works. */
+/**
+ * Asks with only an API key, as a machine would, whether it works.
+ * @type {(key: string) => Promise<{ status: number, name?: string, detail?: string }>}
+ */
 async function probe(key) {
 	const answer = await fetch("/v1/me", { headers: { authorization: `Bearer ${key}` }, credentials: "omit" })
 	return { status: answer.status, ...(await answer.json()) }
@@ -21,6 +26,7 @@ async function probe(key) {
  * Shows a secret once; it cannot be closed before "stored" is ticked. `name` is the name of its variable in a settings
  * file, if it has one; or `file` {name, text, type, label} is downloaded instead. `more` is another button. `call` is a
  * request with which an API key can be tried.
+ * @type {(secret: Secret) => HTMLDialogElement}
  */
 export function revealSecret({ title, secret, name, file, call, text, more }) {
 	const leave = event => event.preventDefault()
@@ -30,7 +36,7 @@ export function revealSecret({ title, secret, name, file, call, text, more }) {
 	const said = liveRegion()
 	const tryNow = async () => {
 		const { status, name: whose, detail } = await probe(secret).catch(
-			error => ({ status: 0, detail: error.message }),
+			error => ({ status: 0, name: "", detail: error.message }),
 		)
 		replaceContent(
 			said,
@@ -44,13 +50,14 @@ export function revealSecret({ title, secret, name, file, call, text, more }) {
 		replaceContent(value)
 		node.close()
 		node.replaceChildren()
-		secret = null
+		secret = ""
 	}
 	// Some browsers would change a file name that begins with a dot.
 	const given = file ?? { name: "gatehouse.env", text: `${name}=${secret}\n`, label: "Download .env" }
 	const download = () => saveFile(given.name, [given.text], given.type ?? "application/octet-stream")
 	const curl = h("code.code")
-	const showCurl = async () => replaceContent(curl, (await import("./seldom.js")).curlOf(describeRequest(call)))
+	const showCurl = async () =>
+		call && replaceContent(curl, (await import("./seldom.js")).curlOf(describeRequest(call)))
 	const node = dialog(title,
 		h("div.lead", text ?? "This is the only time it is shown. Store it now: not even Gatehouse can show it again."),
 		value,
@@ -83,24 +90,36 @@ const withForms = name => async options => {
 		return null
 	}
 }
-/** See lib/form.js. */
+/**
+ * See lib/form.js.
+ * @type {(spec: DialogSpec) => Promise<HTMLDialogElement | null>}
+ */
 export const formDialog = withForms("formDialog")
+/** @type {(spec: ConfirmSpec) => Promise<HTMLDialogElement | null>} */
 export const confirm = withForms("confirm")
+/** @type {(leave: () => unknown) => Promise<HTMLDialogElement | null>} */
 export const askToLeave = withForms("askToLeave")
 
-/** A form's field that is ticked or not. */
+/**
+ * A form's field that is ticked or not.
+ * @type {(name: string, label: string, value?: boolean) => Field}
+ */
 export const tickField = (name, label, value) => ({ name, label, type: "check", value })
 
 // A table is drawn anew as a whole; the row that has the focus keeps it, by its id.
-/** Keeps the focus of a table while it is drawn anew: call `keep()` before and `give()` after. */
+/**
+ * Keeps the focus of a table while it is drawn anew: call `keep()` before and `give()` after.
+ * @type {(table: HTMLElement) => { keep: () => void, give: () => void }}
+ */
 export function focusOf(table) {
+	/** @type {{ id?: string, at: number, isLink: boolean, isBox: boolean } | null} */
 	let held = null
 	return {
 		/** Remembers where the focus is, if it is in a row; app.js deals with the rest. */
 		keep() {
 			const one = document.activeElement
 			const row = one?.closest("tr[data-id]")
-			if (!row || !table.contains(row)) return
+			if (!one || !row || !table.contains(row)) return
 			held = { id: row.dataset.id, at: row.rowIndex - 1, isLink: one.matches("a"), isBox: one.matches("input") }
 		},
 		/** Gives it back: to the same row, or to the one in its place, or else to the table. */
@@ -120,27 +139,37 @@ export function focusOf(table) {
 
 // Columns and filters that several lists have, and what stands in their cells.
 
+/** @type {Column<{ status: string }>} */
 export const STATUS = { label: "Status", cell: one => statusTag(one.status), state: true }
-/** The tenant of a row in a list of all tenants; if it is gone, its id. */
+/**
+ * The tenant of a row in a list of all tenants; if it is gone, its id.
+ * @type {Column<{ tenant_id?: string | null, tenant_name?: string }>}
+ */
 export const TENANT = {
 	label: "Tenant",
 	cell: ({ tenant_id: id, tenant_name: name }) => (name
 		? h("a", { href: `/console/t/${id}/users` }, userText(name)) : id ? userText(id, "code") : noValue()),
 }
+/** @type {(label: string, name: string, more?: { sort?: string }) => Column<any>} */
 export const timeColumn = (label, name, more) => ({ label, cell: one => timeNode(one[name]), ...more })
+/** @type {(label?: string) => Column<any>} */
 export const createdColumn = (label = "Created") => timeColumn(label, "created_at", { sort: "created_at" })
 /**
  * The note beside an address with letters that may be mistaken for others, also in its ASCII form; its code is loaded
  * with the first such address.
+ * @type {(text: string | null | undefined) => HTMLElement | null}
  */
 export function lookalikeNote(text) {
-	if (!/[^\0-\x7f]|xn--/i.test(text ?? "")) return null
+	if (!text || !/[^\0-\x7f]|xn--/i.test(text)) return null
 	const slot = h("span.sub")
 	import("./lookalike.js").then(({ mark }) => replaceContent(slot, mark(text)))
 	return slot
 }
 
-/** A cell's value; a press filters the list by it. */
+/**
+ * A cell's value; a press filters the list by it.
+ * @type {(name: string, value: string | null | undefined, shown: Child) => Child}
+ */
 export const filterLink = (name, value, shown) => (value == null ? shown
 	: h("a.only", { href: queryString({ ...query(), cursor: "", [name]: value }), title: "Show only these" }, shown))
 
@@ -149,7 +178,8 @@ export const filterLink = (name, value, shown) => (value == null ? shown
 /** An API key, or a longer piece of one than lists show: it is never searched for. See palette.js. */
 const KEY = /gate_(live|test)_[0-9A-Za-z]{7}/
 
-function control({ name, label, options, type = "text" }) {
+/** @type {(filter: Filter) => HTMLInputElement | HTMLSelectElement} */
+function control({ label, options, type = "text" }) {
 	if (options) {
 		return h("select", { "aria-label": label }, h(
 			"option", { value: "" }, `Any ${label.toLowerCase()}`,
@@ -165,7 +195,7 @@ function field(one, change) {
 	node.addEventListener("change", () => change({ [name]: node.value.trim() }))
 	const put = (value = "") => {
 		// A value that a link names and that is not among the options becomes an option of its own.
-		const isNew = value && node.matches("select") && ![...node.options].some(option => option.value === value)
+		const isNew = value && "options" in node && ![...node.options].some(option => option.value === value)
 		if (isNew) node.append(h("option", { value, "data-plain": "" }, value))
 		node.value = value
 	}
@@ -204,7 +234,10 @@ export function listBar(spec, filters, counted, change) {
 	}
 }
 
-/** Saves a list, or only those rows whose `ids` are asked for, as CSV. */
+/**
+ * Saves a list, or only those rows whose `ids` are asked for, as CSV.
+ * @type {(path: string, noun: Noun) => Promise<void>}
+ */
 export const exportFile = async (path, noun) => (await import("./seldom.js")).saveList(path, noun)
 
 // A list shows as many of its columns as fit; a look at a row shows all of it.
@@ -392,7 +425,7 @@ export const lookOf = (find, named, signal) => async event => {
 	const row = target.closest("tr[data-id]")
 	const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[key]
 	const isSpace = key === " " && target.matches("a")
-	const isClick = type === "click" && !target.closest("a, button, input, label") && getSelection().isCollapsed
+	const isClick = type === "click" && !target.closest("a, button, input, label") && getSelection()?.isCollapsed
 	if (!row || !(isSpace || isClick || step || key === "Escape")) return
 	if (isSpace || (step && document.querySelector(".peek"))) event.preventDefault()
 	const { close, isOpen, show } = await import("./rows.js")
@@ -407,15 +440,60 @@ export const lookOf = (find, named, signal) => async event => {
 // Lists.
 
 /**
- * A list of one request, whose whole state is in the URL. `spec` has `path` (below /v1), `noun` [one, many] and
- * `columns` [label, cell(item), {sort, state, tight}].
- *
- * Where wanted, it also has `title` and `lead` of a page of its own, `search` (placeholder), `filters` [name, label,
- * codes or {options, type}], `time` (`overTime`), `actions(item, reload)` → [{text, run}], the usual one first, `bulk`
- * as for `chooser`, `exports` (as a file), `related` [address, text] of pages beside it, `create` [right, text,
- * run(reload)] or a function that makes a button, `live` (can be followed), `seen(data)` (called with each page),
- * `whole` (no pages), `empty` {title, text, action} and `fixed` (always part of the query). In a deleted tenant,
- * nothing is created, changed or exported.
+ * A column of a list.
+ * @template Item
+ * @typedef {object} Column
+ * @property {string} label
+ * @property {(item: Item) => Child} cell
+ * @property {string} [sort] by what the server sorts the list
+ * @property {boolean} [state] a status, one of the last columns to leave when the room is short
+ * @property {boolean} [tight] takes no more room than its content needs
+ */
+
+/**
+ * A filter of a list: a select if it has options, else a field.
+ * @typedef {object} Filter
+ * @property {string} name in the address, and in the request
+ * @property {string} label
+ * @property {Choice[]} [options]
+ * @property {string} [type] of the field
+ * @property {(value: string) => Record<string, unknown>} [asks] what is requested instead of the value
+ */
+
+/**
+ * What a list shows, and what can be done with it. In a deleted tenant, nothing is created, changed or exported.
+ * @template Item
+ * @typedef {object} ListSpec
+ * @property {string} path of the request, below /v1
+ * @property {Noun} noun
+ * @property {Column<Item>[]} columns
+ * @property {string | false} [title] if the list is a page of its own, with a `lead`
+ * @property {string} [lead]
+ * @property {string} [search] what the search is for
+ * @property {(Filter | Nothing)[]} [filters]
+ * @property {typeof import("./chart.js").overTime} [time] the period of a list by time
+ * @property {Nothing | ((item: Item, reload: () => Promise<unknown>) => Acts)} [actions] of a row, the usual one first
+ * @property {Nothing | BulkAct<Item>[]} [bulk] what can be done to several rows at once
+ * @property {boolean} [exports] as a file
+ * @property {({ href: string, text: string } | Nothing)[]} [related] pages beside it
+ * @property {Creation} [create] the button for a new thing, or the link to the page that makes it
+ * @property {boolean} [live] it can be followed
+ * @property {(data: { items: Item[] }) => unknown} [seen] called with each page of the list
+ * @property {boolean} [whole] it has no pages
+ * @property {State} [empty] shown if there is nothing yet
+ * @property {Record<string, unknown>} [fixed] always part of the request
+ */
+
+/**
+ * How a new thing is made.
+ * @typedef {{ right: string, text: string, href?: string, run?: (reload: () => Promise<unknown>) => unknown }} Creation
+ */
+
+/**
+ * A list of one request, whose whole state is in the URL.
+ * @template Item
+ * @param {Page & Partial<TenantPage>} page
+ * @param {ListSpec<Item>} spec
  */
 export async function list(page, spec) {
 	const { noun } = spec
@@ -429,8 +507,7 @@ export async function list(page, spec) {
 		?? (item.action ? actionWords(item.action) : item.id)
 	const change = (values, options) => setQuery({ ...query(), cursor: "", ...values }, options)
 	const again = () => load()
-	const create = () =>
-		(page.isGone ? null : spec.create && creator(spec.create, again))
+	const create = () => (spec.create && !page.isGone ? creator(spec.create, again) : null)
 	const time = spec.time?.(change)
 	const wantable = time ? [...filters, { name: "since", label: "From" }, { name: "until", label: "To" }] : filters
 	const asked = (more, wanted = query()) =>
@@ -448,8 +525,11 @@ export async function list(page, spec) {
 		spec.title && pageHead(spec.title, { lead: spec.lead, acts: controls.acts }),
 		controls.node, time?.bars, chosen?.node, table, pager,
 	])
+	/** @type {AbortController | null} */
 	let running = null
+	/** @type {Set<string> | null} */
 	let seen = null
+	/** @type {any[]} */
 	let items = []
 	let timer = 0
 	page.signal.addEventListener("abort", () => {
@@ -466,7 +546,9 @@ export async function list(page, spec) {
 
 	/** Every item that matches, up to `most`, read page by page. */
 	async function everyOne(most) {
-		const [items, wanted] = [[], query()]
+		/** @type {any[]} */
+		const items = []
+		const wanted = query()
 		for (let cursor = ""; cursor != null && items.length < most;) {
 			const data = await api(asked({ cursor, limit: 200 }, wanted))
 			items.push(...data.items)
@@ -518,9 +600,8 @@ export async function list(page, spec) {
 		const columns = choice.shown()
 		const actions = page.isGone ? null : spec.actions
 		const rows = data.items.map(item => row(item, columns, actions && (actions(item, again) || []), named, chosen))
-		if (wanted.live && seen && !wanted.cursor) {
-			rows.forEach((one, at) => seen.has(data.items[at].id) || one.classList.add("fresh"))
-		}
+		const before = wanted.live && !wanted.cursor ? seen : null
+		if (before) rows.forEach((one, at) => before.has(data.items[at].id) || one.classList.add("fresh"))
 		seen = new Set(data.items.map(item => item.id))
 		replaceContent(table, h("table.stack", h("caption.vh", noun.many),
 			h("thead", h("tr", every, columns.map(column => columnHead(column, wanted, change)),
@@ -596,9 +677,12 @@ export async function list(page, spec) {
 
 const saidOf = (name, value) => (/^(since|until)$/.test(name) ? formatExact(value) : value)
 
-/** The button for a new thing, or a link to the page that makes it. */
+/**
+ * The button for a new thing, or a link to the page that makes it.
+ * @type {(creation: Creation, again: () => Promise<unknown>) => HTMLElement | null}
+ */
 function creator({ right, text, run, href }, again) {
 	if (!isAllowed(right)) return null
 	return href ? h("a.btn.primary", { href, "data-new": "" }, icon("plus"), text)
-		: button(text, () => run(again), { look: ".primary", icon: "plus", "data-new": "" })
+		: button(text, () => run?.(again), { look: ".primary", icon: "plus", "data-new": "" })
 }

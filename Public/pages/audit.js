@@ -4,7 +4,10 @@ import {
 	TENANT, userText, words,
 } from "../lib/ui.js"
 
-/** All audit actions, by the kind of thing that they are about. */
+/**
+ * All audit actions, by the kind of thing that they are about.
+ * @type {Record<string, string>}
+ */
 const ACTIONS = {
 	api_key: "created cut leaked revoked rolled_back rotated updated",
 	attribute_schema: "updated",
@@ -33,7 +36,10 @@ const ACTIONS = {
 		+ "password_changed password_link_made password_reset pin_removed pin_set purged removed restored resumed "
 		+ "suspended updated",
 }
-/** Each action; for a thing that has several, all of them as one choice come first. */
+/**
+ * Each action; for a thing that has several, all of them as one choice come first.
+ * @type {Choice[]}
+ */
 const CHOICES = Object.entries(ACTIONS).flatMap(([kind, verbs]) => {
 	const codes = verbs.split(" ").map(verb => `${kind}.${verb}`)
 	const all = { value: `${kind}.`, text: t`${words(kind)}: all` }
@@ -55,7 +61,10 @@ const PLATFORM = {
 /** What is gone for good has no page; a tenant and a user are kept for a while after they are deleted. */
 const GONE = /purged$|^(?!tenant|user).*\.deleted$/
 
-/** The thing that the action was done to, with a link to its page. */
+/**
+ * The thing that the action was done to, with a link to its page.
+ * @type {(event: API.AuditEvent) => Child}
+ */
 function target({ target: one, tenant_id: tenant, action }) {
 	const text = userText(one?.name || one?.id)
 	const isOfTenant = tenant && PAGES[one?.type]
@@ -81,6 +90,7 @@ function plain(field, value) {
 /**
  * Changed fields {field: [before, after]}, each with both values. `labels` are names of fields that differ from their
  * codes.
+ * @type {(changes: Record<string, any[]> | null | undefined, labels?: Record<string, Sentence>) => HTMLElement}
  */
 export const diff = (changes, labels = {}) => {
 	const all = Object.entries(changes ?? {})
@@ -91,9 +101,12 @@ export const diff = (changes, labels = {}) => {
 		isBlank(after) ? h("ins", "none") : userText(plain(field, after), "ins"))))
 }
 
-/** The audit log of all tenants, or of the tenant of `path`. */
+/**
+ * The audit log of all tenants, or of the tenant of `path`.
+ * @type {(page: Page & Partial<TenantPage>) => Promise<any>}
+ */
 export default ({ path = "", ...page }) => {
-	return list(page, {
+	return list(page, /** @type {ListSpec<API.AuditEvent>} */ ({
 		title: !path && "Audit", lead: "Who did what, to whom. Nothing here can be edited.",
 		path: `${path}/audit-events`,
 		noun: { one: "entry", many: "entries" }, exports: true,
@@ -125,5 +138,5 @@ export default ({ path = "", ...page }) => {
 			...path || ownTenant() ? [] : [TENANT],
 			{ label: "When", cell: one => exactTimeNode(one.occurred_at) },
 		],
-	})
+	}))
 }

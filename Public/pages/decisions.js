@@ -14,10 +14,13 @@ const CODES = "email_missing email_invalid email_unverified user_suspended user_
 /** The outcomes by which a person was admitted, as one choice; the overview counts them together. */
 const ADMITTED = { value: "created,linked,existing,reserved", text: "Admitted, in any way" }
 
-/** The provisioning decisions of all tenants, or of the tenant of `path`. */
+/**
+ * The provisioning decisions of all tenants, or of the tenant of `path`.
+ * @type {(page: Page & Partial<TenantPage>) => Promise<any>}
+ */
 export default async ({ path = "", ...page }) => {
 	if (!path && page.params.id) return decision(page)
-	await list(page, {
+	await list(page, /** @type {ListSpec<API.Decision>} */ ({
 		title: !path && "Decisions", lead: "Who knocked, what was answered, and the rule that decided.",
 		path: `${path}/provisioning/decisions`, noun: { one: "decision", many: "decisions" }, live: true, exports: true,
 		empty: {
@@ -54,9 +57,12 @@ export default async ({ path = "", ...page }) => {
 			{ label: "Took", cell: one => t`${formatNumber(Math.round(one.duration_ms * 10) / 10)} ms` },
 			{ label: "When", cell: one => exactTimeNode(one.created_at) },
 		],
-		actions: one => [path && one.outcome === "refused" && one.email && isAllowed("manageInvites")
-			&& !/suspended|deleted/.test(one.reason) && { text: "Invite", run: () => invitePerson(path, one.email) }],
-	})
+		actions: one => [
+			path && one.outcome === "refused" && one.email && isAllowed("manageInvites")
+				&& !/suspended|deleted/.test(one.reason ?? "")
+				&& { text: "Invite", run: () => invitePerson(path, one.email) },
+		],
+	}))
 	if (page.isGone || !isAllowed("readOrigins")) return
 	const reference = () => query().q?.match(/^[0-9A-Za-z]{6}$/)?.[0]
 	const failed = h("div",
@@ -65,7 +71,10 @@ export default async ({ path = "", ...page }) => {
 	if (reference()) await drawFailed(failed, path, reference())
 }
 
-/** Sign-ins that failed before the rules: the one with a reference that a page named, or the last ones. */
+/**
+ * Sign-ins that failed before the rules: the one with a reference that a page named, or the last ones.
+ * @type {(node: HTMLElement, path: string, reference?: string) => Promise<void>}
+ */
 const drawFailed = (node, path, reference) => loadPart(node, async () => {
 	const { items } = await api(`${path}/failed-sign-ins${queryString({ reference, limit: 50 })}`)
 	replaceContent(node, card(
@@ -80,7 +89,10 @@ const drawFailed = (node, path, reference) => loadPart(node, async () => {
 	))
 })
 
-/** For wrong passwords: how many within the minute, and whose they were. */
+/**
+ * For wrong passwords: how many within the minute, and whose they were.
+ * @type {(one: API.FailedSignIn) => Child}
+ */
 const reasonOf = one => (one.tries
 	? [h("span.main", one.reason === "wrong_pin" ? "wrong PIN" : "wrong password", " · ",
 		countWords(one.tries, "try", "tries")), h("span.sub", one.user_id && one.tenant_id
@@ -90,10 +102,14 @@ const reasonOf = one => (one.tries
 
 const invitePerson = async (path, email) => (await import("./tenant/invites.js")).invite(`${path}/invites`, null, email)
 
-/** Copies an attempt and its result, for a test of the reader's own. */
+/**
+ * Copies an attempt and its result, for a test of the reader's own.
+ * @type {(attempt: object, result: { outcome?: string, reason?: string | null }) => HTMLElement}
+ */
 export const copyTest = (attempt, { outcome, reason }) =>
 	copyButton(JSON.stringify({ attempt, expect: { outcome, reason } }, null, 2), "Copy as test")
 
+/** @type {(page: Page) => Promise<void>} */
 async function decision(page) {
 	const { advice, authoritiesOf, isUnproved, namesOf, outcomeText, trace } = await import("../lib/reasons.js")
 	const one = await page.get(`/provisioning/decisions/${page.params.id}`).catch(error => {
@@ -110,8 +126,10 @@ async function decision(page) {
 	const attempt = {
 		provider: one.provider, issuer: one.issuer, subject: one.subject, email: one.email, tenant: one.tenant_id,
 	}
-	const named = (id, otherwise) =>
-		(names.has(id) ? h("a", { href: names.get(id).href }, userText(names.get(id).name)) : otherwise)
+	const named = (id, otherwise) => {
+		const known = names.get(id)
+		return known ? h("a", { href: known.href }, userText(known.name)) : otherwise
+	}
 	append(page.body, [
 		pageHead(one.email ? userText(one.email) : "A decision", {
 			crumbs: [{ text: "Decisions", href: "/console/decisions" }], lead: outcomeText(one, waits),

@@ -1,5 +1,6 @@
 // The pages of an invite and of a join link.
-import { api, factList, goTo, h, hideFragment, note, t, timeNode, userText, words } from "../lib/core.js"
+import { factList, goTo, h, hideFragment, note, t, timeNode, userText, words } from "../lib/core.js"
+import { api } from "../lib/server.js"
 import { door, NAME, newPassword, noCode, wayOn } from "../lib/door.js"
 import { form } from "../lib/form.js"
 
@@ -26,6 +27,7 @@ function wear(page, { name, slug, appearance }) {
 	return page.face.name
 }
 
+/** @type {(page: Page, token: string | null) => Promise<any>} */
 export async function invite(page, token) {
 	if (!token) return noCode(page, "No invite here", code => invite(page, code))
 	const found = await offered("/invites/preview", token)
@@ -53,7 +55,7 @@ export async function invite(page, token) {
 				const { return_to: to } = await api("/invites/accept", { body: { token, name, password } })
 				hideFragment()
 				door(
-					page, t`Welcome to ${page.face.name}`,
+					page, t`Welcome to ${page.face?.name}`,
 					"Your account is ready. You can now sign in where you use it.",
 					wayOn(to),
 				)
@@ -61,6 +63,7 @@ export async function invite(page, token) {
 		}))
 }
 
+/** @type {(page: Page, token: string | null) => Promise<any>} */
 export async function join(page, token) {
 	if (!token) return noCode(page, "No link here", code => join(page, code))
 	const found = await offered("/join-links/preview", token)

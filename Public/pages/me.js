@@ -8,6 +8,7 @@ import { form } from "../lib/form.js"
 import { passkeysCard } from "./me/passkeys.js"
 import { matrix, reach } from "./operators.js"
 
+/** @type {(page: Page) => Promise<any>} */
 export default async page => {
 	const body = h("div.stack-gap")
 	append(page.body, [pageHead("Your account"), body])
@@ -108,7 +109,7 @@ async function setUpApp(own, after) {
 			submit: "Confirm", cancel: () => node.close(), done: confirmed,
 			send: body => api("/me/totp/confirm", { body }),
 		}))
-	node.querySelector("input").focus()
+	node.querySelector("input")?.focus()
 }
 
 /** The codes are shown once, to be kept as a file or on paper. */
@@ -125,6 +126,7 @@ async function makeCodes(after) {
 	node.addEventListener("close", after)
 }
 
+/** @type {(title: string, load: (body: HTMLElement) => unknown) => HTMLElement} */
 const part = (title, load) => {
 	const body = h("div", h("p.muted", "Loading…"))
 	loadPart(body, () => load(body))

@@ -8,7 +8,10 @@ import {
 
 const PATH = "/operator-sign-in"
 
-/** Asks for the provider, the domains, and whether passwords stop working. */
+/**
+ * Asks for the provider, the domains, and whether passwords stop working.
+ * @type {() => Promise<unknown>}
+ */
 export async function askProvider() {
 	const [now, { items }] = await Promise.all([api(PATH), api("/providers?limit=200")])
 	const offered = items.filter(one => !one.tenant_id && one.client_id && one.kind !== "cognito")
@@ -32,8 +35,8 @@ export async function askProvider() {
 		request: body => ({ path: PATH, method: "PUT", body, etag: etagOf(now) }),
 		said: "Operators sign in there from now on",
 	})
-	if (!now.provider) return
-	node.querySelector("[data-cancel]").before(
+	if (!node || !now.provider) return
+	node.querySelector("[data-cancel]")?.before(
 		button("End it", () => (node.close(), end()), { look: ".danger.apart" }),
 	)
 }
@@ -43,6 +46,7 @@ const end = () => confirm({
 	text: "Their passwords and passkeys sign in as before. Sessions go on.",
 })
 
+/** @type {Choice[]} */
 const ROLES = [
 	{ value: "auditor", text: "Auditor: reads" },
 	{ value: "support", text: "Support: helps people" },
@@ -52,7 +56,10 @@ const ROLES = [
 ]
 const [OWNER, ADMIN, DEVELOPER, SUPPORT, AUDITOR] = ["Owner", "Admin", "Developer", "Support", "Auditor"]
 const COLUMNS = [OWNER, ADMIN, DEVELOPER, SUPPORT, AUDITOR]
-/** What each right is, and who has it: wholly, or the part that is said. */
+/**
+ * What each right is, and who has it: wholly, or the part that is said.
+ * @type {{ right: string, of: string[], part?: Record<string, string> }[]}
+ */
 const RIGHTS = [
 	{ right: "See tenants, users, invites, decisions", of: COLUMNS },
 	{ right: "Invite people", of: [OWNER, ADMIN], part: { [SUPPORT]: "Members" } },
@@ -66,16 +73,23 @@ const RIGHTS = [
 	{ right: "Operators; suspend or delete a tenant", of: [OWNER] },
 ]
 
-/** The table of what each role may do. */
+/**
+ * The table of what each role may do.
+ * @type {() => HTMLElement}
+ */
 export const matrix = () => dataTable("Rights of the roles", ["Right", ...COLUMNS], RIGHTS.map(({ right, of, part }) =>
 	[right, ...COLUMNS.map(role => (of.includes(role) ? "Yes" : part?.[role] ?? noValue()))]))
 
-/** Where a role or a provider applies: to the whole platform, or to one tenant. */
+/**
+ * Where a role or a provider applies: to the whole platform, or to one tenant.
+ * @type {(one: { scope?: { tenant_id?: string | null, tenant_name?: string | null } }) => Child}
+ */
 export const reach = ({ scope: { tenant_id: id, tenant_name: name } = {} }) =>
 	id ? h("a", { href: `/console/t/${id}/users` }, userText(name)) : "Whole platform"
 
+/** @type {(page: Page) => Promise<any>} */
 export default async page => {
-	await list(page, {
+	await list(page, /** @type {ListSpec<API.Operator>} */ ({
 		title: "Operators", lead: "The keepers of this gatehouse. There is always at least one owner.",
 		path: "/operators", noun: { one: "operator", many: "operators" }, search: "Search by email or name",
 		create: { right: "readOperators", text: "Add operator", run: open },
@@ -94,12 +108,13 @@ export default async page => {
 				: { text: "Suspend", run: () => status(one, "suspended", reload) },
 			{ text: "Remove", run: () => remove(one, reload) },
 		]),
-	})
+	}))
 	if (isAllowed("writeOperators") && !ownTenant()) append(page.body, h("div.acts.gap",
 		button("Sign-in at a provider", askProvider)))
 	append(page.body, h("details.gap", h("summary", "What each role may do"), matrix()))
 }
 
+/** @type {(one: API.Operator, value: API.Operator["status"], reload: () => unknown) => unknown} */
 const status = (one, value, reload) => runAct(`/operators/${one.id}`, {
 	method: "PATCH", body: { status: value },
 	back: one.status === "pending"
@@ -107,21 +122,29 @@ const status = (one, value, reload) => runAct(`/operators/${one.id}`, {
 		: () => status({ ...one, status: value }, value === "active" ? "suspended" : "active", reload),
 }, value === "active" ? t`${one.email} may sign in again` : t`${one.email} is suspended: sessions have ended`, reload)
 
+/** @type {(one: API.Operator, reload: () => unknown) => unknown} */
 const edit = (one, reload) => formDialog({
 	title: t`Edit ${one.email}`, edits: one,
 	fields: [{ name: "name", label: "Name" }, { name: "role", label: "Role", options: ROLES }],
 	path: `/operators/${one.id}`, after: reload,
 })
 
+/** @type {(one: API.Operator) => boolean} */
 const hasFactor = ({ factors: own }) => own.totp || own.passkeys + own.passkeys_unusable > 0
 
-/** Whether a password alone opens the account, and from when on it no longer does. */
+/**
+ * Whether a password alone opens the account, and from when on it no longer does.
+ * @type {(one: API.Operator) => Child}
+ */
 const secondFactor = one => [
 	statusTag(hasFactor(one) ? "yes" : one.second_factor_due ? "due" : "no"),
 	one.second_factor_due && h("span.sub", timeNode(one.second_factor_due)),
 ]
 
-/** An account that has been used gets a mail to its own address and nothing else, so no colleague can get into it. */
+/**
+ * An account that has been used gets a mail to its own address and nothing else, so no colleague can get into it.
+ * @type {(one: API.Operator, reload: () => unknown) => Act}
+ */
 const wayIn = (one, reload) => (one.last_sign_in_at || hasFactor(one)
 	? { text: "Mail a new password", run: () => confirm({
 		title: t`Mail ${one.email} a link to a new password?`, act: "Mail the link", keep: "Cancel",
@@ -136,17 +159,20 @@ const wayIn = (one, reload) => (one.last_sign_in_at || hasFactor(one)
 		done: made => (reload(), showLink(one, made)),
 	}) })
 
+/** @type {(one: API.Operator, made: API.OperatorLink) => unknown} */
 const showLink = ({ email }, made) => revealSecret({
-	title: "One-time sign-in link", secret: made.sign_in_url, name: "SIGN_IN_URL",
+	title: "One-time sign-in link", secret: made.sign_in_url ?? "", name: "SIGN_IN_URL",
 	text: t`Send it to ${email}. It works once, within a day, and is shown only now.`,
 })
 
+/** @type {(one: API.Operator, reload: () => unknown) => unknown} */
 const remove = (one, reload) => confirm({
 	title: t`Remove ${one.email}?`, act: "Remove operator",
 	text: "Sessions end now. What was done stays in the audit log.",
 	path: `/operators/${one.id}`, said: "Removed", after: reload,
 })
 
+/** @type {(reload: () => unknown) => unknown} */
 const open = reload => formDialog({
 	title: "Add operator", lead: "You get a link that signs in once, to hand over.",
 	start: query().of && { scope: { tenant_id: query().of } },

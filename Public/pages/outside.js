@@ -1,7 +1,8 @@
 // The pages outside the console: sign-in, set-up, a new password; those of an invite and a join link are in joining.js.
 import {
-	api, button, h, hideFragment, icon, note, query, queryString, replaceAddress, replaceContent, t, userText
+	button, h, hideFragment, icon, note, query, queryString, replaceAddress, replaceContent, t
 } from "../lib/core.js"
+import { api } from "../lib/server.js"
 import { askPasskey, fillsIn, passkeyRefusal, passkeysFault, signInOptions, signInWays } from "../lib/passkeys.js"
 import {
 	NAME, PROVED, RECOVERY_CODE, codeField, codeIn, door, newPassword, noCode, orPaste, wayOn
@@ -18,6 +19,7 @@ let waiting = null
 /**
  * The part of the page; `done()` goes on after a sign-in. `ways` are the server's; with them, a field shows the list
  * too.
+ * @type {(page: Page, done: () => unknown, ways: Promise<API.SignInWays | null> | null) => HTMLElement}
  */
 export function passkeySignIn(page, done, ways) {
 	const fault = passkeysFault()
@@ -87,16 +89,23 @@ export function passkeySignIn(page, done, ways) {
 // Sign-in at the provider that the platform's owners chose for operators.
 
 const PLACE = "gatehouse-next"
-/** The page that was asked for before the sign-in left this site. */
+/**
+ * The page that was asked for before the sign-in left this site.
+ * @type {() => string}
+ */
 export const keptPlace = () => sessionStorage.getItem(PLACE) ?? ""
 
+/** @type {Record<string, string>} */
 const FAULTS = {
 	unknown: "No operator of this console has that account, nor its address.",
 	other_person: "That is not the account of the session that asked, or the session is over.",
 	not_anew: "The provider did not ask you anew, so that nothing is proved. Use another way.",
 	unavailable: "The provider cannot be asked. Try again in a moment.",
 }
-/** Why the return from the provider began nothing, in words. */
+/**
+ * Why the return from the provider began nothing, in words.
+ * @type {(code: string) => string}
+ */
 export const faultOf = code => FAULTS[code] ?? "The sign-in at the provider did not end well. Begin again."
 
 /**
@@ -112,7 +121,10 @@ function leave({ ctrlKey, metaKey, shiftKey }) {
 	addEventListener("pageshow", event => event.persisted && location.reload())
 }
 
-/** The part of the page; empty while there is none. `ways` are the server's. */
+/**
+ * The part of the page; empty while there is none. `ways` are the server's.
+ * @type {(ways: Promise<API.SignInWays | null>) => HTMLElement}
+ */
 export function providerSignIn(ways) {
 	const part = h("div")
 	ways.then(all => all?.provider && part.replaceChildren(h("div.acts.gap", h("a.btn.wide", {
@@ -121,8 +133,10 @@ export function providerSignIn(ways) {
 	return part
 }
 
+/** @type {Field} */
 const EMAIL = { name: "email", label: "Email", required: true, type: "email", autocomplete: "username" }
 // If passkeys sign in as well, the browser lists them below the field.
+/** @type {Field} */
 const KNOWN_EMAIL = { name: "email", label: "Email", required: true, type: "email", autocomplete: "username webauthn" }
 const NO_OWNER = "This server is not set up yet: it has no owner who could sign in. Open the link in the server's log, "
 	+ "or the one that “gatehouse setup” prints beside the running server."
@@ -130,9 +144,11 @@ const link = (href, text) => h("p.small", h("a", { href }, text))
 // The tenant of an operator whose address is not confirmed is passed on from page to page.
 const withTenant = (path, tenant = query().tenant) => path + queryString({ tenant })
 const toSignIn = text => link(withTenant("/console/sign-in"), text)
+/** @type {(hint: string) => Field} */
 const tenantField = hint =>
 	({ name: "tenant", label: "Tenant", value: query().tenant, hint, autocomplete: "off", attrs: { maxLength: 63 } })
 
+/** @type {(page: Page, token: string | null, came: { arrived?: string, fault?: string | null }) => unknown} */
 function signIn(page, token, { arrived, fault }) {
 	const goOn = () => {
 		const { next = keptPlace() } = query()
@@ -161,15 +177,16 @@ function signIn(page, token, { arrived, fault }) {
 		{ name: "password", label: "Password", required: true, type: "password", autocomplete: "current-password" },
 		tenantField("The short name of your tenant, if you are an operator of one tenant alone. Else leave it empty."),
 	], { submit: "Sign in", send, refused: showMore })
-	const tenant = built.querySelector("[name=tenant]")
-	const reset = link(withTenant("/reset"), "Forgot your password?")
+	const tenant = /** @type {HTMLInputElement} */ (built.querySelector("[name=tenant]"))
+	const forgot = h("a", { href: withTenant("/reset") }, "Forgot your password?")
 	// An address that several tenants claim identifies an operator only together with its tenant; most operators do not
 	// need this field.
-	const field = tenant.closest(".field")
+	const field = /** @type {HTMLElement} */ (tenant.closest(".field"))
 	field.hidden = !tenant.value
 	tenant.addEventListener("input", () => {
-		reset.firstChild.href = withTenant("/reset", tenant.value.trim())
+		forgot.href = withTenant("/reset", tenant.value.trim())
 	})
+	/** @type {(error: Refusal, values: any) => boolean} */
 	function showMore({ status, code, methods }, values) {
 		// If there is no way left, the refusal says who can help.
 		if (methods?.length && code === "second_factor_required") {
@@ -182,12 +199,12 @@ function signIn(page, token, { arrived, fault }) {
 	door(page, "Sign in", "The gate knows its keepers.",
 		fault && note("danger", "alert", faultOf(fault)),
 		query().next && note("info", "lock", "Sign in to go on to where you were."),
-		built, passkeySignIn(page, goOn, ways), providerSignIn(ways), reset,
+		built, passkeySignIn(page, goOn, ways), providerSignIn(ways), h("p.small", forgot),
 		h(
 			"p.small.muted",
 			"No password yet? Open the one-time link that was sent to you, or that the server printed when it started.",
 		), orPaste(code => signIn(page, code, {})))
-	const say = text => page.body.querySelector(".lead").replaceWith(note("info", "lock", text))
+	const say = text => page.body.querySelector(".lead")?.replaceWith(note("info", "lock", text))
 	ways.then(all => all?.set_up === false && say(NO_OWNER))
 }
 
@@ -211,7 +228,7 @@ async function chooseWay(page, goOn) {
 function secondStep(page, first, methods, then, isRecovery = !methods.includes("totp")) {
 	const other = (text, toRecovery) => h("p.small", button(text,
 		() => secondStep(page, first, methods, then, toRecovery), { look: ".ghost.tiny" }))
-	const passkey = methods.includes("passkey") && passkeySignIn(page, then.goOn)
+	const passkey = methods.includes("passkey") && passkeySignIn(page, then.goOn, null)
 	const again = link("/console/sign-in", "Start over")
 	if (!methods.some(one => one === "totp" || one === "recovery_code")) {
 		return door(
@@ -323,6 +340,7 @@ const PAGES = {
 	"/invite": joining("invite"), "/join": joining("join"), "/reset": reset, "/email": email, "/not-me": notMe,
 	"/console/setup": setup,
 }
+/** @type {(page: Page) => any} */
 export default page => {
 	// A link's secret stands after its `#`, where no server sees it; it is removed from the address and the history.
 	const hash = new URLSearchParams(location.hash.slice(1))

@@ -1,13 +1,16 @@
 import {
-	ZONE, actionWords, api, append, card, countTotal, formatNumber, h, icon, isAllowed, loadPart, noValue, note,
-	ownTenant, pageHead, preferences, query, queryString, replaceContent, setQuery, svgNode, t, timeNode, traceStep,
-	userText, waitBriefly
+	ZONE, actionWords, append, card, countTotal, formatNumber, h, icon, loadPart, noValue, note, pageHead, preferences,
+	query, queryString, replaceContent, setQuery, svgNode, t, timeNode, traceStep, userText, waitBriefly
 } from "../lib/core.js"
+import { api, isAllowed, ownTenant } from "../lib/server.js"
 import { bars, narrowing, period } from "../lib/chart.js"
 
 // What waits for an operator, and the first steps: what is to be done comes before what is to be read.
 
-/** For each kind: how it looks, what is counted, what that means, and the path of its list below its tenant. */
+/**
+ * For each kind: how it looks, what is counted, what that means, and the path of its list below its tenant.
+ * @type {Record<string, { look: string, noun: Noun, text: string, path?: string }>}
+ */
 const KINDS = {
 	join_requests: {
 		look: "inbox", noun: { one: "person asks to join", many: "people ask to join" },
@@ -41,11 +44,15 @@ const KINDS = {
 	},
 }
 
-/** One line with its number for each list that has entries; if there are none, a note that all is well. */
+/**
+ * One line with its number for each list that has entries; if there are none, a note that all is well.
+ * @type {(node: HTMLElement, items: API.Attention[]) => unknown}
+ */
 export const drawAttention = (node, items) => replaceContent(node, items.length
 	? card("Needs your attention", h("ol.trace", items.map(line)))
 	: note("ok", "check", "All is well: nothing waits for you."))
 
+/** @type {(one: API.Attention) => HTMLElement} */
 function line({ kind, tenant, count, since, more_tenants: isMore }) {
 	if (kind === "sign_in_unset") {
 		return traceStep("lock", "warn", h("a", { href: "/console/me" }, "Choose a password or a passkey"),
@@ -60,7 +67,10 @@ function line({ kind, tenant, count, since, more_tenants: isMore }) {
 			isMore && [" ", "Other tenants have fewer of them."]))
 }
 
-/** The steps to take first. One that is done is ticked, and once all are done there is no card. */
+/**
+ * The steps to take first. One that is done is ticked, and once all are done there is no card.
+ * @type {(node: HTMLElement, done: API.FirstSteps) => void}
+ */
 export function drawSteps(node, done) {
 	const own = `/console/t/${ownTenant()}`
 	const all = [
@@ -95,6 +105,7 @@ export function drawSteps(node, done) {
 			h("div.small.muted", isDone ? "Done." : text)))))
 }
 
+/** @type {(page: Page) => Promise<any>} */
 export default async page => {
 	const waiting = h("section", { "aria-label": "Needs your attention" }, h("div.note", h("span.sk")))
 	const steps = h("section.card", { hidden: true })
@@ -113,11 +124,12 @@ export default async page => {
 	const below = h("div.stack-gap.hold", cards, chart, h("div.two", isAllowed("readAudit") && recent, steps))
 	append(page.body, [pageHead("Overview", { lead: "Who came to the gate, and who was let in.", acts: choice.node }),
 		h("div.stack-gap", waiting, below)])
+	/** @type {AbortController | undefined} */
 	let running
 	const load = () => {
 		running?.abort()
 		running = new AbortController()
-		const signal = AbortSignal.any([page.signal, running.signal])
+		const signal = /** @type {any} */ (AbortSignal).any([page.signal, running.signal])
 		return Promise.all(
 			[
 				numbers(signal, cards, chart, signUps).then(data => {
@@ -139,6 +151,7 @@ export default async page => {
 
 /**
  * Requests the numbers of the period, with days in the reader's zone, or in UTC if the server does not know that zone.
+ * @type {(signal: AbortSignal) => Promise<API.Overview>}
  */
 function ask(signal) {
 	const { since, until } = query()
@@ -149,6 +162,13 @@ function ask(signal) {
 	})
 }
 
+/**
+ * @param {AbortSignal} signal
+ * @param {HTMLElement} cards
+ * @param {HTMLElement} chart
+ * @param {import("../lib/chart.js").Narrowing} signUps
+ * @returns {Promise<API.Overview | undefined>}
+ */
 async function numbers(signal, cards, chart, signUps) {
 	if (!chart.children.length) {
 		drawCards(cards, {})
@@ -167,6 +187,17 @@ async function numbers(signal, cards, chart, signUps) {
 }
 
 /**
+ * A number with a name, and the course of it.
+ * @typedef {object} Figure
+ * @property {string} look
+ * @property {string} label
+ * @property {Child} value
+ * @property {string | null} [href]
+ * @property {string} [spark] the member of the points
+ * @property {string} [tone]
+ */
+
+/**
  * Each number leads to the list that has as many entries. The number of a platform's users, who are in no single list,
  * leads to where one is found. The uses of its tenants' keys lead nowhere, since no list has these keys.
  */
@@ -178,6 +209,7 @@ function drawCards(node, data) {
 	const users = data.users_exact === false
 		? ["≈ ", formatNumber(Number(data.users.toPrecision(3)))]
 		: formatNumber(data.users)
+	/** @type {(one: Figure) => HTMLElement} */
 	const one = ({ look, label, value, href, spark, tone }) => h(href ? "a.card" : "div.card", href ? { href } : {},
 		h("span.label", icon(look), label), h("span.num", value),
 		spark && sparkline(points?.map(point => point[spark]) ?? [], tone))
@@ -202,6 +234,7 @@ function drawBars(card, { node, draw }, { sign_ups: points, until, time_zone: ti
 	// The first and the last bar may be cut.
 	const [first, second] = points.slice(1, 3).map(({ at }) => Date.parse(at))
 	const hours = Math.round((second - first) / 3600000)
+	/** @type {Intl.DateTimeFormatOptions} */
 	const style = hours < 24
 		? { hour: "2-digit", minute: "2-digit", timeZone }
 		: { month: "short", day: "numeric", timeZone }
@@ -209,6 +242,7 @@ function drawBars(card, { node, draw }, { sign_ups: points, until, time_zone: ti
 		{ look: "in", member: "admitted", label: "Admitted" },
 		{ look: "out", member: "refused", label: "Refused" },
 	]
+	/** @type {(sums: Sentence[], most: Sentence) => Sentence} */
 	const sentence = ([ins, outs], most) => (hours < 23
 		? t`${ins} admitted, ${outs} refused; at most ${most} in a bar. Times are in the zone ${timeZone}.`
 		: t`${ins} admitted, ${outs} refused; at most ${most} a day. Days begin at midnight in the zone ${timeZone}.`)

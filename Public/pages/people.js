@@ -9,9 +9,12 @@ import { askToAct, askToErase, askToExport } from "./people/acts.js"
 
 const PROVIDER = { name: "provider", label: "Provider", options: choices("google github oidc cognito password") }
 
+/** @type {(page: Page) => any} */
 export default page => {
 	const result = liveRegion(h("p.muted", "Search to see the person's rows in every tenant."))
-	let [wanted, asked] = [null, null]
+	/** @type {{ email?: string } | undefined} */
+	let asked
+	let wanted
 	const search = async body => {
 		wanted = body
 		const found = await api("/people/search", { body, signal: page.signal })
@@ -33,7 +36,7 @@ export default page => {
 		}
 		const act = (right, text, ask, look = "") => isAllowed(right) && button(text, () => {
 			const some = chosen()
-			if (some.length) ask(some, again, asked.email)
+			if (some.length) ask(some, again, asked?.email)
 		}, { look })
 		count()
 		replaceContent(result, h("div.stack-gap",

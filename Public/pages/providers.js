@@ -6,6 +6,7 @@ import {
 import { reach } from "./operators.js"
 import { KINDS } from "./tenant/users.js"
 
+/** @type {Choice[]} */
 const TRUST = [
 	{ value: "", text: "As is usual for the kind" },
 	{ value: "none", text: "None" },
@@ -13,7 +14,8 @@ const TRUST = [
 	{ value: "authoritative", text: "Authoritative for its domains" },
 ]
 
-export default page => list(page, {
+/** @type {(page: Page) => Promise<any>} */
+export default page => list(page, /** @type {ListSpec<API.Provider>} */ ({
 	title: "Providers", lead: "Where people sign in, and what each one's word about an address is worth.",
 	path: "/providers", noun: { one: "provider", many: "providers" },
 	create: { right: "writePolicy", text: "Add provider", run: open },
@@ -53,12 +55,16 @@ export default page => list(page, {
 		one.kind === "cognito" && { text: "Hook credentials", run: () => credentials(one) },
 		{ text: "Remove", run: () => remove(one, reload) },
 	]),
-})
+}))
 
+/** @type {(...kinds: string[]) => (values: any) => boolean} */
 const isOf = (...kinds) => ({ kind }) => kinds.includes(kind)
 const isPool = isOf("cognito")
 const isParty = isOf("oidc", "google", "github")
-/** The fields of each kind, and nothing else. */
+/**
+ * The fields of each kind, and nothing else.
+ * @type {Field[]}
+ */
 const FIELDS = [
 	{ name: "name", label: "Name", required: true },
 	{
@@ -127,7 +133,10 @@ const open = after => formDialog({
 	path: "/providers", said: made => t`${made.name} is registered`, after,
 })
 
-/** Checks what the provider publishes, now, and shows what is wrong with it. */
+/**
+ * Checks what the provider publishes, now, and shows what is wrong with it.
+ * @type {(one: API.Provider) => Promise<void>}
+ */
 function tryOut(one) {
 	const found = liveRegion(h("p.muted", "Asking the provider…"))
 	dialog(t`Test of ${one.name}`, found, closeButton())
@@ -149,6 +158,7 @@ function tryOut(one) {
 	})
 }
 
+/** @type {(one: API.Provider, reload: () => unknown) => Promise<void>} */
 async function edit(one, reload) {
 	const path = `/providers/${one.id}`
 	formDialog({ title: t`Edit ${one.name}`, fields: FIELDS, edits: await api(path), path, after: reload })
@@ -157,6 +167,7 @@ async function edit(one, reload) {
 /**
  * The credentials with which a pool's triggers sign their calls. To rotate: make one, put it in place, then remove the
  * other.
+ * @type {(one: API.Provider) => Promise<void>}
  */
 async function credentials(one) {
 	const path = `/providers/${one.id}/hook-credentials`
@@ -177,15 +188,17 @@ async function credentials(one) {
 			secret: made.secret, text: t`The secret of the access key ${made.id}. It is shown only now.`,
 		}),
 	})
+	if (!node) return
 	const rows = items.map(own => [
 		[userText(own.name ?? "–", "span.main"), h("code.sub", own.id)], timeNode(own.created_at),
 		button("Remove", () => (node.close(), drop(own)), { look: ".ghost.tiny", name: own.name ?? own.id }),
 	])
-	node.querySelector("form").before(
+	node.querySelector("form")?.before(
 		rows.length ? dataTable("Hook credentials", ["Name", "Made", ""], rows) : noValue("None yet."),
 	)
 }
 
+/** @type {(one: API.Provider, reload: () => unknown) => unknown} */
 const remove = (one, reload) => confirm({
 	title: t`Remove ${one.name}?`, act: "Remove provider",
 	text: "Sign-ups and sign-ins through it are refused from now on. Identities that came by it stay listed.",

@@ -26,6 +26,7 @@ async function providers(named) {
 	return !named || all.some(({ value }) => value === named) ? all : [...all, { value: named, text: words(named) }]
 }
 
+/** @type {(page: Page) => Promise<any>} */
 export default async page => {
 	const result = liveRegion(h("p.muted", "Run an attempt to see each rule and what it said."))
 	const place = h("div")
@@ -55,8 +56,8 @@ export default async page => {
 				const attempt = { ...extra, ...values }
 				// The attempt is put into the address, so that it can be sent to another person; a token is not.
 				setPreference("tried", true)
-				const { slug } = values.tenant ? await tenantOf(values.tenant) : {}
-				setQuery({ ...attempt, tenant: slug, invite_token: "", join_token: "" }, { replace: true })
+				const chosen = values.tenant ? await tenantOf(values.tenant) : null
+				setQuery({ ...attempt, tenant: chosen?.slug, invite_token: "", join_token: "" }, { replace: true })
 				const one = {
 					...said, provider: values.provider, email: values.email, tenant_id: said.tenant?.id,
 					user_id: said.user?.id,

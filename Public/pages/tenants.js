@@ -1,9 +1,10 @@
 import {
-	choices, confirm, countTotal, createdColumn, forgetTenants, formDialog, goTo, h, isAllowed, list, noValue, runAct,
-	STATUS, t, translate, userText,
+	choices, confirm, countTotal, createdColumn, forgetTenants, formDialog, goTo, h, isAllowed, list, noValue,
+	replaceContent, runAct, STATUS, t, userText,
 } from "../lib/ui.js"
 
-export default page => list(page, {
+/** @type {(page: Page) => Promise<any>} */
+export default page => list(page, /** @type {ListSpec<API.ListedTenant>} */ ({
 	title: "Tenants", lead: "Each tenant keeps its own users, invites, keys and rules.",
 	path: "/tenants", noun: { one: "tenant", many: "tenants" }, exports: true, search: "Search by name or slug",
 	create: { right: "createTenant", text: "New tenant", run: open },
@@ -33,7 +34,7 @@ export default page => list(page, {
 		one.status === "deleted"
 			&& { text: "Restore", run: () => change(one, "restore", t`${one.name} is restored`, reload) },
 	]),
-})
+}))
 
 function change(one, verb, said, reload, back) {
 	forgetTenants()
@@ -41,6 +42,7 @@ function change(one, verb, said, reload, back) {
 }
 const resume = (one, reload) => change(one, "resume", t`${one.name} works again`, reload)
 
+/** @type {(one: API.Tenant | API.ListedTenant, reload: () => unknown) => unknown} */
 export const suspend = (one, reload) => confirm({
 	title: t`Suspend ${one.name}?`, act: "Suspend", type: one.slug,
 	text: "Its sign-ins, sessions and keys are refused at once. Nothing is deleted; resuming lets them work again.",
@@ -49,7 +51,10 @@ export const suspend = (one, reload) => confirm({
 
 // Letters that cannot be decomposed.
 const LATIN = { ø: "o", ß: "ss", æ: "ae", œ: "oe", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i", ħ: "h", ŧ: "t", ŋ: "ng" }
-/** A slug that a name suggests; empty if the name has no Latin letters. */
+/**
+ * A slug that a name suggests; empty if the name has no Latin letters.
+ * @type {(name: string) => string}
+ */
 export const slugOf = name => name.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "").replace(
 	/[^\u0000-\u007f]/g, one => LATIN[one] ?? "-",
 )
@@ -68,13 +73,14 @@ async function open() {
 		path: "/tenants",
 		done: made => goTo(`/console/t/${made.slug}/users`),
 	})
+	if (!node) return
 	const [name, slug] = node.querySelectorAll("input")
-	const hint = slug.closest(".field").querySelector(".hint")
+	const hint = slug.closest(".field")?.querySelector(".hint")
 	let own = slug.value !== slugOf(name.value)
 	slug.addEventListener("input", () => (own = slug.value !== ""))
 	name.addEventListener("input", () => {
 		if (own) return
 		slug.value = slugOf(name.value)
-		hint.textContent = translate(name.value.trim() && !slug.value ? BY_HAND : HINT)
+		if (hint) replaceContent(hint, name.value.trim() && !slug.value ? BY_HAND : HINT)
 	})
 }

@@ -4,13 +4,17 @@ import {
 } from "../../lib/ui.js"
 import { makePasskey, passkeyRefusal, passkeysFault } from "../../lib/passkeys.js"
 
+/** @type {Field} */
 const NAME = {
 	name: "name", label: "Name", required: true, hint: "Where it is: a device, or a key on a ring.",
 	autocomplete: "off",
 }
 const LEAD = "A passkey signs you in without a password: by a fingerprint, a face, or the code of a device."
 
-/** The card with the passkeys; `after()` is called when the operator has one more, or one less. */
+/**
+ * The card with the passkeys; `after()` is called when the operator has one more, or one less.
+ * @type {(after: () => unknown) => HTMLElement}
+ */
 export function passkeysCard(after) {
 	const body = h("div", { "aria-live": "polite" })
 	const load = () => loadPart(body, async () => {

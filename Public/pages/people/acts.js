@@ -4,10 +4,12 @@ import {
 	toast, userText, words,
 } from "../../lib/ui.js"
 
+/** @type {Field} */
 const REASON = {
 	name: "reason", label: "Reason", required: true,
 	hint: "Stays in each tenant's audit log. Never the person's address.",
 }
+/** @type {Record<string, { title: string, act: string, text: string }>} */
 const ACTS = {
 	end_sessions: {
 		title: "End all sessions?", act: "End sessions",
@@ -19,8 +21,10 @@ const ACTS = {
 	},
 }
 
+/** @type {(action: string, rows: API.FoundPerson[], reason: string) => object} */
 const order = (action, rows, reason) =>
 	({ action, reason, users: rows.map(one => ({ tenant: one.tenant.id, id: one.id })) })
+/** @type {(rows: API.FoundPerson[], one: { tenant: string }) => string} */
 const nameOf = (rows, { tenant }) => rows.find(one => one.tenant.id === tenant)?.tenant.name ?? tenant
 
 /** Shows what failed, row by row; only a message if nothing did. */
@@ -33,12 +37,14 @@ function tell(rows, results, ...more) {
 			failed.map(one => [userText(nameOf(rows, one)), one.detail])), more, closeButton())
 }
 
+/** @type {(action: string) => (rows: API.FoundPerson[], again: () => unknown) => unknown} */
 export const askToAct = action => (rows, again) => formDialog({
 	...ACTS[action], submit: ACTS[action].act, danger: true, draft: null, lead: ACTS[action].text, fields: [REASON],
 	request: ({ reason }) => ({ path: "/people/actions", body: order(action, rows, reason) }),
 	done: ({ results }) => (tell(rows, results), again()),
 })
 
+/** @type {(rows: API.FoundPerson[]) => unknown} */
 export const askToExport = rows => formDialog({
 	title: "Export all that is held?", submit: "Export", draft: null, fields: [REASON],
 	lead: "One JSON file with every row about this person, in each chosen tenant. Look through it before you "
@@ -47,7 +53,7 @@ export const askToExport = rows => formDialog({
 		const answer = await sendRequest("/people/actions", { body: order("export", rows, reason) })
 		const parts = [await answer.arrayBuffer()]
 		const { results } = JSON.parse(new TextDecoder().decode(parts[0]))
-		saveFile(answer.headers.get("content-disposition").match(/"(.*)"/)[1], parts, "application/json")
+		saveFile((await import("../../lib/seldom.js")).nameOf(answer), parts, "application/json")
 		return results
 	},
 	done: results => tell(rows, results),
@@ -59,7 +65,10 @@ const held = (rows, users) => dataTable("What is erased", ["Tenant", "Removed", 
 		Object.entries(one.held[fate] ?? {}).map(([table, count]) =>
 			h("div.small", words(table), ": ", String(count))))]))
 
-/** In two steps: the server says what it would remove, and its answer is sent back as the confirmation. */
+/**
+ * In two steps: the server says what it would remove, and its answer is sent back as the confirmation.
+ * @type {(rows: API.FoundPerson[], again: () => unknown, email?: string) => unknown}
+ */
 export const askToErase = (rows, again, email) => formDialog({
 	title: "Erase this person?", submit: "Show what is erased", danger: true, draft: null, fields: [REASON],
 	lead: "First you see what would be removed in each chosen tenant. Nothing is removed yet.",
@@ -86,7 +95,7 @@ async function eraseNow(rows, again, email, { body, confirmation, users }) {
 			again()
 		},
 	})
-	node.querySelector("form").before(held(rows, users))
+	node?.querySelector("form")?.before(held(rows, users))
 }
 
 const certified = certificate => h("div.stack-gap",

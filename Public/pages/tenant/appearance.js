@@ -3,9 +3,14 @@ import { wall } from "../../lib/door.js"
 import { form } from "../../lib/form.js"
 import { button, card, confirm, h, sendRequest, toast } from "../../lib/ui.js"
 
-/** `one` is the tenant; `etag` returns its version, `again` draws the page anew. */
+/**
+ * `etag` returns the version of the tenant.
+ * @param {TenantPage} page
+ * @param {API.Tenant} one
+ * @param {() => string | undefined} etag
+ */
 export function appearance(page, one, etag) {
-	const { appearance: worn } = one
+	const { appearance: worn = {} } = one
 	const path = `${page.path}/logo`
 	const saved = text => (toast(text), page.again())
 	const refused = error => toast(error.errors?.[0]?.detail ?? error.message, { stay: true })
@@ -33,7 +38,7 @@ export function appearance(page, one, etag) {
 	const shown = h(`div${worn.accent ? ".own" : ""}`, sample)
 	if (worn.accent) {
 		shown.style.setProperty("--own", worn.accent)
-		shown.style.setProperty("--on-own", worn.on_accent)
+		shown.style.setProperty("--on-own", worn.on_accent ?? null)
 	}
 	const node = card(
 		"Appearance", h("p.muted.under", "What people see who sign in, are invited, or join by a link."), shown,

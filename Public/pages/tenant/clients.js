@@ -2,9 +2,11 @@ import {
 	api, formDialog, h, isAllowed, list, noValue, runAct, statusTag, t, tickField, timeColumn, userText,
 } from "../../lib/ui.js"
 
+/** @type {Record<string, string>} */
 const ABOUT = { relate: "Mail", immich: "Photos", timetracker: "Time tracking", thinkwork: "Work", deeprecall: "Notes" }
 
-export default page => list(page, {
+/** @type {(page: TenantPage) => Promise<any>} */
+export default page => list(page, /** @type {ListSpec<API.Client>} */ ({
 	path: `${page.path}/clients`, whole: true, noun: { one: "client", many: "clients" },
 	columns: [
 		{ label: "Client", cell: one => [h("span.main", one.name), h("span.sub", ABOUT[one.name])] },
@@ -12,13 +14,13 @@ export default page => list(page, {
 		{
 			label: "Answers at",
 			cell: one => [
-				h("code", `/t/${page.tenant.slug}/${one.name}/`),
-				one.hosts.length > 0 && userText(one.hosts.join(", "), "span.sub"),
+				h("code", `/t/${page.tenant?.slug}/${one.name}/`),
+				one.hosts?.length ? userText(one.hosts.join(", "), "span.sub") : null,
 			],
 		},
 		{
 			label: "Leads back to",
-			cell: one => (one.redirect_uris.length ? userText(one.redirect_uris.join(", "), "code") : noValue()),
+			cell: one => (one.redirect_uris?.length ? userText(one.redirect_uris.join(", "), "code") : noValue()),
 		},
 		timeColumn("Changed", "updated_at"),
 	],
@@ -27,9 +29,10 @@ export default page => list(page, {
 		{ text: "Edit", run: () => edit(page, one, reload) },
 		one.enabled && { text: "Switch off", run: () => turn(page, one, false, reload) },
 	]),
-})
+}))
 
 // A client is put as a whole: what is left out falls back to its default.
+/** @type {(page: TenantPage, one: API.Client, enabled: boolean, reload: () => unknown) => unknown} */
 function turn(page, one, enabled, reload) {
 	const { name, hosts, redirect_uris, settings } = one
 	return runAct(`${page.path}/clients/${name}`, {
@@ -38,10 +41,16 @@ function turn(page, one, enabled, reload) {
 		enabled ? t`${name} may sign in here` : t`${name} is switched off: its paths are refused`, reload)
 }
 
-/** A field beside two others in one line. */
+/**
+ * A field beside two others in one line.
+ * @type {(name: string, label: Sentence, type?: string) => Field}
+ */
 const third = (name, label, type = "number") => ({ name, label, type, look: ".third" })
 
-/** The settings that each client declares besides those of every client. */
+/**
+ * The settings that each client declares besides those of every client.
+ * @type {Record<string, (settings: any) => Field[]>}
+ */
 const SETTINGS = {
 	relate: () => [
 		{ name: "oidc_scope", label: "Scopes that the apps ask for", hint: "Empty: openid profile email." },
@@ -75,6 +84,7 @@ const SETTINGS = {
 	}],
 }
 
+/** @type {(page: TenantPage, one: API.Client, after: () => unknown) => Promise<any>} */
 async function edit(page, one, after) {
 	const providers = await api("/providers?limit=100").then(
 		({ items }) => items.map(({ id, name }) => ({ value: id, text: userText(name) })), () => [],

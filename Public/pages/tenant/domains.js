@@ -4,12 +4,14 @@ import {
 } from "../../lib/ui.js"
 import { ROLES } from "./users.js"
 
+/** @type {Choice[]} */
 const MODES = [
 	{ value: "", text: "As the policy says" },
 	{ value: "join", text: "Join: its people come in" },
 	{ value: "ask", text: "Ask: its people wait for approval" },
 	{ value: "invite_only", text: "Invite only: nobody without an invite" },
 ]
+/** @type {Field[]} */
 const FIELDS = [
 	{ name: "mode", label: "Who comes in by it", options: MODES, hint: "A closed policy stands above it." },
 	{
@@ -18,9 +20,10 @@ const FIELDS = [
 	},
 ]
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export default async page => {
 	const path = `${page.path}/domains`
-	await list(page, {
+	await list(page, /** @type {ListSpec<API.Domain>} */ ({
 		path, noun: { one: "domain", many: "domains" }, search: "Search domains",
 		create: { right: "writePolicy", text: "Add domain", run: reload => open(path, reload) },
 		empty: {
@@ -62,7 +65,7 @@ export default async page => {
 			{ text: "Who comes in", run: () => edit(`${path}/${one.id}`, one, reload) },
 			{ text: "Remove", run: () => remove(path, one, reload) },
 		]),
-	})
+	}))
 }
 
 /** Whether the operator may verify a domain without a DNS record: an operator of the platform may. */
@@ -71,6 +74,7 @@ const givesWord = () => !ownTenant() && isAllowed("createTenant")
 const checkNow = (path, one, reload) =>
 	runAct(`${path}/${one.id}/verify`, { body: { method: "dns" } }, t`${one.domain} is verified`, reload)
 
+/** @type {(one: API.Domain) => Child} */
 const proof = ({ verification: record }) => h("div.proof", h("span.small.muted", "Publish as a TXT record:"),
 	h("code", record?.record_name), copyButton(record?.record_name, "Copy name", ".ghost.tiny"),
 	h("code", record?.record_value), copyButton(record?.record_value, "Copy value", ".ghost.tiny"))

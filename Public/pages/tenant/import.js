@@ -10,12 +10,14 @@ import { headOf, keepFile, keptFile, sendFile, tableOf } from "./jobs.js"
 const LOOKED_AT = 1 << 16
 const SHOWN = 20
 
+/** @type {Choice[]} */
 const CONFLICTS = [
 	{ value: "skip", text: "Leave it as it is" },
 	{ value: "update", text: "Take what the file says" },
 	{ value: "fail", text: "Count the row as failed" },
 ]
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export default async page => {
 	if (!isAllowed("createUsers")) {
 		return showState(page.body, "forbidden", {
@@ -29,7 +31,7 @@ export default async page => {
 	const kept = keptFile(page.base)
 	const chosen = h("input", {
 		type: "file", id: "file", accept: ".csv,.json,.ndjson,.jsonl,.gz,text/csv,application/json",
-		onchange: () => chosen.files[0] && drawFile(page, rest, chosen.files[0]).catch(tell),
+		onchange: () => chosen.files?.[0] && drawFile(page, rest, chosen.files[0]).catch(tell),
 	})
 	append(page.body, [
 		h("div.head",
@@ -65,12 +67,12 @@ async function drawFile(page, node, file, kept) {
 	// What was not sent yet is kept for when its operator comes back.
 	page.signal.addEventListener("abort", () =>
 		isSent || keepFile({ ...kept, base: page.base, file, ...options.values(), options: optionsOf(more) }))
-	const format = options.querySelector("select")
+	const format = /** @type {HTMLSelectElement} */ (options.querySelector("select"))
 	const draw = () => drawOptions(more, format.value, head, format.value === kept?.format ? kept.options ?? {} : {})
 	format.addEventListener("change", draw)
-	options.querySelector("[role=alert]").before(more)
+	options.querySelector("[role=alert]")?.before(more)
 	const go = button("Import", () => run(page, file, options, more, follow), {})
-	options.querySelector(".acts").append(go)
+	options.querySelector(".acts")?.append(go)
 	replaceContent(node, card("How it is read", options))
 	draw()
 }
@@ -106,6 +108,7 @@ const firebase = hash => h("fieldset", h("legend", "Parameters of the password h
 
 /** For the formats whose user ids can be sign-ins here: what the issuer is. */
 const OPTIONAL = "Makes each user's id there a sign-in here as well; may be empty."
+/** @type {Record<string, string>} */
 const ISSUERS = {
 	auth0: OPTIONAL, clerk: OPTIONAL, keycloak: OPTIONAL, firebase: OPTIONAL,
 	cognito: "The id of the pool; may be empty where only one is a provider here.",
@@ -142,6 +145,7 @@ async function run(page, file, options, more, follow) {
 	}
 }
 
+/** @type {Choice[]} */
 const FORMATS = [
 	{ value: "csv", text: "CSV" },
 	{ value: "ndjson", text: "NDJSON: a user a line" },
@@ -152,6 +156,7 @@ const FORMATS = [
 	{ value: "keycloak", text: "Keycloak" },
 	{ value: "firebase", text: "Firebase" },
 ]
+/** @type {Choice[]} */
 const TARGETS = [
 	{ value: "", text: "Left out" },
 	{ value: "id", text: "Id" },
@@ -172,7 +177,10 @@ const TARGETS = [
 	{ value: "private_attributes", text: "Private attributes as JSON" },
 ]
 
-/** The targets of every column, and the attributes with the column's name. */
+/**
+ * The targets of every column, and the attributes with the column's name.
+ * @type {(name: string) => Choice[]}
+ */
 function targetsOf(name) {
 	const own = name.trim().replace(/^(public|private)_attributes\./, "").replaceAll(/[^\w.-]/g, "_").slice(0, 64)
 	return own ? [

@@ -8,12 +8,16 @@ import { ROLE } from "./users.js"
 
 // Invites of one or many: the form, a preview of what it would do, and the result for each.
 
-/** Shows the link of an invite that was made, if it is delivered as a link. */
+/**
+ * Shows the link of an invite that was made, if it is delivered as a link.
+ * @type {(invite: API.InviteWithToken) => unknown}
+ */
 export const showLink = invite => invite.accept_url && revealSecret({
 	title: "Invite link", secret: invite.accept_url, name: "INVITE_URL",
 	text: t`Send it to ${invite.email}. It works once and is shown only now.`,
 })
 
+/** @type {Choice[]} */
 export const ENDS = [
 	{ value: "", text: "As it is" },
 	{ value: "1", text: "In 1 day" },
@@ -26,6 +30,7 @@ export const ENDS = [
  * This many days after a form was opened, less a minute: the longest that is accepted is 90 days from the server's now.
  * If they were counted from the press of the button, a request that is repeated after its answer was lost would be
  * another act.
+ * @type {(opened: number, days: number | string) => string}
  */
 export const daysAfter = (opened, days) => new Date(opened + Number(days) * 86_400_000 - 60_000).toISOString()
 
@@ -45,6 +50,7 @@ function inviteOf(line, rest) {
 /** Each address of the lines; a line may hold several, separated by semicolons. */
 const splitLines = (emails = []) => emails.flatMap(line => line.split(";")).map(line => line.trim()).filter(Boolean)
 
+/** @type {(path: string, values: any, opened: number, isTry?: boolean) => FormRequest} */
 function requestOf(path, { emails, days, ...rest }, opened, isTry = false) {
 	const each = splitLines(emails)
 		.map(line => inviteOf(line, days ? { ...rest, expires_at: daysAfter(opened, days) } : rest))
@@ -52,10 +58,12 @@ function requestOf(path, { emails, days, ...rest }, opened, isTry = false) {
 	return { path: path + queryString({ dry_run: isTry || null }), body }
 }
 
-export async function invite(path, reload, email) {
+/** @type {(path: string, reload?: (() => unknown) | null, email?: string) => Promise<void>} */
+export async function invite(path, reload, email = "") {
 	const opened = Date.now()
 	const node = await inviting(path, reload, email, opened)
-	const built = node.querySelector("form")
+	if (!node) return
+	const built = /** @type {Form} */ (node.querySelector("form"))
 	const look = async () => {
 		try {
 			const values = built.values()
@@ -68,7 +76,7 @@ export async function invite(path, reload, email) {
 			toast(error.errors?.[0].detail ?? error.message, { stay: true })
 		}
 	}
-	built.querySelector("[type=submit]").before(button("Preview", look))
+	built.querySelector("[type=submit]")?.before(button("Preview", look))
 }
 
 const inviting = (path, reload, email, opened) => formDialog({
@@ -116,8 +124,11 @@ const SIGNS = "=+\\-@\\uff1d\\uff0b\\uff0d\\uff20\\t\\r"
 const UNGUARDED = new RegExp(`(^|[;\\t\\r\\n])(?=[${SIGNS}]|'['${SIGNS}])`, "g")
 const guarded = text => text.replace(UNGUARDED, "$1'")
 
-/** `isTry` means that nothing was sent, and the form is still open. */
-function results(all, isTry) {
+/**
+ * `isTry` means that nothing was sent, and the form is still open.
+ * @type {(all: API.InviteListResult[], isTry?: boolean) => unknown}
+ */
+function results(all, isTry = false) {
 	const linked = all.filter(one => one.invite?.accept_url)
 	const number = all.filter(one => one.result !== "refused").length
 	const title = isTry ? t`${number} of ${all.length} would be invited` : t`${number} of ${all.length} invited`
@@ -133,10 +144,10 @@ function results(all, isTry) {
 	if (!linked.length) return dialog(title, table, closeButton())
 	const line = (...cells) => `${cells.map(one => `"${guarded(one).replaceAll('"', '""')}"`).join(",")}\r\n`
 	return revealSecret({
-		title, secret: linked.map(one => `${one.email} ${one.invite.accept_url}`).join("\n"),
+		title, secret: linked.map(one => `${one.email} ${one.invite?.accept_url}`).join("\n"),
 		file: {
 			name: "invites.csv", type: "text/csv", label: "Download CSV",
-			text: line("email", "link") + linked.map(one => line(one.email, one.invite.accept_url)).join(""),
+			text: line("email", "link") + linked.map(one => line(one.email, one.invite?.accept_url ?? "")).join(""),
 		},
 		text: [table, h("p.gap", "One line each: address and link. The links are shown only now.")],
 	})
@@ -145,11 +156,17 @@ const rank = one => (one.result === "refused" ? 0 : 1)
 
 // Invites: who was invited, and what became of it.
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export const inviteList = async page => {
 	const path = `${page.path}/invites`
 	const sentAt = one => ago(one.updated_at ?? one.created_at)
-	/** A new link ends the one that was sent before, so this is asked first. */
-	const resend = (one, { body, title, act: text }, reload) => confirm({
+	/**
+	 * A new link ends the one that was sent before, so this is asked first.
+	 * @param {API.Invite} one
+	 * @param {{ title: Sentence, act: string, body?: object }} how
+	 * @param {() => unknown} reload
+	 */
+	const resend = (one, { title, act: text, body }, reload) => confirm({
 		title, act: text, keep: "Keep the old link", path: `${path}/${one.id}/resend`, method: "POST", body,
 		text: t`The link that ${one.email} was sent ${sentAt(one)} stops working now; a new one takes its place.`,
 		done: made => {
@@ -180,7 +197,7 @@ export const inviteList = async page => {
 		one.status === "pending" && { text: "Revoke", run: () => revoke(path, one, reload) },
 		said(one),
 	])
-	await list(page, {
+	await list(page, /** @type {ListSpec<API.Invite>} */ ({
 		path, noun: { one: "invite", many: "invites" }, search: "Search by email",
 		related: [{ href: `${page.base}/invites/join-links`, text: "Join links" }],
 		create: { right: "manageInvites", text: "Invite", run: reload => invite(path, reload) },
@@ -229,13 +246,19 @@ export const inviteList = async page => {
 				asks: "The links stop working now. This is final; people can be invited again.",
 			},
 		],
-	})
+	}))
 }
 
-/** The choice of a filter for what should be sent again. */
+/**
+ * The choice of a filter for what should be sent again.
+ * @type {Choice}
+ */
 const FAILED = { value: "refused,bounced", text: t`Refused or bounced` }
 
-/** What became of the mail, with the mail server's words if it said any. */
+/**
+ * What became of the mail, with the mail server's words if it said any.
+ * @type {(one: API.Invite) => Child}
+ */
 const mailOf = ({ delivery_status: state, delivery_detail: detail }) =>
 	(state ? [statusTag(state), detail && userText(detail, "span.sub")] : noValue())
 
@@ -267,13 +290,14 @@ async function edit(path, { id, email }, reload) {
 
 // Links by which many people join a tenant as members.
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export const joinLinks = async page => {
 	const path = `${page.path}/join-links`
 	const warning = h("div")
 	append(page.body, [h("div.head",
 		h("div", h("h1", "Join links"), h("p.lead", "Whoever has one of these links can join as a member.")),
 		h("div.acts", h("a.btn", { href: `${page.base}/invites` }, "All invites"))), warning])
-	await list(page, {
+	await list(page, /** @type {ListSpec<API.JoinLink>} */ ({
 		path, noun: { one: "join link", many: "join links" },
 		seen: ({ items }) => replaceContent(warning, items.some(isUseless) && useless()),
 		create: { right: "manageInvites", text: "Make a link", run: reload => makeLink(path, reload) },
@@ -284,7 +308,7 @@ export const joinLinks = async page => {
 		columns: [
 			{
 				label: "For",
-				cell: one => h("span.main", one.domains.length ? userText(one.domains.join(", ")) : "Every address"),
+				cell: one => h("span.main", one.domains?.length ? userText(one.domains.join(", ")) : "Every address"),
 			},
 			{ label: "Used", cell: one => t`${formatNumber(one.uses)} of ${formatNumber(one.max_uses)}` },
 			STATUS,
@@ -295,10 +319,13 @@ export const joinLinks = async page => {
 		actions: isAllowed("manageInvites") && ((one, reload) => [
 			one.status === "active" && { text: "Revoke", run: () => end(path, one, reload) },
 		]),
-	})
+	}))
 }
 
-/** A person who joins signs in at a provider, so without one a link leads nowhere. */
+/**
+ * A person who joins signs in at a provider, so without one a link leads nowhere.
+ * @type {(one: API.JoinLink) => boolean}
+ */
 const isUseless = one => one.status === "active" && one.providers === 0
 const useless = () => note("warn", "alert", "Nobody can use a join link yet: there is no provider to sign in with. ",
 	h("a", { href: "/console/providers" }, "Add a provider"), " first.")
@@ -309,6 +336,7 @@ const end = (path, one, reload) => confirm({
 	said: "The join link is revoked", after: reload,
 })
 
+/** @type {Choice[]} */
 const DAYS = [
 	{ value: "7", text: "In 7 days" },
 	{ value: "1", text: "In 1 day" },
@@ -337,4 +365,5 @@ const makeLink = (path, reload, opened = Date.now()) => formDialog({
 	},
 })
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export default page => (page.id ? joinLinks : inviteList)(page)

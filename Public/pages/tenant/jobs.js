@@ -1,8 +1,8 @@
 // Jobs: all of them, and one, with the file of an import.
 import {
-	append, button, buttons, confirm, copyable, createdColumn, currentOperator, dataTable, exportFile, factList,
-	formatNumber, goTo, h, isAllowed, list, liveRegion, loadPart, noValue, note, queryString, redraw, replaceContent,
-	runAct, sendRequest, statusTag, t, timeNode, toast, userText, waitBriefly, words
+	append, button, buttons, choices, confirm, copyable, createdColumn, currentOperator, dataTable, exportFile,
+	factList, formatNumber, goTo, h, isAllowed, list, liveRegion, loadPart, noValue, note, queryString, redraw,
+	replaceContent, runAct, sendRequest, statusTag, t, timeNode, toast, userText, waitBriefly, words
 } from "../../lib/ui.js"
 
 // A file of users on its way: its beginning is read, and the whole is sent to the server.
@@ -11,18 +11,25 @@ let kept = null
 /**
  * Keeps what was chosen last, {base, file, format, on_conflict, options}, only in this tab's memory, so that it is all
  * still there after a try. Its `jobs` have, by a job's id, the `rows` of the file that it was given; null for all.
+ * @type {(one: any, job?: API.Job | null, rows?: number[] | null) => void}
  */
-export function keepFile(one, job, rows = null) {
+export function keepFile(one, job = null, rows = null) {
 	const jobs = one.jobs ?? new Map()
 	if (job) jobs.set(job.id, rows)
 	kept = { ...one, of: currentOperator()?.id, jobs }
 }
-/** What was chosen last in the tenant at `base` by the operator who is signed in now. */
+/**
+ * What was chosen last in the tenant at `base` by the operator who is signed in now.
+ * @type {(base: string) => any}
+ */
 export const keptFile = base => (kept?.base === base && kept.of === currentOperator().id ? kept : null)
 
 const isPacked = file => /\.gz$/i.test(file.name)
 
-/** The beginning, unpacked. If a packed file has several members, a browser unpacks only the first. */
+/**
+ * The beginning, unpacked. If a packed file has several members, a browser unpacks only the first.
+ * @type {(file: File, size: number) => Promise<string>}
+ */
 export async function headOf(file, size) {
 	const bytes = isPacked(file) ? file.stream().pipeThrough(new DecompressionStream("gzip"))
 		: file.slice(0, size).stream()
@@ -37,7 +44,10 @@ export async function headOf(file, size) {
 	return text.replace(/^\ufeff/, "").slice(0, size)
 }
 
-/** Sends the file; `options` go in a part of their own. */
+/**
+ * Sends the file; `options` go in a part of their own.
+ * @type {(path: string, query: Record<string, unknown>, file: File, options?: object | null) => Promise<API.Job>}
+ */
 export async function sendFile(path, query, file, options) {
 	const type = typeOf(file.name)
 	const answer = await sendRequest(path + queryString(query), {
@@ -69,7 +79,10 @@ function typeOf(name) {
 	return /\.(ndjson|jsonl)(\.gz)?$/i.test(name) ? "application/x-ndjson" : "application/json"
 }
 
-/** The cells of one row of a CSV (RFC 4180). */
+/**
+ * The cells of one row of a CSV (RFC 4180).
+ * @type {(text: string, separator?: string) => string[]}
+ */
 export const cellsOf = (text, separator) => recordsOf(`${text}\n`, separator)[0] ?? []
 
 const SEPARATORS = [",", ";", "\t"]
@@ -77,9 +90,12 @@ const EXCELS_LINE = /^"?sep=(.?)"?$/i
 /** Removes spaces and invisible characters around names and cells. */
 const plain = text => text.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, "")
 
-/** The separator of a CSV's cells, found as the server finds it: by Excel's line, or by the names that are `known`. */
+/**
+ * The separator of a CSV's cells, found as the server finds it: by Excel's line, or by the names that are `known`.
+ * @type {(text: string, known: string[]) => string}
+ */
 export function separatorOf(text, known) {
-	const [, line] = /^(?:[ ,;\t]*\r?\n)*([^\r\n]*)/.exec(text)
+	const [, line] = /^(?:[ ,;\t]*\r?\n)*([^\r\n]*)/.exec(text) ?? []
 	const [, said] = EXCELS_LINE.exec(line) ?? []
 	if (said) return said
 	const names = new Set(known)
@@ -91,13 +107,16 @@ export function separatorOf(text, known) {
 		(next.named - best.named || next.count - best.count) > 0 ? next : best).one
 }
 
-/** The rows of a CSV's text that have content; what follows the last line break is left out. */
+/**
+ * The rows of a CSV's text that have content; what follows the last line break is left out.
+ * @type {(text: string, separator?: string) => string[][]}
+ */
 export function recordsOf(text, separator = ",") {
 	const rows = [[""]]
 	let quoted = false
 	for (let at = 0; at < text.length; at += 1) {
 		const sign = text[at]
-		const row = rows.at(-1)
+		const row = rows[rows.length - 1]
 		if (quoted && sign === '"' && text[at + 1] === '"') {
 			row.push(row.pop() + sign)
 			at += 1
@@ -109,7 +128,10 @@ export function recordsOf(text, separator = ",") {
 	return rows.slice(0, -1)
 }
 
-/** The same, without rows that have only spaces and without Excel's line; the header's names come first. */
+/**
+ * The same, without rows that have only spaces and without Excel's line; the header's names come first.
+ * @type {(text: string, known: string[]) => { separator: string, names: string[], rows: string[][] }}
+ */
 export function tableOf(text, known) {
 	const separator = separatorOf(text, known)
 	const [names = [], ...rows] = recordsOf(text, separator)
@@ -119,6 +141,7 @@ export function tableOf(text, known) {
 
 /** Rows can be corrected in a plain CSV of at most this many bytes. */
 const CORRECTED = 1 << 25
+/** @type {(kept: { format: string, file: File }) => boolean} */
 export const isCorrectable = ({ format, file }) => format === "csv" && !isPacked(file) && file.size <= CORRECTED
 
 /**
@@ -174,14 +197,19 @@ export function withRows(file, { rows, separator }, changed) {
 
 // What a tenant has done in bulk: acts on many rows, imports, many invites, and what the rules do by themselves.
 
-/** A job's name, by its kind. */
+/**
+ * A job's name, by its kind.
+ * @type {(one: API.Job) => Sentence}
+ */
 export const jobWords = one => (one.dry_run ? t`${words(one.kind)}, tried only` : words(one.kind))
 
+/** @type {(progress: API.JobProgress) => HTMLElement} */
 export const jobBar = ({ done, failed, total }) => (total
 	? h("progress", { max: total, value: done + failed, "aria-label": "Progress" })
 	: noValue())
 
-export const jobList = page => list(page, {
+/** @type {(page: TenantPage) => Promise<any>} */
+export const jobList = page => list(page, /** @type {ListSpec<API.Job>} */ ({
 	path: `${page.path}/jobs`, noun: { one: "job", many: "jobs" },
 	empty: {
 		title: "No jobs yet",
@@ -199,19 +227,24 @@ export const jobList = page => list(page, {
 		createdColumn("Begun"),
 	],
 	actions: (one, reload) => jobActs(page, one, reload),
-})
+}))
 
+/** @type {(progress: API.JobProgress) => Child} */
 const countOf = ({ done, failed, total }) => [
 	total == null ? t`${formatNumber(done)} rows` : t`${formatNumber(done)} of ${formatNumber(total)} rows`,
 	failed > 0 && t`, ${formatNumber(failed)} not`,
 ]
 
+/** @type {Record<string, string>} */
 const ASKED = {
 	Cancel: "What is done stays done, and can be undone for 30 days. The rest is left out.",
 	Undo: "What this job did is taken back, row by row. Rows that were changed since stay as they are and are listed.",
 }
 
-/** What can be done to a job in its state, {text, run}; an act that ends it is asked first. */
+/**
+ * What can be done to a job in its state, {text, run}; an act that ends it is asked first.
+ * @type {(page: TenantPage, one: API.Job, after: () => unknown) => Act[]}
+ */
 export const jobActs = (page, one, after) => {
 	const path = verb => `${page.path}/jobs/${one.id}/${verb}`
 	const act = (verb, text) => ({ text, run: () => runAct(path(verb), {}, null, after) })
@@ -222,7 +255,7 @@ export const jobActs = (page, one, after) => {
 			path: path(verb), after,
 		}),
 	})
-	const isUndoable = !one.dry_run && Date.parse(one.undo_until) > Date.now()
+	const isUndoable = !one.dry_run && Date.parse(one.undo_until ?? "") > Date.now()
 	return [
 		/queued|running/.test(one.status) && act("pause", "Pause"),
 		one.status === "paused" && act("resume", "Resume"),
@@ -233,8 +266,13 @@ export const jobActs = (page, one, after) => {
 
 // Rows of a CSV that failed: corrected here, put back into the file that the tab still has, and sent again.
 
-/** Sends the file, or with `rows` [number, …] only those of it; then opens the page of the job. */
-export async function sendAgain(page, kept, { isTry, rows = null, file = kept.file }) {
+/**
+ * Sends the file, or with `rows` only those of it, by their numbers; then opens the page of the job.
+ * @param {TenantPage} page
+ * @param {any} kept
+ * @param {{ isTry?: boolean, rows?: number[] | null, file?: File }} what
+ */
+export async function sendAgain(page, kept, { isTry = false, rows = null, file = kept.file }) {
 	const { format, on_conflict, options } = kept
 	const asked = { format, on_conflict, dry_run: isTry || null }
 	try {
@@ -246,7 +284,10 @@ export async function sendAgain(page, kept, { isTry, rows = null, file = kept.fi
 	}
 }
 
-/** The table of the rows in `failed`, as the job `job` reports them, and the button that sends them again. */
+/**
+ * The table of the rows in `failed`, as the job `job` reports them, and the button that sends them again.
+ * @type {(page: TenantPage, kept: any, job: API.Job, failed: API.JobResult[]) => Promise<Child>}
+ */
 export async function repair(page, kept, job, failed) {
 	const given = kept.jobs.get(job.id)
 	const numberOf = ({ row }) => given?.[row - 1] ?? row
@@ -293,6 +334,7 @@ const ROWS = { one: "row", many: "rows" }
 const PACE = 1000
 const RUNS = /queued|running/
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export const jobPage = async page => {
 	const path = `${page.path}/jobs/${page.id}`
 	const head = h("div.head")
@@ -331,6 +373,7 @@ function drawHead(page, node, one, look) {
 	h("div.acts", button("Report as CSV", () => save(page, one), { icon: "save" }), buttons(jobActs(page, one, look))))
 }
 
+/** @type {Record<string, string>} */
 const PAUSED = {
 	requested: "It is paused; resume it to go on.",
 	tenant_suspended: "The tenant is suspended; it goes on when the tenant is resumed.",
@@ -412,4 +455,5 @@ async function drawMails(page, node, one) {
 const save = async (page, one) =>
 	(await import("../../lib/seldom.js")).saveList(`${page.path}/jobs/${one.id}/report`, ROWS)
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export default page => (page.id ? jobPage : jobList)(page)

@@ -1,11 +1,12 @@
 // API keys: all of them, one, and a new one.
 import {
 	ago, append, button, buttons, card, choices, confirm, copyable, countWords, createdColumn, factList, formDialog,
-	formatDay, formatNumber, h, icon, isAllowed, leaveFor, list, liveRegion, loadPart, mayHere, noValue, note, query,
+	formatDay, formatNumber, h, isAllowed, leaveFor, list, liveRegion, loadPart, mayHere, noValue, note, query,
 	redraw, replaceContent, revealSecret, showState, statusTag, t, tickField, timeColumn, timeNode, translate,
 	userText, waitBriefly
 } from "../../lib/ui.js"
 
+/** @type {Choice[]} */
 const GRACE = [
 	{ value: "3600", text: "1 hour" },
 	{ value: "0", text: "None: cut at once" },
@@ -13,7 +14,10 @@ const GRACE = [
 	{ value: "86400", text: "24 hours" },
 	{ value: "604800", text: "7 days" },
 ]
-/** The limits and descriptions of a key, in the forms. */
+/**
+ * The limits and descriptions of a key, in the forms.
+ * @type {Field[]}
+ */
 export const BOUNDS = [
 	{
 		name: "allowed_ips", label: "Only from these addresses", type: "lines",
@@ -29,19 +33,25 @@ export const BOUNDS = [
 	},
 	{ name: "note", label: "Note", type: "textarea" },
 ]
-/** The secret from before the last rotation, while it works. */
+/**
+ * The secret from before the last rotation, while it works.
+ * @type {(one: API.APIKey) => API.APIKey["previous"] | false}
+ */
 export const oldOf = one => one.status === "grace" && one.previous
+/** @type {(one: API.APIKey) => boolean} */
 export const isIdle = one =>
 	one.status === "active" && Date.now() - Date.parse(one.last_used_at ?? one.created_at) > 90 * 86400000
 
+/** @type {(page: TenantPage, made: API.APIKeyWithSecret) => HTMLElement} */
 export const showSecret = (page, made) => revealSecret({
 	title: t`Key of ${made.name}`, secret: made.key, name: "GATEHOUSE_KEY",
 	call: `/tenants${page.tenant ? `/${page.tenant.slug}/users` : ""}`,
 })
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export const keyList = async page => {
 	const path = `${page.path}/api-keys`
-	await list(page, {
+	await list(page, /** @type {ListSpec<API.APIKey>} */ ({
 		...!page.tenant && {
 			title: "Platform API keys", lead: "Keys that are no tenant's: what they may, they may in every tenant.",
 		},
@@ -78,7 +88,7 @@ export const keyList = async page => {
 				label: "Status",
 				cell: one => [
 					statusTag(one.status),
-					oldOf(one) && h("span.sub", t`old secret ends ${ago(one.previous.until)}`),
+					oldSecret(one),
 					isIdle(one) && h("span.sub", "unused for 90 days"),
 				],
 				state: true,
@@ -93,14 +103,25 @@ export const keyList = async page => {
 			text: "Revoke", fits: isAlive, asks: "Calls with them fail at once. This is final.",
 			verb: "revoke", more: BECAUSE.body,
 		}],
-	})
+	}))
 }
 
+/** @type {(one: API.APIKey) => Child} */
+function oldSecret(one) {
+	const previous = oldOf(one)
+	return previous && h("span.sub", t`old secret ends ${ago(previous.until)}`)
+}
+
+/** @type {(one: API.APIKey) => boolean} */
 const isAlive = one => one.status !== "revoked" && one.status !== "expired"
-/** A single scope by its name; for several, the number: a look at the row shows them all. */
-const scopesOf = ({ scopes }) => h("span.small", { title: t`${scopes.join(" ")}` },
+/**
+ * A single scope by its name; for several, the number: a look at the row shows them all.
+ * @type {(one: API.APIKey) => Child}
+ */
+const scopesOf = ({ scopes = [] }) => h("span.small", { title: t`${scopes.join(" ")}` },
 	scopes.length === 1 ? h("code", scopes[0]) : countWords(scopes.length, "scope", "scopes"))
 
+/** @type {(page: TenantPage, one: API.APIKey, reload: () => unknown) => Acts} */
 export function keyActions(page, one, reload) {
 	const path = `${page.path}/api-keys/${one.id}`
 	if (!isAlive(one)) return []
@@ -117,7 +138,10 @@ export function keyActions(page, one, reload) {
 /** The last use of a secret, as a sentence. */
 const lastUse = at => (at ? t`It was last used ${ago(at)}.` : translate("It was never used."))
 
-/** Says that a key stands in logs; empty if that is not known. */
+/**
+ * Says that a key stands in logs; empty if that is not known.
+ * @type {(one: { leaked_at?: string | null }) => Sentence}
+ */
 const leak = ({ leaked_at: at }) => (at ? t`It was recognised as leaked ${ago(at)}.` : "")
 
 const cut = (path, one, reload) => confirm({
@@ -126,10 +150,11 @@ const cut = (path, one, reload) => confirm({
 	said: "The old secret has ended", after: reload,
 })
 
+/** @type {(path: string, one: API.APIKey, reload: () => unknown) => unknown} */
 const rollBack = (path, { name, last4, previous }, reload) => confirm({
 	title: t`Roll ${name} back?`, act: "Roll back", keep: "Keep the new secret", path: `${path}/rollback`,
 	method: "POST",
-	text: t`Calls with the new secret …${last4} fail at once; the old one …${previous.last4} works on. This is final.`,
+	text: t`Calls with the new secret …${last4} fail at once; the old one …${previous?.last4} works on. This is final.`,
 	said: "The old secret is the only one again", after: reload,
 })
 
@@ -156,6 +181,7 @@ const rotate = (page, path, one, reload) => formDialog({
 	done: made => (reload(), showSecret(page, made)),
 })
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export const keyPage = async page => {
 	const path = `${page.path}/api-keys/${page.id}`
 	const uses = h("div")
@@ -165,7 +191,7 @@ export const keyPage = async page => {
 	const previous = oldOf(one)
 	const left = h("strong", previous && ago(previous.until))
 	if (previous) {
-		const timer = setInterval(() => (left.textContent = ago(previous.until)), 1000)
+		const timer = setInterval(() => replaceContent(left, ago(previous.until)), 1000)
 		page.signal.addEventListener("abort", () => clearInterval(timer))
 	}
 	const codes = (items, otherwise) =>
@@ -255,11 +281,13 @@ const edit = async (page, one) => formDialog({
 		(rate ? { ...values, rate_limit: rate.per_minute ? rate : null } : values),
 })
 
+/** @type {Record<string, string>} */
 const NOUNS = {
 	"users:write": "users", users: "users and decisions", policy: "policy and domains", "api-keys": "API keys",
 	cors: "origins", audit: "the audit log", hooks: "about a sign-up, as a hook", keys: "API keys",
 	mail: "mail that came back",
 }
+/** @type {Record<string, string>} */
 const VERBS = { read: "Read", write: "Change", signup: "Ask", verify: "Verify", bounces: "Report" }
 /** What only a key of the platform can do, everywhere. */
 const PLATFORM = { Platform: "tenants:read tenants:write providers:read providers:write operators:read operators:write "
@@ -277,6 +305,7 @@ const nameOf = code => {
 	if (!isManaging(code)) return code
 	return t`${translate(VERBS[verb])} ${translate(NOUNS[code] ?? NOUNS[noun] ?? noun)}`
 }
+/** @type {(code: string) => Choice} */
 const option = code => {
 	const name = nameOf(code)
 	const text = LIKE_ADMIN.includes(code) ? t`${name} (leads to the rights of an admin)` : name
@@ -294,7 +323,10 @@ const DAYS = [
 	{ value: "", text: "Never" },
 ]
 
-/** The scopes that may be ticked, and those that a key has besides: a scope may have left the tenant's catalogue. */
+/**
+ * The scopes that may be ticked, and those that a key has besides: a scope may have left the tenant's catalogue.
+ * @type {(page: TenantPage, had?: string[]) => Promise<(Choice | ChoiceGroup)[]>}
+ */
 export async function scopeOptions(page, had = []) {
 	const policy = page.tenant && await page.get(`${page.path}/policy`).catch(() => null)
 	const groups = Object.entries({ ...GROUPS, ...!page.tenant && PLATFORM })
@@ -309,6 +341,7 @@ export async function scopeOptions(page, had = []) {
 	]
 }
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export const newKey = async page => {
 	if (!mayHere(page, "writeKeys")) {
 		return showState(page.body, "forbidden", {
@@ -346,7 +379,7 @@ export const newKey = async page => {
 			showSecret(page, made)
 		},
 	})
-	built.querySelector(".checks").before(h("div.acts", Object.entries(PRESETS).map((
+	built.querySelector(".checks")?.before(h("div.acts", Object.entries(PRESETS).map((
 		[text, scopes],
 	) => button(text, () => {
 		for (const box of built.querySelectorAll(".checks input")) box.checked = scopes.split(" ").includes(box.value)
@@ -364,7 +397,7 @@ export const newKey = async page => {
 		h("div.two", h("section.card", built), card("What it will do", will)),
 	])
 	page.onLeave(built.isEdited)
-	built.querySelector("input").setAttribute("autofocus", "")
+	built.querySelector("input")?.setAttribute("autofocus", "")
 }
 
 /** What a key with these values could do, each as a sentence. */
@@ -384,9 +417,11 @@ function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_ori
 
 // The end counts from the minute in which the form was opened: what is shown is what is sent, and a request that is
 // repeated after its answer was lost is the same.
+/** @type {(values: any, opened: number) => any} */
 function body({ days, ...values }, opened) {
 	const end = Number(days) && opened + days * 86400000
 	return end ? { ...values, expires_at: new Date(end).toISOString() } : values
 }
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export default page => (page.id === "new" ? newKey : page.id ? keyPage : keyList)(page)

@@ -5,10 +5,11 @@ import {
 	timeNode, toast, undoable, userText, words,
 } from "../../lib/ui.js"
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export default async page => {
 	const path = `${page.path}/cors-origins`
 	const test = tester(page)
-	await list(page, {
+	await list(page, /** @type {ListSpec<API.CorsOrigin>} */ ({
 		...!page.tenant && {
 			title: "Platform origins", lead: "They may call for every tenant, and what is no tenant's.",
 		},
@@ -32,7 +33,7 @@ export default async page => {
 		],
 		actions: mayHere(page, "writeOrigins")
 			&& ((one, reload) => [{ text: "Remove", run: () => remove(path, one, reload) }]),
-	})
+	}))
 	if (page.isGone) return
 	const refused = h("div", button("Show what was refused lately", () => drawRefused(refused, path), {}))
 	const sees = page.tenant && isAllowed("readOrigins")
@@ -138,7 +139,8 @@ function tester(page) {
 		},
 	})
 	const run = origin => {
-		built.elements.origin.value = origin
+		const field = built.querySelector("input")
+		if (field) field.value = origin
 		built.requestSubmit()
 	}
 	return { run, node: h("div.two.gap", card("Try an origin", built), card("What the browser gets", result)) }

@@ -6,6 +6,7 @@ import {
 import { diff } from "../audit.js"
 import { ROLES } from "./users.js"
 
+/** @type {Choice[]} */
 const MODES = [
 	{ value: "invite_only", text: "Invite only: nobody without an invite" },
 	{ value: "domain", text: "Domain: addresses of verified domains" },
@@ -13,7 +14,10 @@ const MODES = [
 	{ value: "open", text: "Open: any address that is vouched for" },
 	{ value: "closed", text: "Closed: nobody new" },
 ]
-/** What a mode requires of a person's sign-in, which the tenant's domains and providers have to give. */
+/**
+ * What a mode requires of a person's sign-in, which the tenant's domains and providers have to give.
+ * @type {Record<string, string>}
+ */
 const NEEDS = {
 	domain: "People come in whose address is of a verified domain, by a provider that is the authority of that "
 		+ "domain or with a proved mailbox. All others are refused.",
@@ -22,8 +26,11 @@ const NEEDS = {
 	open: "People come in who ask for this tenant by name and whose provider says that the address is verified.",
 }
 
+/** @type {(name: string, label: string, min: number, max: number, hint?: string) => Field} */
 const number = (name, label, min, max, hint) => ({ name, label, type: "number", hint, attrs: { min, max } })
+/** @type {(step: string, label: string, hint?: string) => Field} */
 const days = (step, label, hint) => number(`inactivity.${step}_days`, label, 30, 3650, hint)
+/** @type {Field[]} */
 const FIELDS = [
 	{ name: "sign_up", label: "Who may sign up", options: MODES },
 	{ name: "default_role", label: "Role of a newcomer", options: ROLES.slice(0, 2) },
@@ -61,6 +68,7 @@ const FIELDS = [
 	tickField("dev_origins", "Allow localhost origins"),
 	tickField("private_network", "Allow private network access"),
 ]
+/** @type {Record<string, Sentence>} */
 const LABELS = Object.fromEntries(FIELDS.map(({ name, label }) => [name, label]))
 
 const inForce = ({ version }) => t`Version ${version} is in force`
@@ -77,6 +85,7 @@ const changesOf = (old, wanted) => {
 const merged = (base, values) => ({ ...base, ...values, inactivity: { ...base.inactivity, ...values.inactivity } })
 const isEmpty = changes => Object.keys(changes).length === 0
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export default async page => {
 	const path = `${page.path}/policy`
 	const one = await page.get(path)
@@ -104,17 +113,19 @@ export default async page => {
 			return true
 		},
 	})
+	const mode = /** @type {HTMLSelectElement} */ (built.querySelector("select"))
 	const draw = () => {
 		const changes = changesOf(one, merged(one, built.values()))
 		effect.hidden = isEmpty(changes)
 		replaceContent(effect, !effect.hidden && [h("h2", "What publishing changes"), diff(changes, LABELS)])
-		drawNeeds(page, needs, built.querySelector("select").value)
+		drawNeeds(page, needs, mode.value)
 	}
 	built.addEventListener("input", draw)
-	built.querySelector("select").closest(".field").append(needs)
-	built.querySelector("[role=alert]").before(clash)
+	mode.closest(".field")?.append(needs)
+	built.querySelector("[role=alert]")?.before(clash)
 	if (!isAllowed("writePolicy")) {
-		for (const control of built.querySelectorAll("input, select, textarea, [type=submit]")) control.disabled = true
+		const controls = built.querySelectorAll("input, select, textarea, button[type=submit]")
+		for (const control of controls) control.disabled = true
 	}
 	page.onLeave(built.isEdited)
 	draw()
@@ -195,11 +206,12 @@ const rollBack = (page, current, { version, policy: { version: _, ...body } }) =
 async function send(path, base, body) {
 	const options = { method: "PUT", body, etag: etagOf(base) }
 	const isSame = String(Object.values(base.inactivity)) === String(Object.values(body.inactivity))
-	const { inactivity_preview: seen } = isSame ? {} : await api(`${path}?dry_run=true`, options)
+	const seen = isSame ? null : (await api(`${path}?dry_run=true`, options)).inactivity_preview
 	if (seen && !await agreed(seen)) throw new Error(t`Nothing was published.`)
 	return api(path, options)
 }
 
+/** @type {(seen: API.InactivityPreview) => Promise<boolean>} */
 const agreed = seen => new Promise(resolve => {
 	const [warn, suspend, remove] = ["warn", "suspend", "delete"].map(step => countTotal(seen[step], "user", "users"))
 	confirm({

@@ -4,10 +4,11 @@ import {
 	undoable, userText, words,
 } from "../../lib/ui.js"
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export default async page => {
 	const path = one => `${page.path}/users/${one.id}`
 	const mayAnswer = isAllowed("editUsers") && !page.isGone
-	await list(page, {
+	await list(page, /** @type {ListSpec<API.User>} */ ({
 		path: `${page.path}/users`, fixed: { awaiting_approval: true }, noun: { one: "request", many: "requests" },
 		search: "Search by email or name",
 		empty: {
@@ -35,17 +36,21 @@ export default async page => {
 				back: one => api(`${path(one)}/restore`, { method: "POST" }).then(() => answered(-1)),
 			},
 		],
-	})
+	}))
 }
 
 const told = answer => (answered(), answer)
 
+/** @type {Field[]} */
 const WORD = [{
 	name: "reason", label: "Message to them", type: "textarea", attrs: { maxLength: 500 },
 	hint: "Plain text; may stay empty.",
 }]
 
-/** What an operator can answer to a person who waits. */
+/**
+ * What an operator can answer to a person who waits.
+ * @type {(path: string, one: API.User, reload: () => unknown) => Act[]}
+ */
 export const answers = (path, one, reload) => [
 	{
 		text: "Approve",

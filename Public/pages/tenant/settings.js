@@ -6,6 +6,7 @@ import {
 import { suspend } from "../tenants.js"
 import { appearance } from "./appearance.js"
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export default async page => {
 	const { path } = page
 	// The tenant is requested again, so that what is saved is sent with the version that is shown.

@@ -10,10 +10,13 @@ import {
 
 const RANK = ["admin", "manager", "member"]
 
-/** Asks which of two users stays; the one with more rights is proposed, or else the older one. */
+/**
+ * Asks which of two users stays; the one with more rights is proposed, or else the older one.
+ * @type {(page: TenantPage, some: API.User[], reload: () => unknown) => unknown}
+ */
 export function askToMerge(page, some, reload) {
 	const [first, second] = [...some].sort((one, other) =>
-		RANK.indexOf(one.role) - RANK.indexOf(other.role) || one.created_at.localeCompare(other.created_at))
+		RANK.indexOf(one.role ?? "") - RANK.indexOf(other.role ?? "") || one.created_at.localeCompare(other.created_at))
 	const path = `${page.path}/users/merges`
 	return formDialog({
 		title: "Merge two users?", submit: "Merge", draft: null,
@@ -41,14 +44,20 @@ const undo = (path, one, after) => runAct(`${path}/${one.id}/undo`, {}, "They ar
 	await after()
 })
 
-/** What an undo ended, in words; empty if it ended nothing. */
+/**
+ * What an undo ended, in words; empty if it ended nothing.
+ * @type {(ended: API.EndedAccess) => string}
+ */
 const endedWords = ended => [
 	ended.keys.length && `API keys (${ended.keys.length})`, ended.sessions && `sessions (${ended.sessions})`,
 	ended.link_grants && "links to add a sign-in", ended.password_links && "links to set a password",
 	ended.email_change && "a change of the address", ended.password && "the password", ended.pin && "the PIN",
 ].filter(Boolean).join(", ")
 
-/** A line about a merge on the page of the user who stayed. */
+/**
+ * A line about a merge on the page of the user who stayed.
+ * @type {(page: TenantPage, one: API.Merge) => HTMLElement}
+ */
 export const mergeLine = (page, one) => h("div.line",
 	h("div", h("code", one.loser), h("div.small.muted", timeNode(one.created_at), " · by ",
 		userText(one.created_by.name || "Gatehouse"))),
@@ -58,16 +67,26 @@ export const mergeLine = (page, one) => h("div.line",
 
 const NOUN = { one: "user", many: "users" }
 const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
+/** @type {Choice[]} */
 export const ROLES = choices("member manager admin")
+/** @type {Field} */
 export const ROLE = { name: "role", label: "Role", options: ROLES }
+/** @type {Field} */
 export const EXTERNAL_ID = { name: "external_id", label: "External id", hint: "The user's id in your own system." }
-/** The providers to which a person can be linked; a password is given here instead. */
+/**
+ * The providers to which a person can be linked; a password is given here instead.
+ * @type {Choice[]}
+ */
 export const KINDS = choices("oidc google github cognito")
+/** @type {Field} */
 export const SUBJECT = {
 	name: "subject", label: "Subject", required: true, hint: "The provider's own id of the person.",
 }
 
-/** How many days ago the last sign-in was at most; with a minus, at least. */
+/**
+ * How many days ago the last sign-in was at most; with a minus, at least.
+ * @type {Choice[]}
+ */
 const SEEN = [
 	{ value: "1", text: "In the last day" },
 	{ value: "30", text: "In the last 30 days" },
@@ -82,10 +101,11 @@ function seen(code) {
 	return Number(code) < 0 ? { last_sign_in_until: at } : { last_sign_in_since: at }
 }
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export const userList = async page => {
 	const path = one => `${page.path}/users/${one.id}`
 	const post = verb => one => api(`${path(one)}/${verb}`, { method: "POST" })
-	await list(page, {
+	await list(page, /** @type {ListSpec<API.User>} */ ({
 		path: `${page.path}/users`, noun: NOUN, exports: true, search: "Search by email or name",
 		related: [
 			{ href: `${page.base}/users/duplicates`, text: "Duplicates" },
@@ -145,10 +165,13 @@ export const userList = async page => {
 				back: post("restore"), verb: "delete",
 			},
 		].filter(Boolean),
-	})
+	}))
 }
 
-/** Gives each the same role; undoing gives each its own role back. */
+/**
+ * Gives each the same role; undoing gives each its own role back.
+ * @type {(page: TenantPage, some: API.User[], reload: () => unknown) => unknown}
+ */
 const changeRoles = (page, some, reload) => formDialog({
 	title: t`Role of ${countWords(some.length, NOUN.one, NOUN.many)}`, submit: "Change role", fields: [ROLE],
 	draft: null,
@@ -171,9 +194,13 @@ const changeRoles = (page, some, reload) => formDialog({
 	},
 })
 
-/** Whether a person came by the rule `approval` and is not admitted yet. */
+/**
+ * Whether a person came by the rule `approval` and is not admitted yet.
+ * @type {(one: API.User) => boolean}
+ */
 const isWaiting = one => one.status === "pending" && one.source === "approval"
 
+/** @type {(page: TenantPage, one: API.User, reload: () => Promise<unknown> | unknown) => Acts} */
 export function actions(page, one, reload) {
 	const path = `${page.path}/users/${one.id}`
 	const { email: name, status } = one
@@ -189,7 +216,7 @@ export function actions(page, one, reload) {
 	})
 	const answer = text => ({ text, run: async () => {
 		const { answers } = await import("./requests.js")
-		answers(path, one, reload).find(act => act.text === text).run()
+		answers(path, one, reload).find(act => act.text === text)?.run()
 	} })
 	return [
 		...(edits && isWaiting(one) ? ["Approve", "Approve with a message", "Decline"].map(answer) : []),
@@ -238,6 +265,7 @@ function roleMenu(path, one) {
 	return h("div.row-acts", more)
 }
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export const userPage = async page => {
 	const path = `${page.path}/users/${page.id}`
 	const one = await page.get(path)
@@ -420,6 +448,7 @@ const SAID = {
 	external_id: value => t`A file gave the external id ${value} to both.`,
 }
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export const duplicates = async page => {
 	const found = h("div.stack-gap")
 	const below = h("div.pager", { "aria-live": "polite" })
@@ -459,4 +488,5 @@ h("div.two", users.map(one => h("div.stack-gap", personCell(one, `${page.base}/u
 		" · last sign-in ", timeNode(one.last_sign_in_at, "never")),
 	one.identities.map(id => h("div.small", words(id.provider), " ", userText(id.email ?? id.subject)))))))
 
+/** @type {(page: TenantPage) => Promise<any>} */
 export default page => (page.id === "duplicates" ? duplicates : page.id ? userPage : userList)(page)

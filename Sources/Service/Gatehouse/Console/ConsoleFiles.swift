@@ -148,7 +148,7 @@ package struct ConsoleFilesError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The addresses below `/console/` that have a page, as `Public/app.js` and `Public/lib/core.js`
+/// The addresses below `/console/` that have a page, as `Public/app.js` and `Public/lib/server.js`
 /// know them; a test compares the two lists.
 enum ConsolePaths {
     private static let pages: Set<String> = [
