@@ -13,10 +13,10 @@ import {
 let found
 const load = () => (found ??= import("./lib/palette.js"))
 /** @type {(options?: { tab?: string, text?: string }) => Promise<void>} */
-export const palette = options => load().then(one => one.open(options))
+const palette = options => load().then(one => one.open(options))
 // One promise for all presses, so that two keys in a row act in their order.
 /** @type {(key: string) => Promise<void>} */
-export const press = key => load().then(one => one.press(key))
+const press = key => load().then(one => one.press(key))
 
 /**
  * The Latin letter of a key. On a layout without Latin letters, it is the letter that other layouts have in this place.
@@ -54,10 +54,10 @@ addEventListener("keydown", event => {
 // Created once the language is known.
 let top
 let nav
-export const main = /** @type {HTMLElement} */ (document.querySelector("main"))
+const main = /** @type {HTMLElement} */ (document.querySelector("main"))
 
 /** Puts the frame, still empty, around the page. */
-export function putFrame() {
+function putFrame() {
 	top = h("header.top", { hidden: true })
 	nav = h("nav.nav", { "aria-label": "Main", hidden: true })
 	main.before(h("a.skip", { href: "#main" }, "Skip to content"), top, nav)
@@ -69,7 +69,7 @@ function isHere(href) {
 	return here === mine || (mine !== "/console" && here.startsWith(`${mine}/`))
 }
 
-export function drawFrame() {
+function drawFrame() {
 	document.body.classList.remove("bare")
 	if (!top.children.length) drawTop()
 	top.hidden = nav.hidden = false
@@ -165,7 +165,7 @@ addEventListener("step-up", event => {
 // An operator who needs a second factor and has none can only go to the page where it is set up.
 addEventListener("second-factor", () => location.pathname !== "/console/me" && leaveFor("/console/me"))
 
-export function drawOffline() {
+function drawOffline() {
 	document.querySelector(".offline")?.remove()
 	if (!navigator.onLine) document.body.prepend(h("div.offline", { role: "status" }, icon("alert"),
 		"You are offline. What is shown may be old; nothing can be changed until the connection is back."))
@@ -176,7 +176,7 @@ for (const change of ["online", "offline"]) addEventListener(change, drawOffline
  * Prepares the frame around the page; returns false if no one is signed in.
  * @type {(route: Route | null) => Promise<boolean>}
  */
-export async function frame(route) {
+async function frame(route) {
 	if (route?.page === "outside") {
 		forgetOperator()
 		unknownSlugs.clear()
@@ -343,14 +343,14 @@ new MutationObserver(ask).observe(document.body, {
  * The module of a page.
  * @type {(route: Route) => string}
  */
-export function fileOf({ page, params: { tab, id } }) {
+function fileOf({ page, params: { tab, id } }) {
 	if (!/^(tenant|platform)$/.test(page)) return page
 	const known = tabOf(tab).tab
 	return /decisions|audit/.test(known) ? known : `tenant/${known === "users" && id === "import" ? id : known}`
 }
 
 /** @type {(page: Page, draw: (page: TenantPage) => unknown) => Promise<unknown>} */
-export async function tenant(page, draw) {
+async function tenant(page, draw) {
 	const { slug, tab, id } = page.params
 	// The platform's own keys and origins use the pages of a tenant's.
 	if (!slug) return draw({ ...page, path: "", base: "/console", id, again: redraw })
@@ -429,7 +429,7 @@ addEventListener("beforeunload", event => {
 	if (!view.mayLeave && view.current?.isEdited?.()) event.preventDefault()
 })
 
-export async function drawPage() {
+async function drawPage() {
 	view.current?.stop.abort()
 	const stop = new AbortController()
 	/** @type {NonNullable<View["current"]>} */

@@ -3,7 +3,7 @@
 // Words, numbers and plurals in the reader's language. The English text is the key of a language's catalogue, with {}
 // for each value; see Public/lang.
 /** A text that must not be translated again: it was already, or it is data. */
-export class Translated extends String {}
+class Translated extends String {}
 
 /** @type {Record<string, any>} */
 let catalogue = {}
@@ -53,7 +53,7 @@ export const countTotal = (value, one, many) =>
  * The kinds of providers by code, and names that are not spelled like their codes.
  * @type {Record<string, string>}
  */
-export const PROVIDERS = {
+const PROVIDERS = {
 	oidc: "OpenID Connect", google: "Google", github: "GitHub", cognito: "Amazon Cognito", password: "Password",
 }
 /** @type {Record<string, string>} */

@@ -2,7 +2,6 @@
 import { goTo, h, icon, replaceContent, t, userText } from "./core.js"
 import { form } from "./form.js"
 
-
 /**
  * The content of the wall: the tenant's logo and name, or else Gatehouse's own.
  * @type {(face: API.Appearance | undefined) => Child}
@@ -90,7 +89,7 @@ export function codeIn(text) {
  * Takes a pasted link or code if the page was opened without it, then calls `go(code)`.
  * @type {(go: (code: string) => unknown) => HTMLFormElement}
  */
-export const pasteForm = go => form([
+const pasteForm = go => form([
 	{
 		name: "pasted", label: "Link or code", required: true, autocomplete: "off",
 		attrs: { spellcheck: false, maxLength: 4096 },

@@ -14,7 +14,7 @@ const isKept = ({ field }) => field.type !== "password" && !SECRET.test(field.na
  * The draft of the form `name` on this page. `put()` fills it in and returns whether there was one.
  * @type {(name: string, rows: any[]) => { keep: () => void, put: () => boolean, end: () => void }}
  */
-export function draftOf(name, rows) {
+function draftOf(name, rows) {
 	const key = `draft ${currentOperator().id} ${location.pathname} ${name}`
 	const end = () => sessionStorage.removeItem(key)
 	const keep = () => {
@@ -34,7 +34,7 @@ export function draftOf(name, rows) {
 // The controls of a form's fields, and their values.
 
 /** A field's `control`; its `heading` if that is not just the label, and what stands `below` it. */
-export function controlOf(type, { field: { label, options, value }, id, common, hint }) {
+function controlOf(type, { field: { label, options, value }, id, common, hint }) {
 	if (type === "select") {
 		const chosen = value ?? options[0].value
 		const option = one => h("option", { value: one.value, selected: one.value === chosen }, one.text)
@@ -97,7 +97,7 @@ function tenantControl(id, common) {
  * Finds the id of the tenant that was given by slug or id. A name that no tenant has stays, with an error.
  * @type {(control: HTMLInputElement) => Promise<void>}
  */
-export async function settleTenant(control) {
+async function settleTenant(control) {
 	const text = control.value.trim()
 	const id = text && await api(`/tenants/${encodeURIComponent(text)}`).then(one => one.id, error => {
 		throw error.status === 404 ? Object.assign(new Error(), {
@@ -123,20 +123,20 @@ function jsonOf({ value }) {
 }
 
 /** What a control holds, in the form that a draft stores. */
-export function rawOf(type, control) {
+function rawOf(type, control) {
 	if (type === "check") return control.checked
 	if (type !== "checks") return control.value
 	return [...control.querySelectorAll("input:checked")].map(one => one.value)
 }
 
-export function putRaw(type, control, value) {
+function putRaw(type, control, value) {
 	if (type === "check") control.checked = value
 	else if (type === "checks") {
 		for (const box of control.querySelectorAll("input")) box.checked = value.includes(box.value)
 	} else control.value = value
 }
 
-export function read(type, control, { keep }) {
+function read(type, control, { keep }) {
 	if (type === "check") return control.checked
 	if (type === "tenant") return (control.value.trim() && (control.dataset.id || control.value.trim())) || undefined
 	const many = type === "checks" ? [...control.querySelectorAll("input:checked")].map(one => one.value)
@@ -155,7 +155,7 @@ export function read(type, control, { keep }) {
 
 let serial = 0
 
-export function row(field) {
+function row(field) {
 	const id = `f${(serial += 1)}`
 	const { options, label, autocomplete, attrs, required } = field
 	const { look = "", type = options ? "select" : "text", hint: help = type === "lines" && "One a line." } = field
@@ -443,7 +443,10 @@ export function formDialog({
 	return node
 }
 
-/** Asks before a page with changes is left; the changes stay in this tab as a draft. */
+/**
+ * Asks before a page with changes is left; the changes stay in this tab as a draft.
+ * @type {(leave: () => unknown) => HTMLDialogElement}
+ */
 export const askToLeave = leave => confirm({
 	title: "Leave this page?", keep: "Stay", act: "Leave", run: leave,
 	text: "What you changed here is not saved. It stays in this tab as a draft until you sign out.",

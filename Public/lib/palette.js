@@ -33,7 +33,7 @@ function checksum(text) {
  * The key in `text`, or a piece of one that is longer than what lists show. `isWhole` means whole and without a typo.
  * @type {(text: string) => { key: string, isWhole: boolean } | null}
  */
-export function keyIn(text) {
+function keyIn(text) {
 	const [key] = /gate_(live|test)_[0-9A-Za-z]{7,}/.exec(text) ?? []
 	if (!key) return null
 	return { key, isWhole: key.length === WHOLE && checksum(key.slice(0, -CHECK)) === key.slice(-CHECK) }
@@ -45,7 +45,7 @@ export function keyIn(text) {
  * Stores a choice of how the console looks, and applies it.
  * @type {(name: string, value: string) => void}
  */
-export function choose(name, value) {
+function choose(name, value) {
 	setPreference(name, value)
 	if (value) document.documentElement.dataset[name] = value
 	else delete document.documentElement.dataset[name]
@@ -59,7 +59,7 @@ export function choose(name, value) {
  * Asks first if the operator could not sign in again.
  * @type {() => Promise<unknown>}
  */
-export async function leave() {
+async function leave() {
 	const { remedies = [] } = await api("/session").catch(() => ({}))
 	const isLast = remedies.length > 0 && !remedies.includes("sign_in_again")
 	return isLast ? (await import("./form.js")).confirm({

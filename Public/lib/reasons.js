@@ -281,7 +281,7 @@ const registerFor = domain =>
  * Why, and what to do next; null if there is no reason.
  * @type {(one: Attempt) => { why: Sentence, next: Sentence } | null}
  */
-export function explained(one) {
+function explained(one) {
 	if (!one.reason) return null
 	if (lacksAuthority(one)) {
 		const domain = one.email?.split("@")[1] ?? translate("this domain")

@@ -111,7 +111,7 @@ export const tickField = (name, label, value) => ({ name, label, type: "check", 
  * Keeps the focus of a table while it is drawn anew: call `keep()` before and `give()` after.
  * @type {(table: HTMLElement) => { keep: () => void, give: () => void }}
  */
-export function focusOf(table) {
+function focusOf(table) {
 	/** @type {{ id?: string, at: number, isLink: boolean, isBox: boolean } | null} */
 	let held = null
 	return {
@@ -202,7 +202,7 @@ function field(one, change) {
 	return { name, node, put }
 }
 
-export function listBar(spec, filters, counted, change) {
+function listBar(spec, filters, counted, change) {
 	let timer
 	const box = spec.search && h("input", {
 		type: "search", placeholder: spec.search, "aria-label": spec.search, "data-search": "", spellcheck: false,
@@ -257,7 +257,7 @@ const orderOf = columns => columns.map((one, at) => ({ ...one, at })).slice(1).t
  * Hides the columns of the table in `place` that do not fit. It does so whenever the width changes, and when the
  * returned function is called.
  */
-export function columnFit(place, columns, isChosen, signal) {
+function columnFit(place, columns, isChosen, signal) {
 	let width = 0
 	const fit = () => {
 		// Rows that come with their page are measured when it is shown, before it is painted.
@@ -286,7 +286,7 @@ export function columnFit(place, columns, isChosen, signal) {
 
 // The rows of a list, and the heads of its columns.
 
-export function columnHead({ label, sort }, wanted, change) {
+function columnHead({ label, sort }, wanted, change) {
 	const now = wanted.sort ?? "-created_at"
 	const order = now === sort ? "ascending" : now === `-${sort}` ? "descending" : null
 	// Times begin with the newest, and names with the first.
@@ -309,14 +309,14 @@ function rowActions([first, ...rest], name) {
 	return h("div.row-acts", usual, more)
 }
 
-export const row = (
+const row = (
 	item, columns, acts, named, chosen,
 ) => h("tr", { "data-id": item.id ?? item.name }, chosen?.box(item),
 	columns.map(({ label, cell, state, tight }) =>
 		h(`td${state ? ".status" : ""}${tight ? ".tight" : ""}`, { "data-label": translate(label) }, cell(item))),
 	acts && h("td.end", rowActions(acts.filter(Boolean), named(item))))
 
-export function skeleton(table, columns) {
+function skeleton(table, columns) {
 	const cells = () => columns.map(() => h("td", h("span.sk")))
 	replaceContent(table, h(
 		"table", { "aria-hidden": "true" }, h("tbody", Array.from({ length: 8 }, () => h("tr", cells()))),
@@ -330,7 +330,7 @@ export function skeleton(table, columns) {
  * Rows that are selected together: a box in each row, Shift for a range, one box for the page. What can be done to
  * them, and selecting all that match, is in lib/chooser.js, which is loaded with the first selection.
  */
-export function rowSelection(spec, reload) {
+function rowSelection(spec, reload) {
 	const node = h("div.bar.bulk", { hidden: true, role: "group", "aria-label": "Selected rows" })
 	let boxes = []
 	let last = -1
@@ -400,7 +400,7 @@ export function rowSelection(spec, reload) {
  * The columns of the list `name` that are shown, which this browser stores, and the button that chooses them; the first
  * column is always shown. `change()` is called after another choice.
  */
-export function columnChoice(all, name, change) {
+function columnChoice(all, name, change) {
 	const key = `hide ${name}`
 	const isHidden = one => Boolean(preferences()[key]?.includes(one.label))
 	const turn = one => {
@@ -420,7 +420,7 @@ export function columnChoice(all, name, change) {
  * Opens a look at a row: by Space on its link, or by a click beside its content; then arrow keys go on, and Escape ends
  * it. `find(id)` → the row's item, `named(item)` → what it is called.
  */
-export const lookOf = (find, named, signal) => async event => {
+const lookOf = (find, named, signal) => async event => {
 	const { key, type, target } = event
 	const row = target.closest("tr[data-id]")
 	const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[key]

@@ -12,7 +12,7 @@ const PATH = "/operator-sign-in"
  * Asks for the provider, the domains, and whether passwords stop working.
  * @type {() => Promise<unknown>}
  */
-export async function askProvider() {
+async function askProvider() {
 	const [now, { items }] = await Promise.all([api(PATH), api("/providers?limit=200")])
 	const offered = items.filter(one => !one.tenant_id && one.client_id && one.kind !== "cognito")
 	if (!offered.length) return toast("Register a provider of the platform first, with a client id.", { stay: true })

@@ -21,7 +21,7 @@ let waiting = null
  * too.
  * @type {(page: Page, done: () => unknown, ways: Promise<API.SignInWays | null> | null) => HTMLElement}
  */
-export function passkeySignIn(page, done, ways) {
+function passkeySignIn(page, done, ways) {
 	const fault = passkeysFault()
 	if (fault) return h("p.small.muted", fault)
 	const trouble = h("div", { role: "alert" })
@@ -93,7 +93,7 @@ const PLACE = "gatehouse-next"
  * The page that was asked for before the sign-in left this site.
  * @type {() => string}
  */
-export const keptPlace = () => sessionStorage.getItem(PLACE) ?? ""
+const keptPlace = () => sessionStorage.getItem(PLACE) ?? ""
 
 /** @type {Record<string, string>} */
 const FAULTS = {
@@ -106,7 +106,7 @@ const FAULTS = {
  * Why the return from the provider began nothing, in words.
  * @type {(code: string) => string}
  */
-export const faultOf = code => FAULTS[code] ?? "The sign-in at the provider did not end well. Begin again."
+const faultOf = code => FAULTS[code] ?? "The sign-in at the provider did not end well. Begin again."
 
 /**
  * Goes to the provider. Going back from there, and from where the sign-in ends, leads to the page that was asked for; a
@@ -125,7 +125,7 @@ function leave({ ctrlKey, metaKey, shiftKey }) {
  * The part of the page; empty while there is none. `ways` are the server's.
  * @type {(ways: Promise<API.SignInWays | null>) => HTMLElement}
  */
-export function providerSignIn(ways) {
+function providerSignIn(ways) {
 	const part = h("div")
 	ways.then(all => all?.provider && part.replaceChildren(h("div.acts.gap", h("a.btn.wide", {
 		href: "/v1/session/provider", onclick: leave,

@@ -48,7 +48,7 @@ const KINDS = {
  * One line with its number for each list that has entries; if there are none, a note that all is well.
  * @type {(node: HTMLElement, items: API.Attention[]) => unknown}
  */
-export const drawAttention = (node, items) => replaceContent(node, items.length
+const drawAttention = (node, items) => replaceContent(node, items.length
 	? card("Needs your attention", h("ol.trace", items.map(line)))
 	: note("ok", "check", "All is well: nothing waits for you."))
 
@@ -71,7 +71,7 @@ function line({ kind, tenant, count, since, more_tenants: isMore }) {
  * The steps to take first. One that is done is ticked, and once all are done there is no card.
  * @type {(node: HTMLElement, done: API.FirstSteps) => void}
  */
-export function drawSteps(node, done) {
+function drawSteps(node, done) {
 	const own = `/console/t/${ownTenant()}`
 	const all = [
 		!ownTenant() && isAllowed("createTenant") && {

@@ -32,7 +32,7 @@ export const ENDS = [
  * another act.
  * @type {(opened: number, days: number | string) => string}
  */
-export const daysAfter = (opened, days) => new Date(opened + Number(days) * 86_400_000 - 60_000).toISOString()
+const daysAfter = (opened, days) => new Date(opened + Number(days) * 86_400_000 - 60_000).toISOString()
 
 /** How many addresses are accepted at once. */
 const MOST = 1000
@@ -157,7 +157,7 @@ const rank = one => (one.result === "refused" ? 0 : 1)
 // Invites: who was invited, and what became of it.
 
 /** @type {(page: TenantPage) => Promise<any>} */
-export const inviteList = async page => {
+const inviteList = async page => {
 	const path = `${page.path}/invites`
 	const sentAt = one => ago(one.updated_at ?? one.created_at)
 	/**
@@ -291,7 +291,7 @@ async function edit(path, { id, email }, reload) {
 // Links by which many people join a tenant as members.
 
 /** @type {(page: TenantPage) => Promise<any>} */
-export const joinLinks = async page => {
+const joinLinks = async page => {
 	const path = `${page.path}/join-links`
 	const warning = h("div")
 	append(page.body, [h("div.head",

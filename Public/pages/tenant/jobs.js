@@ -83,7 +83,7 @@ function typeOf(name) {
  * The cells of one row of a CSV (RFC 4180).
  * @type {(text: string, separator?: string) => string[]}
  */
-export const cellsOf = (text, separator) => recordsOf(`${text}\n`, separator)[0] ?? []
+const cellsOf = (text, separator) => recordsOf(`${text}\n`, separator)[0] ?? []
 
 const SEPARATORS = [",", ";", "\t"]
 const EXCELS_LINE = /^"?sep=(.?)"?$/i
@@ -94,7 +94,7 @@ const plain = text => text.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, "")
  * The separator of a CSV's cells, found as the server finds it: by Excel's line, or by the names that are `known`.
  * @type {(text: string, known: string[]) => string}
  */
-export function separatorOf(text, known) {
+function separatorOf(text, known) {
 	const [, line] = /^(?:[ ,;\t]*\r?\n)*([^\r\n]*)/.exec(text) ?? []
 	const [, said] = EXCELS_LINE.exec(line) ?? []
 	if (said) return said
@@ -111,7 +111,7 @@ export function separatorOf(text, known) {
  * The rows of a CSV's text that have content; what follows the last line break is left out.
  * @type {(text: string, separator?: string) => string[][]}
  */
-export function recordsOf(text, separator = ",") {
+function recordsOf(text, separator = ",") {
 	const rows = [[""]]
 	let quoted = false
 	for (let at = 0; at < text.length; at += 1) {
@@ -142,13 +142,13 @@ export function tableOf(text, known) {
 /** Rows can be corrected in a plain CSV of at most this many bytes. */
 const CORRECTED = 1 << 25
 /** @type {(kept: { format: string, file: File }) => boolean} */
-export const isCorrectable = ({ format, file }) => format === "csv" && !isPacked(file) && file.size <= CORRECTED
+const isCorrectable = ({ format, file }) => format === "csv" && !isPacked(file) && file.size <= CORRECTED
 
 /**
  * The rows of a CSV with these `numbers`, counted from 1 without the header and without empty rows, each as {text,
  * from, to} with its place in bytes; `names` are the header's cells. `known` are names that the header has.
  */
-export async function rowsOfFile(file, numbers, known) {
+async function rowsOfFile(file, numbers, known) {
 	const bytes = new Uint8Array(await file.arrayBuffer())
 	const textOf = (from, to) => new TextDecoder().decode(bytes.subarray(from, to))
 	const separator = separatorOf(textOf(0, 1 << 16), known)
@@ -181,7 +181,7 @@ const lineOf = (cells, separator) => {
 }
 
 /** The file with the rows `changed` {number: cells} replaced, and a file with only these rows. */
-export function withRows(file, { rows, separator }, changed) {
+function withRows(file, { rows, separator }, changed) {
 	let at = 0
 	const pieces = [...changed].toSorted(([one], [other]) => one - other).flatMap(([number, cells]) => {
 		const { from, to } = rows.get(number)
@@ -201,15 +201,15 @@ export function withRows(file, { rows, separator }, changed) {
  * A job's name, by its kind.
  * @type {(one: API.Job) => Sentence}
  */
-export const jobWords = one => (one.dry_run ? t`${words(one.kind)}, tried only` : words(one.kind))
+const jobWords = one => (one.dry_run ? t`${words(one.kind)}, tried only` : words(one.kind))
 
 /** @type {(progress: API.JobProgress) => HTMLElement} */
-export const jobBar = ({ done, failed, total }) => (total
+const jobBar = ({ done, failed, total }) => (total
 	? h("progress", { max: total, value: done + failed, "aria-label": "Progress" })
 	: noValue())
 
 /** @type {(page: TenantPage) => Promise<any>} */
-export const jobList = page => list(page, /** @type {ListSpec<API.Job>} */ ({
+const jobList = page => list(page, /** @type {ListSpec<API.Job>} */ ({
 	path: `${page.path}/jobs`, noun: { one: "job", many: "jobs" },
 	empty: {
 		title: "No jobs yet",
@@ -245,7 +245,7 @@ const ASKED = {
  * What can be done to a job in its state, {text, run}; an act that ends it is asked first.
  * @type {(page: TenantPage, one: API.Job, after: () => unknown) => Act[]}
  */
-export const jobActs = (page, one, after) => {
+const jobActs = (page, one, after) => {
 	const path = verb => `${page.path}/jobs/${one.id}/${verb}`
 	const act = (verb, text) => ({ text, run: () => runAct(path(verb), {}, null, after) })
 	const ask = (verb, text) => ({
@@ -272,7 +272,7 @@ export const jobActs = (page, one, after) => {
  * @param {any} kept
  * @param {{ isTry?: boolean, rows?: number[] | null, file?: File }} what
  */
-export async function sendAgain(page, kept, { isTry = false, rows = null, file = kept.file }) {
+async function sendAgain(page, kept, { isTry = false, rows = null, file = kept.file }) {
 	const { format, on_conflict, options } = kept
 	const asked = { format, on_conflict, dry_run: isTry || null }
 	try {
@@ -288,7 +288,7 @@ export async function sendAgain(page, kept, { isTry = false, rows = null, file =
  * The table of the rows in `failed`, as the job `job` reports them, and the button that sends them again.
  * @type {(page: TenantPage, kept: any, job: API.Job, failed: API.JobResult[]) => Promise<Child>}
  */
-export async function repair(page, kept, job, failed) {
+async function repair(page, kept, job, failed) {
 	const given = kept.jobs.get(job.id)
 	const numberOf = ({ row }) => given?.[row - 1] ?? row
 	const mapping = kept.options?.mapping
@@ -335,7 +335,7 @@ const PACE = 1000
 const RUNS = /queued|running/
 
 /** @type {(page: TenantPage) => Promise<any>} */
-export const jobPage = async page => {
+const jobPage = async page => {
 	const path = `${page.path}/jobs/${page.id}`
 	const head = h("div.head")
 	const far = h("section.card")

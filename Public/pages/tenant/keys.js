@@ -18,7 +18,7 @@ const GRACE = [
  * The limits and descriptions of a key, in the forms.
  * @type {Field[]}
  */
-export const BOUNDS = [
+const BOUNDS = [
 	{
 		name: "allowed_ips", label: "Only from these addresses", type: "lines",
 		hint: "Addresses or CIDR ranges, one a line; empty is anywhere.",
@@ -37,19 +37,19 @@ export const BOUNDS = [
  * The secret from before the last rotation, while it works.
  * @type {(one: API.APIKey) => API.APIKey["previous"] | false}
  */
-export const oldOf = one => one.status === "grace" && one.previous
+const oldOf = one => one.status === "grace" && one.previous
 /** @type {(one: API.APIKey) => boolean} */
-export const isIdle = one =>
+const isIdle = one =>
 	one.status === "active" && Date.now() - Date.parse(one.last_used_at ?? one.created_at) > 90 * 86400000
 
 /** @type {(page: TenantPage, made: API.APIKeyWithSecret) => HTMLElement} */
-export const showSecret = (page, made) => revealSecret({
+const showSecret = (page, made) => revealSecret({
 	title: t`Key of ${made.name}`, secret: made.key, name: "GATEHOUSE_KEY",
 	call: `/tenants${page.tenant ? `/${page.tenant.slug}/users` : ""}`,
 })
 
 /** @type {(page: TenantPage) => Promise<any>} */
-export const keyList = async page => {
+const keyList = async page => {
 	const path = `${page.path}/api-keys`
 	await list(page, /** @type {ListSpec<API.APIKey>} */ ({
 		...!page.tenant && {
@@ -122,7 +122,7 @@ const scopesOf = ({ scopes = [] }) => h("span.small", { title: t`${scopes.join("
 	scopes.length === 1 ? h("code", scopes[0]) : countWords(scopes.length, "scope", "scopes"))
 
 /** @type {(page: TenantPage, one: API.APIKey, reload: () => unknown) => Acts} */
-export function keyActions(page, one, reload) {
+function keyActions(page, one, reload) {
 	const path = `${page.path}/api-keys/${one.id}`
 	if (!isAlive(one)) return []
 	return [
@@ -182,7 +182,7 @@ const rotate = (page, path, one, reload) => formDialog({
 })
 
 /** @type {(page: TenantPage) => Promise<any>} */
-export const keyPage = async page => {
+const keyPage = async page => {
 	const path = `${page.path}/api-keys/${page.id}`
 	const uses = h("div")
 	const [found, leakedAt] = await Promise.all([page.get(path), leakOf(page)])
@@ -327,7 +327,7 @@ const DAYS = [
  * The scopes that may be ticked, and those that a key has besides: a scope may have left the tenant's catalogue.
  * @type {(page: TenantPage, had?: string[]) => Promise<(Choice | ChoiceGroup)[]>}
  */
-export async function scopeOptions(page, had = []) {
+async function scopeOptions(page, had = []) {
 	const policy = page.tenant && await page.get(`${page.path}/policy`).catch(() => null)
 	const groups = Object.entries({ ...GROUPS, ...!page.tenant && PLATFORM })
 		.map(([group, codes]) => ({ group, options: codes.split(" ").map(option) }))
@@ -342,7 +342,7 @@ export async function scopeOptions(page, had = []) {
 }
 
 /** @type {(page: TenantPage) => Promise<any>} */
-export const newKey = async page => {
+const newKey = async page => {
 	if (!mayHere(page, "writeKeys")) {
 		return showState(page.body, "forbidden", {
 			title: "You may not create API keys",

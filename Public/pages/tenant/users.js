@@ -14,7 +14,7 @@ const RANK = ["admin", "manager", "member"]
  * Asks which of two users stays; the one with more rights is proposed, or else the older one.
  * @type {(page: TenantPage, some: API.User[], reload: () => unknown) => unknown}
  */
-export function askToMerge(page, some, reload) {
+function askToMerge(page, some, reload) {
 	const [first, second] = [...some].sort((one, other) =>
 		RANK.indexOf(one.role ?? "") - RANK.indexOf(other.role ?? "") || one.created_at.localeCompare(other.created_at))
 	const path = `${page.path}/users/merges`
@@ -58,7 +58,7 @@ const endedWords = ended => [
  * A line about a merge on the page of the user who stayed.
  * @type {(page: TenantPage, one: API.Merge) => HTMLElement}
  */
-export const mergeLine = (page, one) => h("div.line",
+const mergeLine = (page, one) => h("div.line",
 	h("div", h("code", one.loser), h("div.small.muted", timeNode(one.created_at), " · by ",
 		userText(one.created_by.name || "Gatehouse"))),
 	one.status === "done"
@@ -72,7 +72,7 @@ export const ROLES = choices("member manager admin")
 /** @type {Field} */
 export const ROLE = { name: "role", label: "Role", options: ROLES }
 /** @type {Field} */
-export const EXTERNAL_ID = { name: "external_id", label: "External id", hint: "The user's id in your own system." }
+const EXTERNAL_ID = { name: "external_id", label: "External id", hint: "The user's id in your own system." }
 /**
  * The providers to which a person can be linked; a password is given here instead.
  * @type {Choice[]}
@@ -102,7 +102,7 @@ function seen(code) {
 }
 
 /** @type {(page: TenantPage) => Promise<any>} */
-export const userList = async page => {
+const userList = async page => {
 	const path = one => `${page.path}/users/${one.id}`
 	const post = verb => one => api(`${path(one)}/${verb}`, { method: "POST" })
 	await list(page, /** @type {ListSpec<API.User>} */ ({
@@ -201,7 +201,7 @@ const changeRoles = (page, some, reload) => formDialog({
 const isWaiting = one => one.status === "pending" && one.source === "approval"
 
 /** @type {(page: TenantPage, one: API.User, reload: () => Promise<unknown> | unknown) => Acts} */
-export function actions(page, one, reload) {
+function actions(page, one, reload) {
 	const path = `${page.path}/users/${one.id}`
 	const { email: name, status } = one
 	const [edits, suspends] = [isAllowed("editUsers"), isAllowed("suspendUsers")]
@@ -266,7 +266,7 @@ function roleMenu(path, one) {
 }
 
 /** @type {(page: TenantPage) => Promise<any>} */
-export const userPage = async page => {
+const userPage = async page => {
 	const path = `${page.path}/users/${page.id}`
 	const one = await page.get(path)
 	const lives = one.status !== "deleted" && !page.isGone
@@ -449,7 +449,7 @@ const SAID = {
 }
 
 /** @type {(page: TenantPage) => Promise<any>} */
-export const duplicates = async page => {
+const duplicates = async page => {
 	const found = h("div.stack-gap")
 	const below = h("div.pager", { "aria-live": "polite" })
 	append(page.body, [
