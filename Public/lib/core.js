@@ -217,7 +217,7 @@ export const pageHead = (title, { lead, acts, crumbs } = {}) => h("div.head",
 	acts && h("div.acts", acts))
 
 /**
- * `table("Results", ["Email", "Result"], [[cell, …], …])`: the first cell of a row is its header.
+ * `dataTable("Results", ["Email", "Result"], [[cell, …], …])`: the first cell of a row is its header.
  * @type {(caption: string, heads: Child[], rows: Child[][]) => HTMLElement}
  */
 export const dataTable = (caption, heads, rows) => h("div.table", {
@@ -269,7 +269,7 @@ export async function loadPart(node, load) {
 }
 
 /**
- * What comes within a blink is drawn with the page, so that nothing moves; the rest is drawn later.
+ * Waits a moment for work: what ends in it is drawn together with the page, so that nothing moves afterwards.
  * @type {(work: Promise<unknown>) => Promise<unknown>}
  */
 export const waitBriefly = work => Promise.race([work, new Promise(done => setTimeout(done, 120))])
@@ -307,7 +307,7 @@ const TONES = {
 	info: "domain invite_only owner admin running",
 }
 /**
- * A status: a word, a dot and a tone, so never colour alone.
+ * A status as a word with a dot; its colour only repeats what the word says.
  * @type {(status: string | null | undefined) => HTMLElement}
  */
 export function statusTag(status) {

@@ -96,9 +96,7 @@ const KEYED = /^\/(tenants|providers|people\/actions|api-keys(?!\/identify))(\/|
 // How often an act that is under way is asked about again, twice a second.
 const MOST_TRIES = 20
 /**
- * Returns the server's 2xx answer; any other is thrown. `accept` is the type that is wanted, whose body is read as it
- * comes; `file` is a body that is not JSON, described by `headers`; `key` is the idempotency key of an act that was
- * sent before; `proved` means that no further proof is asked for.
+ * Returns the server's answer if its status is 2xx, and throws any other as a `Problem`.
  * @type {(path: string, options?: RequestOptions) => Promise<Response>}
  */
 export async function sendRequest(
