@@ -99,7 +99,7 @@ import Testing
             seen() { timeout 30 tail -n +1 -f "$log" | grep -q -m1 "$1"; }
             env -u GATEHOUSE_TEST_DATABASE NOTIFY_SOCKET="@$log.supervisor" \
                 \(words.map { "'\($0)'" }.joined(separator: " ")) \(program) serve >"$log" 2>&1 &
-            seen '"serving"' && kill -HUP $! && seen 'nothing to read again' && kill -TERM $! || kill -KILL $!
+            seen '"service.started"' && kill -HUP $! && seen certificate.reload_skipped && kill -TERM $! || kill -KILL $!
             wait $!
             echo "rc $?"
             wait
@@ -109,10 +109,13 @@ import Testing
         let text = try Shell.run(["bash", "-c", script])
         let heard = "READY=1\nRELOADING=1\nREADY=1\nSTOPPING=1\n"
         #expect(text.hasPrefix("rc 0\n" + heard), "\(text)")
-        for word in ["\"starting\"", "\"database_connections\"", "\"stopping\"", "\"stopped\""] {
+        for word in [
+            "\"process.started\"", "\"database_connections\"", "\"stop.requested\"",
+            "\"service.stopped\"",
+        ] {
             #expect(text.contains(word), "\(word) in \(text)")
         }
-        #expect(!text.contains("postgres.lost") && !text.contains("postgres.listen.lost"))
+        #expect(!text.contains("postgres.lost") && !text.contains("postgres.listener_lost"))
         #expect(!text.contains(String(repeating: "k", count: 32)) && !text.contains("host="))
     }
 

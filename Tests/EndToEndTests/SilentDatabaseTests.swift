@@ -64,7 +64,7 @@ import Testing
         while try running.send("GET", "/readyz").status != 200, clock.now - start < .seconds(10) {}
         #expect(clock.now - start < .seconds(8))
         // The one line of the outage: of the first connection that was given up, or was tried in vain.
-        #expect(log.text.contains(/postgres\.((listen\.)?lost|refused)/))
+        #expect(log.text.contains(/postgres\.((listener_)?lost|refused)/))
     }
 
     @Test func `one time holds for all that a request waits for`() async throws {

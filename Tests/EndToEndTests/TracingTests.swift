@@ -134,12 +134,12 @@ import Testing
         let page = try running.send("GET", "/metrics").body
         #expect(page.contains("gatehouse_spans_total{result=\"sent\"} 0\n"))
         #expect(page.contains("gatehouse_spans_total{result=\"dropped\"} 0\n"))
-        while !log.lines.contains(where: { $0.contains("traces cannot be sent") }) {
+        while !log.lines.contains(where: { $0.contains("traces.send_failed") }) {
             await Task.yield()
         }
         collector.answer(200)
         await running.service.stop()
-        #expect(log.lines.contains { $0.contains("traces are sent again") })
+        #expect(log.lines.contains { $0.contains("traces.send_recovered") })
         #expect(try collector.spans().filter { $0.kind == 2 }.count == 20)
     }
 
@@ -152,7 +152,7 @@ import Testing
             #expect(try running.send("GET", "/v1/tenants", fields: [bearer]).status == 200)
         }
         await running.service.stop()
-        let said = log.lines.filter { $0.contains("traces cannot be sent") }
+        let said = log.lines.filter { $0.contains("traces.send_failed") }
         #expect(said.count == 1 && said.first?.contains("unreachable") == true)
     }
 }

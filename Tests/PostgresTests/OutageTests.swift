@@ -107,7 +107,7 @@ import Testing
         }
         let after = lines.withLock { $0 }
         #expect(after.count == 2, "\(after)")
-        let end = /postgres\.back: connected again after \d+ s, \d+ failures/
+        let end = /postgres\.recovered: connected again after \d+ s, \d+ failures/
         #expect(after.last?.wholeMatch(of: end) != nil, "\(after)")
     }
 

@@ -40,7 +40,7 @@ import Testing
         }
         #expect(try await readOnly.one("SELECT count(*) FROM t") == 0)
         #expect(try await readOnly.takesWrites() == false)
-        let lines = told.all.filter { $0.hasPrefix("postgres.read_only: 25006 ") }
+        let lines = told.all.filter { $0.hasPrefix("postgres.writes_refused: 25006 ") }
         #expect((1...2).contains(lines.count), "once a second, not for each statement")
     }
 
@@ -56,9 +56,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("53100", "postgres.disk_full"), ("53200", "postgres.out_of_memory"),
-        ("57P03", "postgres.cannot_connect_now"), ("53300", "postgres.too_many_connections"),
-        ("58030", "postgres.io_error"),
+        ("53100", "postgres.disk_filled"), ("53200", "postgres.memory_exhausted"),
+        ("57P03", "postgres.start_awaited"), ("53300", "postgres.connections_exhausted"),
+        ("58030", "postgres.io_failed"),
     ])
     func `a fault of the server is logged by its name`(state: String, name: String) async throws {
         let (_, database) = try await makeDatabase()

@@ -180,7 +180,7 @@ package final class NotificationListener: @unchecked Sendable {
             pool.companions.removeAll { $0 === self.connection }
             self.connection = nil
             if !pool.closed, !isClosed {
-                configuration.outages.lost("postgres.listen.lost", cause, pool)
+                configuration.outages.lost("postgres.listener_lost", cause, pool)
             }
             end(lastEcho, .failure(PostgresError(.unavailable, cause)))
             if isReady { onLost() }

@@ -70,7 +70,7 @@ package struct PostgresMeasures: Sendable {
 /// The failures that the pools of a server have logged: each once, not once for each connection.
 package final class DatabaseOutages: Sendable {
     /// The event that ends an outage.
-    package static let isBack: StaticString = "postgres.back"
+    package static let isBack: StaticString = "postgres.recovered"
 
     /// Of connections.
     private let connections = RepeatedFailure()
@@ -80,7 +80,7 @@ package final class DatabaseOutages: Sendable {
     /// come.
     private static let calmOfFaults: Int64 = 60
     /// Faults with which a server ends its connections.
-    private static let endings = ["postgres.shutting_down", "postgres.cannot_connect_now"]
+    private static let endings = ["postgres.shut_down", "postgres.start_awaited"]
 
     /// Whether connections are refused, or were lost a moment ago.
     package var isAway: Bool { connections.isOn }

@@ -165,19 +165,19 @@ enum ServerFault {
     /// By SQLSTATE (PostgreSQL's appendix A); `nil` if the code is not a fault of the server.
     static func name(of state: String) -> StaticString? {
         switch state {
-        case "25006": "postgres.read_only"
-        case "53100": "postgres.disk_full"
-        case "53000", "53200": "postgres.out_of_memory"
-        case "53300": "postgres.too_many_connections"
-        case "57P01", "57P02": "postgres.shutting_down"
-        case "57P03": "postgres.cannot_connect_now"
-        case "58030": "postgres.io_error"
+        case "25006": "postgres.writes_refused"
+        case "53100": "postgres.disk_filled"
+        case "53000", "53200": "postgres.memory_exhausted"
+        case "53300": "postgres.connections_exhausted"
+        case "57P01", "57P02": "postgres.shut_down"
+        case "57P03": "postgres.start_awaited"
+        case "58030": "postgres.io_failed"
         default: nil
         }
     }
 
     /// Faults that fail the statement and leave the connection usable.
     static let namesOfRefusedWrites: Set<String> = [
-        "postgres.read_only", "postgres.disk_full", "postgres.out_of_memory",
+        "postgres.writes_refused", "postgres.disk_filled", "postgres.memory_exhausted",
     ]
 }

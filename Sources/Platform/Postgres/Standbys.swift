@@ -127,7 +127,7 @@ package enum StandbyFallback: String, CaseIterable, Sendable {
             case _ where error == .batchAborted: .refused
             case _ where error.isRetryable: .conflict
             case .timeout: .timeout
-            case _ where error.fault?.description == "postgres.read_only": .refused
+            case _ where error.fault?.description == "postgres.writes_refused": .refused
             case .unavailable: .unavailable
             default: .refused
             }
@@ -173,9 +173,9 @@ extension Postgres {
 extension PostgresError {
     /// A standby has not replayed what a read needs.
     static let notReplayed = PostgresError(
-        .unavailable, "not replayed yet", "postgres.not_replayed")
+        .unavailable, "not replayed yet", "standby.not_replayed")
     /// No connection to a standby is open, or none has room.
-    static let noStandby = PostgresError(.unavailable, "no connection", "postgres.no_standby")
+    static let noStandby = PostgresError(.unavailable, "no connection", "standby.not_connected")
 }
 
 extension PostgresConnection {

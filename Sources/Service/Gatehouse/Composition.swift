@@ -101,7 +101,7 @@ extension Composition {
             metrics.clockDifference.set(Int(difference / 1_000_000))
             guard abs(difference) > 1_000_000 else { return }
             logger.log(
-                .warning, "the clock differs from PostgreSQL's",
+                .warning, "clock.differed",
                 [("milliseconds", .int(Int(difference / 1000)))])
         }
         try self.init(

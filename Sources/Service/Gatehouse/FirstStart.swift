@@ -18,7 +18,7 @@ struct FirstStart: Sendable {
     func run(_ composition: Composition, opensSetup: Bool = true) async throws {
         let database = composition.application.database
         if let key = settings.setupAPIKey, try await database.installSetupKey(key.text) {
-            logger.log(.info, "set-up key installed")
+            logger.log(.info, "setup_key.installed")
         }
         if try await database.hasOperator() { return }
         if let email = settings.setupOwnerEmail, let password = settings.setupOwnerPassword {
@@ -30,20 +30,22 @@ struct FirstStart: Sendable {
             _ = try await database.createOperator(
                 email: address.original, emailKey: address.key, name: nil, role: .owner,
                 tenant: nil, passwordHash: hash, by: .system)
-            logger.log(.info, "first owner created", [("email", .text(address.original))])
+            logger.log(.info, "first_owner.created", [("email", .text(address.original))])
             return
         }
         guard opensSetup else { return }
         switch try await database.openSetup() {
         case .token(let token):
             logger.log(
-                .warning, "no owner yet: open the set-up page",
-                [("url", .text("\(publicURL)/console/setup#token=\(token)"))])
+                .warning, "setup_page.opened",
+                [
+                    ("hint", "there is no owner yet; open this page to create one"),
+                    ("url", .text("\(publicURL)/console/setup#token=\(token)")),
+                ])
         case .hidden:
             logger.log(
-                .warning,
-                "no owner yet: an earlier set-up link is still good; `gatehouse setup` prints another"
-            )
+                .warning, "setup_page.left_open",
+                [("hint", "an earlier link is still valid; `gatehouse setup` prints another")])
         case .closed: break
         }
     }

@@ -22,7 +22,7 @@ package final class Service: Sendable {
     private let drainState = DrainState()
     private let drain: Duration
     private let tls: (chain: String, key: String)?
-    private static let countsFailed: StaticString = "writing of what was counted failed"
+    private static let countsFailed: StaticString = "counters.write_failed"
     /// How long a stop waits for the collector.
     private static let lastTracesTime: Duration = .seconds(2)
     package let composition: Composition
@@ -94,7 +94,7 @@ package final class Service: Sendable {
         if let follow = pools.followingWorkers {
             tasks.append(
                 PeriodicTask(
-                    "following the workers failed", every: 5, first: nil, on: loops[0],
+                    "workers.refresh_failed", every: 5, first: nil, on: loops[0],
                     logger: logger, isTold: isTold, follow))
         }
         if let traces { tasks.append(traces.task(on: loops[loops.count - 1])) }
@@ -117,7 +117,7 @@ package final class Service: Sendable {
         ) {
             // The caller may have chosen the text, so it is cut.
             logger.log(
-                .warning, "a forwarded address cannot be read",
+                .warning, "forwarded_address.rejected",
                 [("value", .text(String($0.prefix(200))))])
         }
         let quick = QuickVerification(composition)
@@ -158,42 +158,42 @@ package final class Service: Sendable {
         }
         // An item that failed is still there, so the next round finds it.
         var tasks = [
-            task("removal of expired rows failed", every: 600, first: 30) {
+            task("sweep.failed", every: 600, first: 30) {
                 try await housekeeping.sweep()
             },
             task(countsFailed, every: Housekeeping.writeInterval) {
                 try await housekeeping.write()
             },
-            task("indexing of attributes failed", every: 5) { try await housekeeping.index() },
-            task("domain check failed", every: 600) { try await composition.domainChecks.round() },
-            task("following rules for inactivity failed", every: 600, first: 60) {
+            task("attributes.index_failed", every: 5) { try await housekeeping.index() },
+            task("domains.check_failed", every: 600) { try await composition.domainChecks.round() },
+            task("inactivity.check_failed", every: 600, first: 60) {
                 try await composition.inactivity.round()
             },
         ]
         if let standbys = database.options.standbys {
             tasks.append(
-                task("following the standby failed", every: 1) {
+                task("standby.check_failed", every: 1) {
                     try await standbys.follow(database.app)
                 })
         }
         // Not on the loop where mails are sent, because jobs ask for mails.
         for _ in 0..<JobRunner.lanes {
             tasks.append(
-                task("a job failed", every: 1, on: loops[loops.count - 1]) {
+                task("jobs.round_failed", every: 1, on: loops[loops.count - 1]) {
                     try await composition.jobs.round()
                 })
         }
         if let mailSender = composition.mailSender {
             tasks += [
-                task("mail sending failed", every: 1) { try await mailSender.round() },
-                task("password resets failed", every: 1) {
+                task("mail.round_failed", every: 1) { try await mailSender.round() },
+                task("password_resets.round_failed", every: 1) {
                     try await composition.resetAnswers.round()
                 },
             ]
         }
         if configuration.secrets.previous != nil {
             tasks.append(
-                task("secret key rotation check failed", every: 1) {
+                task("secret_key.check_failed", every: 1) {
                     _ = try await database.followSecrets(replica: database.replica.id)
                 })
         }

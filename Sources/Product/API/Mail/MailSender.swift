@@ -89,12 +89,12 @@ package final class MailSender: Sendable {
         if let failure, isOfServer {
             guard let news = outage.failed(at: BootClock.now) else { return }
             logger?.log(
-                .warning, "mail server is away", [("failure", .text(failure + news.suffix))])
+                .warning, "mail_server.lost", [("failure", .text(failure + news.suffix))])
             return
         }
         if failure == nil, let news = outage.worked(at: BootClock.now) {
             logger?.log(
-                .notice, "mail server takes mail again",
+                .notice, "mail_server.recovered",
                 [("seconds", .int(news.seconds)), ("failures", .int(news.failures))])
         }
         logger?.log(

@@ -36,7 +36,8 @@ package struct RequestLog: Sendable {
         // Log the reason for a refusal if the response does not give it (it may be a redirect):
         // `dev` shows it too.
         let isUnsaid = record.fault != nil
-        logger.log(record.isFailed ? .error : isUnsaid ? .notice : .info, "request", fields)
+        logger.log(
+            record.isFailed ? .error : isUnsaid ? .notice : .info, "request.finished", fields)
     }
 }
 

@@ -20,7 +20,7 @@ struct ServeCommand {
             secrets: secrets, externalServices: ExternalServices(settings),
             logger: Logger(format: settings.log == .text ? .text : .json), drain: .seconds(5))
         let logger = configuration.logger
-        logger.log(.info, "starting", StartLine.fields(settings, configuration))
+        logger.log(.info, "process.started", StartLine.fields(settings, configuration))
         Signals.block()
         let controlLoop = EventLoop(index: -1)
         controlLoop.start()
@@ -29,7 +29,7 @@ struct ServeCommand {
         let service = try waitFor(on: controlLoop) {
             try await Service.start(configuration) { try await first.run($0) }
         }
-        logger.log(.info, "serving", [("port", .int(service.port))])
+        logger.log(.info, "service.started", [("port", .int(service.port))])
         let supervisor = Supervisor.current
         supervisor.notify(.ready)
         let signal = Signals.waitForStop {
@@ -37,22 +37,22 @@ struct ServeCommand {
             Self.reload(service, logger)
             supervisor.notify(.ready)
         }
-        logger.log(.info, "stopping", [("signal", .text(signal))])
+        logger.log(.info, "stop.requested", [("signal", .text(signal))])
         supervisor.notify(.stopping)
         service.prepareToStop()
         Signals.pause(configuration.drain)
         try waitFor(on: controlLoop) { await service.stop() }
-        logger.log(.info, "stopped")
+        logger.log(.info, "service.stopped")
     }
 
     /// Runs at SIGHUP: reads a renewed certificate.
     private static func reload(_ service: Service, _ logger: Logger) {
         do {
             let isRead = try service.reloadTLS()
-            logger.log(.info, isRead ? "certificate reloaded" : "nothing to read again")
+            logger.log(.info, isRead ? "certificate.reloaded" : "certificate.reload_skipped")
         } catch {
             logger.log(
-                .error, "certificate reload failed; the old one stays in use",
+                .error, "certificate.reload_failed",
                 [("fault", .text("\(error)"))])
         }
     }

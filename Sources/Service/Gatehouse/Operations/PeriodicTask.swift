@@ -17,7 +17,7 @@ final class PeriodicTask: Sendable {
     /// Whether a failure is logged elsewhere.
     private let isTold: @Sendable (any Error) -> Bool
 
-    /// `name` is the log line of a failed run; the next run tries again. `isTold` says whether a
+    /// `name` is the event that a failed run logs; the next run tries again. `isTold` says whether a
     /// failure is logged elsewhere.
     init(
         _ name: StaticString, every seconds: Int64, first: Int64? = nil, on loop: EventLoop,
@@ -61,7 +61,7 @@ final class PeriodicTask: Sendable {
     private func worked() {
         guard let news = outage.worked(at: loop.now) else { return }
         logger.log(
-            .notice, "works again",
+            .notice, "task.recovered",
             [
                 ("task", .text(name.description)), ("seconds", .int(news.seconds)),
                 ("failures", .int(news.failures)),

@@ -53,7 +53,7 @@ final class TraceExport: Sendable {
 
     /// Sends each second.
     func task(on loop: EventLoop) -> PeriodicTask {
-        PeriodicTask("sending of traces failed", every: 1, on: loop, logger: logger) {
+        PeriodicTask("traces.round_failed", every: 1, on: loop, logger: logger) {
             [self] in await round()
         }
     }
@@ -105,10 +105,10 @@ final class TraceExport: Sendable {
     private func tell(_ fault: String?) {
         if let fault {
             guard let news = outage.failed(at: BootClock.now) else { return }
-            logger.log(.warning, "traces cannot be sent", [("fault", .text(fault + news.suffix))])
+            logger.log(.warning, "traces.send_failed", [("fault", .text(fault + news.suffix))])
         } else if let news = outage.worked(at: BootClock.now) {
             logger.log(
-                .notice, "traces are sent again",
+                .notice, "traces.send_recovered",
                 [("seconds", .int(news.seconds)), ("failures", .int(news.failures))])
         }
     }
