@@ -98,7 +98,7 @@ package final class MailSender: Sendable {
                 [("seconds", .int(news.seconds)), ("failures", .int(news.failures))])
         }
         logger?.log(
-            failure == nil ? .info : .warning, "mail",
+            failure == nil ? .info : .warning, failure == nil ? "mail.sent" : "mail.failed",
             [
                 ("mail", .text(mail.id.description)), ("kind", .text(mail.mail.kind.rawValue)),
                 ("attempts", .int(mail.attempts)), ("failure", .text(failure ?? "")),
