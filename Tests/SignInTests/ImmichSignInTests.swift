@@ -131,7 +131,7 @@ import Text
         expectError(withCookie, 401, "Invalid user token")
         expectError(try await fixture.send(.post, path), 401, "Authentication required")
         let inQuery = try await fixture.send(.post, "\(path)?apiKey=\(token)")
-        expectError(inQuery, 400, "A credential must not stand in the address.")
+        expectError(inQuery, 400, "A credential must not be part of the URL.")
     }
 
     @Test
@@ -267,7 +267,7 @@ import Text
             for credential in [nil, token] {
                 expectError(
                     try await fixture.send(.get, "/api/users/me?\(query)", token: credential), 400,
-                    "A credential must not stand in the address.")
+                    "A credential must not be part of the URL.")
             }
         }
         func leaks() async throws -> [String?] {
@@ -282,7 +282,7 @@ import Text
         let key = made.json["secret"]?.string ?? ""
         expectError(
             try await fixture.send(.get, "/api/users/me?apiKey=\(key)"), 400,
-            "A credential must not stand in the address.")
+            "A credential must not be part of the URL.")
         #expect(try await leaks() == ["mine"], "\(made.text)")
     }
 }

@@ -117,7 +117,7 @@ import Text
         for body in [#"{"name":"N"}"#, #"{"name":"N","scopes":["smtp"]}"#] {
             expectOnlyError(
                 try await fixture.send(.post, Self.path, body, as: narrow), 403,
-                "A key gives no scope that it does not have.")
+                "A key cannot grant a scope that it does not have.")
         }
         #expect(
             try await fixture.send(
@@ -132,7 +132,7 @@ import Text
             let body = #"{"deviceName":"\#(name)","platform":"ios"}"#
             expectOnlyError(
                 try await fixture.send(.post, "\(Self.path)/mobile", body, as: narrow), 403,
-                "A key gives no scope that it does not have.")
+                "A key cannot grant a scope that it does not have.")
             expectCreated(
                 try await fixture.send(.post, "\(Self.path)/mobile", body, as: phone),
                 "Mobile App - \(name) (ios)", ["app"])

@@ -140,7 +140,7 @@ import Text
         fixture.provider.set("/introspect", .init(#"{"active":false}"#))
         for _ in 0..<300 { _ = try await fixture.send(.get, Self.profile, as: "Bearer opaque") }
         let held = try await fixture.send(.get, Self.profile, as: "Bearer opaque")
-        expectOnlyError(held, 429, "Too many tries; wait 60 seconds.")
+        expectOnlyError(held, 429, "Too many attempts; wait 60 seconds.")
         #expect(held.first("retry-after") == "60")
         #expect(fixture.provider.fetches(of: "/introspect") == 300)
         clock.advance(seconds: 60)

@@ -143,7 +143,7 @@ import Text
         #expect(first.status == 200, "\(first.text)")
         let user = first.json["user"]?["id"]?.string
         let cut = try await signOutEverywhere(user, fixture.service, clock)
-        let over = "The session is over; sign in again."
+        let over = "The session has ended; sign in again."
         expectOnlyError(
             try await fixture.send(
                 .get, "/auth/me", token: first.json["access_token"]?.string), 401, over)

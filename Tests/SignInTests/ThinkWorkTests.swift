@@ -347,7 +347,7 @@ import Text
         expectOnlyError(
             try await fixture.send(
                 .post, path, #"{"email":"bob@acme.example","role":"admin"}"#, token: manager),
-            403, "The role is beyond what you may give.")
+            403, "You may not give this role.")
     }
 
     @Test func `W3 W9 W10 a call that is not served is 404, which an allowed page can read`()

@@ -8,7 +8,7 @@ import Testing
 import Text
 
 @Suite(.cleansUp) struct TimeTrackerSessionTests {
-    private static let over = "The session is over; sign in again."
+    private static let over = "The session has ended; sign in again."
 
     @Test func `T4 T5 a session is valid until its sign-out, which always succeeds`() async throws {
         let fixture = try await TimeTrackerFixture.make()

@@ -163,7 +163,7 @@ import Text
         for verb in ["approve", "decline"] {
             let answer = try await fixture.verb(verb, "\(pending)")
             #expect(answer.status == 409, "\(answer.text)")
-            #expect(answer.json["detail"]?.string == "The user does not wait for approval.")
+            #expect(answer.json["detail"]?.string == "The user is not waiting for approval.")
         }
         #expect(try await fixture.verb("approve", id).status == 409)
         #expect(try await fixture.verb("decline", "\(UUID.random())").status == 404)

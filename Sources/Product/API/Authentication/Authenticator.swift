@@ -53,12 +53,12 @@ package struct Authenticator: Sendable {
         guard let claims = try await tokens.verify(token),
             let found = try await database.scope(claims.tenant).signedIn(.id(claims.session)),
             found.user.id == claims.user
-        else { throw Problem.unauthorized("The session is over; sign in again.") }
+        else { throw Problem.unauthorized("The session has ended; sign in again.") }
         switch found.standing {
         case .active: break
         case .tenantSuspended: throw Problem(.reason(.tenantSuspended), "The tenant is suspended.")
         case .userSuspended: throw Problem(.reason(.userSuspended), "The account is suspended.")
-        case .ended: throw Problem.unauthorized("The session is over; sign in again.")
+        case .ended: throw Problem.unauthorized("The session has ended; sign in again.")
         }
         // A token of an app is not a credential while the tenant does not have that app.
         let client = try await database.scope(claims.tenant).client(found.session.client)
@@ -132,7 +132,7 @@ package struct Authenticator: Sendable {
         guard let hash = TokenSecret.hash(token),
             let session = try await database.operatorSession(tokenHash: hash),
             session.operator.status != .suspended
-        else { throw Problem.unauthorized("The session is over; sign in again.") }
+        else { throw Problem.unauthorized("The session has ended; sign in again.") }
         try refuseForeignPage(request)
         let person = session.operator
         // Signing out is allowed even if the tenant is suspended.
@@ -146,7 +146,7 @@ package struct Authenticator: Sendable {
                     throw Problem(.reason(.tenantSuspended), "The tenant is suspended.")
                 }
                 mayResume = true
-            default: throw Problem.unauthorized("The session is over; sign in again.")
+            default: throw Problem.unauthorized("The session has ended; sign in again.")
             }
         }
         try requireSecondFactor(session, request)
@@ -238,7 +238,7 @@ package struct Authenticator: Sendable {
             default: false
             }
         guard isOurs else {
-            throw Problem.forbidden("The console's session is not for other sites.")
+            throw Problem.forbidden("A session of the console cannot be used from other sites.")
         }
     }
 }
@@ -315,7 +315,7 @@ extension Authenticator {
                     try await $0.audit(.apiKeyLeaked, AuditTarget("api_key", key.id, key.name))
                 }
             }
-            throw Problem(.invalidRequest, "A credential must not stand in the address.")
+            throw Problem(.invalidRequest, "A credential must not be part of the URL.")
         }
     }
 }

@@ -280,7 +280,7 @@ extension ImportUpload {
             ])
         }
         guard !names.contains(part.name) else {
-            throw Problem.invalid([FieldError("/\(part.name)", .duplicate, "is there twice")])
+            throw Problem.invalid([FieldError("/\(part.name)", .duplicate, "appears twice")])
         }
         guard !names.contains("file") else {
             throw Problem.invalid([

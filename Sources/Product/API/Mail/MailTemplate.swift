@@ -65,18 +65,18 @@ struct MailTemplate {
         case .operatorLink: "You were made an operator of \(senderName)."
         case .accountGiven:
             "An account at \(senderName) was given to the person who proved that its address is theirs. "
-                + "Passwords, sessions and keys that were there before have ended:"
+                + "Earlier passwords, sessions and keys no longer work:"
         case .inviteDeclined:
             "The person whom you invited to \(senderName) declined. The invite is revoked:"
         case .domainLost:
-            "The DNS record that proves a domain of \(senderName) is missing. It should be there again:"
+            "The DNS record that proves a domain of \(senderName) is missing. Please restore it:"
         case .emailChange:
             "Somebody, probably you, asked to use this address for your account at \(senderName)."
         case .emailChanged:
             "Your account at \(senderName) now has another address instead of this one:"
         case .merged:
-            "You had two accounts at \(senderName), and an administrator made them one. "
-                + "All your sign-ins lead to it; passwords and mail go by this address:"
+            "You had two accounts at \(senderName), and an administrator merged them. "
+                + "All your sign-ins lead to the one that remains; its address is:"
         case .mergeUndone:
             "An administrator separated your accounts at \(senderName) again. Each has its own "
                 + "sign-ins; please sign in again. The other account's address:"

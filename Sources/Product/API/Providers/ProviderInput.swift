@@ -276,7 +276,8 @@ enum OperatorsProvider {
     static func requireKeeper(_ call: Call) throws {
         guard Permissions.mayGrant(call.principal.subject, .owner, in: nil) else {
             throw Problem.forbidden(
-                "Only who may create owners of the platform may change where operators sign in.")
+                "Only an operator who may create owners of the platform may change where operators sign in."
+            )
         }
     }
 
@@ -290,7 +291,7 @@ enum OperatorsProvider {
         guard try await isSet(row, call) else { return }
         throw Problem(
             .conflict,
-            "Operators sign in at this provider; end that first (`/v1/operator-sign-in`).",
+            "Operators sign in at this provider; change that first (`/v1/operator-sign-in`).",
             status: 409)
     }
 

@@ -86,7 +86,7 @@ package struct ConsoleSession {
             let answer = try await stepUp(
                 person, in: session, by: SignInMethod(method), call,
                 answering: .ok(ConsoleSession(operator: person, until: until).json(call)))
-        else { throw Problem.unauthorized("The session is over; sign in again.") }
+        else { throw Problem.unauthorized("The session has ended; sign in again.") }
         return answer
     }
 
@@ -110,7 +110,7 @@ package struct ConsoleSession {
             let answer = try await stepUp(
                 person, in: session, by: method, call,
                 answering: .ok(ConsoleSession(operator: person, until: nil).json(call)))
-        else { throw Problem.unauthorized("The session is over; sign in again.") }
+        else { throw Problem.unauthorized("The session has ended; sign in again.") }
         return answer
     }
 

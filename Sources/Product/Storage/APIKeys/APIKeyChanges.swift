@@ -138,7 +138,8 @@ extension Database {
                 try await !change.claim("locator", secret.locator)
             {
                 throw StorageFailure.conflict(
-                    code: "conflict", detail: "A tenant holds the locator of this key.", id: nil)
+                    code: "conflict", detail: "A tenant's key already has the locator of this key.",
+                    id: nil)
             }
             try await change.audit(.apiKeyCreated, AuditTarget("api_key", id, "Setup key"))
             return true

@@ -97,7 +97,8 @@ extension Database {
             }
             guard rows.affected == 1 else {
                 throw StorageFailure.conflict(
-                    code: "conflict", detail: "Another request took this Idempotency-Key over.",
+                    code: "conflict",
+                    detail: "Another request has taken over this Idempotency-Key.",
                     id: nil)
             }
         } catch {

@@ -339,7 +339,7 @@ extension ImportFacts {
         } else if reserved.contains(user.email.key) {
             return ImportFault(
                 "email_taken",
-                "It was another user's address until lately, and is kept for 30 days.")
+                "The address belonged to another user until recently and is reserved for 30 days.")
         }
         if !rules.roles.contains(user.role ?? .member) { return Self.roleTooHigh }
         return taken(from: user, but: known?.id)

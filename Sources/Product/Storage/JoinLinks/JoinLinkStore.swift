@@ -130,7 +130,8 @@ extension Change {
         ).only { (row) throws(PostgresError) in try row.get(0, as: Int.self) }
         guard live >= JoinLink.mostLive else { return }
         throw StorageFailure.conflict(
-            code: "conflict", detail: "\(live) join links are live already; revoke one first.",
+            code: "conflict",
+            detail: "The tenant already has \(live) active join links; revoke one first.",
             id: nil)
     }
 

@@ -297,7 +297,7 @@ extension Change {
     }
 
     private static let changedMeanwhile = StorageFailure.conflict(
-        code: "conflict", detail: "A sign-in was added just now; try again.", id: nil)
+        code: "conflict", detail: "A sign-in has just been added; try again.", id: nil)
 }
 
 extension UserRow {

@@ -214,9 +214,9 @@ extension Change {
 
 extension StorageFailure {
     static let tooManyFactors = StorageFailure.conflict(
-        code: "conflict", detail: "What you sign in with changed too often; wait an hour.", id: nil)
+        code: "conflict", detail: "Your sign-in methods changed too often; wait an hour.", id: nil)
     static let staleProof = StorageFailure.conflict(
-        code: "conflict", detail: "What you sign in with changed just now; sign in again.", id: nil)
+        code: "conflict", detail: "Your sign-in methods have just changed; sign in again.", id: nil)
 }
 
 /// Authenticator apps of operators. Only the sealed seed is stored.
@@ -307,7 +307,7 @@ extension Change {
         guard try await !factors(of: person.id).areUnusable else {
             throw StorageFailure.conflict(
                 code: "conflict",
-                detail: "No second factor that is left can be used.",
+                detail: "None of the remaining second factors can be used.",
                 id: nil)
         }
         try await factorRemoved(from: person.id)
@@ -387,7 +387,7 @@ extension Change {
         guard try await lockFactors(of: person.id).hasSecondFactor else {
             throw StorageFailure.conflict(
                 code: "conflict",
-                detail: "They stand in for a second factor; set one up first.", id: nil)
+                detail: "Recovery codes replace a second factor; set one up first.", id: nil)
         }
         try await endRecoveryCodes(of: person.id)
         let codes = (0..<RecoveryCode.count).map { _ in RecoveryCode.make() }

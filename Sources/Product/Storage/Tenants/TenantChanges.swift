@@ -63,7 +63,7 @@ extension Change {
         if let deletedAt = row.deletedAt, now >= deletedAt.adding(seconds: Retention.deleted) {
             throw StorageFailure.conflict(
                 code: "conflict",
-                detail: "The tenant was deleted 30 days ago or longer, or its purge has begun.",
+                detail: "The tenant was deleted 30 or more days ago, or its purge has begun.",
                 id: nil)
         }
         return try await updateTenant(

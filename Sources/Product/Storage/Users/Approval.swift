@@ -45,7 +45,7 @@ extension Change {
             throw StorageFailure.conflict(
                 code: "conflict",
                 detail: row.status == .pending
-                    ? "The user does not wait for approval." : "The user is \(row.status).",
+                    ? "The user is not waiting for approval." : "The user is \(row.status).",
                 id: nil)
         }
     }

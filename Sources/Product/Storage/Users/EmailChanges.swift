@@ -156,7 +156,8 @@ extension Change {
         guard let row = rows.first else { return }
         throw StorageFailure.conflict(
             code: "email_taken",
-            detail: "It was another user's address until lately, and is kept for 30 days.",
+            detail:
+                "The address belonged to another user until recently and is reserved for 30 days.",
             id: try row.get(0))
     }
 }

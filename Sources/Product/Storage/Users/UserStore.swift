@@ -116,7 +116,7 @@ extension Change {
         guard now < deletedAt.adding(seconds: Retention.deleted) else {
             throw StorageFailure.conflict(
                 code: "conflict",
-                detail: "The user was deleted 30 days ago or longer and is about to be purged.",
+                detail: "The user was deleted 30 or more days ago and is about to be purged.",
                 id: nil)
         }
         try await requireReachable(row)
@@ -217,8 +217,9 @@ extension Change {
         guard live.isEmpty else { return }
         throw StorageFailure.conflict(
             code: "conflict",
-            detail: "The invite that made this user is dead and nobody signed in: "
-                + (row.status == .suspended ? "delete the user and invite anew." : "invite anew."),
+            detail: "The invite that created this user has ended, and nobody has signed in: "
+                + (row.status == .suspended
+                    ? "delete the user and send a new invite." : "invite anew."),
             id: nil)
     }
 

@@ -8,9 +8,9 @@ extension Command {
         CommandDeclaration(
             name: "dev", summary: "Start with a private PostgreSQL and a demo tenant.",
             detail: """
-                Starts a PostgreSQL of its own below GATEHOUSE_DATA_DIR, migrates, makes an owner and
-                the tenant `demo` at the first start, serves, and prints a one-time sign-in link.
-                Ctrl-C stops both; the data stays.
+                Starts a private PostgreSQL below GATEHOUSE_DATA_DIR and migrates it. The first start
+                also creates an owner and the tenant `demo`. Then it serves, and prints a one-time
+                sign-in link. Ctrl-C stops both; the data stays.
                 """
         ) {
             try DevelopmentCommand(settings: settings(), terminal: $0.terminal).run()
@@ -18,7 +18,7 @@ extension Command {
         },
         CommandDeclaration(
             name: "serve", summary: "Serve against GATEHOUSE_DATABASE_URL.",
-            detail: "Serves until SIGTERM or SIGINT; then answers what is in flight and ends."
+            detail: "Serves until SIGTERM or SIGINT, then answers the requests in flight and exits."
         ) { _ in
             try ServeCommand(settings: settings()).run()
             return 0
@@ -26,9 +26,9 @@ extension Command {
         CommandDeclaration(
             name: "migrate", summary: "Bring the schema up to date.",
             detail: """
-                Applies what is missing of the migrations, as GATEHOUSE_MIGRATION_DATABASE_URL, each in
-                a transaction. Replicas that start together take turns. A distributed database has
-                the coordinator at that address, and stays one.
+                Applies the missing migrations with the login of GATEHOUSE_MIGRATION_DATABASE_URL, each
+                in a transaction. Replicas that start at the same time take turns. For a distributed
+                database the URL names the coordinator, and the database stays distributed.
                 """,
             options: [
                 .output,
@@ -38,14 +38,14 @@ extension Command {
                 ),
             ], run: migrate),
         CommandDeclaration(
-            name: "check", summary: "Look at everything that serve needs, and say what is wrong.",
+            name: "check", summary: "Check everything that serve needs, and report what is wrong.",
             detail: """
-                Reads the settings, reaches the database, and looks at its schema, its roles and
-                row-level security, the keys, TLS, and the mail server where one is set. Exit code 1
-                if anything failed; a warning is none.
+                Reads the settings, connects to the database, and checks its schema, its roles and
+                row-level security, the keys, TLS, and the mail server if one is set. Exit code 1 if
+                anything failed; warnings do not count.
                 """, options: [.output], run: check),
         CommandDeclaration(
-            name: "backup drill", summary: "Show that a dump restores: restore and check it apart.",
+            name: "backup drill", summary: "Show that a dump can be restored, in another database.",
             detail: """
                 Dumps the database as GATEHOUSE_BACKUP_DATABASE_URL, restores the dump into the database
                 gatehouse_drill at GATEHOUSE_DRILL_DATABASE_URL, compares every table, runs the checks of
@@ -56,14 +56,14 @@ extension Command {
             options: [
                 OptionDeclaration(
                     name: "dump", value: "FILE",
-                    summary: "Restore this dump of pg_dump -Fc; its rows cannot be compared."),
-                OptionDeclaration(name: "keep", summary: "Leave gatehouse_drill there."), .output,
+                    summary: "Restore this file of pg_dump -Fc; its rows are not compared."),
+                OptionDeclaration(name: "keep", summary: "Keep gatehouse_drill."), .output,
             ], run: drill),
         CommandDeclaration(
-            name: "setup", summary: "Make the first owner, or a link to the set-up page.",
+            name: "setup", summary: "Create the first owner, or print a link to the set-up page.",
             detail: """
-                With --email, makes the first owner and prints a one-time sign-in link. Without, prints
-                a link to the set-up page. Fails where there is an operator already.
+                With --email, creates the first owner and prints a one-time sign-in link. Without it,
+                prints a link to the set-up page. Fails if an operator exists already.
                 """,
             options: [
                 OptionDeclaration(
@@ -73,10 +73,10 @@ extension Command {
             run: { try AdministrationCommand(settings: settings().orOfDevelopment()).setup($0) }),
         CommandDeclaration(
             name: "operator reset",
-            summary: "Print a link by which an operator sets a new password.",
+            summary: "Print a link with which an operator sets a new password.",
             detail: """
-                For an operator of the platform or of a tenant who cannot sign in, where the server
-                sends no mail. The link works once and for an hour; it ends every session of theirs.
+                For an operator of the platform or of a tenant who cannot sign in, if the server sends
+                no mail. The link works once, within an hour. Using it ends the operator's sessions.
                 """,
             options: [
                 OptionDeclaration(
@@ -91,23 +91,24 @@ extension Command {
             name: "key issue", summary: "Issue an API key; its secret is shown once.",
             detail: """
                 Issues a key of the platform or, with --tenant, of one tenant, under the rules of the
-                REST API. The key stands alone on standard output.
+                REST API. Standard output has only the key.
                 """,
             options: [
                 OptionDeclaration(
                     name: "name", short: "n", value: "NAME", isRequired: true,
-                    summary: "What people call the key."),
+                    summary: "The key's name."),
                 OptionDeclaration(
                     name: "scopes", short: "s", value: "LIST", isRequired: true,
-                    summary: "The key's scopes, with commas."),
+                    summary: "The key's scopes, separated by commas."),
                 OptionDeclaration(
                     name: "tenant", short: "t", value: "TENANT",
-                    summary: "The tenant's slug or id; the platform's key without it."),
+                    summary: "The tenant's slug or id; without it the key is the platform's."),
                 OptionDeclaration(
                     name: "environment", value: "NAME", choices: ["live", "test"],
-                    summary: "Which kind of key."),
+                    summary: "The kind of key."),
                 OptionDeclaration(
-                    name: "expires-at", value: "TIME", summary: "When it ends, in RFC 3339."),
+                    name: "expires-at", value: "TIME", summary: "When the key expires, as RFC 3339."
+                ),
                 .output,
             ],
             run: { try AdministrationCommand(settings: settings().orOfDevelopment()).issueKey($0) }),
@@ -116,9 +117,10 @@ extension Command {
             summary: "Move everything sealed from the previous secret key to the current one.",
             detail: """
                 First restart every replica with the new key as GATEHOUSE_SECRET_KEY and the old one as
-                GATEHOUSE_SECRET_KEY_PREVIOUS; they go on with the old one. This command then switches
-                them, seals anew and writes the directory anew, while they serve. It may be repeated.
-                `gatehouse check` says when nothing rests on the previous key.
+                GATEHOUSE_SECRET_KEY_PREVIOUS; they continue with the old one. This command then
+                switches them to the new key, seals everything again and rewrites the directory, while
+                they serve. It can be repeated. `gatehouse check` says when nothing needs the previous
+                key any more.
                 """
         ) {
             try SecretsCommand(settings: settings().orOfDevelopment(), terminal: $0.terminal)
@@ -126,10 +128,11 @@ extension Command {
         },
         CommandDeclaration(
             name: "secrets forget",
-            summary: "Go on without a secret key that is lost.",
+            summary: "Continue without a secret key that is lost.",
             detail: """
-                Says what GATEHOUSE_SECRET_KEY does not open, asks, removes it, writes the directory anew
-                and takes the key for this database's from then on. Stop every replica first.
+                Lists what GATEHOUSE_SECRET_KEY does not open, asks for confirmation, and removes it.
+                Then it rewrites the directory, and from then on this key is the database's. Stop every
+                replica first.
                 """,
             options: [OptionDeclaration(name: "yes", summary: "Do not ask.")]
         ) {
@@ -154,7 +157,7 @@ extension Command {
             ], run: help),
         CommandDeclaration(
             name: "version", summary: "Print the version.",
-            detail: "Prints the version and, of a packed program, the commit and its date."
+            detail: "Prints the version and, for a packaged program, the commit and its date."
         ) { _ in
             say("gatehouse \(Version.full)\n")
             return 0
@@ -183,7 +186,7 @@ extension Command {
             log: { if !call.isJSON { call.terminal.step("applying \($0)") } },
             waits: { name in
                 guard !call.isJSON else { return }
-                call.terminal.step("\(name) waited too long for a lock; once more in a moment")
+                call.terminal.step("\(name) waited too long for a lock; trying again in a moment")
             })
         if call.isJSON {
             show(.object([.init("applied", .array(applied.map { .string($0) }))]))

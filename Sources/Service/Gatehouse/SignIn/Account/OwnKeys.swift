@@ -44,7 +44,7 @@ extension ClientCall {
         return try await scope.change(by: actor(user, caller)) { change in
             let row = try await lock(id, in: change, for: caller)
             guard row.key.scopes.allSatisfy({ ManagementScope(rawValue: $0) == nil }) else {
-                throw Problem.forbidden("A key that manages the tenant is not rotated by an app.")
+                throw Problem.forbidden("An app cannot rotate a key that manages the tenant.")
             }
             let secret = row.key.environment == .live ? secrets.live : secrets.test
             let next = try APIKeyRotation.rotate(

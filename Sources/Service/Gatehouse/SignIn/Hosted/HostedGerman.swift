@@ -22,7 +22,7 @@ enum HostedGerman {
         "The whole link, or its code": "Der ganze Link oder sein Code",
         "{} is added": "{} ist hinzugefügt",
         "This did not work": "Das hat nicht geklappt",
-        "The sign-in is another account's already.":
+        "The sign-in already belongs to another account.":
             "Diese Anmeldung gehört schon zu einem anderen Konto.",
         "The link is used up or over. Ask your administrator for a new one.":
             "Der Link ist verbraucht oder abgelaufen. Bitten Sie Ihre Verwaltung um einen neuen.",

@@ -85,7 +85,8 @@ enum HostedGrant {
         case .linked(let user), .again(let user):
             return HostedSteps.done(
                 "\(person.provider.name) is added", as: user.email, client)
-        case .conflict: return failed("The sign-in is another account's already.", 409, client)
+        case .conflict:
+            return failed("The sign-in already belongs to another account.", 409, client)
         case .unknown, .used, .over, .refused: return failed(usedUp, 404, client)
         }
     }

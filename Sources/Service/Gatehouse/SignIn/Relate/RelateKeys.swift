@@ -145,7 +145,7 @@ enum RelateKeys {
             holder.has(scope) || isDevice && known.contains { sameBytes($0, scope) }
         }
         guard scopes.allSatisfy(mayGive) else {
-            throw Problem.forbidden("A key gives no scope that it does not have.")
+            throw Problem.forbidden("A key cannot grant a scope that it does not have.")
         }
     }
 

@@ -216,7 +216,7 @@ struct Credential: Sendable {
         // A page of another site must not act with the cookie (Fetch Metadata).
         let site = request.first("sec-fetch-site")
         if let site, site != "same-origin", site != "none", request.first("origin") == nil {
-            throw Problem.forbidden("The session is not for other sites.")
+            throw Problem.forbidden("The session cannot be used from other sites.")
         }
         text = value
         source = .cookie

@@ -27,7 +27,7 @@ package struct ClientCall: Sendable {
         for name in ["apiKey", "sessionKey"] {
             guard let credential = query(name) else { continue }
             try await noteLeak(of: credential)
-            throw Problem(.invalidRequest, "A credential must not stand in the address.")
+            throw Problem(.invalidRequest, "A credential must not be part of the URL.")
         }
     }
 

@@ -51,14 +51,14 @@ extension SignInRefusal {
     /// The core's own texts; a contract replaces those for which its app has a text.
     package var problem: Problem {
         switch self {
-        case .wrongPassword: Problem(.unauthorized, "The address and the password do not fit.")
+        case .wrongPassword: Problem(.unauthorized, "The address or the password is wrong.")
         case .locked(let seconds):
             Problem(
-                .rateLimited, "Too many tries; wait \(seconds) seconds.",
+                .rateLimited, "Too many attempts; wait \(seconds) seconds.",
                 fields: [Field("retry-after", "\(seconds)")])
         case .noCredential: Problem(.unauthorized, "Authentication required")
         case .invalidToken, .signedOut:
-            Problem(.unauthorized, "The session is over; sign in again.")
+            Problem(.unauthorized, "The session has ended; sign in again.")
         case .invalidKey(let reason): Problem(.unauthorized, reason)
         case .userSuspended: Problem(.reason(.userSuspended), "The account is suspended.")
         case .tenantSuspended: Problem(.reason(.tenantSuspended), "The tenant is suspended.")
@@ -66,7 +66,7 @@ extension SignInRefusal {
         case .redirectNotRegistered:
             Problem(.invalidRequest, "The redirect address is not registered for this client.")
         case .stateUnknown:
-            Problem(.invalidRequest, "The sign-in is over or not known; begin again.")
+            Problem(.invalidRequest, "The sign-in has expired or is not known; start again.")
         case .stateUnfit:
             Problem(.invalidRequest, "The state must have from 8 to 512 bytes.")
         case .challengeUnfit:
@@ -77,7 +77,7 @@ extension SignInRefusal {
             Problem(.invalidRequest, "The provider's answer could not be verified.")
         case .providerAway:
             Problem(
-                .unavailable, "The provider cannot be asked; try again.",
+                .unavailable, "The provider cannot be reached; try again.",
                 fields: [Field("retry-after", "5")])
         case .refused(_, let reference):
             Problem(.forbidden, PublicRefusal.text(reference: reference) + ".")
@@ -92,9 +92,9 @@ extension SignInRefusal {
         case .passwordGuessable:
             Problem(
                 .invalidRequest,
-                "The password is among those that are guessed first; choose another.")
+                "The password is too common; choose another.")
         case .oldPasswordNeeded:
-            Problem(.invalidRequest, "The present password is needed.")
+            Problem(.invalidRequest, "The current password is required.")
         }
     }
 

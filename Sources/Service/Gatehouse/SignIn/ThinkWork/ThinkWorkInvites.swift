@@ -101,7 +101,7 @@ enum ThinkWorkInvites {
             throw Problem.rateLimited(
                 "The tenant's quota of invites is used up.", limit: limit, retryAfter: seconds)
         } catch InviteRefusal.roleTooWide {
-            throw Problem.forbidden("The role is beyond what you may give.")
+            throw Problem.forbidden("You may not give this role.")
         }
     }
 
