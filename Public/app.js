@@ -168,7 +168,7 @@ addEventListener("second-factor", () => location.pathname !== "/console/me" && l
 function drawOffline() {
 	document.querySelector(".offline")?.remove()
 	if (!navigator.onLine) document.body.prepend(h("div.offline", { role: "status" }, icon("alert"),
-		"You are offline. What is shown may be old; nothing can be changed until the connection is back."))
+		"You are offline. What you see may be out of date; nothing can be changed until the connection is back."))
 }
 for (const change of ["online", "offline"]) addEventListener(change, drawOffline)
 
@@ -502,7 +502,7 @@ async function drawPage() {
 
 const notLoaded = error => Object.assign(error, {
 	status: 0, title: navigator.onLine ? "The server cannot be reached" : "You are offline",
-	message: "This page could not be loaded. It comes by itself once the connection is back.",
+	message: "This page could not be loaded. It loads once the connection is back.",
 })
 
 const loadAnew = async () => await isServerThere() && location.reload()

@@ -26,7 +26,7 @@ export default {
 	"Search or jump to": "Suchen oder springen zu",
 	"Show the requests of this view": "Die Anfragen dieser Ansicht zeigen",
 	"Operator menu": "Menü des Betreibers",
-	"You are offline. What is shown may be old; nothing can be changed until the connection is back.":
+	"You are offline. What you see may be out of date; nothing can be changed until the connection is back.":
 		"Keine Verbindung. Was zu sehen ist, kann veraltet sein; ändern lässt sich erst wieder etwas, wenn die Verbindung zurück ist.",
 	"There is no such page": "Diese Seite gibt es nicht",
 	"The address may have been mistyped.": "Vielleicht ist die Adresse falsch geschrieben.",
@@ -56,7 +56,7 @@ export default {
 	"The server answered {}.": "Der Server hat mit {} geantwortet.",
 	"The request failed": "Die Anfrage ist gescheitert",
 	"The server cannot be reached": "Der Server ist nicht erreichbar",
-	"It is asked again by itself once the connection is back.":
+	"It is requested again once the connection is back.":
 		"Sobald die Verbindung zurück ist, wird von selbst noch einmal gefragt.",
 	"Nothing was lost: what you typed is still here. Try again in a moment.":
 		"Nichts ist verloren: Ihre Eingaben sind noch da. Versuchen Sie es gleich noch einmal.",
@@ -110,11 +110,11 @@ export default {
 	"Cancel": "Abbrechen",
 	"{} MB": "{} MB",
 	"{} exported": "{} exportiert",
-	"The export broke off; nothing is saved.": "Der Export ist abgebrochen; nichts wurde gespeichert.",
+	"The export stopped early; nothing was saved.": "Der Export ist abgebrochen; nichts wurde gespeichert.",
 	"There is no tenant “{}”.": "Es gibt keinen Mandanten „{}“.",
 	"Save": "Speichern",
 	"Saved": "Gespeichert",
-	"What you typed is kept: open this again to go on.":
+	"What you typed is kept: open this again to continue.":
 		"Ihre Eingaben bleiben: öffnen Sie das Formular wieder, um fortzufahren.",
 	"Leave this page?": "Diese Seite verlassen?",
 	"Stay": "Bleiben",
@@ -191,18 +191,18 @@ export default {
 	"Looking…": "Wird gesucht …",
 	"Passkeys belong to a name, and this page was opened by an address. Open it by its name: on this machine that is localhost.":
 		"Passkeys gehören zu einem Namen, und diese Seite wurde über eine Adresse geöffnet. Öffnen Sie sie über ihren Namen: auf diesem Rechner ist das localhost.",
-	"Browsers offer passkeys over https alone.": "Browser bieten Passkeys nur über https an.",
+	"Browsers offer passkeys only over https.": "Browser bieten Passkeys nur über https an.",
 	"This browser knows no passkeys.": "Dieser Browser kennt keine Passkeys.",
-	"This device cannot sign in by passkeys.": "Dieses Gerät kann nicht mit Passkeys anmelden.",
+	"This device cannot sign in with passkeys.": "Dieses Gerät kann nicht mit Passkeys anmelden.",
 	"This server's public address has no passkeys: they need a name and https.":
 		"Unter der öffentlichen Adresse dieses Servers gibt es keine Passkeys: Sie brauchen einen Namen und https.",
 	"This device has a passkey of yours already.": "Dieses Gerät hat schon einen Passkey von Ihnen.",
-	"No passkey was used: it was called off, or it took too long.":
+	"No passkey was used: it was cancelled, or it took too long.":
 		"Kein Passkey wurde benutzt: der Vorgang wurde abgebrochen oder dauerte zu lange.",
-	"The browser uses no passkeys at this address of the console.":
+	"The browser does not use passkeys at this address of the console.":
 		"Der Browser benutzt an dieser Adresse der Konsole keine Passkeys.",
 	"A user was made for this person.": "Für diese Person wurde ein Benutzer angelegt.",
-	"The sign-in was linked to a user who was there.": "Die Anmeldung wurde mit einem vorhandenen Benutzer verbunden.",
+	"The sign-in was linked to an existing user.": "Die Anmeldung wurde mit einem vorhandenen Benutzer verbunden.",
 	"The sign-in is known: nothing was changed.": "Die Anmeldung ist bekannt: nichts wurde geändert.",
 	"A place is reserved; it counts once the provider has confirmed the person.":
 		"Ein Platz ist vorgemerkt; er gilt, sobald der Anbieter die Person bestätigt hat.",
@@ -214,10 +214,10 @@ export default {
 	"The provider sent no address.": "Der Anbieter hat keine Adresse geschickt.",
 	"Let the provider's app ask for the email scope, or link the sign-in by hand.":
 		"Lassen Sie die App des Anbieters nach dem Scope email fragen, oder verbinden Sie die Anmeldung von Hand.",
-	"The address that the provider sent is not one.": "Was der Anbieter als Adresse geschickt hat, ist keine.",
+	"The provider sent an invalid email address.": "Was der Anbieter als Adresse geschickt hat, ist keine.",
 	"Mend the account at the provider.": "Berichtigen Sie das Konto beim Anbieter.",
-	"Nothing that counts here vouches for the address.": "Nichts, was hier zählt, bürgt für die Adresse.",
-	"Invite this address, or set the provider's trust in addresses if its word may be relied on.":
+	"Nobody whom the tenant trusts has confirmed the address.": "Nichts, was hier zählt, bürgt für die Adresse.",
+	"Invite this address, or set the provider's trust in addresses if it can be relied on.":
 		"Laden Sie diese Adresse ein, oder vertrauen Sie den Adressen des Anbieters, wenn auf sein Wort Verlass ist.",
 	"The user is suspended.": "Der Benutzer ist gesperrt.",
 	"Resume the user to let them sign in.": "Entsperren Sie den Benutzer, damit er sich anmelden kann.",
@@ -247,14 +247,14 @@ export default {
 	"Make a new link, or invite this address.": "Erstellen Sie einen neuen Link, oder laden Sie diese Adresse ein.",
 	"The join link was revoked, or its maker may no longer invite.":
 		"Der Beitrittslink wurde widerrufen, oder wer ihn erstellt hat, darf nicht mehr einladen.",
-	"The join link has let in as many people as it may.": "Der Beitrittslink hat so viele eingelassen, wie er darf.",
-	"An account of this address is there, and this sign-in is not linked to it.":
+	"The join link has reached its number of people.": "Der Beitrittslink hat so viele eingelassen, wie er darf.",
+	"There is an account with this address, and this sign-in is not linked to it.":
 		"Ein Konto mit dieser Adresse gibt es, und diese Anmeldung ist nicht damit verbunden.",
 	"Link the sign-in on the user's page, or give the person a link grant.":
 		"Verbinden Sie die Anmeldung auf der Seite des Benutzers, oder geben Sie der Person eine Verbindungserlaubnis.",
 	"This sign-in belongs to another user already.": "Diese Anmeldung gehört schon einem anderen Benutzer.",
 	"Unlink it there first.": "Lösen Sie sie zuerst dort.",
-	"The tenant's policy lets nobody in this way without an invite.":
+	"The tenant's policy admits nobody this way without an invite.":
 		"Die Regeln des Mandanten lassen auf diesem Weg niemanden ohne Einladung herein.",
 	"Invite this address, or change the policy.": "Laden Sie diese Adresse ein, oder ändern Sie die Regeln.",
 	"No tenant knows the address: there is no live invite, no waiting user and no verified domain that counts.":
@@ -263,7 +263,7 @@ export default {
 		"Laden Sie die Adresse in einen Mandanten ein, oder bestätigen Sie dort ihre Domain.",
 	"The provider is not registered here.": "Der Anbieter ist hier nicht eingetragen.",
 	"Register it under Providers.": "Tragen Sie ihn unter Anbieter ein.",
-	"Several tenants would take this person, who has to choose one.":
+	"Several tenants would admit this person, who has to choose one.":
 		"Mehrere Mandanten würden diese Person aufnehmen; sie muss einen wählen.",
 	"Nothing is to be done: the person chooses at the next sign-in.":
 		"Nichts ist zu tun: die Person wählt bei der nächsten Anmeldung.",
@@ -277,7 +277,7 @@ export default {
 	"Register a provider as the authority of {} (Providers, trust: authoritative), or invite this address.":
 		"Tragen Sie einen Anbieter als maßgeblich für {} ein (Anbieter, Vertrauen: maßgeblich), oder laden Sie diese Adresse ein.",
 	"this domain": "diese Domain",
-	"The provider says that the address is verified, and the domain is a verified domain of the tenant. To come in by the domain alone, that is not enough: the provider must be the authority of the domain.":
+	"The provider says that the address is verified, and the tenant has verified the domain. That is not enough to join by the domain alone: the provider must be the authority of the domain.":
 		"Der Anbieter sagt, dass die Adresse bestätigt ist, und die Domain ist eine bestätigte Domain des Mandanten. Um allein durch die Domain hereinzukommen, reicht das nicht: der Anbieter muss für die Domain maßgeblich sein.",
 	"Is the identity known?": "Ist die Identität bekannt?",
 	"Is there an address?": "Gibt es eine Adresse?",
@@ -310,7 +310,7 @@ export default {
 	"An invite that has expired": "Eine abgelaufene Einladung",
 	"An invite that was revoked": "Eine widerrufene Einladung",
 	"A suspended tenant": "Ein gesperrter Mandant",
-	"A domain that is claimed and not proved": "Eine beanspruchte, nicht nachgewiesene Domain",
+	"A domain that is claimed but not proved": "Eine beanspruchte, nicht nachgewiesene Domain",
 	"A verified domain without its subdomains": "Eine bestätigte Domain ohne ihre Unterdomains",
 	"Seen, but of no help:": "Gesehen, aber ohne Nutzen:",
 	"Copy curl": "curl kopieren",
@@ -323,7 +323,7 @@ export default {
 	"Your password": "Ihr Passwort",
 	"Continue": "Weiter",
 	"Is it still you?": "Sind Sie es noch?",
-	"What you were about to do goes on right after.": "Gleich danach geht weiter, was Sie vorhatten.",
+	"What you were about to do continues right after.": "Gleich danach geht weiter, was Sie vorhatten.",
 	"Sign in again": "Neu anmelden",
 	"Use your passkey": "Passkey benutzen",
 	"Status": "Status",
@@ -332,7 +332,7 @@ export default {
 	"To": "Bis",
 	"Show only these": "Nur diese zeigen",
 	"Follow": "Mitlaufen",
-	"There is a new version of this page: load it anew.": "Es gibt eine neue Fassung dieser Seite: laden Sie sie neu.",
+	"There is a new version of this page: reload it.": "Es gibt eine neue Fassung dieser Seite: laden Sie sie neu.",
 	"You are offline: try again later.": "Keine Verbindung: versuchen Sie es später noch einmal.",
 	"Actions": "Vorgänge",
 	"Back": "Zurück",
@@ -388,27 +388,27 @@ export default {
 	"Policy": "Regeln",
 	"Version {}": "Fassung {}",
 	"Reference": "Kennzeichen",
-	"Give the account to who signed in as {}?": "Das Konto der Person geben, die sich als {} angemeldet hat?",
+	"Give the account to the person who signed in as {}?": "Das Konto der Person geben, die sich als {} angemeldet hat?",
 	"Give the account": "Konto geben",
 	"The account is theirs": "Das Konto gehört nun der Person",
-	"This sign-in is linked and the address counts as proved. The account's password, PIN, sessions, link grants and own keys end, and every sign-in that no operator linked is removed. Both are told by mail.":
+	"This sign-in is linked and the address counts as proved. The account's password, PIN, sessions, link grants and own keys end, and every sign-in that no operator linked is removed. Both get a mail.":
 		"Diese Anmeldung wird verbunden, und die Adresse gilt als nachgewiesen. Passwort, PIN, Sitzungen, Verbindungserlaubnisse und eigene Schlüssel des Kontos enden, und jede Anmeldung, die kein Betreiber verbunden hat, wird entfernt. Beide erfahren es per E-Mail.",
 	"Open another account": "Ein anderes Konto eröffnen",
 	"Open another": "Anderes eröffnen",
-	"The account that is there gets another address, not proved. This person's sign-in is decided anew at the next try.":
+	"The existing account gets another address, which is not proved. This person's sign-in is decided again at the next attempt.":
 		"Das vorhandene Konto bekommt eine andere, nicht nachgewiesene Adresse. Über die Anmeldung dieser Person wird beim nächsten Versuch neu entschieden.",
-	"New address of the account that is there": "Neue Adresse des vorhandenen Kontos",
-	"The next try is decided anew": "Der nächste Versuch wird neu entschieden",
-	"The address of the account that is there was never proved. Whose account is it?":
+	"New address of the existing account": "Neue Adresse des vorhandenen Kontos",
+	"The next attempt is decided again": "Der nächste Versuch wird neu entschieden",
+	"The address of the existing account was never proved. Whose account is it?":
 		"Die Adresse des vorhandenen Kontos wurde nie nachgewiesen. Wem gehört das Konto?",
 	"It is theirs: give them the account": "Dieser Person: ihr das Konto geben",
 	"It is another person's: open another": "Jemand anderem: ein anderes eröffnen",
 	"Continue with {}": "Weiter mit {}",
 	"No invite here": "Hier ist keine Einladung",
-	"The page was opened without its code. Paste the whole link, or the code that stands beneath it in the mail.":
+	"The page was opened without its code. Paste the whole link, or the code below it in the mail.":
 		"Die Seite wurde ohne ihren Code geöffnet. Fügen Sie den ganzen Link ein, oder den Code, der in der E-Mail darunter steht.",
 	"Link or code": "Link oder Code",
-	"There is no code in this. It is the long run of letters and digits at the end of the link.":
+	"This contains no code. The code is the long run of letters and digits at the end of the link.":
 		"Darin steht kein Code. Er ist die lange Folge von Buchstaben und Ziffern am Ende des Links.",
 	"I have a link or a code": "Ich habe einen Link oder einen Code",
 	"This invite cannot be used": "Diese Einladung geht nicht",
@@ -427,7 +427,7 @@ export default {
 		"Ihr Konto ist bereit. Sie können sich nun dort anmelden, wo Sie es nutzen.",
 	"No link here": "Hier ist kein Link",
 	"This link cannot be used": "Dieser Link geht nicht",
-	"It has ended or let in as many people as it may. Ask the person who gave it to you for a new one.":
+	"It has ended or has reached its number of people. Ask the person who gave it to you for a new one.":
 		"Er ist abgelaufen oder hat so viele eingelassen, wie er darf. Bitten Sie um einen neuen.",
 	"Sign in, and you are a member.": "Melden Sie sich an, und Sie sind Mitglied.",
 	"For addresses of": "Für Adressen von",
@@ -435,7 +435,7 @@ export default {
 		"Noch ist kein Anbieter eingerichtet. Fragen Sie die Person, von der Sie den Link haben.",
 	"Name": "Name",
 	"Where it is: a device, or a key on a ring.": "Wo er ist: ein Gerät oder ein Schlüssel am Bund.",
-	"A passkey signs you in without a password: by a fingerprint, a face, or the code of a device.":
+	"A passkey signs you in without a password: with a fingerprint, a face, or the code of a device.":
 		"Ein Passkey meldet Sie ohne Passwort an: mit Fingerabdruck, Gesicht oder dem Code eines Geräts.",
 	"Passkeys": "Passkeys",
 	"You have none yet.": "Sie haben noch keinen.",
@@ -454,7 +454,7 @@ export default {
 	"Rename the passkey": "Passkey umbenennen",
 	"Remove {}?": "{} entfernen?",
 	"The passkey is removed": "Der Passkey ist entfernt",
-	"It signs you in no more. What your device keeps of it stays there until you delete it there, too.":
+	"It no longer signs you in. Your device keeps its part until you delete it there, too.":
 		"Er meldet Sie nicht mehr an. Was Ihr Gerät davon aufbewahrt, bleibt dort, bis Sie es auch dort löschen.",
 	"What each role may do": "Was jede Rolle darf",
 	"Your role needs a second factor. Without one, nothing but this page opens from then on: ":
@@ -483,8 +483,8 @@ export default {
 	"The password is set": "Das Passwort ist gesetzt",
 	"Remove the authenticator app?": "Die Authenticator-App entfernen?",
 	"Remove the app": "App entfernen",
-	"You sign in by passkey or password from then on.": "Sie melden sich von dann an mit Passkey oder Passwort an.",
-	"The password alone opens your account from then on, and the recovery codes end.":
+	"From then on you sign in with a passkey or your password.": "Sie melden sich von dann an mit Passkey oder Passwort an.",
+	"From then on the password alone opens your account, and the recovery codes end.":
 		"Von dann an öffnet allein das Passwort Ihr Konto, und die Wiederherstellungscodes enden.",
 	"The app is removed": "Die App ist entfernt",
 	"Make new recovery codes?": "Neue Wiederherstellungscodes erstellen?",
@@ -494,7 +494,7 @@ export default {
 	"The app is set up": "Die App ist eingerichtet",
 	"Replace the authenticator app": "Authenticator-App ersetzen",
 	"Set up an authenticator app": "Authenticator-App einrichten",
-	"Scan this with the new app. The old one counts until you type a code of the new one.":
+	"Scan this with the new app. The old one works until you type a code of the new one.":
 		"Scannen Sie dies mit der neuen App. Die alte gilt, bis Sie einen Code der neuen eingeben.",
 	"Scan this with an authenticator app on your phone, then type the code that it shows.":
 		"Scannen Sie dies mit einer Authenticator-App auf Ihrem Telefon, und geben Sie dann den Code ein, den sie zeigt.",
@@ -521,7 +521,7 @@ export default {
 	"End all other sessions?": "Alle anderen Sitzungen beenden?",
 	"End them": "Beenden",
 	"They are ended": "Sie sind beendet",
-	"All who use one of them are out at once. This one goes on.":
+	"Everybody who uses one of them is signed out at once. This one continues.":
 		"Wer eine davon benutzt, ist sofort draußen. Diese geht weiter.",
 	"Your last sign-ins": "Ihre letzten Anmeldungen",
 	"Auditor: reads": "Prüfer: liest",
@@ -567,7 +567,7 @@ export default {
 	"Mail the link": "Link schicken",
 	"The link goes to the operator's own address and works for an hour. The second factor stays.":
 		"Der Link geht an die eigene Adresse des Betreibers und gilt eine Stunde. Der zweite Faktor bleibt.",
-	"It signs in once. The link that was made before ends.": "Er meldet einmal an. Der frühere Link endet.",
+	"It signs in once. The earlier link ends.": "Er meldet einmal an. Der frühere Link endet.",
 	"Remove the logo?": "Das Logo entfernen?",
 	"People see the name alone. Gatehouse keeps no copy: to have it back, choose the file again.":
 		"Zu sehen ist dann nur der Name. Gatehouse behält keine Kopie: um es wiederzuhaben, wählen Sie die Datei noch einmal.",
@@ -576,23 +576,23 @@ export default {
 	"{} is signed out at once of {}.": "{} wird sofort abgemeldet von {}.",
 	"It was recognised as leaked {}.": "Er wurde {} als offengelegt erkannt.",
 	"The text of this key was recognised as leaked ": "Der Text dieses Schlüssels wurde als offengelegt erkannt, ",
-	": it came in an address, and so stands in access logs. ":
+	": it was part of a URL, so access logs contain it. ":
 		": er kam in einer Adresse und steht deshalb in Zugriffsprotokollen. ",
 	"Rotate or revoke the key.": "Erneuern oder widerrufen Sie den Schlüssel.",
 	"Remove operator": "Betreiber entfernen",
 	"Sessions end now. What was done stays in the audit log.":
 		"Sitzungen enden jetzt. Was getan wurde, bleibt im Protokoll.",
 	"Removed": "Entfernt",
-	"You get a link that signs in once, to hand over.": "Sie bekommen einen Link zum Weitergeben, der einmal anmeldet.",
+	"You get a link that signs in once, to give to the person.": "Sie bekommen einen Link zum Weitergeben, der einmal anmeldet.",
 	"Only this tenant": "Nur dieser Mandant",
-	"Its name or slug; empty is the whole platform.": "Sein Name oder Kürzel; leer ist die ganze Plattform.",
+	"Its name or slug; leave it empty for the whole platform.": "Sein Name oder Kürzel; leer ist die ganze Plattform.",
 	"One-time sign-in link": "Einmaliger Anmeldelink",
 	"Send it to {}. It works once, within a day, and is shown only now.":
 		"Schicken Sie ihn an {}. Er gilt einmal, einen Tag lang, und ist nur jetzt zu sehen.",
 	"You have a one-time link": "Sie haben einen Einmallink",
-	"It signs you in once, then it is spent.": "Er meldet Sie einmal an, dann ist er verbraucht.",
+	"It signs you in only once.": "Er meldet Sie einmal an, dann ist er verbraucht.",
 	"Use a password instead": "Stattdessen ein Passwort benutzen",
-	"The short name of your tenant, if you are an operator of one tenant alone. Else leave it empty.":
+	"The short name of your tenant, if you are an operator of only one tenant. Otherwise leave it empty.":
 		"Das Kürzel Ihres Mandanten, wenn Sie Betreiber nur eines Mandanten sind. Sonst leer lassen.",
 	"Sign in": "Anmelden",
 	"Forgot your password?": "Passwort vergessen?",
@@ -639,7 +639,7 @@ export default {
 	"Every session has ended": "Alle Sitzungen sind beendet",
 	"Sign in again, and look through the passkeys of your account.":
 		"Melden Sie sich wieder an, und sehen Sie die Passkeys Ihres Kontos durch.",
-	"From then on your account has this address, and the old one is told.":
+	"From then on your account has this address, and the old address is informed.":
 		"Von dann an hat Ihr Konto diese Adresse, und die alte erfährt es.",
 	"Confirm your new address": "Bestätigen Sie Ihre neue Adresse",
 	"Confirm the address": "Adresse bestätigen",
@@ -672,7 +672,7 @@ export default {
 	"Add a second owner": "Einen zweiten Inhaber hinzufügen",
 	"So that nobody is locked out.": "Damit niemand ausgesperrt ist.",
 	"Call the API": "Die API aufrufen",
-	"Everything here can be done by a program.": "Alles hier kann auch ein Programm.",
+	"A program can do everything that you can do here.": "Alles hier kann auch ein Programm.",
 	"First steps": "Erste Schritte",
 	"Stays in each tenant's audit log. Never the person's address.":
 		"Bleibt im Protokoll jedes Mandanten. Nie die Adresse der Person.",
@@ -699,7 +699,7 @@ export default {
 		"Zuerst sehen Sie, was in jedem gewählten Mandanten entfernt würde. Noch wird nichts entfernt.",
 	"Erase for good?": "Endgültig löschen?",
 	"Erase for good": "Endgültig löschen",
-	"This cannot be undone. {} and all that hangs on them are removed.":
+	"This cannot be undone. {} and everything that depends on them are removed.":
 		"Das lässt sich nicht zurücknehmen. {} und alles, was daran hängt, wird entfernt.",
 	"The certificate says what was removed, signed with this server's published key. It is shown only now: keep it, together with the key set of /.well-known/jwks.json.":
 		"Die Bescheinigung sagt, was entfernt wurde, unterschrieben mit dem öffentlichen Schlüssel dieses Servers. Sie ist nur jetzt zu sehen: bewahren Sie sie auf, zusammen mit den Schlüsseln unter /.well-known/jwks.json.",
@@ -715,7 +715,7 @@ export default {
 	"Found by": "Gefunden über",
 	"Chosen": "Gewählt",
 	"Erase": "Löschen",
-	"One person in all tenants. What you search for is kept in no page address, log or history.":
+	"One person in all tenants. No page address, log or history keeps what you search for.":
 		"Eine Person in allen Mandanten. Wonach Sie suchen, steht in keiner Seitenadresse, keinem Log und keinem Verlauf.",
 	"Search": "Suchen",
 	"Search by a sign-in instead": "Stattdessen nach einer Anmeldung suchen",
@@ -725,11 +725,11 @@ export default {
 	"None": "Keines",
 	"Its claim “verified” counts": "Seine Angabe „bestätigt“ zählt",
 	"Authoritative for its domains": "Maßgeblich für seine Domains",
-	"Where people sign in, and what each one's word about an address is worth.":
+	"Where people sign in, and how far each one is trusted about addresses.":
 		"Wo sich Leute anmelden, und was das Wort jedes Anbieters über eine Adresse gilt.",
 	"Add provider": "Anbieter hinzufügen",
 	"No provider yet": "Noch kein Anbieter",
-	"Register the identity provider whose sign-ups Gatehouse shall decide.":
+	"Register the identity provider whose sign-ups Gatehouse decides.":
 		"Tragen Sie den Identitätsanbieter ein, über dessen Anmeldungen Gatehouse entscheiden soll.",
 	"Kind": "Art",
 	"Trust": "Vertrauen",
@@ -739,7 +739,7 @@ export default {
 	"Edit": "Bearbeiten",
 	"Client id": "Client-ID",
 	"Client secret": "Client-Geheimnis",
-	"Stored, never shown. Where there is one, empty keeps it.":
+	"Stored, never shown. Leave it empty to keep the stored one.":
 		"Wird aufbewahrt, nie gezeigt. Leer behält das vorhandene.",
 	"Trust in its addresses": "Vertrauen in seine Adressen",
 	"Domains it is the authority of": "Domains, für die er maßgeblich ist",
@@ -747,14 +747,14 @@ export default {
 	"{} is registered": "{} ist eingetragen",
 	"Asking the provider…": "Der Anbieter wird gefragt …",
 	"Test of {}": "Prüfung von {}",
-	"People can sign in there, as far as can be seen.": "Soweit zu sehen ist, können sich Leute dort anmelden.",
+	"As far as this test can see, people can sign in there.": "Soweit zu sehen ist, können sich Leute dort anmelden.",
 	"People cannot sign in there now.": "Dort kann sich jetzt niemand anmelden.",
 	"Edit {}": "{} bearbeiten",
 	"Remove provider": "Anbieter entfernen",
-	"Sign-ups and sign-ins through it are refused from now on. Identities that came by it stay listed.":
+	"Sign-ups and sign-ins through it are refused from now on. Its identities stay listed.":
 		"Anmeldungen über ihn werden von nun an abgewiesen. Identitäten, die über ihn kamen, bleiben aufgeführt.",
 	"Sign in with a passkey": "Mit einem Passkey anmelden",
-	"Run an attempt to see each rule and what it said.":
+	"Run an attempt to see each rule and its answer.":
 		"Lassen Sie einen Versuch laufen, um jede Regel und ihr Ergebnis zu sehen.",
 	"The provider says the address is verified": "Der Anbieter sagt, dass die Adresse bestätigt ist",
 	"Invite token": "Token der Einladung",
@@ -803,7 +803,7 @@ export default {
 	"Settings of {}": "Einstellungen von {}",
 	"Its paths answer": "Ihre Pfade antworten",
 	"Hosts of its own": "Eigene Hosts",
-	"One a line; for apps that take no path.": "Je Zeile einer; für Apps, die keinen Pfad annehmen.",
+	"One on each line; for apps that accept no path.": "Je Zeile einer; für Apps, die keinen Pfad annehmen.",
 	"Where a sign-in may lead back to": "Wohin eine Anmeldung zurückführen darf",
 	"One a line; compared byte for byte.": "Je Zeile eine; Byte für Byte verglichen.",
 	"Provider that people sign in at": "Anbieter, bei dem sich Leute anmelden",
@@ -820,7 +820,7 @@ export default {
 	"The policy's default": "Wie in den Regeln",
 	"Add domain": "Domain hinzufügen",
 	"No domain is claimed": "Keine Domain ist beansprucht",
-	"A verified domain lets its people in, and belongs to one tenant only.":
+	"A verified domain admits its people, and belongs to one tenant only.":
 		"Eine bestätigte Domain lässt ihre Leute herein und gehört nur einem Mandanten.",
 	"Domain": "Domain",
 	"Comes in": "Kommt herein",
@@ -835,10 +835,10 @@ export default {
 	"Copy value": "Wert kopieren",
 	"Verify {} by your word?": "{} ohne Nachweis bestätigen?",
 	"Verify": "Bestätigen",
-	"Everyone with an address there can then come in. The audit log says that you said so.":
+	"Everyone with an address there can then join. The audit log records that you confirmed it.":
 		"Alle mit einer Adresse dort können dann herein. Im Protokoll steht, dass Sie es so bestimmt haben.",
 	"Remove domain": "Domain entfernen",
-	"Its people are no longer admitted. Those who are in stay.":
+	"Its people are no longer admitted. Those who have joined stay.":
 		"Ihre Leute werden nicht mehr eingelassen. Wer da ist, bleibt.",
 	"{} is removed": "{} ist entfernt",
 	"Who comes in by {}?": "Wer kommt über {} herein?",
@@ -848,9 +848,9 @@ export default {
 	"Providers vouched for {} at both.": "Bei beiden haben Anbieter für {} gebürgt.",
 	"Both sign in as {}, at two issuers of one kind.": "Beide melden sich als {} an, bei zwei Ausstellern einer Art.",
 	"Maybe: one address is another spelling of {}.": "Vielleicht: eine Adresse ist eine andere Schreibweise von {}.",
-	"A file gave the external id {} to both.": "Eine Datei gab beiden die externe ID {}.",
+	"A file assigned the external id {} to both.": "Eine Datei gab beiden die externe ID {}.",
 	"Duplicates": "Doppelte",
-	"Two records of one person, if the evidence is right. Nothing changes until you make one of two.":
+	"Two records of one person, if the evidence is right. Nothing changes until you merge them.":
 		"Zwei Einträge einer Person, wenn die Hinweise stimmen. Nichts ändert sich, bis Sie aus zweien einen machen.",
 	"All users": "Alle Benutzer",
 	"Looked through": "Durchgesehen",
@@ -884,9 +884,9 @@ export default {
 	"Memory cost": "Speicheraufwand",
 	"Parameters of the password hashes, from the project's console":
 		"Parameter der Passwort-Hashes, aus der Konsole des Projekts",
-	"Makes each user's id there a sign-in here as well; may be empty.":
+	"Makes each user's id there a sign-in here, too; may be empty.":
 		"Macht die ID jedes Benutzers dort auch hier zu einer Anmeldung; darf leer sein.",
-	"The id of the pool; may be empty where only one is a provider here.":
+	"The id of the pool; may be empty if only one pool is a provider here.":
 		"Die ID des Pools; darf leer sein, wenn nur einer hier Anbieter ist.",
 	"NDJSON: a user a line": "NDJSON: ein Benutzer je Zeile",
 	"Left out": "Weggelassen",
@@ -945,7 +945,7 @@ export default {
 		"{} Adressen sind mehr als 1.000: laden Sie in Teilen ein.",
 	"Email addresses": "E-Mail-Adressen",
 	"Delivery": "Zustellung",
-	"By mail where it is set up, else a link": "Per E-Mail, wo sie eingerichtet ist, sonst ein Link",
+	"By mail if it is set up, otherwise a link": "Per E-Mail, wo sie eingerichtet ist, sonst ein Link",
 	"By mail": "Per E-Mail",
 	"Give me the link": "Den Link mir geben",
 	"{} is invited": "{} ist eingeladen",
@@ -958,9 +958,9 @@ export default {
 	" · by ": " · von ",
 	"Report as CSV": "Bericht als CSV",
 	"It is paused; resume it to go on.": "Er ruht; setzen Sie ihn fort, damit es weitergeht.",
-	"The tenant is suspended; it goes on when the tenant is resumed.":
+	"The tenant is suspended; the job continues when the tenant is resumed.":
 		"Der Mandant ist gesperrt; es geht weiter, wenn er entsperrt ist.",
-	"Whoever made it may no longer do this. It goes on once somebody resumes it who may.":
+	"The person who made it may no longer do this. It continues when somebody with the right resumes it.":
 		"Wer ihn begonnen hat, darf das nicht mehr. Es geht weiter, sobald ihn jemand fortsetzt, der es darf.",
 	"Nothing was written.": "Nichts wurde geschrieben.",
 	" To import, choose the file again under Users, Import.":
@@ -978,19 +978,19 @@ export default {
 	"Undo ends": "Zurücknehmen bis",
 	"Rows that were not done": "Nicht erledigte Zeilen",
 	"Row": "Zeile",
-	"Rows are counted without a header. Correct these in your file and import it again: who is here stays.":
+	"Rows are counted without a header. Correct these in your file and import it again: existing users stay as they are.":
 		"Gezählt ohne Kopfzeile. Berichtigen Sie diese in Ihrer Datei, und importieren Sie sie noch einmal: wer da ist, bleibt.",
-	"The first {} of {}; the report has all.": "Die ersten {} von {}; der Bericht hat alle.",
+	"The first {} of {}; the report lists all.": "Die ersten {} von {}; der Bericht hat alle.",
 	"{}, tried only": "{}, nur ausprobiert",
 	"No jobs yet": "Noch keine Aufträge",
-	"What is done to many at once runs here: imports, acts on all that match, many invites. It can be watched, paused, and undone for 30 days.":
+	"Work on many rows runs here: imports, bulk actions, many invites. You can watch, pause, and for 30 days undo it.":
 		"Hier läuft, was mit vielen auf einmal geschieht: Importe, Vorgänge an allen Treffern, viele Einladungen. Man kann zusehen, anhalten und 30 Tage lang zurücknehmen.",
 	"Job": "Auftrag",
 	"Begun": "Begonnen",
 	"{} of {} rows": "{} von {} Zeilen",
-	"What is done stays done, and can be undone for 30 days. The rest is left out.":
+	"What is done stays, and can be undone for 30 days. The rest is not done.":
 		"Was erledigt ist, bleibt erledigt und lässt sich 30 Tage lang zurücknehmen. Der Rest entfällt.",
-	"What this job did is taken back, row by row. Rows that were changed since stay as they are and are listed.":
+	"What this job did is undone, row by row. Rows that have changed since stay as they are and are listed.":
 		"Was dieser Auftrag getan hat, wird Zeile für Zeile zurückgenommen. Seither geänderte Zeilen bleiben und werden aufgeführt.",
 	"{} this job?": "Diesen Auftrag: {}?",
 	"{} the job": "Auftrag: {}",
@@ -1014,8 +1014,8 @@ export default {
 	"Make the link": "Link erstellen",
 	"How many may join": "Wie viele beitreten dürfen",
 	"Only addresses of": "Nur Adressen von",
-	"Domains, one a line; empty is every address.": "Domains, je Zeile eine; leer ist jede Adresse.",
-	"One of the addresses under Clients; empty is nowhere.": "Eine der Adressen unter Apps; leer ist nirgends.",
+	"Domains, one on each line; empty allows every address.": "Domains, je Zeile eine; leer ist jede Adresse.",
+	"One of the addresses under Clients; empty means none.": "Eine der Adressen unter Apps; leer ist nirgends.",
 	"Failed sign-in": "Gescheiterte Anmeldung",
 	"Join link": "Beitrittslink",
 	"Send it to the people who are to join. It is shown only now.":
@@ -1054,7 +1054,7 @@ export default {
 	"None: cut at once": "Keine: sofort beenden",
 	"15 minutes": "15 Minuten",
 	"Only from these addresses": "Nur von diesen Adressen",
-	"Addresses or CIDR ranges, one a line; empty is anywhere.":
+	"Addresses or CIDR ranges, one on each line; empty means anywhere.":
 		"Adressen oder CIDR-Bereiche, je Zeile einer; leer ist überall.",
 	"Only from these browser origins": "Nur von diesen Browser-Ursprüngen",
 	"One a line; empty is every one.": "Je Zeile einer; leer ist jeder.",
@@ -1085,10 +1085,10 @@ export default {
 		"Auch jeden Schlüssel, den er angelegt hat, und die, die jene anlegten",
 	"{} is revoked": "{} ist widerrufen",
 	"Rotate {}": "{} erneuern",
-	"A new secret now; the old one works on for the grace you choose.":
+	"A new secret now; the old one keeps working for the time that you choose.":
 		"Jetzt ein neues Geheimnis; das alte gilt noch so lange, wie Sie wählen.",
 	"Grace of the old secret": "Frist des alten Geheimnisses",
-	"Proved sign-ins, API keys and addresses of the other go to the one who stays, whose role, name and password do not change. The other's password and sessions end. Both addresses are told by mail. It can be undone for 30 days.":
+	"Proved sign-ins, API keys and addresses of the other move to the one who stays, whose role, name and password do not change. The other's password and sessions end. Both addresses get a mail. It can be undone for 30 days.":
 		"Nachgewiesene Anmeldungen, API-Schlüssel und Adressen des anderen gehen an den, der bleibt; dessen Rolle, Name und Passwort ändern sich nicht. Passwort und Sitzungen des anderen enden. Beide Adressen erfahren es per E-Mail. 30 Tage lang lässt es sich zurücknehmen.",
 	"Who stays": "Wer bleibt",
 	"{} and {} are one": "{} und {} sind eins",
@@ -1118,7 +1118,7 @@ export default {
 		"Ein Link hat dieses Formular ausgefüllt. Lesen Sie, was es verlangt, bevor Sie den Schlüssel anlegen.",
 	"Search origins": "Ursprünge suchen",
 	"No origin is allowed": "Kein Ursprung ist erlaubt",
-	"Browsers of other sites are kept out. Add the origin of your web app to let it call.":
+	"Pages of other sites are refused. Add the origin of your web app to let it call.":
 		"Browser anderer Seiten bleiben draußen. Fügen Sie den Ursprung Ihrer Web-App hinzu, damit sie aufrufen darf.",
 	"Origin": "Ursprung",
 	"Cookies": "Cookies",
@@ -1126,7 +1126,7 @@ export default {
 	"Show what was refused lately": "Zeigen, was kürzlich abgewiesen wurde",
 	"Show what failed before the rules": "Zeigen, was vor den Regeln gescheitert ist",
 	"Sign-ins that failed before the rules": "Anmeldungen, die vor den Regeln gescheitert sind",
-	"Whoever can send a request can cause a line here; the person saw one text for all.":
+	"Anyone who can send a request can cause a line here; the person saw the same text for every reason.":
 		"Wer eine Anfrage senden kann, kann hier eine Zeile bewirken; die Person sah immer denselben Text.",
 	"None of the last 90 days.": "Keine in den letzten 90 Tagen.",
 	"wrong password": "falsches Passwort",
@@ -1137,7 +1137,7 @@ export default {
 	"Name this reference: {}": "Nennen Sie diese Referenz: {}",
 	"At": "Bei",
 	"Refused in the last 24 hours": "In den letzten 24 Stunden abgewiesen",
-	"Whoever can send a request can cause a line here: allow what you know.":
+	"Anyone who can send a request can cause a line here: allow only what you know.":
 		"Jede Anfrage kann hier eine Zeile bewirken: erlauben Sie nur, was Sie kennen.",
 	"Nothing was refused.": "Nichts wurde abgewiesen.",
 	"Requests": "Anfragen",
@@ -1145,14 +1145,14 @@ export default {
 	"Allow": "Erlauben",
 	"Allow {}?": "{} erlauben?",
 	"Label": "Bezeichnung",
-	"Anybody can cause this line, by a request that names the origin. Allow it only if you know whose it is. Cookies stay refused.":
+	"Anyone can cause this line with a request that names the origin. Allow it only if you know whose it is. Cookies stay refused.":
 		"Jeder kann diese Zeile bewirken, mit einer Anfrage, die den Ursprung nennt. Erlauben Sie ihn nur, wenn Sie wissen, wem er gehört. Cookies bleiben abgewiesen.",
 	"{} is allowed": "{} ist erlaubt",
 	"{} is back": "{} ist wieder da",
 	"Scheme, host and port: https://app.example.com. A path is refused; a lone slash is dropped.":
 		"Schema, Host und Port: https://app.example.com. Ein Pfad wird abgewiesen; ein einzelner Schrägstrich entfällt.",
 	"Allow cookies and credentials": "Cookies und Anmeldedaten erlauben",
-	"its spelling was brought to the usual form": "die Schreibweise wurde in die übliche Form gebracht",
+	"its spelling was changed to the usual form": "die Schreibweise wurde in die übliche Form gebracht",
 	"Saved as {}: {}": "Gespeichert als {}: {}",
 	"Test an origin to see both answers, header by header.":
 		"Prüfen Sie einen Ursprung, um beide Antworten zu sehen, Kopfzeile für Kopfzeile.",
@@ -1171,39 +1171,39 @@ export default {
 	"What the browser gets": "Was der Browser bekommt",
 	"No CORS header: the browser refuses.": "Keine CORS-Kopfzeile: der Browser weist ab.",
 	"Domain: addresses of verified domains": "Domain: Adressen bestätigter Domains",
-	"Approval: any address that is vouched for, once an operator approves each":
+	"Approval: any confirmed address, after an operator has approved the person":
 		"Zustimmung: jede Adresse, für die jemand bürgt, sobald ein Betreiber zustimmt",
 	"Open: any address that is vouched for": "Offen: jede Adresse, für die jemand bürgt",
 	"Closed: nobody new": "Geschlossen: niemand Neues",
-	"People come in whose address is of a verified domain, by a provider that is the authority of that domain or with a proved mailbox. All others are refused.":
+	"People with an address of a verified domain are admitted, if the provider is the authority of that domain or the mailbox is proved. All others are refused.":
 		"Herein kommt, wessen Adresse zu einer bestätigten Domain gehört, über einen für diese Domain maßgeblichen Anbieter oder mit nachgewiesenem Postfach. Alle anderen werden abgewiesen.",
-	"People wait for approval who ask for this tenant by name and whose provider says that the address is verified, and those of a verified domain. You answer them under Join requests.":
+	"People who ask for this tenant by name, and whose provider says that the address is verified, wait for approval; so do people of a verified domain. You answer them under Join requests.":
 		"Auf Zustimmung wartet, wer diesen Mandanten beim Namen nennt und wessen Anbieter die Adresse bestätigt, und wer zu einer bestätigten Domain gehört. Sie antworten unter Beitrittsanfragen.",
-	"People come in who ask for this tenant by name and whose provider says that the address is verified.":
+	"People who ask for this tenant by name, and whose provider says that the address is verified, are admitted.":
 		"Herein kommt, wer diesen Mandanten beim Namen nennt und wessen Anbieter die Adresse bestätigt.",
 	"Who may sign up": "Wer sich anmelden darf",
 	"Role of a newcomer": "Rolle von Neuen",
 	"Allowed domains": "Erlaubte Domains",
-	"A filter, one a line; empty lets every domain in that the rules let in.":
+	"A filter, one on each line; empty admits every domain that the rules admit.":
 		"Ein Filter, je Zeile eine; leer lässt jede Domain zu, die die Regeln zulassen.",
 	"Invites may go to other domains": "Einladungen dürfen an andere Domains gehen",
 	"An invite is only for its own address": "Eine Einladung gilt nur für ihre Adresse",
 	"Link to an account of the same address": "Mit einem Konto derselben Adresse verbinden",
 	"Off: always ask": "Aus: immer fragen",
-	"Only where the provider is the authority": "Nur wo der Anbieter maßgeblich ist",
+	"Only if the provider is the authority": "Nur wo der Anbieter maßgeblich ist",
 	"Shortest password": "Kürzestes Passwort",
 	"Refuse well-known passwords": "Bekannte Passwörter abweisen",
 	"Keep out disposable mail domains": "Wegwerfadressen abweisen",
 	"Blocked domains": "Gesperrte Domains",
-	"One a line, with all below it. Invites and users whom you add are let in all the same.":
+	"One on each line, including all subdomains. Invited people and users whom you add are admitted all the same.":
 		"Je Zeile eine, mit allen darunter. Einladungen und Benutzer, die Sie anlegen, kommen trotzdem herein.",
 	"Blocked addresses": "Gesperrte Adressen",
-	"One a line. A purge of the person takes it off.": "Je Zeile eine. Wird die Person gelöscht, entfällt sie.",
+	"One on each line. A purge of the person removes it.": "Je Zeile eine. Wird die Person gelöscht, entfällt sie.",
 	"Invites pending at once": "Offene Einladungen zugleich",
 	"Invites of one inviter in an hour": "Einladungen einer Person je Stunde",
 	"Mails with an invite to one address in a day": "E-Mails mit einer Einladung an eine Adresse je Tag",
 	"Warn after days without use": "Warnen nach Tagen ohne Nutzung",
-	"By mail. Empty, as the next two: never.": "Per E-Mail. Leer, wie bei den nächsten beiden: nie.",
+	"By mail. Empty, here and in the next two fields, means never.": "Per E-Mail. Leer, wie bei den nächsten beiden: nie.",
 	"Suspend after days without use": "Sperren nach Tagen ohne Nutzung",
 	"Delete after days without use": "Löschen nach Tagen ohne Nutzung",
 	"Only who was suspended by that rule.": "Nur wer durch jene Regel gesperrt wurde.",
@@ -1217,7 +1217,7 @@ export default {
 	"Rules": "Regeln",
 	"Version {} is in force.": "Fassung {} gilt.",
 	"Versions": "Fassungen",
-	"This tenant has no verified domain, so nobody can come in this way. ":
+	"This tenant has no verified domain, so nobody can join this way. ":
 		"Dieser Mandant hat keine bestätigte Domain; so kann niemand hereinkommen. ",
 	"Add a domain": "Domain hinzufügen",
 	"Version {} was published by {} ": "Fassung {} hat {} veröffentlicht, ",
@@ -1229,7 +1229,7 @@ export default {
 	"Take the newest, drop mine": "Die neueste nehmen, meine verwerfen",
 	"to version {}": "auf Fassung {}",
 	"Roll back to version {}?": "Zurück auf Fassung {}?",
-	"It is published again as the next version. This changes: ":
+	"It is published again as the next version. These things change: ":
 		"Sie wird als nächste Fassung noch einmal veröffentlicht. Das ändert: ",
 	"Nothing was published.": "Nichts wurde veröffentlicht.",
 	"Publish this rule?": "Diese Regel veröffentlichen?",
@@ -1238,7 +1238,7 @@ export default {
 	"By their last use it would warn {}, suspend {}, delete {}. Its days begin today.":
 		"Nach der letzten Nutzung würde sie {} warnen, {} sperren, {} löschen. Ihre Tage beginnen heute.",
 	"Nobody waits": "Niemand wartet",
-	"Who asks to join stands here, where the policy or a domain's mode asks for approval.":
+	"People who ask to join are listed here, if the policy or a domain's mode requires approval.":
 		"Hier steht, wer beitreten möchte, wo die Regeln oder eine Domain Zustimmung verlangen.",
 	"Asked by": "Gefragt über",
 	"Asked": "Gefragt",
@@ -1255,7 +1255,7 @@ export default {
 		"Sperren nimmt man durch Entsperren zurück; Löschen lässt sich 30 Tage lang zurücknehmen.",
 	"Suspend tenant": "Mandanten sperren",
 	"Delete tenant": "Mandanten löschen",
-	"Your role reads these settings; owners and admins change them.":
+	"Your role may read these settings; owners and admins may change them.":
 		"Ihre Rolle liest diese Einstellungen; Inhaber und Admins ändern sie.",
 	"Delete {}?": "{} löschen?",
 	"{}, {} and all invites stop working now. It can be restored for 30 days.":
@@ -1295,7 +1295,7 @@ export default {
 		"{} kann sich damit nicht mehr anmelden, und alle offenen Sitzungen enden. Zuletzt benutzt: {}.",
 	"Unlinked": "Gelöst",
 	"Link a sign-in": "Eine Anmeldung verbinden",
-	"By your word alone: whoever has this account at the provider will be this user.":
+	"Nothing checks this: whoever has this account at the provider will be this user.":
 		"Allein auf Ihr Wort: wer dieses Konto beim Anbieter hat, wird dieser Benutzer sein.",
 	"Linked": "Verbunden",
 	"With it, {} adds one more sign-in. It works once, until {}, and is shown only now.":
@@ -1309,14 +1309,14 @@ export default {
 		"Schicken Sie ihn an {}. Er gilt einmal, bis {}, und ist nur jetzt zu sehen.",
 	"Change the address of {}": "Die Adresse von {} ändern",
 	"Mail a link": "Link per E-Mail schicken",
-	"A link goes to the new address. It becomes the account's when it is confirmed, within 30 minutes; the old one is told.":
+	"A link goes to the new address. It becomes the account's address when it is confirmed, within 30 minutes; the old address is informed.":
 		"Ein Link geht an die neue Adresse. Sie wird die des Kontos, wenn sie innerhalb von 30 Minuten bestätigt wird; die alte erfährt es.",
 	"New address": "Neue Adresse",
 	"A link is on its way to {}": "Ein Link ist unterwegs an {}",
 	"The change of address is called off": "Der Wechsel der Adresse ist abgebrochen",
 	"Edit user": "Benutzer bearbeiten",
 	"Keep although unused": "Behalten, obwohl unbenutzt",
-	"Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days.":
+	"Sign-ins, sessions and own keys end now. Each account can be restored for 30 days.":
 		"Die Anmeldung endet jetzt, Sitzungen und eigene Schlüssel mit ihr. Jedes Konto lässt sich 30 Tage lang wiederherstellen.",
 	"The user's id in your own system.": "Die ID des Benutzers in Ihrem eigenen System.",
 	"The provider's own id of the person.": "Die ID der Person beim Anbieter.",
@@ -1345,7 +1345,7 @@ export default {
 	"Its sign-ins, sessions and keys are refused at once. Nothing is deleted; resuming lets them work again.":
 		"Anmeldungen, Sitzungen und Schlüssel werden sofort abgewiesen. Nichts wird gelöscht; nach dem Entsperren gilt alles wieder.",
 	"{} is suspended": "{} ist gesperrt",
-	"Stands in addresses: lower-case letters, digits and dashes. No other tenant ever gets it.":
+	"Part of addresses: lower-case letters, digits and dashes. No other tenant ever gets it.":
 		"Steht in Adressen: Kleinbuchstaben, Ziffern und Bindestriche. Kein anderer Mandant bekommt es je.",
 	"The name has no Latin letters to make a slug of: please type one.":
 		"Der Name hat keine lateinischen Buchstaben für ein Kürzel: bitte tippen Sie eines ein.",
@@ -1913,11 +1913,11 @@ export default {
 	"Name on the pages": "Name auf den Seiten",
 	"Empty: the tenant's own name.": "Leer: der eigene Name des Mandanten.",
 	"Colour of the buttons": "Farbe der Knöpfe",
-	"Such as #1d5bc9; empty is Gatehouse's own.": "Etwa #1d5bc9; leer ist die eigene von Gatehouse.",
+	"Such as #1d5bc9; empty means Gatehouse's own.": "Etwa #1d5bc9; leer ist die eigene von Gatehouse.",
 	"Logo": "Logo",
 	"The logo is set": "Das Logo ist gesetzt",
 	"Appearance": "Aussehen der Seiten",
-	"What people see who sign in, are invited, or join by a link.":
+	"What people see when they sign in, are invited, or join by a link.":
 		"Was Leute sehen, die sich anmelden, eingeladen sind oder über einen Link beitreten.",
 	"Replace the logo": "Logo ersetzen",
 	"Choose a logo": "Logo wählen",
@@ -1950,7 +1950,7 @@ export default {
 	"The pool's id, such as eu-central-1_aBc123.": "Die ID des Pools, etwa eu-central-1_aBc123.",
 	"The secret of the access key {}. It is shown only now.":
 		"Das Geheimnis des Zugangsschlüssels {}. Es ist nur jetzt zu sehen.",
-	"Users whom the pool's administrator makes": "Benutzer, die der Verwalter des Pools anlegt",
+	"Users whom the pool's administrator creates": "Benutzer, die der Verwalter des Pools anlegt",
 	"Addresses at names below it count too": "Adressen unter Namen darunter zählen auch",
 	"{} is still here, as you left it. Choose another to begin anew.":
 		"{} ist noch da, wie Sie sie verlassen haben. Wählen Sie eine andere, um neu zu beginnen.",
@@ -1973,10 +1973,10 @@ export default {
 	"Import these again": "Diese noch einmal importieren",
 	"Try these again": "Diese noch einmal ausprobieren",
 	"{} of row {}": "{} der Zeile {}",
-	"At the end of that day; empty is never.": "Am Ende dieses Tages; leer ist nie.",
+	"At the end of that day; empty means never.": "Am Ende dieses Tages; leer ist nie.",
 	"The platform": "Die Plattform",
 	"Empty is as the server is set.": "Leer ist, wie der Server eingestellt ist.",
-	"Keys that are no tenant's: what they may, they may in every tenant.":
+	"Keys that belong to no tenant: their rights apply in every tenant.":
 		"Schlüssel, die keinem Mandanten gehören: was sie dürfen, dürfen sie in jedem Mandanten.",
 	"Most calls a minute": "Höchstens Aufrufe je Minute",
 	"Platform API keys": "API-Schlüssel der Plattform",
@@ -1984,7 +1984,7 @@ export default {
 	"It belongs to this user and ends with the account: ": "Er gehört diesem Benutzer und endet mit dem Konto: ",
 	"Last day": "Letzter Tag",
 	"Report": "Bericht",
-	"They may call for every tenant, and what is no tenant's.":
+	"They may call for every tenant, and for what belongs to no tenant.":
 		"Sie dürfen für jeden Mandanten aufrufen, und was keinem gehört.",
 	"All of its users, invites, keys and rules are removed now. This is final.":
 		"Alle seine Benutzer, Einladungen, Schlüssel und Regeln werden jetzt entfernt. Das ist endgültig.",
@@ -1992,15 +1992,15 @@ export default {
 	"Erase {} for good?": "{} endgültig löschen?",
 	"Revoke every key": "Jeden Schlüssel widerrufen",
 	"Revoke every key of {}?": "Jeden Schlüssel von {} widerrufen?",
-	"What is known of this tenant and its people is removed now, but for the audit log.":
+	"What is known about this tenant and its people is removed now, except the audit log.":
 		"Was über diesen Mandanten und seine Leute bekannt ist, wird jetzt entfernt, bis auf das Protokoll.",
-	"Where keys got out and nobody knows which, all of them end at once.":
+	"If keys have leaked and nobody knows which, end all of them at once.":
 		"Wo Schlüssel nach außen gelangt sind und niemand weiß, welche, enden alle auf einmal.",
 	"{} is erased": "{} ist endgültig gelöscht",
 	"{} revoked": "{} widerrufen",
 	"New key": "Neuer Schlüssel",
 	"Revoke all": "Alle widerrufen",
-	"All that is known of the person here is removed now: the account, its sign-ins, sessions, keys and addresses. This is final.":
+	"Everything known about the person here is removed now: the account, its sign-ins, sessions, keys and addresses. This is final.":
 		"Alles, was hier über die Person bekannt ist, wird jetzt entfernt: das Konto, seine Anmeldungen, Sitzungen, Schlüssel und Adressen. Das ist endgültig.",
 	"In the last 30 days": "In den letzten 30 Tagen",
 	"In the last day": "Am letzten Tag",
@@ -2010,17 +2010,17 @@ export default {
 	"Role changed: {}": "Rolle geändert: {}",
 	"Some could not be taken back.": "Einiges ließ sich nicht zurücknehmen.",
 	"Any last sign-in": "Jede letzte Anmeldung",
-	"Only where discovery does not find them, one a line: token_endpoint = https://… GitHub Enterprise Server needs none: they follow from its issuer.":
+	"Only if discovery does not find them, one on each line: token_endpoint = https://… GitHub Enterprise Server needs none: they follow from its issuer.":
 		"Nur was die Discovery nicht findet, je Zeile eines: token_endpoint = https://… Ein GitHub Enterprise Server braucht keine: Sie folgen aus seinem Aussteller.",
 	"Empty: https://github.com; else your GitHub Enterprise Server.":
 		"Leer: https://github.com; sonst Ihr GitHub Enterprise Server.",
 	"Other clients that may bring its tokens": "Andere Clients, die seine Token bringen dürfen",
-	"The azp that a failed sign-in names, one a line.":
+	"The azp that a failed sign-in names, one on each line.":
 		"Das azp, das eine gescheiterte Anmeldung nennt, je Zeile eines.",
-	"A client's id = a tenant's slug, one a line.": "ID eines Clients = Kürzel eines Mandanten, je Zeile eines.",
+	"A client's id = a tenant's slug, one on each line.": "ID eines Clients = Kürzel eines Mandanten, je Zeile eines.",
 	"As JSON: [{\"name\": \"Okta\", \"kind\": \"oidc\", \"issuer\": \"https://…\", \"email_trust\": \"none\", \"domains\": []}]":
 		"Als JSON: [{\"name\": \"Okta\", \"kind\": \"oidc\", \"issuer\": \"https://…\", \"email_trust\": \"none\", \"domains\": []}]",
-	"One a line; up to 1,000. A role may follow: ann@acme.example manager.":
+	"One on each line; up to 1,000. A role may follow: ann@acme.example manager.":
 		"Je Zeile eine; bis zu 1.000. Eine Rolle darf folgen: ann@acme.example manager.",
 	"{} has the role {}": "{} hat die Rolle {}",
 	"Role: {}": "Rolle: {}",
@@ -2032,7 +2032,7 @@ export default {
 	"What it will do": "Was er tun wird",
 	"The key": "Der Schlüssel",
 	"{} may: {}.": "{} darf: {}.",
-	"It may do nothing until you choose a scope.": "Er darf nichts, bis Sie einen Scope wählen.",
+	"It can do nothing until you choose a scope.": "Er darf nichts, bis Sie einen Scope wählen.",
 	"Its text says that it is a test key; its rights are as real as a live key's.":
 		"Sein Text sagt, dass er ein Testschlüssel ist; seine Rechte sind so echt wie die eines anderen.",
 	"It ends on {}.": "Er endet am {}.",
@@ -2074,18 +2074,18 @@ export default {
 	"API key ends soon|API keys end soon": { one: "API-Schlüssel endet bald", other: "API-Schlüssel enden bald" },
 	"origin was refused|origins were refused": { one: "Ursprung wurde abgewiesen", other: "Ursprünge wurden abgewiesen" },
 	"provider cannot be reached|providers cannot be reached": { one: "Anbieter ist nicht erreichbar", other: "Anbieter sind nicht erreichbar" },
-	"A mail tells each of them once. They may ask again after 30 days; until then it can be undone.":
+	"Each of them gets one mail. They may ask again after 30 days; until then it can be undone.":
 		"Jede Person erfährt es einmal per E-Mail. Nach 30 Tagen kann sie wieder fragen; bis dahin lässt es sich zurücknehmen.",
-	"A mail tells them once, with your message. They may ask again after 30 days; until then you can restore them from the deleted users, or invite them.":
+	"They get one mail with your message. They may ask again after 30 days; until then you can restore them from the deleted users, or invite them.":
 		"Eine E-Mail sagt es ihnen einmal, mit Ihrer Nachricht. Nach 30 Tagen können sie wieder fragen; bis dahin können Sie sie unter den gelöschten Benutzern wiederherstellen oder einladen.",
 	"API key ends soon": "API-Schlüssel endet bald",
 	"API key leads to an admin|API keys lead to an admin": { one: "API-Schlüssel führt zu einem Administrator", other: "API-Schlüssel führen zu einem Administrator" },
 	"API key leads to an admin": "API-Schlüssel führt zu einem Administrator",
 	"API keys lead to an admin": "API-Schlüssel führen zu einem Administrator",
-	"Their scopes are from before that was asked for. Rotate, confirm or revoke them.":
+	"Their scopes are older than this rule. Rotate, confirm or revoke them.":
 		"Ihre Rechte stammen aus der Zeit, bevor danach gefragt wurde. Bestätigen, erneuern oder widerrufen Sie sie.",
 	"Lead to an admin, from before": "Führen zu einem Administrator, von früher",
-	"The scopes of this key lead to an admin, and are from before that was asked of who gives them. ":
+	"The scopes of this key lead to an admin, and are older than the rule about who may give them. ":
 		"Die Rechte dieses Schlüssels führen zu einem Administrator und stammen aus der Zeit, bevor danach gefragt wurde. ",
 	"Confirm the scopes, rotate the key, or revoke it.":
 		"Bestätigen Sie die Rechte, erneuern Sie den Schlüssel, oder widerrufen Sie ihn.",
@@ -2110,7 +2110,7 @@ export default {
 	"End the old secret of {} now?": "Das alte Geheimnis von {} jetzt beenden?",
 	"In the last 24 hours; allow those that you know.": "In den letzten 24 Stunden; erlauben Sie, was Sie kennen.",
 	"Invite this address": "Diese Adresse einladen",
-	"Its name or slug; empty lets the rules choose.": "Name oder Kürzel; leer lässt die Regeln wählen.",
+	"Its name or slug; if it is empty, the rules choose.": "Name oder Kürzel; leer lässt die Regeln wählen.",
 	"Judged by version {} of the policy of {}.": "Beurteilt nach Fassung {} der Regeln von {}.",
 	"Last 24 hours": "Letzte 24 Stunden",
 	"Last 30 days": "Letzte 30 Tage",
@@ -2118,14 +2118,14 @@ export default {
 	"Let the domain include its subdomains": "Die Unterdomains der Domain einschließen",
 	"Let the domain's people join": "Die Leute der Domain beitreten lassen",
 	"Light theme": "Helles Design",
-	"Link this sign-in to the user, by your word alone":
+	"Link this sign-in to the user; nothing checks it":
 		"Diese Anmeldung mit dem Benutzer verbinden, allein auf Ihr Wort",
 	"Merge two users?": "Zwei Benutzer zusammenführen?",
 	"Message to them": "Nachricht dazu",
 	"Needs your attention": "Braucht Ihre Aufmerksamkeit",
 	"No API keys yet": "Noch keine API-Schlüssel",
 	"Nobody can sign in there.": "Dort kann sich niemand anmelden.",
-	"Nobody comes in by a domain without its DNS record.":
+	"Nobody is admitted by a domain without its DNS record.":
 		"Ohne ihren DNS-Eintrag kommt über eine Domain niemand herein.",
 	"Other tenants have fewer of them.": "Andere Mandanten haben weniger davon.",
 	"Own dates": "Eigene Tage",
@@ -2142,7 +2142,7 @@ export default {
 	"State": "Zustand",
 	"The mail server refused them, or they came back.": "Der Mailserver hat sie abgewiesen, oder sie kamen zurück.",
 	"Theme of the system": "Design des Systems",
-	"They may come in, and a mail tells them so, with your message.":
+	"They are admitted, and get a mail with your message.":
 		"Sie dürfen herein, und eine E-Mail sagt es ihnen, mit Ihrer Nachricht.",
 	"They wait for an answer.": "Sie warten auf eine Antwort.",
 	"This is not there any more.": "Das gibt es nicht mehr.",
@@ -2165,7 +2165,7 @@ export default {
 	"{} waits again": "{} wartet wieder",
 	"Make one": "Erzeugen",
 	"Add operator of this tenant": "Betreiber dieses Mandanten hinzufügen",
-	"It is theirs, by your word: verify it at once": "Sie gehört ihnen, auf Ihr Wort: gleich bestätigen",
+	"You confirm that it is theirs: verify it at once": "Sie gehört ihnen, auf Ihr Wort: gleich bestätigen",
 	"The button ends every session of your account and its password. A link to a new one is mailed to you.":
 		"Die Schaltfläche beendet jede Sitzung Ihres Kontos und sein Passwort. Ein Link zu einem neuen kommt per E-Mail.",
 	"A link to set a new password is on its way to you by mail. Then look through the passkeys, the app and the codes of your account: remove what is not yours.":
@@ -2178,44 +2178,44 @@ export default {
 	"Any end": "Jedes Ende",
 	"Any proof": "Jeder Nachweis",
 	"Prove it at your provider": "Bei Ihrem Anbieter nachweisen",
-	"You may close this window: the console goes on where you were.":
+	"You may close this window: the console continues where you were.":
 		"Sie können dieses Fenster schließen: Die Konsole macht dort weiter, wo Sie waren.",
-	"No operator of this console has that account, nor its address.":
+	"No operator of this console has that account or its address.":
 		"Kein Betreiber dieser Konsole hat dieses Konto oder seine Adresse.",
-	"That is not the account of the session that asked, or the session is over.":
+	"That is not the account of the session that asked, or the session has ended.":
 		"Das ist nicht das Konto der Sitzung, die gefragt hat, oder die Sitzung ist vorbei.",
-	"The provider did not ask you anew, so that nothing is proved. Use another way.":
+	"The provider did not ask you again, so nothing is proved. Use another way.":
 		"Der Anbieter hat Sie nicht neu gefragt; damit ist nichts nachgewiesen. Nehmen Sie einen anderen Weg.",
-	"The provider cannot be asked. Try again in a moment.":
+	"The provider cannot be reached. Try again in a moment.":
 		"Der Anbieter ist nicht zu erreichen. Versuchen Sie es gleich noch einmal.",
-	"The sign-in at the provider did not end well. Begin again.":
+	"The sign-in at the provider failed. Start again.":
 		"Die Anmeldung beim Anbieter ist nicht gelungen. Beginnen Sie von vorn.",
 	"Sign in at {}": "Bei {} anmelden",
 	"Sign-in at a provider": "Anmeldung bei einem Anbieter",
 	"Register a provider of the platform first, with a client id.":
 		"Tragen Sie zuerst einen Anbieter der Plattform mit einer Client-ID ein.",
 	"Operators' sign-in at a provider": "Anmeldung der Betreiber bei einem Anbieter",
-	"Who has an address of the domains may sign in there as well. The first sign-in binds the account there to the operator: from then on only that account signs in. Passwords end only in a session that came through the provider; passkeys go on.":
+	"Operators with an address of these domains may sign in there as well. The first sign-in binds the account there to the operator: from then on only that account signs in. Passwords can be switched off only in a session that came through the provider; passkeys keep working.":
 		"Wer eine Adresse der Domains hat, kann sich auch dort anmelden. Die erste Anmeldung bindet das Konto dort an den Betreiber: Von da an meldet sich nur noch dieses Konto an. Passwörter enden nur in einer Sitzung, die über den Anbieter kam; Passkeys gelten weiter.",
-	"One a line; the provider must be authoritative for each.":
+	"One on each line; the provider must be authoritative for each.":
 		"Eine je Zeile; der Anbieter muss für jede maßgeblich sein.",
 	"End the passwords of these domains": "Die Passwörter dieser Domains beenden",
 	"Operators sign in there from now on": "Von jetzt an melden sich Betreiber dort an",
 	"End it": "Beenden",
 	"End operators' sign-in at the provider?": "Die Anmeldung der Betreiber beim Anbieter beenden?",
 	"It has ended": "Sie ist beendet",
-	"Their passwords and passkeys sign in as before. Sessions go on.":
+	"Their passwords and passkeys sign in as before. Sessions continue.":
 		"Ihre Passwörter und Passkeys gelten wie zuvor. Sitzungen laufen weiter.",
 	"provider mfa": "Anbieter, mit zweitem Faktor",
 	"The gate knows its keepers.": "Das Tor kennt seine Hüter.",
 	"There is nothing to prove it by": "Es gibt nichts, womit Sie es beweisen könnten",
-	"Set up what you sign in with; what you were about to do goes on right after.":
+	"Set up what you sign in with; what you were about to do continues right after.":
 		"Richten Sie ein, womit Sie sich anmelden; danach geht es gleich weiter mit dem, was Sie vorhatten.",
 	"If no mail comes, the server's administrator makes a link by this command:":
 		"Kommt keine Mail, erstellt die Administration des Servers mit diesem Befehl einen Link:",
 	"The server's administrator makes you a link by this command:":
 		"Die Administration des Servers erstellt Ihnen mit diesem Befehl einen Link:",
-	"You stay signed in, and can go on with all that needs no proof.":
+	"You stay signed in, and can do everything that needs no proof.":
 		"Sie bleiben angemeldet und können alles tun, was keinen Nachweis braucht.",
 	"Mail me a new link": "Neuen Link per Mail senden",
 	"It is on its way to your address. Open it within a day, and choose a password or a passkey there.":
@@ -2228,39 +2228,39 @@ export default {
 		"Sie haben noch weder ein Passwort noch einen Passkey: ohne das können Sie sich nicht wieder anmelden.",
 	"Set one up here, while this sign-in is fresh.": "Richten Sie hier eines ein, solange diese Anmeldung frisch ist.",
 	"Choose a password or a passkey": "Wählen Sie ein Passwort oder einen Passkey",
-	"You came by a one-time link, and could not sign in again without another.":
+	"You signed in with a one-time link, and could not sign in again without another.":
 		"Sie kamen mit einem Einmal-Link und könnten sich ohne einen neuen nicht wieder anmelden.",
 	"Choose how you come back": "Wie melden Sie sich künftig an?",
-	"The link is spent. With a password or a passkey you sign in again at any time.":
+	"The link cannot be used again. With a password or a passkey you can sign in at any time.":
 		"Der Link ist verbraucht. Mit einem Passwort oder einem Passkey melden Sie sich jederzeit wieder an.",
 	"Not now": "Nicht jetzt",
-	"This page could not be loaded. It comes by itself once the connection is back.":
+	"This page could not be loaded. It loads once the connection is back.":
 		"Diese Seite konnte nicht geladen werden. Sie kommt von selbst, sobald die Verbindung wieder da ist.",
 	"The server cannot be reached: try again later.":
 		"Der Server ist nicht erreichbar: versuchen Sie es später noch einmal.",
-	"Two tenants were named: {}. What belongs to one of them signs nobody in to another.":
+	"Two tenants were named: {}. What belongs to one tenant signs nobody in to another.":
 		"Es wurden zwei Mandanten genannt: {}. Was zu dem einen gehört, meldet niemanden bei dem anderen an.",
-	"Two tenants were named: what belongs to one of them signs nobody in to another.":
+	"Two tenants were named: what belongs to one tenant signs nobody in to another.":
 		"Es wurden zwei Mandanten genannt: was zu dem einen gehört, meldet niemanden bei dem anderen an.",
 	"Let the call ask for the tenant that the provider, the key or the link belongs to, or for none.":
 		"Der Aufruf soll nach dem Mandanten fragen, zu dem der Anbieter, der Schlüssel oder der Link gehört, oder nach keinem.",
-	"The tenant that was asked for is not there.": "Den Mandanten, nach dem gefragt wurde, gibt es nicht.",
-	"Let the call ask for a tenant by its present id or slug.":
+	"The requested tenant does not exist.": "Den Mandanten, nach dem gefragt wurde, gibt es nicht.",
+	"Let the call name a tenant by its current id or slug.":
 		"Der Aufruf soll nach einem Mandanten mit seiner jetzigen Id oder seinem jetzigen Kurznamen fragen.",
-	"The tenant is closed: it takes nobody new, not even by an invite.":
+	"The tenant is closed: it admits nobody new, not even with an invite.":
 		"Der Mandant ist geschlossen: er nimmt niemanden auf, auch nicht mit einer Einladung.",
 	"Change the sign-up policy, or add the user by hand.":
 		"Ändern Sie die Aufnahmeregeln oder legen Sie den Benutzer von Hand an.",
-	"The address is of a domain that the tenant's policy does not allow.":
+	"The address belongs to a domain that the tenant's policy does not allow.":
 		"Die Adresse gehört zu einer Domain, die die Regeln des Mandanten nicht zulassen.",
 	"Add the domain to the allowed ones in the policy, or invite this address.":
 		"Nehmen Sie die Domain in die zugelassenen auf oder laden Sie diese Adresse ein.",
 	"The join link is for addresses of other domains.": "Der Beitrittslink gilt für Adressen anderer Domains.",
 	"Make a link for this domain, or invite this address.":
 		"Erstellen Sie einen Link für diese Domain oder laden Sie diese Adresse ein.",
-	"Several tenants know the address, and nothing vouches for it: none of them can be chosen.":
+	"Several tenants know the address, and nobody has confirmed it: none of them can be chosen.":
 		"Mehrere Mandanten kennen die Adresse, und nichts bürgt für sie: keiner von ihnen kann gewählt werden.",
-	"Let the call ask for one tenant, or set the provider's trust in addresses if its word may be relied on.":
+	"Let the call name one tenant, or set the provider's trust in addresses if it can be relied on.":
 		"Der Aufruf soll nach einem Mandanten fragen, oder stellen Sie das Vertrauen in die Adressen des Anbieters ein, wenn auf sein Wort Verlass ist.",
 	"{} is the authority of {}: let the person sign in there, or invite this address.":
 		"{} ist für {} maßgeblich: die Person soll sich dort anmelden, oder laden Sie diese Adresse ein.",

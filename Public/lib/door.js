@@ -98,7 +98,7 @@ const pasteForm = go => form([
 	submit: "Continue",
 	send: async ({ pasted }) => {
 		const code = codeIn(pasted)
-		const detail = t`There is no code in this. It is the long run of letters and digits at the end of the link.`
+		const detail = t`This contains no code. The code is the long run of letters and digits at the end of the link.`
 		if (!code) throw Object.assign(new Error(detail), { errors: [{ pointer: "/pasted", detail }] })
 		const [, path] = /(\/(?:invite|join|reset|email|not-me|console\/sign-in|sign-in))#/.exec(plainOf(pasted)) ?? []
 		if (!path || path === location.pathname) return go(code)
@@ -112,7 +112,7 @@ const pasteForm = go => form([
  */
 export const noCode = (page, title, go) => door(
 	page, title,
-	"The page was opened without its code. Paste the whole link, or the code that stands beneath it in the mail.",
+	"The page was opened without its code. Paste the whole link, or the code below it in the mail.",
 	pasteForm(go),
 )
 

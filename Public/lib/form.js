@@ -437,7 +437,7 @@ export function formDialog({
 	})
 	const node = dialog(title, lead && h("p.lead", lead), built)
 	node.addEventListener("close", () => {
-		if (!isOver && draft && built.isEdited()) toast("What you typed is kept: open this again to go on.")
+		if (!isOver && draft && built.isEdited()) toast("What you typed is kept: open this again to continue.")
 	});
 	(node.querySelector("input, select, textarea") ?? node).focus()
 	return node

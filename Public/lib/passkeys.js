@@ -17,7 +17,7 @@ export function passkeysFault() {
 		return "Passkeys belong to a name, and this page was opened by an address. Open it by its name: on this "
 			+ "machine that is localhost."
 	}
-	if (!isSecureContext) return "Browsers offer passkeys over https alone."
+	if (!isSecureContext) return "Browsers offer passkeys only over https."
 	return globalThis.PublicKeyCredential ? null : "This browser knows no passkeys."
 }
 
@@ -79,9 +79,9 @@ export const stepUpOptions = () => api("/me/passkeys/options", { body: { purpose
 /** @type {Record<string, string>} */
 const REFUSALS = {
 	InvalidStateError: "This device has a passkey of yours already.",
-	NotAllowedError: "No passkey was used: it was called off, or it took too long.",
-	NotSupportedError: "This device cannot sign in by passkeys.",
-	SecurityError: "The browser uses no passkeys at this address of the console.",
+	NotAllowedError: "No passkey was used: it was cancelled, or it took too long.",
+	NotSupportedError: "This device cannot sign in with passkeys.",
+	SecurityError: "The browser does not use passkeys at this address of the console.",
 }
 /**
  * The browser's refusals in our words; other errors stay as they are.

@@ -45,7 +45,7 @@ const CHANGES = {
 	},
 	approve: { text: "Approve the person", right: "editUsers", act: ofUser("approve") },
 	relink: {
-		text: "Link this sign-in to the user, by your word alone", right: "linkIdentities",
+		text: "Link this sign-in to the user; nothing checks it", right: "linkIdentities",
 		act: ofUser("identities", ({ provider, issuer, subject }) => ({ provider, issuer, subject })),
 	},
 	verify_domain: {
@@ -126,7 +126,7 @@ function line(one, { change, detail }, tenant) {
 /** @type {Record<string, string>} */
 const OUTCOMES = {
 	created: "A user was made for this person.",
-	linked: "The sign-in was linked to a user who was there.",
+	linked: "The sign-in was linked to an existing user.",
 	existing: "The sign-in is known: nothing was changed.",
 	reserved: "A place is reserved; it counts once the provider has confirmed the person.",
 	deferred: "Not decided yet: nobody was let in and nobody turned away.",
@@ -150,10 +150,10 @@ const REASONS = {
 		why: "The provider sent no address.",
 		next: "Let the provider's app ask for the email scope, or link the sign-in by hand.",
 	},
-	email_invalid: { why: "The address that the provider sent is not one.", next: "Mend the account at the provider." },
+	email_invalid: { why: "The provider sent an invalid email address.", next: "Mend the account at the provider." },
 	email_unverified: {
-		why: "Nothing that counts here vouches for the address.",
-		next: "Invite this address, or set the provider's trust in addresses if its word may be relied on.",
+		why: "Nobody whom the tenant trusts has confirmed the address.",
+		next: "Invite this address, or set the provider's trust in addresses if it can be relied on.",
 	},
 	user_suspended: { why: "The user is suspended.", next: "Resume the user to let them sign in." },
 	user_deleted: { why: "The user is deleted.", next: "Restore the user, or send an invite." },
@@ -178,16 +178,16 @@ const REASONS = {
 		next: "Make a new link, or invite this address.",
 	},
 	join_used_up: {
-		why: "The join link has let in as many people as it may.",
+		why: "The join link has reached its number of people.",
 		next: "Make a new link, or invite this address.",
 	},
 	identity_link_required: {
-		why: "An account of this address is there, and this sign-in is not linked to it.",
+		why: "There is an account with this address, and this sign-in is not linked to it.",
 		next: "Link the sign-in on the user's page, or give the person a link grant.",
 	},
 	identity_conflict: { why: "This sign-in belongs to another user already.", next: "Unlink it there first." },
 	not_invited: {
-		why: "The tenant's policy lets nobody in this way without an invite.",
+		why: "The tenant's policy admits nobody this way without an invite.",
 		next: "Invite this address, or change the policy.",
 	},
 	no_tenant: {
@@ -197,7 +197,7 @@ const REASONS = {
 	},
 	provider_unknown: { why: "The provider is not registered here.", next: "Register it under Providers." },
 	tenant_choice_required: {
-		why: "Several tenants would take this person, who has to choose one.",
+		why: "Several tenants would admit this person, who has to choose one.",
 		next: "Nothing is to be done: the person chooses at the next sign-in.",
 	},
 	email_blocked: {
@@ -221,22 +221,22 @@ const namesIn = about => [...new Set(about.map(one => one.name))].join(", ")
 const CASES = {
 	"no_tenant two tenants were named": ({ about = [] }) => ({
 		why: about.length > 1
-			? t`Two tenants were named: ${namesIn(about)}. What belongs to one of them signs nobody in to another.`
-			: translate("Two tenants were named: what belongs to one of them signs nobody in to another."),
+			? t`Two tenants were named: ${namesIn(about)}. What belongs to one tenant signs nobody in to another.`
+			: translate("Two tenants were named: what belongs to one tenant signs nobody in to another."),
 		next: translate(
 			"Let the call ask for the tenant that the provider, the key or the link belongs to, or for none.",
 		),
 	}),
 	"no_tenant no such tenant": () => ({
-		why: translate("The tenant that was asked for is not there."),
-		next: translate("Let the call ask for a tenant by its present id or slug."),
+		why: translate("The requested tenant does not exist."),
+		next: translate("Let the call name a tenant by its current id or slug."),
 	}),
 	"not_invited the tenant is closed": () => ({
-		why: translate("The tenant is closed: it takes nobody new, not even by an invite."),
+		why: translate("The tenant is closed: it admits nobody new, not even with an invite."),
 		next: translate("Change the sign-up policy, or add the user by hand."),
 	}),
 	"not_invited outside the allowed domains": () => ({
-		why: translate("The address is of a domain that the tenant's policy does not allow."),
+		why: translate("The address belongs to a domain that the tenant's policy does not allow."),
 		next: translate("Add the domain to the allowed ones in the policy, or invite this address."),
 	}),
 	"not_invited outside the link's domains": () => ({
@@ -244,9 +244,9 @@ const CASES = {
 		next: translate("Make a link for this domain, or invite this address."),
 	}),
 	"email_unverified several tenants": () => ({
-		why: translate("Several tenants know the address, and nothing vouches for it: none of them can be chosen."),
+		why: translate("Several tenants know the address, and nobody has confirmed it: none of them can be chosen."),
 		next: translate(
-			"Let the call ask for one tenant, or set the provider's trust in addresses if its word may be relied on.",
+			"Let the call name one tenant, or set the provider's trust in addresses if it can be relied on.",
 		),
 	}),
 }
@@ -286,8 +286,8 @@ function explained(one) {
 	if (lacksAuthority(one)) {
 		const domain = one.email?.split("@")[1] ?? translate("this domain")
 		return {
-			why: translate("The provider says that the address is verified, and the domain is a verified domain of "
-				+ "the tenant. To come in by the domain alone, that is not enough: the provider must be the "
+			why: translate("The provider says that the address is verified, and the tenant has verified the "
+				+ "domain. That is not enough to join by the domain alone: the provider must be the "
 				+ "authority of the domain."),
 			next: authorityFor(domain, one.authorities ?? []),
 		}
@@ -340,7 +340,7 @@ const withNames = (text, names) => text.split(UUID).map(part =>
 const UNHELPFUL = {
 	invite_expired: "An invite that has expired", invite_revoked: "An invite that was revoked",
 	tenant_suspended: "A suspended tenant",
-	domain_unproved: "A domain that is claimed and not proved",
+	domain_unproved: "A domain that is claimed but not proved",
 	subdomain_not_included: "A verified domain without its subdomains",
 }
 /** @type {(step: Step) => boolean} */

@@ -114,7 +114,7 @@ export async function saveList(path, noun) {
 	} catch (error) {
 		// A file that breaks off is a network error: half of it would be taken for the whole.
 		if (error.name !== "AbortError") toast(
-			error instanceof TypeError ? "The export broke off; nothing is saved." : error.message, { stay: true },
+			error instanceof TypeError ? "The export stopped early; nothing was saved." : error.message, { stay: true },
 		)
 	} finally {
 		clearTimeout(slow)

@@ -131,7 +131,7 @@ export async function sendRequest(
 		if (lost) lost.isLost = true
 		throw new Problem(0, {
 			title: navigator.onLine ? "The server cannot be reached" : "You are offline",
-			detail: method === "GET" ? "It is asked again by itself once the connection is back."
+			detail: method === "GET" ? "It is requested again once the connection is back."
 				: "Nothing was lost: what you typed is still here. Try again in a moment.",
 		})
 	}

@@ -39,7 +39,7 @@ export function stepUp({ detail, methods = [], remedies = [] }) {
 	const provider = heard && byProvider(heard, done, !field && !passkey)
 	const isAsked = field || passkey || provider
 	const node = dialog(isAsked ? "Is it still you?" : "There is nothing to prove it by", h("p.lead", detail),
-		isAsked && note("info", "lock", "What you were about to do goes on right after."), passkey, kids, turn,
+		isAsked && note("info", "lock", "What you were about to do continues right after."), passkey, kids, turn,
 		provider, !isAsked && leadsOn(remedies, done),
 		!kids && h("div.acts.gap", button("Cancel", cancel, { "data-cancel": "" })))
 	node.addEventListener("close", () => (resolve(false), heard?.close()))
@@ -55,7 +55,7 @@ export function leadsOn(remedies, done = () => {}) {
 	const parts = []
 	if (remedies.includes("set_up")) {
 		parts.push(
-			h("p", "Set up what you sign in with; what you were about to do goes on right after."), setUpWays(done),
+			h("p", "Set up what you sign in with; what you were about to do continues right after."), setUpWays(done),
 		)
 	}
 	if (remedies.includes("mail_link")) parts.push(byMail())
@@ -69,7 +69,7 @@ export function leadsOn(remedies, done = () => {}) {
 		h("code.code", "gatehouse operator reset"))
 	}
 	if (!remedies.includes("sign_in_again")) {
-		parts.push(h("p.small.muted", "You stay signed in, and can go on with all that needs no proof."))
+		parts.push(h("p.small.muted", "You stay signed in, and can do everything that needs no proof."))
 	}
 	return h("div.stack-gap", parts)
 }

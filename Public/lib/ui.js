@@ -84,7 +84,7 @@ const withForms = name => async options => {
 		// A TypeError is what browsers throw for a file that could not be loaded.
 		if (!(error instanceof TypeError)) throw error
 		toast(await isServerThere()
-			? "There is a new version of this page: load it anew."
+			? "There is a new version of this page: reload it."
 			: navigator.onLine ? "The server cannot be reached: try again later." : "You are offline: try again later.",
 			{ stay: true })
 		return null

@@ -79,7 +79,7 @@ const drawFailed = (node, path, reference) => loadPart(node, async () => {
 	const { items } = await api(`${path}/failed-sign-ins${queryString({ reference, limit: 50 })}`)
 	replaceContent(node, card(
 		"Sign-ins that failed before the rules",
-		h("p.muted", items.length ? "Whoever can send a request can cause a line here; the person saw one text for all."
+		h("p.muted", items.length ? "Anyone who can send a request can cause a line here; the person saw the same text for every reason."
 			: "None of the last 90 days."),
 		items.length > 0 && dataTable("Sign-ins that failed before the rules", ["Reason", "At", "Reference", "When"],
 			items.map(one => [
@@ -174,26 +174,26 @@ async function drawWays(page, one, node) {
 function whose(one) {
 	const path = `/tenants/${one.tenant_id}/provisioning/decisions/${one.id}/resolve`
 	const give = () => confirm({
-		title: t`Give the account to who signed in as ${one.email}?`, act: "Give the account", keep: "Cancel", path,
+		title: t`Give the account to the person who signed in as ${one.email}?`, act: "Give the account", keep: "Cancel", path,
 		method: "POST",
 		body: { action: "give_account" }, said: "The account is theirs", after: redraw,
 		text: "This sign-in is linked and the address counts as proved. The account's password, PIN, sessions, "
 			+ "link grants and own "
-			+ "keys end, and every sign-in that no operator linked is removed. Both are told by mail.",
+			+ "keys end, and every sign-in that no operator linked is removed. Both get a mail.",
 	})
 	const another = () => formDialog({
 		title: "Open another account", submit: "Open another",
-		lead: "The account that is there gets another address, not proved. This person's sign-in is decided "
-			+ "anew at the next try.",
+		lead: "The existing account gets another address, which is not proved. This person's sign-in is decided "
+			+ "again at the next attempt.",
 		fields: [{
-			name: "email", label: "New address of the account that is there", required: true, type: "email",
+			name: "email", label: "New address of the existing account", required: true, type: "email",
 			unique: true,
 		}],
 		request: values => ({ path, body: { action: "open_another", ...values } }),
-		said: "The next try is decided anew", after: redraw,
+		said: "The next attempt is decided again", after: redraw,
 	})
 	return note("warn", "alert", h(
-		"strong", "The address of the account that is there was never proved. Whose account is it?",
+		"strong", "The address of the existing account was never proved. Whose account is it?",
 	),
 		h("div.acts", button("It is theirs: give them the account", give, { look: ".tiny" }),
 			button("It is another person's: open another", another, { look: ".tiny" })))

@@ -70,7 +70,7 @@ export async function join(page, token) {
 	if (!found.tenant) {
 		return door(
 			page, "This link cannot be used",
-			"It has ended or let in as many people as it may. Ask the person who gave it to you for a new one.",
+			"It has ended or has reached its number of people. Ask the person who gave it to you for a new one.",
 			named(found),
 		)
 	}

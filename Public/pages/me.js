@@ -70,8 +70,8 @@ const changePassword = draw => formDialog({
 const removeApp = (own, draw) => confirm({
 	title: "Remove the authenticator app?", act: "Remove the app",
 	text: own.passkeys
-		? "You sign in by passkey or password from then on."
-		: "The password alone opens your account from then on, and the recovery codes end.",
+		? "From then on you sign in with a passkey or your password."
+		: "From then on the password alone opens your account, and the recovery codes end.",
 	path: "/me/totp", said: "The app is removed", after: draw,
 })
 
@@ -99,7 +99,7 @@ async function setUpApp(own, after) {
 	}
 	const node = dialog(own.totp ? "Replace the authenticator app" : "Set up an authenticator app",
 		h("p.lead", own.totp
-			? "Scan this with the new app. The old one counts until you type a code of the new one."
+			? "Scan this with the new app. The old one works until you type a code of the new one."
 			: "Scan this with an authenticator app on your phone, then type the code that it shows."),
 		code,
 		h("details.small", h("summary", "Type the key instead"),
@@ -146,7 +146,7 @@ const sessions = page => part("Where you are signed in", async function draw(bod
 			timeNode(one.last_seen_at), words(one.method), one.current ? statusTag("this one") : endButton(one)])),
 		items.length > 1 && h("div.acts", button("End all others", () => confirm({
 			title: "End all other sessions?", act: "End them", path: "/me/sessions", said: "They are ended",
-			after: again, text: "All who use one of them are out at once. This one goes on.",
+			after: again, text: "Everybody who uses one of them is signed out at once. This one continues.",
 		}))))
 })
 

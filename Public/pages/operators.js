@@ -18,9 +18,9 @@ async function askProvider() {
 	if (!offered.length) return toast("Register a provider of the platform first, with a client id.", { stay: true })
 	const node = await formDialog({
 		title: "Operators' sign-in at a provider", submit: "Save", draft: null, start: now,
-		lead: "Who has an address of the domains may sign in there as well. The first sign-in binds the account there "
-			+ "to the operator: from then on only that account signs in. Passwords end only in a session that came "
-			+ "through the provider; passkeys go on.",
+		lead: "Operators with an address of these domains may sign in there as well. The first sign-in binds the "
+			+ "account there to the operator: from then on only that account signs in. Passwords can be switched "
+			+ "off only in a session that came through the provider; passkeys keep working.",
 		fields: [
 			{
 				name: "provider", label: "Provider", required: true,
@@ -28,7 +28,7 @@ async function askProvider() {
 			},
 			{
 				name: "domains", label: "Domains", required: true, type: "lines",
-				hint: "One a line; the provider must be authoritative for each.",
+				hint: "One on each line; the provider must be authoritative for each.",
 			},
 			tickField("required", "End the passwords of these domains", now.required),
 		],
@@ -43,7 +43,7 @@ async function askProvider() {
 
 const end = () => confirm({
 	title: "End operators' sign-in at the provider?", act: "End it", path: PATH, said: "It has ended",
-	text: "Their passwords and passkeys sign in as before. Sessions go on.",
+	text: "Their passwords and passkeys sign in as before. Sessions continue.",
 })
 
 /** @type {Choice[]} */
@@ -154,7 +154,7 @@ const wayIn = (one, reload) => (one.last_sign_in_at || hasFactor(one)
 	}) }
 	: { text: "New link", run: () => confirm({
 		title: t`Make a new link for ${one.email}?`, act: "Make a link", keep: "Cancel",
-		text: "It signs in once. The link that was made before ends.",
+		text: "It signs in once. The earlier link ends.",
 		path: `/operators/${one.id}/link`, method: "POST", body: { delivery: "link" }, said: null,
 		done: made => (reload(), showLink(one, made)),
 	}) })
@@ -174,7 +174,7 @@ const remove = (one, reload) => confirm({
 
 /** @type {(reload: () => unknown) => unknown} */
 const open = reload => formDialog({
-	title: "Add operator", lead: "You get a link that signs in once, to hand over.",
+	title: "Add operator", lead: "You get a link that signs in once, to give to the person.",
 	start: query().of && { scope: { tenant_id: query().of } },
 	fields: [
 		{ name: "email", label: "Email", required: true, type: "email", unique: true },
@@ -183,7 +183,7 @@ const open = reload => formDialog({
 		!ownTenant()
 			&& {
 				name: "scope.tenant_id", label: "Only this tenant", type: "tenant",
-				hint: "Its name or slug; empty is the whole platform.",
+				hint: "Its name or slug; leave it empty for the whole platform.",
 			},
 	],
 	path: "/operators",

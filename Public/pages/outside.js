@@ -97,16 +97,16 @@ const keptPlace = () => sessionStorage.getItem(PLACE) ?? ""
 
 /** @type {Record<string, string>} */
 const FAULTS = {
-	unknown: "No operator of this console has that account, nor its address.",
-	other_person: "That is not the account of the session that asked, or the session is over.",
-	not_anew: "The provider did not ask you anew, so that nothing is proved. Use another way.",
-	unavailable: "The provider cannot be asked. Try again in a moment.",
+	unknown: "No operator of this console has that account or its address.",
+	other_person: "That is not the account of the session that asked, or the session has ended.",
+	not_anew: "The provider did not ask you again, so nothing is proved. Use another way.",
+	unavailable: "The provider cannot be reached. Try again in a moment.",
 }
 /**
  * Why the return from the provider began nothing, in words.
  * @type {(code: string) => string}
  */
-const faultOf = code => FAULTS[code] ?? "The sign-in at the provider did not end well. Begin again."
+const faultOf = code => FAULTS[code] ?? "The sign-in at the provider failed. Start again."
 
 /**
  * Goes to the provider. Going back from there, and from where the sign-in ends, leads to the page that was asked for; a
@@ -159,7 +159,7 @@ function signIn(page, token, { arrived, fault }) {
 	if (arrived === "stepped-up") {
 		new BroadcastChannel(PROVED).postMessage(true)
 		close()
-		return door(page, "Proved", "You may close this window: the console goes on where you were.")
+		return door(page, "Proved", "You may close this window: the console continues where you were.")
 	}
 	const send = async values => {
 		const { operator, remedies = [] } = await api("/session", { body: token ? { token } : values })
@@ -169,13 +169,13 @@ function signIn(page, token, { arrived, fault }) {
 	}
 	if (query()["set-up"]) return chooseWay(page, goOn)
 	if (token) return door(
-		page, "You have a one-time link", "It signs you in once, then it is spent.",
+		page, "You have a one-time link", "It signs you in only once.",
 		form([], { submit: "Continue", send }), toSignIn("Use a password instead"),
 	)
 	const built = form([
 		KNOWN_EMAIL,
 		{ name: "password", label: "Password", required: true, type: "password", autocomplete: "current-password" },
-		tenantField("The short name of your tenant, if you are an operator of one tenant alone. Else leave it empty."),
+		tenantField("The short name of your tenant, if you are an operator of only one tenant. Otherwise leave it empty."),
 	], { submit: "Sign in", send, refused: showMore })
 	const tenant = /** @type {HTMLInputElement} */ (built.querySelector("[name=tenant]"))
 	const forgot = h("a", { href: withTenant("/reset") }, "Forgot your password?")
@@ -218,7 +218,7 @@ async function chooseWay(page, goOn) {
 	const isFirst = query()["set-up"] === "first"
 	door(
 		page, "Choose how you come back",
-		"The link is spent. With a password or a passkey you sign in again at any time.",
+		"The link cannot be used again. With a password or a passkey you can sign in at any time.",
 		(await import("../lib/set-up.js")).setUpWays(goOn),
 		isFirst && h("div.acts.gap", button("Not now", goOn, { look: ".ghost" })),
 	)
@@ -325,7 +325,7 @@ function notMe(page, token) {
 
 function email(page, token) {
 	if (!token) return noCode(page, "No link here", code => email(page, code))
-	const lead = "From then on your account has this address, and the old one is told."
+	const lead = "From then on your account has this address, and the old address is informed."
 	door(page, "Confirm your new address", lead, form([], {
 		submit: "Confirm the address",
 		send: async () => {

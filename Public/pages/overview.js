@@ -18,7 +18,7 @@ const KINDS = {
 	},
 	domains_unproved: {
 		look: "globe", noun: { one: "domain is not proved", many: "domains are not proved" },
-		text: "Nobody comes in by a domain without its DNS record.", path: "domains?unproved=true",
+		text: "Nobody is admitted by a domain without its DNS record.", path: "domains?unproved=true",
 	},
 	mail_failed: {
 		look: "mail", noun: { one: "invite did not arrive", many: "invites did not arrive" },
@@ -31,7 +31,7 @@ const KINDS = {
 	},
 	keys_given_before: {
 		look: "key", noun: { one: "API key leads to an admin", many: "API keys lead to an admin" },
-		text: "Their scopes are from before that was asked for. Rotate, confirm or revoke them.",
+		text: "Their scopes are older than this rule. Rotate, confirm or revoke them.",
 		path: "keys?given_before=true",
 	},
 	origins_refused: {
@@ -56,7 +56,7 @@ const drawAttention = (node, items) => replaceContent(node, items.length
 function line({ kind, tenant, count, since, more_tenants: isMore }) {
 	if (kind === "sign_in_unset") {
 		return traceStep("lock", "warn", h("a", { href: "/console/me" }, "Choose a password or a passkey"),
-			h("div.small.muted", "You came by a one-time link, and could not sign in again without another."))
+			h("div.small.muted", "You signed in with a one-time link, and could not sign in again without another."))
 	}
 	const { look, noun, text, path } = KINDS[kind]
 	const href = tenant ? `/console/t/${tenant.slug}/${path}` : `/console/${path ?? "providers?unreachable=true"}`
@@ -95,7 +95,7 @@ function drawSteps(node, done) {
 			text: "So that nobody is locked out.", href: "/console/operators",
 		},
 		{
-			isDone: done.call, look: "book", title: "Call the API", text: "Everything here can be done by a program.",
+			isDone: done.call, look: "book", title: "Call the API", text: "A program can do everything that you can do here.",
 			href: "/docs",
 		},
 	].filter(Boolean)

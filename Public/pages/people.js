@@ -56,7 +56,7 @@ export default page => {
 	}
 	append(page.body, [
 		pageHead("People", {
-			lead: "One person in all tenants. What you search for is kept in no page address, log or history.",
+			lead: "One person in all tenants. No page address, log or history keeps what you search for.",
 		}),
 		form([{ name: "email", label: "Email", required: true, type: "email", autocomplete: "off" }], {
 			submit: "Search", send: search,

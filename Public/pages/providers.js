@@ -16,10 +16,10 @@ const TRUST = [
 
 /** @type {(page: Page) => Promise<any>} */
 export default page => list(page, /** @type {ListSpec<API.Provider>} */ ({
-	title: "Providers", lead: "Where people sign in, and what each one's word about an address is worth.",
+	title: "Providers", lead: "Where people sign in, and how far each one is trusted about addresses.",
 	path: "/providers", noun: { one: "provider", many: "providers" },
 	create: { right: "writePolicy", text: "Add provider", run: open },
-	empty: { title: "No provider yet", text: "Register the identity provider whose sign-ups Gatehouse shall decide." },
+	empty: { title: "No provider yet", text: "Register the identity provider whose sign-ups Gatehouse decides." },
 	filters: [
 		{ name: "kind", label: "Kind", options: KINDS },
 		{
@@ -82,7 +82,7 @@ const FIELDS = [
 	{ name: "client_id", label: "Client id", required: true, when: isParty },
 	{
 		name: "secret", label: "Client secret", type: "password",
-		hint: "Stored, never shown. Where there is one, empty keeps it.", autocomplete: "off", when: isParty,
+		hint: "Stored, never shown. Leave it empty to keep the stored one.", autocomplete: "off", when: isParty,
 	},
 	{ name: "email_trust", label: "Trust in its addresses", options: TRUST, when: isOf("oidc", "cognito") },
 	{
@@ -91,16 +91,16 @@ const FIELDS = [
 	},
 	{
 		name: "endpoints", label: "Endpoints", type: "pairs", when: isOf("oidc", "github"),
-		hint: "Only where discovery does not find them, one a line: token_endpoint = https://… GitHub Enterprise "
+		hint: "Only if discovery does not find them, one on each line: token_endpoint = https://… GitHub Enterprise "
 			+ "Server needs none: they follow from its issuer.",
 	},
 	{
 		name: "authorized_parties", label: "Other clients that may bring its tokens", type: "lines", when: isOf("oidc"),
-		hint: "The azp that a failed sign-in names, one a line.",
+		hint: "The azp that a failed sign-in names, one on each line.",
 	},
 	{
 		name: "client_tenants", label: "Tenants of its clients", type: "pairs",
-		hint: "A client's id = a tenant's slug, one a line.",
+		hint: "A client's id = a tenant's slug, one on each line.",
 	},
 	{
 		name: "upstreams", label: "Providers behind the pool", type: "json", when: isPool,
@@ -109,7 +109,7 @@ const FIELDS = [
 	},
 	{ name: "strict_upstreams", label: "Refuse providers behind it that are not listed", type: "check", when: isPool },
 	{
-		name: "admin_create", label: "Users whom the pool's administrator makes",
+		name: "admin_create", label: "Users whom the pool's administrator creates",
 		options: [{ value: "deny", text: "Refused" }, { value: "allow", text: "Let in" }], when: isPool,
 	},
 	{
@@ -127,7 +127,7 @@ const open = after => formDialog({
 		!ownTenant()
 			&& {
 				name: "tenant", label: "Only for this tenant", type: "tenant",
-				hint: "Its name or slug; empty is the whole platform.",
+				hint: "Its name or slug; leave it empty for the whole platform.",
 			},
 	],
 	path: "/providers", said: made => t`${made.name} is registered`, after,
@@ -143,7 +143,7 @@ function tryOut(one) {
 	return loadPart(found, async () => {
 		const { ok, findings } = await api(`/providers/${one.id}/test`, { method: "POST" })
 		replaceContent(found, ok
-			? note("ok", "check", "People can sign in there, as far as can be seen.")
+			? note("ok", "check", "As far as this test can see, people can sign in there.")
 			: note("danger", "alert", "People cannot sign in there now."),
 			h(
 				"ol.trace",
@@ -201,6 +201,6 @@ async function credentials(one) {
 /** @type {(one: API.Provider, reload: () => unknown) => unknown} */
 const remove = (one, reload) => confirm({
 	title: t`Remove ${one.name}?`, act: "Remove provider",
-	text: "Sign-ups and sign-ins through it are refused from now on. Identities that came by it stay listed.",
+	text: "Sign-ups and sign-ins through it are refused from now on. Its identities stay listed.",
 	path: `/providers/${one.id}`, said: "Removed", after: reload,
 })

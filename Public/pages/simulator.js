@@ -28,7 +28,7 @@ async function providers(named) {
 
 /** @type {(page: Page) => Promise<any>} */
 export default async page => {
-	const result = liveRegion(h("p.muted", "Run an attempt to see each rule and what it said."))
+	const result = liveRegion(h("p.muted", "Run an attempt to see each rule and its answer."))
 	const place = h("div")
 	const draw = async asked => {
 		// A link may name the tenant by its id.
@@ -46,7 +46,7 @@ export default async page => {
 				"email_verified", "The provider says the address is verified", String(asked.email_verified) !== "false",
 			),
 			{ name: "name", label: "Name" },
-			{ name: "tenant", label: "Tenant", type: "tenant", hint: "Its name or slug; empty lets the rules choose." },
+			{ name: "tenant", label: "Tenant", type: "tenant", hint: "Its name or slug; if it is empty, the rules choose." },
 			{ name: "invite_token", label: "Invite token" },
 			{ name: "join_token", label: "Join link's token" },
 		], {

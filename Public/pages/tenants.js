@@ -60,7 +60,7 @@ export const slugOf = name => name.toLowerCase().normalize("NFKD").replace(/\p{M
 )
 	.replace(/[^a-z0-9]+/g, "-").slice(0, 63).replace(/^-|-$/g, "")
 
-const HINT = "Stands in addresses: lower-case letters, digits and dashes. No other tenant ever gets it."
+const HINT = "Part of addresses: lower-case letters, digits and dashes. No other tenant ever gets it."
 const BY_HAND = "The name has no Latin letters to make a slug of: please type one."
 
 async function open() {

@@ -329,7 +329,7 @@ def test_a_provider_is_asked_for_what_its_kind_needs(console):
     console.field("Name").fill("Pool of tests")
     console.field("Pool").fill("eu-central-1_TestPool")
     console.field("Providers behind the pool").fill('[{"name": "Okta", "kind": "oidc", "issuer": "https://okta.acme.example", "domains": ["acme.example"]}]')
-    console.field("Users whom the pool's administrator makes").select_option("allow")
+    console.field("Users whom the pool's administrator creates").select_option("allow")
     console.field("Tenants of its clients").fill("app1 = demo")
     page.get_by_role("dialog").get_by_role("button", name="Add provider").click()
     row = page.get_by_role("row", name=re.compile("Pool of tests"))

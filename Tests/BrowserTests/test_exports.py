@@ -141,7 +141,7 @@ def test_an_export_that_fails_says_why_and_saves_nothing(console):
     export(page).click()
     expect(page.get_by_role("dialog", name="Export entries")).to_be_visible()
     page.evaluate("begin(), give('id\\r\\n7\\r\\n'), setTimeout(fail, 50)")
-    expect(page.locator(".toast").last).to_contain_text("The export broke off; nothing is saved.")
+    expect(page.locator(".toast").last).to_contain_text("The export stopped early; nothing was saved.")
     expect(page.locator("dialog")).to_have_count(0)
 
 

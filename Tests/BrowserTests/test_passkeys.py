@@ -274,4 +274,4 @@ def test_what_the_browsers_own_list_cannot_do_is_said_to_who_asks_by_the_button_
     console.settle()
     expect(page.locator(".note.danger")).to_have_count(0)
     page.get_by_role("button", name="Sign in with a passkey").click()
-    expect(page.locator(".note.danger")).to_have_text("This device cannot sign in by passkeys.")
+    expect(page.locator(".note.danger")).to_have_text("This device cannot sign in with passkeys.")

@@ -29,7 +29,7 @@ def test_a_refused_origin_is_allowed_without_cookies_after_a_warning(console):
     expect(card.locator("tbody tr", has_text="xn--pple-43d")).to_contain_text("Look-alike letters")
     row.get_by_role("button", name="Allow").click()
     dialog = page.get_by_role("dialog", name="Allow https://shop.example?")
-    expect(dialog).to_contain_text("Anybody can cause this line")
+    expect(dialog).to_contain_text("Anyone can cause this line")
     expect(dialog.get_by_role("checkbox")).to_have_count(0)
     dialog.get_by_role("button", name="Allow", exact=True).click()
     expect(page.get_by_text("https://shop.example is allowed")).to_be_visible()

@@ -43,9 +43,9 @@ def test_whose_an_account_is_whose_address_was_never_proved_is_asked_and_said(co
     dialog.get_by_role("button", name="Give the account").click()
     expect(page.get_by_text("The account is theirs")).to_be_visible()
     page.get_by_role("button", name="open another").click()
-    console.field("New address of the account that is there").fill("other@demo.example")
+    console.field("New address of the existing account").fill("other@demo.example")
     dialog.get_by_role("button", name="Open another").click()
-    expect(page.get_by_text("The next try is decided anew")).to_be_visible()
+    expect(page.get_by_text("The next attempt is decided again")).to_be_visible()
     assert asked == [{"action": "give_account"}, {"action": "open_another", "email": "other@demo.example"}], asked
 
 
@@ -118,9 +118,9 @@ def test_the_account_that_is_there_gets_another_address(console):
     email, user, decision = refused_for_want_of_proof(console, one)
     page = console.go(f"/console/decisions/{decision}")
     page.get_by_role("button", name="open another").click()
-    console.field("New address of the account that is there").fill(f"other@{one['slug']}.example")
+    console.field("New address of the existing account").fill(f"other@{one['slug']}.example")
     page.get_by_role("dialog").get_by_role("button", name="Open another").click()
-    expect(page.get_by_text("The next try is decided anew")).to_be_visible()
+    expect(page.get_by_text("The next attempt is decided again")).to_be_visible()
     assert console.api("GET", f"/tenants/{one['id']}/users/{user}")["email"] == f"other@{one['slug']}.example"
 
 
@@ -143,7 +143,7 @@ def test_the_headline_says_what_the_step_that_refused_says(console):
     expect(headline).not_to_contain_text("verified domain")
     page.unroute_all()
     page, _ = shown(console, [{"rule": "0", "result": "no_tenant", "detail": "no such tenant"}], reason="no_tenant")
-    expect(page.locator(".note.info")).to_contain_text("The tenant that was asked for is not there.")
+    expect(page.locator(".note.info")).to_contain_text("The requested tenant does not exist.")
 
 
 def test_a_registered_authority_is_named_instead_of_asked_for(console):

@@ -340,7 +340,7 @@ def test_10_close_sign_up_to_the_people_of_a_domain(console, by):
     page = hand.page
     expect(page.locator("dialog[open] input").first).to_be_focused()
     hand.paste(domain)
-    word = page.get_by_label("It is theirs, by your word")
+    word = page.get_by_label("You confirm that it is theirs")
     if by == "mouse":
         hand.click(word)
     else:

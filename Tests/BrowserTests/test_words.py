@@ -33,7 +33,7 @@ def test_a_decision_says_what_happened_for_each_outcome(console):
     assert answer["outcome"] == "deferred", answer
     console.go(path)
     expect(lead).to_contain_text("Not decided yet")
-    expect(page.get_by_text("Several tenants would take this person")).to_be_visible()
+    expect(page.get_by_text("Several tenants would admit this person")).to_be_visible()
     answer, path = decide(console, subject="none", email="none@acme.example")
     assert answer["outcome"] == "refused"
     console.go(path)
@@ -80,15 +80,15 @@ def test_a_mode_of_the_policy_says_what_it_asks_for_and_warns_without_a_domain(c
     expect(page.get_by_text("You answer them under Join requests")).to_be_visible()
     expect(page.locator("form .note.warn")).to_have_count(0)
     mode.select_option("domain")
-    expect(page.get_by_text("by a provider that is the authority of that domain")).to_be_visible()
-    expect(page.locator("form .note.warn")).to_contain_text("no verified domain, so nobody can come in this way")
+    expect(page.get_by_text("if the provider is the authority of that domain")).to_be_visible()
+    expect(page.locator("form .note.warn")).to_contain_text("no verified domain, so nobody can join this way")
     assert "everyone waits" not in mode.inner_text()
     mode.select_option("invite_only")
     expect(page.locator("form .note.warn")).to_have_count(0)
     verified(console, one, f"{one['slug']}.example")
     console.go(f"/console/t/{one['slug']}/policy")
     mode.select_option("domain")
-    expect(page.get_by_text("by a provider that is the authority of that domain")).to_be_visible()
+    expect(page.get_by_text("if the provider is the authority of that domain")).to_be_visible()
     console.idle()
     expect(page.locator("form .note.warn")).to_have_count(0)
 

@@ -249,7 +249,7 @@ import Text
         let asked = FormText(String((sent.first("location") ?? "").drop { $0 != "?" }.dropFirst()))
         #expect(asked.first("max_age") == "0")
         expectHostedPage(
-            try await fixture.comeBack(0, from: sent, jar, old), 401, "The session is over")
+            try await fixture.comeBack(0, from: sent, jar, old), 401, "The session has ended")
         let again = try await fixture.passThrough(0, at: "/t/acme/sign-in", jar, [], old)
         expectHostedPage(
             try await fixture.comeBack(0, from: again, jar, ["auth_time": "\(now)"]), 200,

@@ -9,7 +9,7 @@ const NAME = {
 	name: "name", label: "Name", required: true, hint: "Where it is: a device, or a key on a ring.",
 	autocomplete: "off",
 }
-const LEAD = "A passkey signs you in without a password: by a fingerprint, a face, or the code of a device."
+const LEAD = "A passkey signs you in without a password: with a fingerprint, a face, or the code of a device."
 
 /**
  * The card with the passkeys; `after()` is called when the operator has one more, or one less.
@@ -63,6 +63,6 @@ const rename = (one, { load }) => formDialog({
 
 const remove = (one, { after }) => confirm({
 	title: t`Remove ${one.name}?`, act: "Remove", path: `/me/passkeys/${one.id}`, said: "The passkey is removed",
-	text: "It signs you in no more. What your device keeps of it stays there until you delete it there, too.",
+	text: "It no longer signs you in. Your device keeps its part until you delete it there, too.",
 	after,
 })

@@ -88,7 +88,7 @@ async function eraseNow(rows, again, email, { body, confirmation, users }) {
 	const count = countWords(users.length, "row", "rows")
 	const node = await confirm({
 		title: "Erase for good?", act: "Erase for good", type: email,
-		text: t`This cannot be undone. ${count} and all that hangs on them are removed.`,
+		text: t`This cannot be undone. ${count} and everything that depends on them are removed.`,
 		run: () => api(`/people/actions?confirm=${encodeURIComponent(confirmation)}`, { body }),
 		done: ({ results, certificate }) => {
 			tell(rows, results, certificate && certified(certificate))

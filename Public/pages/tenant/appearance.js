@@ -22,7 +22,7 @@ export function appearance(page, one, etag) {
 		},
 		{
 			name: "appearance.accent", label: "Colour of the buttons",
-			hint: "Such as #1d5bc9; empty is Gatehouse's own.",
+			hint: "Such as #1d5bc9; empty means Gatehouse's own.",
 		},
 	], {
 		submit: "Save", values: one, draft: "appearance", done: () => saved("Saved"),
@@ -41,7 +41,7 @@ export function appearance(page, one, etag) {
 		shown.style.setProperty("--on-own", worn.on_accent ?? null)
 	}
 	const node = card(
-		"Appearance", h("p.muted.under", "What people see who sign in, are invited, or join by a link."), shown,
+		"Appearance", h("p.muted.under", "What people see when they sign in, are invited, or join by a link."), shown,
 		h("div.acts.gap", button(worn.logo_url ? "Replace the logo" : "Choose a logo", () => pick.click()),
 			worn.logo_url && button("Remove the logo", () => removeLogo(page, path, etag())), pick),
 		h("p.hint", "A PNG of at most 1024 by 1024 pixels, or an SVG of plain shapes; up to 20 kB."),

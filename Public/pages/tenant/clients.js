@@ -99,7 +99,7 @@ async function edit(page, one, after) {
 			tickField("enabled", "Its paths answer", one.enabled),
 			{
 				name: "hosts", label: "Hosts of its own", type: "lines",
-				hint: "One a line; for apps that take no path.",
+				hint: "One on each line; for apps that accept no path.",
 			},
 			{
 				name: "redirect_uris", label: "Where a sign-in may lead back to", type: "lines",

@@ -28,7 +28,7 @@ export default async page => {
 		create: { right: "writePolicy", text: "Add domain", run: reload => open(path, reload) },
 		empty: {
 			title: "No domain is claimed",
-			text: "A verified domain lets its people in, and belongs to one tenant only.",
+			text: "A verified domain admits its people, and belongs to one tenant only.",
 		},
 		filters: [{ name: "unproved", label: "Proof", options: [{ value: "true", text: t`Missing` }] }],
 		columns: [
@@ -81,14 +81,14 @@ const proof = ({ verification: record }) => h("div.proof", h("span.small.muted",
 
 const byWord = (path, one, reload) => confirm({
 	title: t`Verify ${one.domain} by your word?`, act: "Verify", keep: "Cancel",
-	text: "Everyone with an address there can then come in. The audit log says that you said so.",
+	text: "Everyone with an address there can then join. The audit log records that you confirmed it.",
 	path: `${path}/${one.id}/verify`, method: "POST", body: { method: "operator" }, said: t`${one.domain} is verified`,
 	after: reload,
 })
 
 const remove = (path, one, reload) => confirm({
 	title: t`Remove ${one.domain}?`, act: "Remove domain",
-	text: "Its people are no longer admitted. Those who are in stay.",
+	text: "Its people are no longer admitted. Those who have joined stay.",
 	path: `${path}/${one.id}`, said: t`${one.domain} is removed`, after: reload,
 })
 
@@ -111,7 +111,7 @@ const open = (path, after) => formDialog({
 			named: true,
 		},
 		tickField("include_subdomains", "Addresses at names below it count too"),
-		givesWord() && tickField("vouched", "It is theirs, by your word: verify it at once"),
+		givesWord() && tickField("vouched", "You confirm that it is theirs: verify it at once"),
 		...FIELDS,
 	],
 	said: one =>

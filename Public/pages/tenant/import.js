@@ -107,11 +107,11 @@ const firebase = hash => h("fieldset", h("legend", "Parameters of the password h
 		}))))
 
 /** For the formats whose user ids can be sign-ins here: what the issuer is. */
-const OPTIONAL = "Makes each user's id there a sign-in here as well; may be empty."
+const OPTIONAL = "Makes each user's id there a sign-in here, too; may be empty."
 /** @type {Record<string, string>} */
 const ISSUERS = {
 	auth0: OPTIONAL, clerk: OPTIONAL, keycloak: OPTIONAL, firebase: OPTIONAL,
-	cognito: "The id of the pool; may be empty where only one is a provider here.",
+	cognito: "The id of the pool; may be empty if only one pool is a provider here.",
 }
 const issuer = (hint, value = "") => h("div.field", h("label", { htmlFor: "issuer" }, "Issuer"),
 	h("input", { id: "issuer", value, autocomplete: "off", spellcheck: false, "aria-describedby": "issuer-hint" }),

@@ -84,13 +84,13 @@ const inviting = (path, reload, email, opened) => formDialog({
 	fields: [
 		{
 			name: "emails", label: "Email addresses", required: true, type: "lines", value: email, named: true,
-			also: ["email", "invites"], hint: "One a line; up to 1,000. A role may follow: ann@acme.example manager.",
+			also: ["email", "invites"], hint: "One on each line; up to 1,000. A role may follow: ann@acme.example manager.",
 		},
 		ROLE,
 		{
 			name: "delivery", label: "Delivery",
 			options: [
-				{ value: "", text: "By mail where it is set up, else a link" },
+				{ value: "", text: "By mail if it is set up, otherwise a link" },
 				{ value: "mail", text: "By mail" },
 				{ value: "link", text: "Give me the link" },
 			],
@@ -351,9 +351,9 @@ const makeLink = (path, reload, opened = Date.now()) => formDialog({
 		{ name: "max_uses", label: "How many may join", type: "number", value: 100, attrs: { min: 1, max: 10_000 } },
 		{
 			name: "domains", label: "Only addresses of", type: "lines",
-			hint: "Domains, one a line; empty is every address.",
+			hint: "Domains, one on each line; empty allows every address.",
 		},
-		{ name: "return_to", label: "Leads back to", hint: "One of the addresses under Clients; empty is nowhere." },
+		{ name: "return_to", label: "Leads back to", hint: "One of the addresses under Clients; empty means none." },
 	],
 	request: ({ days, ...values }) => ({ path, body: { ...values, expires_at: daysAfter(opened, days) } }),
 	done: made => {

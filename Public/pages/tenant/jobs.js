@@ -213,8 +213,8 @@ const jobList = page => list(page, /** @type {ListSpec<API.Job>} */ ({
 	path: `${page.path}/jobs`, noun: { one: "job", many: "jobs" },
 	empty: {
 		title: "No jobs yet",
-		text: "What is done to many at once runs here: imports, acts on all that match, many invites. It can be "
-			+ "watched, paused, and undone for 30 days.",
+		text: "Work on many rows runs here: imports, bulk actions, many invites. You can watch, pause, and for 30 "
+			+ "days undo it.",
 	},
 	filters: [{
 		name: "status", label: "Status", options: choices("queued running paused cancelled done failed undone"),
@@ -237,8 +237,8 @@ const countOf = ({ done, failed, total }) => [
 
 /** @type {Record<string, string>} */
 const ASKED = {
-	Cancel: "What is done stays done, and can be undone for 30 days. The rest is left out.",
-	Undo: "What this job did is taken back, row by row. Rows that were changed since stay as they are and are listed.",
+	Cancel: "What is done stays, and can be undone for 30 days. The rest is not done.",
+	Undo: "What this job did is undone, row by row. Rows that have changed since stay as they are and are listed.",
 }
 
 /**
@@ -376,8 +376,8 @@ function drawHead(page, node, one, look) {
 /** @type {Record<string, string>} */
 const PAUSED = {
 	requested: "It is paused; resume it to go on.",
-	tenant_suspended: "The tenant is suspended; it goes on when the tenant is resumed.",
-	rights_lost: "Whoever made it may no longer do this. It goes on once somebody resumes it who may.",
+	tenant_suspended: "The tenant is suspended; the job continues when the tenant is resumed.",
+	rights_lost: "The person who made it may no longer do this. It continues when somebody with the right resumes it.",
 }
 function drawProgress(page, node, one, kept) {
 	const { done, failed, total, rate, eta } = one.progress
@@ -426,9 +426,9 @@ async function drawRows(page, node, path, one, kept) {
 				userText(row.detail ?? ""),
 			])),
 		one.kind === "import" && failed.length > 0 && !isMended && h("p.small.muted",
-			"Rows are counted without a header. Correct these in your file and import it again: who is here stays."),
+			"Rows are counted without a header. Correct these in your file and import it again: existing users stay as they are."),
 		count > rows.length
-			&& h("p.small.muted", t`The first ${rows.length} of ${formatNumber(count)}; the report has all.`))
+			&& h("p.small.muted", t`The first ${rows.length} of ${formatNumber(count)}; the report lists all.`))
 }
 
 const FAILED = ["refused", "bounced"]

@@ -21,7 +21,7 @@ const GRACE = [
 const BOUNDS = [
 	{
 		name: "allowed_ips", label: "Only from these addresses", type: "lines",
-		hint: "Addresses or CIDR ranges, one a line; empty is anywhere.",
+		hint: "Addresses or CIDR ranges, one on each line; empty means anywhere.",
 	},
 	{
 		name: "allowed_origins", label: "Only from these browser origins", type: "lines",
@@ -53,7 +53,7 @@ const keyList = async page => {
 	const path = `${page.path}/api-keys`
 	await list(page, /** @type {ListSpec<API.APIKey>} */ ({
 		...!page.tenant && {
-			title: "Platform API keys", lead: "Keys that are no tenant's: what they may, they may in every tenant.",
+			title: "Platform API keys", lead: "Keys that belong to no tenant: their rights apply in every tenant.",
 		},
 		path, noun: { one: "API key", many: "API keys" }, search: "Search by name",
 		create: {
@@ -175,7 +175,7 @@ const revoke = (path, one, reload) => confirm({
 
 const rotate = (page, path, one, reload) => formDialog({
 	title: t`Rotate ${one.name}`, submit: "Rotate",
-	lead: "A new secret now; the old one works on for the grace you choose.",
+	lead: "A new secret now; the old one keeps working for the time that you choose.",
 	fields: [{ name: "grace_seconds", label: "Grace of the old secret", options: GRACE }],
 	request: values => ({ path: `${path}/rotate`, body: { grace_seconds: Number(values.grace_seconds) } }),
 	done: made => (reload(), showSecret(page, made)),
@@ -214,9 +214,9 @@ const keyPage = async page => {
 			t`. Since the rotation it was used ${formatNumber(previous.uses)} times`,
 			previous.last_used_at && [", last ", timeNode(previous.last_used_at)], "."),
 		leakedAt && note("danger", "alert", "The text of this key was recognised as leaked ", timeNode(leakedAt),
-			": it came in an address, and so stands in access logs. ", lives && "Rotate or revoke the key."),
+			": it was part of a URL, so access logs contain it. ", lives && "Rotate or revoke the key."),
 		one.given_before && lives && note("warn", "alert",
-			"The scopes of this key lead to an admin, and are from before that was asked of who gives them. ",
+			"The scopes of this key lead to an admin, and are older than the rule about who may give them. ",
 			"Confirm the scopes, rotate the key, or revoke it."),
 		isIdle(one) && note("warn", "alert", "This key has not been used for 90 days. If nothing needs it, revoke it."),
 		h("div.two",
@@ -272,7 +272,7 @@ const edit = async (page, one) => formDialog({
 			name: "scopes", label: "Scopes", required: true, type: "checks",
 			options: await scopeOptions(page, one.scopes),
 		},
-		{ name: "expires_at", label: "Expires", type: "day", hint: "At the end of that day; empty is never." },
+		{ name: "expires_at", label: "Expires", type: "day", hint: "At the end of that day; empty means never." },
 		...BOUNDS,
 	],
 	path: `${page.path}/api-keys/${one.id}`, after: redraw,
@@ -406,7 +406,7 @@ function effects({ name, environment, scopes = [], allowed_ips: ips, allowed_ori
 	const rate = rest.rate_limit?.per_minute
 	return [
 		scopes.length ? t`${name ?? translate("The key")} may: ${scopes.map(nameOf).join("; ")}.`
-			: "It may do nothing until you choose a scope.",
+			: "It can do nothing until you choose a scope.",
 		environment === "test" && "Its text says that it is a test key; its rights are as real as a live key's.",
 		end ? t`It ends on ${formatDay(end, { dateStyle: "long" })}.` : "It never ends by itself.",
 		ips || origins ? t`It is refused from anywhere but ${[ips, origins].flat().filter(Boolean).join(", ")}.`

@@ -11,7 +11,7 @@ export default async page => {
 	const test = tester(page)
 	await list(page, /** @type {ListSpec<API.CorsOrigin>} */ ({
 		...!page.tenant && {
-			title: "Platform origins", lead: "They may call for every tenant, and what is no tenant's.",
+			title: "Platform origins", lead: "They may call for every tenant, and for what belongs to no tenant.",
 		},
 		path, noun: { one: "origin", many: "origins" }, search: "Search origins",
 		create: {
@@ -20,7 +20,7 @@ export default async page => {
 		},
 		empty: {
 			title: "No origin is allowed",
-			text: "Browsers of other sites are kept out. Add the origin of your web app to let it call.",
+			text: "Pages of other sites are refused. Add the origin of your web app to let it call.",
 		},
 		columns: [
 			{
@@ -49,7 +49,7 @@ const drawRefused = (node, path) => loadPart(node, async () => {
 	const count = ({ count, paths }) => [formatNumber(count), h("span.sub", paths.join(", "))]
 	replaceContent(node, card(
 		"Refused in the last 24 hours",
-		h("p.muted", items.length ? "Whoever can send a request can cause a line here: allow what you know."
+		h("p.muted", items.length ? "Anyone who can send a request can cause a line here: allow only what you know."
 			: "Nothing was refused."),
 		items.length > 0 && dataTable("Refused in the last 24 hours", ["Origin", "Requests", "Last", ""],
 			items.map(one => [
@@ -64,7 +64,7 @@ const drawRefused = (node, path) => loadPart(node, async () => {
 const allow = ({ origin }, path) => formDialog({
 	title: t`Allow ${origin}?`, submit: "Allow", draft: null, fields: [{ name: "label", label: "Label" }],
 	lead: [
-		"Anybody can cause this line, by a request that names the origin. Allow it only if you know whose it is. "
+		"Anyone can cause this line with a request that names the origin. Allow it only if you know whose it is. "
 			+ "Cookies stay refused.",
 		lookalikeNote(origin),
 	],
@@ -92,13 +92,13 @@ const open = (path, reload, test) => formDialog({
 			attrs: { placeholder: "https://app.example.com" }, unique: true, named: true,
 		},
 		{ name: "label", label: "Label" },
-		{ name: "expires_at", label: "Ends", type: "day", hint: "At the end of that day; empty is never." },
+		{ name: "expires_at", label: "Ends", type: "day", hint: "At the end of that day; empty means never." },
 		tickField("credentials", "Allow cookies and credentials"),
 	],
 	path,
 	done: (made, values) => {
 		const changed = made.origin !== values.origin
-		const how = made.normalised?.join(", ") || "its spelling was brought to the usual form"
+		const how = made.normalised?.join(", ") || "its spelling was changed to the usual form"
 		toast(
 			changed
 				? t`Saved as ${made.origin}: ${how}`

@@ -10,7 +10,7 @@ import { ROLES } from "./users.js"
 const MODES = [
 	{ value: "invite_only", text: "Invite only: nobody without an invite" },
 	{ value: "domain", text: "Domain: addresses of verified domains" },
-	{ value: "approval", text: "Approval: any address that is vouched for, once an operator approves each" },
+	{ value: "approval", text: "Approval: any confirmed address, after an operator has approved the person" },
 	{ value: "open", text: "Open: any address that is vouched for" },
 	{ value: "closed", text: "Closed: nobody new" },
 ]
@@ -19,11 +19,11 @@ const MODES = [
  * @type {Record<string, string>}
  */
 const NEEDS = {
-	domain: "People come in whose address is of a verified domain, by a provider that is the authority of that "
-		+ "domain or with a proved mailbox. All others are refused.",
-	approval: "People wait for approval who ask for this tenant by name and whose provider says that the address is "
-		+ "verified, and those of a verified domain. You answer them under Join requests.",
-	open: "People come in who ask for this tenant by name and whose provider says that the address is verified.",
+	domain: "People with an address of a verified domain are admitted, if the provider is the authority of that "
+		+ "domain or the mailbox is proved. All others are refused.",
+	approval: "People who ask for this tenant by name, and whose provider says that the address is verified, wait "
+		+ "for approval; so do people of a verified domain. You answer them under Join requests.",
+	open: "People who ask for this tenant by name, and whose provider says that the address is verified, are admitted.",
 }
 
 /** @type {(name: string, label: string, min: number, max: number, hint?: string) => Field} */
@@ -36,7 +36,7 @@ const FIELDS = [
 	{ name: "default_role", label: "Role of a newcomer", options: ROLES.slice(0, 2) },
 	{
 		name: "allowed_domains", label: "Allowed domains", type: "lines",
-		hint: "A filter, one a line; empty lets every domain in that the rules let in.",
+		hint: "A filter, one on each line; empty admits every domain that the rules admit.",
 	},
 	tickField("external_invites", "Invites may go to other domains"),
 	tickField("invite_email_must_match", "An invite is only for its own address"),
@@ -44,7 +44,7 @@ const FIELDS = [
 		name: "auto_link", label: "Link to an account of the same address",
 		options: [
 			{ value: "off", text: "Off: always ask" },
-			{ value: "authoritative", text: "Only where the provider is the authority" },
+			{ value: "authoritative", text: "Only if the provider is the authority" },
 		],
 	},
 	number("password_min", "Shortest password", 8, 128),
@@ -52,16 +52,16 @@ const FIELDS = [
 	tickField("block_disposable", "Keep out disposable mail domains"),
 	{
 		name: "blocked_domains", label: "Blocked domains", type: "lines",
-		hint: "One a line, with all below it. Invites and users whom you add are let in all the same.",
+		hint: "One on each line, including all subdomains. Invited people and users whom you add are admitted all the same.",
 	},
 	{
 		name: "blocked_emails", label: "Blocked addresses", type: "lines",
-		hint: "One a line. A purge of the person takes it off.",
+		hint: "One on each line. A purge of the person removes it.",
 	},
 	number("invites_pending_max", "Invites pending at once", 1, 100_000),
 	number("invites_per_inviter_hour", "Invites of one inviter in an hour", 1, 100_000),
 	number("invites_per_recipient_day", "Mails with an invite to one address in a day", 1, 1000),
-	days("warn", "Warn after days without use", "By mail. Empty, as the next two: never."),
+	days("warn", "Warn after days without use", "By mail. Empty, here and in the next two fields, means never."),
 	days("suspend", "Suspend after days without use"),
 	days("delete", "Delete after days without use", "Only who was suspended by that rule."),
 	{ name: "scope_catalogue", label: "Own scopes for API keys", type: "lines" },
@@ -148,7 +148,7 @@ async function drawNeeds(page, node, mode) {
 	if (mode !== "domain") return
 	const { items } = await page.get(`${page.path}/domains?status=verified&limit=1`).catch(() => ({ items: [{}] }))
 	if (items.length || node.dataset.mode !== mode) return
-	append(node, [note("warn", "alert", "This tenant has no verified domain, so nobody can come in this way. ",
+	append(node, [note("warn", "alert", "This tenant has no verified domain, so nobody can join this way. ",
 		h("a", { href: `${page.base}/domains` }, "Add a domain"), " first.")])
 }
 
@@ -197,7 +197,7 @@ async function drawVersions(page, node, current) {
 
 const rollBack = (page, current, { version, policy: { version: _, ...body } }) => confirm({
 	title: t`Roll back to version ${version}?`, act: "Roll back",
-	text: h("span", "It is published again as the next version. This changes: ",
+	text: h("span", "It is published again as the next version. These things change: ",
 		diff(changesOf(current, body), LABELS)),
 	run: () => send(`${page.path}/policy`, current, body), said: inForce, after: redraw,
 })

@@ -13,7 +13,7 @@ export default async page => {
 		search: "Search by email or name",
 		empty: {
 			title: "Nobody waits",
-			text: "Who asks to join stands here, where the policy or a domain's mode asks for approval.",
+			text: "People who ask to join are listed here, if the policy or a domain's mode requires approval.",
 		},
 		columns: [
 			{
@@ -31,7 +31,7 @@ export default async page => {
 			},
 			{
 				text: "Decline", fits: () => true,
-				asks: "A mail tells each of them once. They may ask again after 30 days; until then it can be undone.",
+				asks: "Each of them gets one mail. They may ask again after 30 days; until then it can be undone.",
 				run: one => api(`${path(one)}/decline`, { method: "POST" }).then(told),
 				back: one => api(`${path(one)}/restore`, { method: "POST" }).then(() => answered(-1)),
 			},
@@ -64,7 +64,7 @@ export const answers = (path, one, reload) => [
 		text: "Approve with a message",
 		run: () => formDialog({
 			title: t`Approve ${one.email}?`, submit: "Approve", draft: null, fields: WORD,
-			lead: "They may come in, and a mail tells them so, with your message.",
+			lead: "They are admitted, and get a mail with your message.",
 			path: `${path}/approve`, said: t`${one.email} may come in`, after: () => (answered(), reload()),
 		}),
 	},
@@ -72,7 +72,7 @@ export const answers = (path, one, reload) => [
 		text: "Decline",
 		run: () => formDialog({
 			title: t`Decline ${one.email}?`, submit: "Decline", danger: true, draft: null, fields: WORD,
-			lead: "A mail tells them once, with your message. They may ask again after 30 days; until then you can "
+			lead: "They get one mail with your message. They may ask again after 30 days; until then you can "
 				+ "restore them from the deleted users, or invite them.",
 			path: `${path}/decline`,
 			done: () => {

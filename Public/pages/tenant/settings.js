@@ -33,13 +33,13 @@ export default async page => {
 			h("div.acts", one.status === "active" && button("Suspend tenant", () => suspend(one, page.again)),
 				one.status !== "deleted" && button("Delete tenant", () => remove(page, one), { look: ".danger" }))),
 		isAllowed("revokeKeys") && !page.isGone && card("API keys", h("p.muted.under",
-			"Where keys got out and nobody knows which, all of them end at once."),
+			"If keys have leaked and nobody knows which, end all of them at once."),
 			h("div.acts", button("Revoke every key", () => revokeKeys(page, one)))),
 		page.isGone && isAllowed("purgeTenant") && card("Erase for good", h("p.muted.under",
-			"What is known of this tenant and its people is removed now, but for the audit log."),
+			"What is known about this tenant and its people is removed now, except the audit log."),
 			h("div.acts", button("Erase tenant", () => purge(one), { look: ".danger" })))),
 		!isAllowed("editTenant")
-			&& note("info", "lock", "Your role reads these settings; owners and admins change them.")))
+			&& note("info", "lock", "Your role may read these settings; owners and admins may change them.")))
 }
 
 const revokeKeys = (page, { name, slug }) => confirm({

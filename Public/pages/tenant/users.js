@@ -20,9 +20,9 @@ function askToMerge(page, some, reload) {
 	const path = `${page.path}/users/merges`
 	return formDialog({
 		title: "Merge two users?", submit: "Merge", draft: null,
-		lead: "Proved sign-ins, API keys and addresses of the other go to the one who stays, whose role, name and "
-			+ "password do not change. The other's password and sessions end. Both addresses are told by mail. "
-			+ "It can be undone for 30 days.",
+		lead: "Proved sign-ins, API keys and addresses of the other move to the one who stays, whose role, name and "
+			+ "password do not change. The other's password and sessions end. Both addresses get a mail. It can be "
+			+ "undone for 30 days.",
 		fields: [{
 			name: "winner", label: "Who stays",
 			options: [first, second].map(one => ({ value: one.id, text: `${one.email} (${one.role})` })),
@@ -66,7 +66,7 @@ const mergeLine = (page, one) => h("div.line",
 		: noValue("undone"))
 
 const NOUN = { one: "user", many: "users" }
-const ENDS = "Sign-in ends now, sessions and own keys with it. Each account can be restored for 30 days."
+const ENDS = "Sign-ins, sessions and own keys end now. Each account can be restored for 30 days."
 /** @type {Choice[]} */
 export const ROLES = choices("member manager admin")
 /** @type {Field} */
@@ -234,7 +234,7 @@ function actions(page, one, reload) {
 
 const purge = (page, path, name, reload) => confirm({
 	title: t`Erase ${name} for good?`, act: "Erase for good", type: name, path, query: { purge: true },
-	text: "All that is known of the person here is removed now: the account, its sign-ins, sessions, keys and "
+	text: "Everything known about the person here is removed now: the account, its sign-ins, sessions, keys and "
 		+ "addresses. This is final.",
 	said: t`${name} is erased`, after: () => (page.id ? goTo(`${page.base}/users`) : reload()),
 })
@@ -377,7 +377,7 @@ const unlink = (path, one, id) => confirm({
 
 const link = path => formDialog({
 	title: "Link a sign-in", submit: "Link",
-	lead: "By your word alone: whoever has this account at the provider will be this user.",
+	lead: "Nothing checks this: whoever has this account at the provider will be this user.",
 	fields: [
 		{ name: "provider", label: "Provider", options: KINDS, value: "google" },
 		{ name: "issuer", label: "Issuer", required: true, value: "https://accounts.google.com" }, SUBJECT,
@@ -423,8 +423,8 @@ const passwordLink = (path, one) => confirm({
 
 const changeAddress = (path, one) => formDialog({
 	title: t`Change the address of ${one.email}`, submit: "Mail a link",
-	lead: "A link goes to the new address. It becomes the account's when it is confirmed, within 30 minutes; "
-		+ "the old one is told.",
+	lead: "A link goes to the new address. It becomes the account's address when it is confirmed, within 30 "
+		+ "minutes; the old address is informed.",
 	fields: [{ name: "email", label: "New address", required: true, type: "email", unique: true }],
 	path: `${path}/email-change`,
 	done: made => undoable(t`A link is on its way to ${made.email}`,
@@ -445,7 +445,7 @@ const SAID = {
 	verified_address: value => t`Providers vouched for ${value} at both.`,
 	subject: value => t`Both sign in as ${value}, at two issuers of one kind.`,
 	spelling: value => t`Maybe: one address is another spelling of ${value}.`,
-	external_id: value => t`A file gave the external id ${value} to both.`,
+	external_id: value => t`A file assigned the external id ${value} to both.`,
 }
 
 /** @type {(page: TenantPage) => Promise<any>} */
@@ -456,7 +456,7 @@ const duplicates = async page => {
 		h("div.head",
 			h("div", h("h1", "Duplicates"), h(
 				"p.lead",
-				"Two records of one person, if the evidence is right. Nothing changes until you make one of two.",
+				"Two records of one person, if the evidence is right. Nothing changes until you merge them.",
 			)),
 			h("div.acts", h("a.btn", { href: `${page.base}/users` }, "All users"))), found, below,
 	])
