@@ -13,7 +13,7 @@ import { formDialog } from "./ui.js"
 // The single changes under which a refused attempt would be admitted, each with the button that makes it.
 
 const first = items => {
-	if (!items[0]) throw new Error(t`This is not there any more.`)
+	if (!items[0]) throw new Error(t`This does not exist any more.`)
 	return items[0]
 }
 

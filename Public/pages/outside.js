@@ -198,7 +198,7 @@ function signIn(page, token, { arrived, fault }) {
 	const ways = signInWays().catch(() => null)
 	door(page, "Sign in", "The gate knows its keepers.",
 		fault && note("danger", "alert", faultOf(fault)),
-		query().next && note("info", "lock", "Sign in to go on to where you were."),
+		query().next && note("info", "lock", "Sign in to continue where you were."),
 		built, passkeySignIn(page, goOn, ways), providerSignIn(ways), h("p.small", forgot),
 		h(
 			"p.small.muted",

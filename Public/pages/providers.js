@@ -114,7 +114,7 @@ const FIELDS = [
 	},
 	{
 		name: "lambda_open", label: "Hook calls without a credential",
-		options: [{ value: "off", text: "Refused" }, { value: "loopback", text: "From this machine alone" }],
+		options: [{ value: "off", text: "Refused" }, { value: "loopback", text: "Only from this machine" }],
 		when: isPool,
 	},
 ]

@@ -279,7 +279,7 @@ def test_a_domain_is_claimed_shows_its_record_and_is_verified_by_word(console):
     console.field("Domain").fill(f"{one['slug']}.example")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Publish as a TXT record:")).to_be_visible()
-    console.more(page.get_by_role("row", name=re.compile("example")), "Verify by your word")
+    console.more(page.get_by_role("row", name=re.compile("example")), "Verify without DNS")
     dialog(page).get_by_role("button", name="Verify", exact=True).click()
     expect(page.get_by_role("row", name=re.compile("example"))).to_contain_text("Verified")
 

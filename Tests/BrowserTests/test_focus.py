@@ -360,7 +360,7 @@ def test_after_what_is_made_and_ended(console):
         acts.closed("a domain added")
         acts.press("Copy name")
         acts.kept("a record's name copied", acts.button("Copy name"))
-        acts.ask(rows.first, "Verify by your word")
+        acts.ask(rows.first, "Verify without DNS")
         acts.press("Verify", acts.dialog, exact=True)
         expect(rows.first).to_contain_text("Verified")
         acts.closed("a domain verified")

@@ -106,7 +106,7 @@ def test_a_policy_is_published_and_a_domain_claimed(console):
     page.keyboard.type(f"{one['slug']}.example")
     page.keyboard.press("Enter")
     row = page.get_by_role("row", name=re.compile(one["slug"]))
-    choose(page, row, "Verify by your word")
+    choose(page, row, "Verify without DNS")
     expect(button(page, "Cancel")).to_be_focused()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")

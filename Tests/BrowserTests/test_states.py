@@ -237,7 +237,7 @@ def test_a_session_that_is_over_signs_in_again_and_comes_back(console):
     page.get_by_label("Status").select_option("pending")
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     assert "next=%2Fconsole%2Ft%2Fdemo%2Fusers%3Fstatus%3Dpending" in page.url, page.url
-    expect(page.get_by_text("go on to where you were")).to_be_visible()
+    expect(page.get_by_text("continue where you were")).to_be_visible()
     other.check_silence()
     other.close()
 

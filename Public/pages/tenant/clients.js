@@ -71,7 +71,7 @@ const SETTINGS = {
 		},
 		...["major", "minor", "patch"].map(part => third(`version.${part}`, t`Version, ${part}`)),
 		{ name: "button_text", label: "Text of the provider's button" },
-		tickField("password_login", "Passwords let in", password_login),
+		tickField("password_login", "Passwords are accepted", password_login),
 		tickField("admin_sign_up", "The first person may become the admin, once", admin_sign_up),
 		tickField("single_label_email", "Allow addresses such as admin@local", single_label_email),
 	],

@@ -7,15 +7,15 @@ import { ROLES } from "./users.js"
 /** @type {Choice[]} */
 const MODES = [
 	{ value: "", text: "As the policy says" },
-	{ value: "join", text: "Join: its people come in" },
+	{ value: "join", text: "Join: its people are admitted" },
 	{ value: "ask", text: "Ask: its people wait for approval" },
 	{ value: "invite_only", text: "Invite only: nobody without an invite" },
 ]
 /** @type {Field[]} */
 const FIELDS = [
-	{ name: "mode", label: "Who comes in by it", options: MODES, hint: "A closed policy stands above it." },
+	{ name: "mode", label: "Whom it admits", options: MODES, hint: "A closed policy overrides it." },
 	{
-		name: "role", label: "Role of who comes in",
+		name: "role", label: "Role of those it admits",
 		options: [{ value: "", text: "The policy's default" }, ...ROLES.slice(0, 2)],
 	},
 ]
@@ -61,8 +61,8 @@ export default async page => {
 		actions: isAllowed("writePolicy") && ((one, reload) => [
 			one.status !== "verified" && { text: "Check DNS", run: () => checkNow(path, one, reload) },
 			one.status !== "verified" && givesWord()
-				&& { text: "Verify by your word", run: () => byWord(path, one, reload) },
-			{ text: "Who comes in", run: () => edit(`${path}/${one.id}`, one, reload) },
+				&& { text: "Verify without DNS", run: () => byWord(path, one, reload) },
+			{ text: "Who is admitted", run: () => edit(`${path}/${one.id}`, one, reload) },
 			{ text: "Remove", run: () => remove(path, one, reload) },
 		]),
 	}))
@@ -80,7 +80,7 @@ const proof = ({ verification: record }) => h("div.proof", h("span.small.muted",
 	h("code", record?.record_value), copyButton(record?.record_value, "Copy value", ".ghost.tiny"))
 
 const byWord = (path, one, reload) => confirm({
-	title: t`Verify ${one.domain} by your word?`, act: "Verify", keep: "Cancel",
+	title: t`Verify ${one.domain} without DNS?`, act: "Verify", keep: "Cancel",
 	text: "Everyone with an address there can then join. The audit log records that you confirmed it.",
 	path: `${path}/${one.id}/verify`, method: "POST", body: { method: "operator" }, said: t`${one.domain} is verified`,
 	after: reload,
@@ -93,7 +93,7 @@ const remove = (path, one, reload) => confirm({
 })
 
 const edit = async (path, one, reload) => formDialog({
-	title: t`Who comes in by ${one.domain}?`, submit: "Save", fields: FIELDS, edits: await api(path), path, draft: null,
+	title: t`Whom does ${one.domain} admit?`, submit: "Save", fields: FIELDS, edits: await api(path), path, draft: null,
 	after: reload,
 })
 

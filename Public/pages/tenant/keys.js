@@ -159,7 +159,7 @@ const rollBack = (path, { name, last4, previous }, reload) => confirm({
 })
 
 const confirmScopes = (path, one, reload) => confirm({
-	title: t`Give ${one.name} its scopes anew?`, act: "Confirm scopes", path, method: "PATCH",
+	title: t`Give ${one.name} its scopes again?`, act: "Confirm scopes", path, method: "PATCH",
 	body: { scopes: one.scopes },
 	text: t`They lead to an admin: ${one.scopes.join(", ")}. The secret stays the same.`,
 	said: "The scopes are confirmed", after: reload,

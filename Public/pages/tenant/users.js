@@ -40,7 +40,7 @@ function askToMerge(page, some, reload) {
 
 const undo = (path, one, after) => runAct(`${path}/${one.id}/undo`, {}, "They are two again", async undone => {
 	const words = endedWords(undone.ended)
-	if (words) toast(t`Ended, as it was made since: ${words}`, { stay: true })
+	if (words) toast(t`Ended, because it was made since: ${words}`, { stay: true })
 	await after()
 })
 
