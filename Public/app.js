@@ -201,7 +201,7 @@ async function frame(route) {
 // started. The browser then leaves the focus on the body, where a screen reader starts again from the top.
 
 const TAKES = "a[href], button, input, select, textarea, summary, [tabindex='0']"
-/** These have the focus only by chance, so it is rather returned to where it was before. */
+/** Elements that get the focus only by chance. From them the focus is returned to where it was before. */
 const TOO_WIDE = "html, body, main, main > *, toast-stack"
 /** How many places are remembered. */
 const PLACES = 8

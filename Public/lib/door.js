@@ -117,7 +117,7 @@ export const noCode = (page, title, go) => door(
 )
 
 /**
- * The same, below a page's own form.
+ * A closed section below a page's own form, in which a link or a code can be pasted.
  * @type {(go: (code: string) => unknown) => HTMLElement}
  */
 export const orPaste = go => h("details.small", h("summary", "I have a link or a code"), pasteForm(go))

@@ -79,7 +79,7 @@ function tenantControl(id, common) {
 			const { items } = await api(
 				`/tenants${queryString({ q: control.value.trim(), limit: 20 })}`, { signal },
 			).catch(() => ({ items: [] }))
-			// What was typed since then gets its own answer.
+			// The text has changed since the request; a newer request answers it.
 			if (signal.aborted) return
 			replaceContent(found, items.map(one => h("option", { value: one.slug, label: one.name, "data-plain": "" })))
 		}, 150)

@@ -1,4 +1,4 @@
-// What is needed for the first look at a row, and for the first menu of one.
+// Code that is loaded when a row is first looked at, or its menu is first opened.
 import {
 	actionWords, button, factList, formatNumber, h, replaceContent, t, timeNode, userText, words
 } from "./core.js"

@@ -83,7 +83,7 @@ const isAnswer = (status, { code }) => status < 500 && ![401, 408, 429].includes
 
 // Requests that change nothing: about the session and the operator, dry runs and searches.
 const CHANGES_NOTHING = /^\/(session|me)(\/|$)|[?&]dry_run=true|\/(evaluate|search|identify|test)$/
-/** Something was changed: an act whose answer was lost before is a new act now. */
+/** Called when something has changed: repeating an earlier act whose answer was lost is a new act from now on. */
 function forgetLost() {
 	for (const [act, one] of pending) if (one.isLost) pending.delete(act)
 }

@@ -139,7 +139,7 @@ function keyActions(page, one, reload) {
 const lastUse = at => (at ? t`It was last used ${ago(at)}.` : translate("It was never used."))
 
 /**
- * Says that a key stands in logs; empty if that is not known.
+ * Says when a key was recognised as leaked; empty if it never was.
  * @type {(one: { leaked_at?: string | null }) => Sentence}
  */
 const leak = ({ leaked_at: at }) => (at ? t`It was recognised as leaked ${ago(at)}.` : "")
@@ -252,7 +252,7 @@ const keyPage = async page => {
 			t`${all} in 30 days; at most ${most} in a day. Days begin at midnight UTC.`))))
 }
 
-/** When the key last came in an address; nothing for an operator who may not read the audit log. */
+/** When the key was last part of a URL; nothing for an operator who may not read the audit log. */
 const leakOf = page => isAllowed("readAudit") && page.get(
 	`${page.path}/audit-events?action=api_key.leaked&limit=1&target=${page.id}`,
 ).then(({ items }) => items[0]?.occurred_at, () => null)
@@ -350,7 +350,7 @@ const newKey = async page => {
 			link: { href: `${page.base}/keys`, text: "All API keys" },
 		})
 	}
-	// The list of keys needs no form.
+	// Only this page needs the code of forms, so the list of keys does not load it.
 	const { form } = await import("../../lib/form.js")
 	const asked = query()
 	const isFilled = Boolean(asked.name || asked.scopes)

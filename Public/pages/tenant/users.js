@@ -84,7 +84,7 @@ export const SUBJECT = {
 }
 
 /**
- * How many days ago the last sign-in was at most; with a minus, at least.
+ * The choices of a filter: 30 means "in the last 30 days", -30 means "not in the last 30 days".
  * @type {Choice[]}
  */
 const SEEN = [

@@ -96,7 +96,7 @@ package final class RequestParser {
         let targetEnd = at
         at += 1
         let version = base + at
-        // The line ends in CR LF before the head does, so a short version meets the CR.
+        // The line ends in CR LF, so the comparison fails at the CR if the version is too short.
         for (index, byte) in "HTTP/".utf8.enumerated() where version[index] != byte {
             throw Self.malformedLine
         }

@@ -17,7 +17,8 @@ struct LambdaCaller: Sendable {
 
     let database: Database
 
-    /// `nil` if the caller is neither; the credential is then checked as usual.
+    /// `nil` if the call is neither signed nor from such an emulator; its credential is then
+    /// checked as usual.
     func principal(of request: Request) async throws -> CallerPrincipal? {
         guard request.method == .post, request.path.hasPrefix(Self.prefix) else { return nil }
         if let open = try await opened(request) { return open }

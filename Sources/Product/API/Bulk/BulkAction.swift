@@ -214,7 +214,7 @@ struct UserAction: BulkAction {
     private func give(
         _ role: UserRole, to user: UserRow, _ place: BulkContext, reason: String? = nil
     ) async throws -> UserRow {
-        // This grants one role, and takes control of a user who has another.
+        // The caller must cover both the role that is given and the role that the user has.
         if role != user.role { try place.requireCover(of: user.role) }
         try place.requireCover(of: role)
         var next = UserEdit(of: user)

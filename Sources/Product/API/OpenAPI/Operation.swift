@@ -202,7 +202,7 @@ extension Endpoint {
 extension Answer {
     func response(_ schemas: inout SchemaWriter, isExported: Bool) -> JSONValue {
         var members: [JSONValue.Member] = [
-            .init("description", .string(summary.isEmpty ? "Status \(status)." : summary))
+            .init("description", .string(summary.isEmpty ? Self.success(status) : summary))
         ]
         switch content {
         case .none, .problem: break
@@ -225,14 +225,25 @@ extension Answer {
         return .object(members)
     }
 
+    /// The description of a response that declares none.
+    private static func success(_ status: Int) -> String {
+        switch status {
+        case 200: "Success."
+        case 201: "Created."
+        case 202: "Accepted; the work continues after this response."
+        case 204: "Success, without a body."
+        default: "Status \(status)."
+        }
+    }
+
     /// The whole list as a file, requested by `Accept`.
     private static func files(of shape: ObjectShape) -> [JSONValue.Member] {
         ExportFormat.allCases.map { format in
             let text =
                 switch format {
-                case .lines: "The whole list: one \(shape.name ?? "item") as JSON a line."
+                case .lines: "The whole list, one \(shape.name ?? "item") as JSON on each line."
                 case .csv:
-                    "The whole list: "
+                    "The whole list, with the columns "
                         + CSVColumn.all(of: shape).map(\.name).joined(separator: ",")
                 }
             let schema = JSONValue.object([
@@ -252,7 +263,7 @@ extension Access {
         case .console: "The console's session."
         case .right(let right): "Needs \(Self.scope(right))."
         case .own(let right):
-            "Needs \(Self.scope(right)), or only acts on the caller's own objects."
+            "Needs \(Self.scope(right)). Without it, callers reach only their own objects."
         case .anyOf(let rights):
             "Needs " + Self.distinct(rights.map(Self.scope)).joined(separator: " or ")
                 + ", depending on the request."

@@ -16,7 +16,7 @@ package final class ServiceMetrics: Sendable {
 
     /// Further metrics of the process register here.
     package let registry = Metrics()
-    /// By operation id, and for the few resources that are not endpoints.
+    /// The metrics of each endpoint, by operation id, and of a few resources that are no endpoints.
     private let routes: [String: Route]
     private let decisions: [Outcome: Counter]
     private let verifications: [APIKeyVerdict: Counter]

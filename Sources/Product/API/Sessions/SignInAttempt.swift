@@ -55,7 +55,7 @@ struct SignInAttempt {
     /// The result of an attempt at one candidate.
     private enum Outcome {
         case right(OperatorRow)
-        /// With the counter of the attempt.
+        /// The value is the counter that recorded the attempt.
         case wrong([UInt8])
         case locked(AttemptsLocked)
     }

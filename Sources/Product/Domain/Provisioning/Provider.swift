@@ -19,7 +19,7 @@ package struct Provider: Sendable, Equatable {
         package var name: String
         /// `nil` if it is not mapped; its identities then belong to the pool.
         package var kind: ProviderKind?
-        /// Set with `kind`: the issuer of its identities, instead of the pool.
+        /// The issuer of its identities, in place of the pool; set if `kind` is.
         package var issuer: String?
         /// `nil` for the pool's trust.
         package var emailTrust: EmailTrust?

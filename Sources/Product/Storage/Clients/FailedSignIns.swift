@@ -261,7 +261,7 @@ package final class WrongPasswords: Sendable {
 }
 
 extension WrongPasswords.Row {
-    /// The same on every replica, so that their counts of one minute go to one row.
+    /// An id that every replica computes alike, so that their counts of one minute share a row.
     func id(of tenant: UUID) -> UUID {
         let hash = SHA256.hash(Array("\(tenant) \(account) \(minute)".utf8))
         func word(_ from: Int) -> UInt64 {

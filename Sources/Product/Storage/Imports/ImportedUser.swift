@@ -237,8 +237,8 @@ extension IdentityRow {
 }
 
 extension ImportedUser {
-    /// The keys that no earlier row of the import may have. A row with an unverified address uses
-    /// the complements, so that it does not compete with a row whose address is verified.
+    /// The keys that no earlier row of the import may have. For a row with an unverified address
+    /// their bits are inverted, so that it does not compete with a row whose address is verified.
     var keys: [Int64] { emailVerified ? ownKeys : ownKeys.map { ~$0 } }
 
     /// For a row with an unverified address: the keys that no row with a verified address may have.
@@ -248,8 +248,8 @@ extension ImportedUser {
         var keys = [StagedPerson.key(email: email.key)]
         // A row of a deleted person claims no keys.
         if isDeleted { return [] }
-        // An id that the user does not get becomes the external id, and it is not known yet who
-        // gets theirs.
+        // A new user may not get the row's id; then the id becomes the external id. Which of the
+        // two it will be is not known yet, so the key stands for both.
         if let externalID = externalID ?? id { keys.append(Self.key(externalID: externalID)) }
         if let id { keys.append(StagedPerson.key(id: id)) }
         return keys + identities.map(\.key)

@@ -137,7 +137,7 @@ struct SearchedText: Sendable {
     /// The patterns that are looked up. If words have three characters or more, the text must
     /// contain each of these. Otherwise the text, or a word in it, must begin with the first word.
     let patterns: [String]
-    /// The same two beginnings for each other word.
+    /// For each further word: the patterns of which the text must match one.
     private let others: [[String]]
     private let isAll: Bool
 

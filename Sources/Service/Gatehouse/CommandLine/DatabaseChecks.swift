@@ -388,7 +388,7 @@ struct ConnectionCheck: Sendable {
                 "\(sentence); lower GATEHOUSE_DATABASE_CONNECTIONS or raise max_connections"
             )
         }
-        // One more process of this size besides the running ones.
+        // During a restart one more process of this size runs beside the others.
         let all = limit * (replicas + 1)
         if all > room {
             return (
