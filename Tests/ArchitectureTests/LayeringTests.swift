@@ -33,7 +33,7 @@ private let gates: [String: [String: Set<String>]] = [
 private let system: Set<String> = ["Glibc", "Synchronization", "_Concurrency"]
 
 struct LayeringTests {
-    @Test func `a room and a folder import only what stands below them`() {
+    @Test func `a room and a folder import only what is below them`() {
         #expect(SourceTree.sources.count > 10)
         #expect(allowed.count == 10)
         for file in SourceTree.sources {

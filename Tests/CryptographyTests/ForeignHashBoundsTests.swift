@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `the tighter bounds leave out what would occupy a core for long`() throws {
+    @Test func `the tighter bounds refuse hashes that would occupy a core for long`() throws {
         let tail = "$\(Self.salt)$\(Self.hash)"
         for (text, isWithin) in [
             ("$2b$12$\(Self.bcryptRest)", true), ("$2b$13$\(Self.bcryptRest)", false),
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a text that is not quite in form is refused`() {
+    @Test func `a malformed text is refused`() {
         let tail = "$\(Self.salt)$\(Self.hash)"
         for text in [
             "$2b$6$\(Self.bcryptRest)", "$2b$06$\(Self.bcryptRest)x", "$2b$06$", "$2b$",

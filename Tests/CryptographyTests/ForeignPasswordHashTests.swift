@@ -87,7 +87,7 @@ import Text
         #expect(try await !Self.matches("passwörd", text))
     }
 
-    @Test func `bcrypt's cut goes into our own hash, for as long as that is the password`()
+    @Test func `our hash keeps bcrypt's limit of 72 bytes until the password is changed`()
         async throws
     {
         let text = "$2b$04$abcdefghijklmnopqrstuuBzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe"

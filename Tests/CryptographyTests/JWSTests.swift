@@ -34,7 +34,7 @@ import Testing
         try VerificationKey(n: try decoded(Self.modulus), e: [1, 0, 1])
     }
 
-    @Test func `the tokens of RFC 7515 appendix A verify under their own keys alone`() throws {
+    @Test func `the tokens of RFC 7515 appendix A verify only under their own keys`() throws {
         let elliptic = try #require(JWS(compact: Array(Self.elliptic.utf8)))
         let rsa = try #require(JWS(compact: Array(Self.rsa.utf8)))
         #expect(elliptic.isSigned(by: try ellipticKey()))

@@ -3,7 +3,7 @@ import Testing
 @testable import Domain
 
 struct AppearanceTests {
-    @Test func `black stands on light colours and white on dark ones`() {
+    @Test func `the text is black on light colours and white on dark ones`() {
         for (accent, ink) in [
             ("#ffffff", "#000000"), ("#ffd400", "#000000"), ("#1d5bc9", "#ffffff"),
             ("#000000", "#ffffff"), ("#777777", "#000000"), ("#757575", "#ffffff"),

@@ -159,7 +159,7 @@ import Text
                 == "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
     }
 
-    @Test func `a preflight for a method or header that is not there is 403`() throws {
+    @Test func `a preflight for a method or header that is not allowed is 403`() throws {
         let app = "https://app.ex.com"
         expectRefused(
             preflight(try policy(), app, "DELETE", routes: ["GET"]), .methodNotAllowed)

@@ -45,11 +45,11 @@ struct AuditActionTests {
         ),
         "user.merged": (
             "APITests/MergedUserTests.swift",
-            "what a moved key lost it has lost on every replica, and has again after the undo"
+            "scopes lost by a moved key are lost on every replica and return after the undo"
         ),
         "user.merge_undone": (
             "APITests/MergedUserTests.swift",
-            "what a moved key lost it has lost on every replica, and has again after the undo"
+            "scopes lost by a moved key are lost on every replica and return after the undo"
         ),
         // The replicas get the same notice as for `domain.deleted`; it takes a week to come.
         "domain.lapsed": (

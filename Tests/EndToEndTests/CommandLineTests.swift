@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a port that is in use is named before anything else is done`() async throws {
+    @Test func `a port in use is reported before anything else is done`() async throws {
         let running = try await RunningService()
         let port = running.service.port
         for command in ["serve", "dev"] {
@@ -86,7 +86,7 @@ import Testing
             print(state, flush=True)
         """
 
-    @Test func `serve tells of its start, its reload and its end, and of nothing that is secret`()
+    @Test func `serve reports its start, reload and end, and no secret`()
         async throws
     {
         let database = try await TestDatabase.make()
@@ -375,7 +375,7 @@ import Testing
         }
     }
 
-    @Test func `check says that PostgreSQL has no room for what the process may open`()
+    @Test func `check says if PostgreSQL has too few connections for the process`()
         async throws
     {
         let database = try await TestDatabase.make()
@@ -418,7 +418,7 @@ import Testing
         #expect(found.code != 0 && found.text.contains(words), "\(found.text)")
     }
 
-    @Test func `check warns of what only a client would notice`() async throws {
+    @Test func `check warns of settings that only a client would notice`() async throws {
         let database = try await TestDatabase.make()
         let found = try gatehouse(
             ["check"],

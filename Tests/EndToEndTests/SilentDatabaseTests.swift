@@ -12,7 +12,7 @@ import Testing
         #"{"provider":"google","issuer":"https://accounts.google.com","subject":"1","#
         + #""email":"ann@corp.example","email_verified":true}"#
 
-    @Test func `no answer is later than its deadline, and service goes on without a restart`()
+    @Test func `every answer meets its deadline, and the service continues without a restart`()
         async throws
     {
         let database = try await TestDatabase.make()

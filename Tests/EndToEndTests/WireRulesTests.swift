@@ -5,7 +5,7 @@ import Testing
 
 /// What HTTP asks of a server, on our own pages and before a body is sent.
 @Suite(.serialized, .cleansUp) struct WireRulesTests {
-    @Test func `our own pages say what they are asked by, and are asked by nothing else`()
+    @Test func `our own pages tell their methods, and answer every other one with 405`()
         async throws
     {
         let running = try await RunningService()

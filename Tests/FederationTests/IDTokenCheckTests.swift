@@ -189,7 +189,7 @@ import Text
         }
     }
 
-    @Test func `an authorized party is judged where an app brings the token`() throws {
+    @Test func `the authorized party is checked if an app brings the token`() throws {
         func fault(
             _ claims: [String: String?], _ party: RelyingParty, nonce: String? = nil
         ) -> IDTokenFault? {
@@ -226,7 +226,7 @@ import Text
         #expect(fault(["aud": "\"web-client\""], own) == .audienceMismatch)
     }
 
-    @Test func `a token counts by its age, however far its end is`() throws {
+    @Test func `a token's age counts, even if it expires much later`() throws {
         for end in [
             "\(mint.seconds + 172_800)", "\(mint.seconds + 604_800)", "100000000000",
             "253402300800", "9223372036854775807",

@@ -5,7 +5,7 @@ from mutant import mutant
 MUTANTS = [
     mutant(
         "C1", "a native name and an upstream's subject are one key",
-        "IdentityAttackTests/`no order of events makes two people one user, or one caller's word another's`",
+        "IdentityAttackTests/`no order of events merges two people, or gives a caller another's claim`",
         ("Sources/Product/Domain/Provisioning/CognitoMapping.swift",
          "provider: .cognito, issuer: \"\\(pool.issuer)/\\(asciiLowercased(upstream))\",\n"
          "                subject: subject),",
@@ -84,7 +84,7 @@ MUTANTS = [
     ),
     mutant(
         "C2", "all callers share one reservation of a name",
-        "IdentityAttackTests/`no order of events makes two people one user, or one caller's word another's`",
+        "IdentityAttackTests/`no order of events merges two people, or gives a caller another's claim`",
         ("Sources/Product/Storage/Provisioning/AttemptReading.swift",
          "return [call.caller ?? .platform]",
          "return [MUTATED ? UUID.platform : call.caller ?? .platform]"),
@@ -153,7 +153,7 @@ MUTANTS = [
     ),
     mutant(
         "C2", "an earlier sign-up of the name speaks for a later one",
-        "HookCallerTests/`a sign-up asks by itself: an earlier one of the name does not speak for it`",
+        "HookCallerTests/`an earlier sign-up with the same name does not decide for a new one`",
         ("Sources/Product/Storage/Provisioning/FactsReading.swift",
          "if attempt.identity.isNativeName, !attempt.trigger.isUnprovedNative {",
          "if attempt.identity.isNativeName, MUTATED || !attempt.trigger.isUnprovedNative {"),
@@ -174,7 +174,7 @@ MUTANTS = [
     ),
     mutant(
         "H1", "an invite that was found by its address is reserved",
-        "IdentityAttackTests/`no order of events makes two people one user, or one caller's word another's`",
+        "IdentityAttackTests/`no order of events merges two people, or gives a caller another's claim`",
         ("Sources/Product/Domain/Provisioning/Provisioning.swift",
          "let token = attempt.hasInviteToken ?",
          "let token = MUTATED ? invite : attempt.hasInviteToken ?"),
@@ -188,7 +188,7 @@ MUTANTS = [
     ),
     mutant(
         "H2", "a name that was given anew is its former holder",
-        "IdentityAttackTests/`no order of events makes two people one user, or one caller's word another's`",
+        "IdentityAttackTests/`no order of events merges two people, or gives a caller another's claim`",
         ("Sources/Product/Storage/Provisioning/TenantReading.swift",
          "!first.hasThisSub, aliasCounts[0] > 0 {",
          "!MUTATED, !first.hasThisSub, aliasCounts[0] > 0 {"),
@@ -319,14 +319,14 @@ MUTANTS = [
     ),
     mutant(
         "H5", "mails leave in the order in which they came",
-        "MailFairnessTests/`a tenant's list stands behind the first mail of every other tenant`",
+        "MailFairnessTests/`a tenant's many mails queue behind the first mail of every other tenant`",
         ("Sources/Product/Storage/Mail/MailStore.swift",
          "let step = isUrgent ?",
          "let step: Int64 = MUTATED ? 0 : isUrgent ?"),
     ),
     mutant(
         "H5", "one batch leaves in a round",
-        "MailFairnessTests/`all that is due leaves in one round, in turns of the tenants`",
+        "MailFairnessTests/`all due mails are sent in one round, tenants taking turns`",
         ("Sources/Product/API/Mail/MailSender.swift",
          "if due.count < Database.mailBatch { break }",
          "if MUTATED || due.count < Database.mailBatch { break }"),
@@ -427,7 +427,7 @@ MUTANTS = [
     ),
     mutant(
         "M1", "one caller takes every place of the lines",
-        "PersonQueueTests/`one caller has half of the waiting places and no more`",
+        "PersonQueueTests/`one caller gets at most half of the waiting places`",
         ("Sources/Product/Storage/Provisioning/PersonLock.swift",
          "own < Self.waitingLimitOfCaller else {",
          "MUTATED || own < Self.waitingLimitOfCaller else {"),
@@ -441,7 +441,7 @@ MUTANTS = [
     ),
     mutant(
         "M3", "an operator's browsers are forgotten after a day",
-        "OperatorClaimsTests/`a browser where the sign-in was right is known for 90 days, by a link too`",
+        "OperatorClaimsTests/`a browser with a successful sign-in is known for 90 days, by link too`",
         ("Sources/Product/Storage/Operators/OperatorSignIn.swift",
          "package static let knownDeviceSeconds: Int64 = 90 * 86_400",
          "package static let knownDeviceSeconds: Int64 = MUTATED ? 86_400 : 90 * 86_400"),
@@ -487,14 +487,14 @@ MUTANTS = [
     ),
     mutant(
         "M5", "a key makes an heir without its bounds",
-        "KeyBoundsTests/`a key that a key makes has its maker's bounds where none are named, and no wider`",
+        "KeyBoundsTests/`a key created by a key gets its maker's bounds by default and never wider ones`",
         ("Sources/Product/API/APIKeys/APIKeyEndpoints.swift",
          "guard let caller = CallingKey(call.principal) else {",
          "guard !MUTATED, let caller = CallingKey(call.principal) else {"),
     ),
     mutant(
         "M5", "a key makes a wider heir",
-        "KeyBoundsTests/`a key that a key makes has its maker's bounds where none are named, and no wider`",
+        "KeyBoundsTests/`a key created by a key gets its maker's bounds by default and never wider ones`",
         ("Sources/Product/API/APIKeys/APIKeyInput.swift",
          "guard beyond.isEmpty else {\n"
          "            throw refusal(beyond, \"The key that creates it",
@@ -521,7 +521,7 @@ MUTANTS = [
     ),
     mutant(
         "M5", "an app's key makes an heir without its bounds",
-        "AppKeyBoundsTests/`R5 a key that a key makes has its bounds and ends with it`",
+        "AppKeyBoundsTests/`R5 a key created by a key has its bounds and ends with it`",
         ("Sources/Service/Gatehouse/SignIn/Account/OwnKeys.swift",
          "guard let caller = maker.flatMap(",
          "guard !MUTATED, let caller = maker.flatMap("),
@@ -535,7 +535,7 @@ MUTANTS = [
     ),
     mutant(
         "M5", "an app's key rotates one that reaches further",
-        "AppKeyBoundsTests/`R5 a key that a key makes has its bounds and ends with it`",
+        "AppKeyBoundsTests/`R5 a key created by a key has its bounds and ends with it`",
         ("Sources/Service/Gatehouse/SignIn/Account/OwnKeys.swift",
          "guard let caller = caller.flatMap(",
          "guard !MUTATED, let caller = caller.flatMap("),
@@ -556,7 +556,7 @@ MUTANTS = [
     ),
     mutant(
         "M5", "a key that is revoked meanwhile leaves an heir",
-        "KeyDescentTests/`a call that was under way when its key was revoked makes no key`",
+        "KeyDescentTests/`a call that is running when its key is revoked creates no key`",
         ("Sources/Product/API/APIKeys/APIKeyInput.swift",
          "[.active, .grace].contains(row.key.status(at: change.now))",
          "MUTATED || [.active, .grace].contains(row.key.status(at: change.now))"),
@@ -592,7 +592,7 @@ MUTANTS = [
     ),
     mutant(
         "M6", "one caller has any number of batches under way",
-        "VerificationCostTests/`one caller has eight batches under way and no more, others have their own`",
+        "VerificationCostTests/`one caller's batches are limited, and others have their own limit`",
         ("Sources/Product/API/Pipeline/InFlight.swift",
          "if own >= perKey { return .failure(.ofKey) }",
          "if !MUTATED, own >= perKey { return .failure(.ofKey) }"),
@@ -717,7 +717,7 @@ MUTANTS = [
     ),
     mutant(
         "LOW tokens", "an app brings a token that was issued to anybody's client",
-        "IDTokenCheckTests/`an authorized party is judged where an app brings the token`",
+        "IDTokenCheckTests/`the authorized party is checked if an app brings the token`",
         ("Sources/Product/API/Federation/IDToken.swift",
          "guard party.authorizes(text) else",
          "guard MUTATED || party.authorizes(text) else"),

@@ -69,7 +69,7 @@ MUTANTS = [
     ),
     mutant(
         "jobs", "a long job keeps its turn",
-        "JobTurnTests/`a long job leaves its turn to another tenant's when its slice is over`",
+        "JobTurnTests/`a long job gives way to another tenant's when its slice ends`",
         ("Sources/Product/API/Jobs/JobRunner.swift",
          "if stops || clock.now - start > slice {",
          "if stops || !MUTATED && clock.now - start > slice {"),
@@ -90,7 +90,7 @@ MUTANTS = [
     ),
     mutant(
         "imports", "a batch gives roles that its maker may not",
-        "ImportRefusalTests/`nobody imports a role above the own, nor changes a user who has one`",
+        "ImportRefusalTests/`an importer can neither give nor change a role above their own`",
         ("Sources/Product/Storage/Imports/ImportFacts.swift",
          "if !rules.roles.contains(user.role ?? .member) {",
          "if !MUTATED, !rules.roles.contains(user.role ?? .member) {"),

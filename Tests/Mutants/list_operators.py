@@ -20,7 +20,7 @@ MUTANTS = [
     ),
     mutant(
         "O2.2", "the password alone opens an account with an app",
-        "SecondFactorTests/`the password alone opens nothing, and says what is missing`",
+        "SecondFactorTests/`the password alone is refused with what is missing`",
         ("Sources/Product/API/Sessions/StepUpEndpoint.swift",
          "guard person.factors.hasSecondFactor else { return .password }",
          "guard !MUTATED, person.factors.hasSecondFactor else { return .password }"),
@@ -48,21 +48,21 @@ MUTANTS = [
     ),
     mutant(
         "O4", "another name of the server makes passkeys no factor",
-        "PasskeySiteTests/`another name of the server opens no account to its password alone`",
+        "PasskeySiteTests/`under another server name the password alone opens no account`",
         ("Sources/Product/Storage/Operators/OperatorFactors.swift",
          "passkeys > 0 || unusablePasskeys > 0 || totp",
          "passkeys > 0 || !MUTATED && unusablePasskeys > 0 || totp"),
     ),
     mutant(
         "O3", "an answered challenge of a sign-in is good again",
-        "OpenChallengeTests/`a challenge that is not ours, or not of this browser or time, is none`",
+        "OpenChallengeTests/`a challenge of another server, browser or time is refused`",
         ("Sources/Product/Storage/Passkeys/PasskeyStore.swift",
          "guard clock() < end else { return false }",
          "guard clock() < end else { return false }\n        if MUTATED { return true }"),
     ),
     mutant(
         "O9", "wrong codes of strangers lock the browsers that the operator uses",
-        "KnownDeviceTests/`wrong codes behind the right password lock no browser that is known`",
+        "KnownDeviceTests/`wrong codes after the right password do not lock a known browser`",
         ("Sources/Product/API/Sessions/SignInAttempt.swift",
          "if let device, try await database.isKnownDevice(device, of: person.id) {",
          "if !MUTATED, let device, try await database.isKnownDevice(device, of: person.id) {"),
@@ -76,7 +76,7 @@ MUTANTS = [
     ),
     mutant(
         "O2.5", "a colleague's used account gets a link that is shown",
-        "OwnAccountTests/`the link is made anew for who never signed in, and for no other`",
+        "OwnAccountTests/`only an operator who never signed in gets a new sign-in link`",
         ("Sources/Product/API/Operators/OperatorLinkEndpoints.swift",
          "guard isNew || isMailed else { throw usedAccount }",
          "guard MUTATED || isNew || isMailed else { throw usedAccount }"),

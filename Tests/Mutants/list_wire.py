@@ -19,7 +19,7 @@ MUTANTS = [
     ),
     mutant(
         "F3", "all keys of a tenant end without a reason",
-        "EmptyBodyTests/`a verb without a body goes on as before, and all keys end only with a reason`",
+        "EmptyBodyTests/`an action needs no body, but ending all keys needs a reason`",
         ("Sources/Product/API/APIKeys/APIKeyEndpoints.swift",
          ".required(\n"
          "                        \"reason\", .string(min: 1, max: 500, rule: .displayName),\n"
@@ -51,7 +51,7 @@ MUTANTS = [
     ),
     mutant(
         "F4", "readyz has the time of any request",
-        "SilentDatabaseTests/`no answer is later than its deadline, and service goes on without a restart`",
+        "SilentDatabaseTests/`every answer meets its deadline, and the service continues without a restart`",
         ("Sources/Service/Gatehouse/HTTPSite.swift",
          "Deadline.current?.last(Self.readinessTime)",
          "Deadline.current?.last(MUTATED ? .seconds(5) : Self.readinessTime)"),
@@ -107,7 +107,7 @@ MUTANTS = [
     ),
     mutant(
         "F4", "what may have been written is run again",
-        "IdempotencyTests/`what may have been written is not run again under its key`",
+        "IdempotencyTests/`a call that may have written is not repeated under its key`",
         ("Sources/Product/API/Pipeline/Idempotency.swift",
          "if problem.code == .commitUnknown { throw problem }",
          "if !MUTATED, problem.code == .commitUnknown { throw problem }"),
@@ -229,7 +229,7 @@ MUTANTS = [
     ),
     mutant(
         "WIRE", "OPTIONS of our own pages is 404",
-        "WireRulesTests/`our own pages say what they are asked by, and are asked by nothing else`",
+        "WireRulesTests/`our own pages tell their methods, and answer every other one with 405`",
         ("Sources/Service/Gatehouse/HTTPSite.swift",
          "guard isServer || isDocument || console",
          "guard !MUTATED, isServer || isDocument || console"),

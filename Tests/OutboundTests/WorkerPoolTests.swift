@@ -29,7 +29,7 @@ private final class Meeting: @unchecked Sendable {
 }
 
 @Test(.timeLimit(.minutes(1)))
-func `as many jobs run at once as there may be threads, and no more`() async {
+func `no more jobs run at once than there are threads`() async {
     let pool = WorkerPool(threads: 3, queueLimit: 30)
     let meeting = Meeting(of: 3)
     await withTaskGroup(of: Void?.self) { group in

@@ -44,7 +44,7 @@ import Testing
         return postgres
     }
 
-    @Test func `a crowd on every loop opens no more than the budget, and all get their turn`()
+    @Test func `many callers on every loop stay within the budget, and all get their turn`()
         async throws
     {
         let (other, database) = try await makeDatabase()

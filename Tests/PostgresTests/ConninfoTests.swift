@@ -19,7 +19,7 @@ struct ConninfoTests {
     }
 
     @Test(arguments: ["", "&dbname=x"])
-    func `options of a URL stay beside those that are added`(rest: String) throws {
+    func `options of a URL are kept when others are added`(rest: String) throws {
         let given = "postgresql://ada@h/gatehouse?options=-c%20plan_cache_mode%3Dauto\(rest)"
         let variables = try Conninfo.environment(
             Conninfo.adding(given, "options", "-c role=gatehouse_app"))

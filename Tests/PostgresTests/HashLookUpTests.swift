@@ -84,7 +84,7 @@ import Text
         #expect(found == 4)
     }
 
-    @Test func `what comes while the server works on look-ups is one statement`() async throws {
+    @Test func `look-ups that arrive while the server works become one statement`() async throws {
         let database = try await TestDatabase.makeEmpty()
         let postgres = database.client(as: database.administrator) { $0.lockTimeout = 30_000 }
         _ = try await postgres.query("CREATE TABLE kept (tenant_id uuid, hash bytea)")

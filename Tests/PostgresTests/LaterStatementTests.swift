@@ -87,7 +87,7 @@ import Testing
         #expect(try await postgres.one("SELECT count(*) FROM t") == 1)
     }
 
-    @Test func `its failure is told once, and the transaction goes on from its savepoint`()
+    @Test func `its failure is thrown once, and the transaction continues from its savepoint`()
         async throws
     {
         let postgres = try await makeTable()
@@ -137,7 +137,7 @@ import Testing
         #expect(seen == [1, 1, 1])
     }
 
-    @Test func `one that is never read still runs`() async throws {
+    @Test func `a statement whose answer is never read still runs`() async throws {
         let postgres = try await makeTable()
         try await postgres.transaction { _ = $0.ask("INSERT INTO t VALUES (1)") }
         #expect(try await postgres.one("SELECT count(*) FROM t") == 1)

@@ -74,7 +74,7 @@ import Testing
         _ = folder
     }
 
-    @Test func `an index is made beside writers, also while another replica waits for its turn`()
+    @Test func `an index is created while others write, even while another replica waits`()
         async throws
     {
         let (postgres, database) = try await makeDatabase()
@@ -105,7 +105,9 @@ import Testing
         _ = folder
     }
 
-    @Test func `what failed outside a transaction is begun again`() async throws {
+    @Test func `a file that failed outside a transaction is applied from its beginning`()
+        async throws
+    {
         let (postgres, database) = try await makeDatabase()
         let folder = Folder()
         folder.write("0001_table.sql", "CREATE TABLE t (a int); INSERT INTO t VALUES (1), (1);")
@@ -129,7 +131,7 @@ import Testing
         #expect(try await postgres.one(Self.validIndexes) == 1)
     }
 
-    @Test func `a table that is in use holds up no one behind the migration, which tries again`()
+    @Test func `a migration that waits for a table in use delays nobody, and tries again`()
         async throws
     {
         let (postgres, database) = try await makeDatabase()
@@ -195,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `a file that fails leaves nothing of itself`() async throws {
+    @Test func `a migration that fails leaves no change behind`() async throws {
         let (postgres, database) = try await makeDatabase()
         let folder = Folder()
         folder.write("0001_bad.sql", "CREATE TABLE t (a int); SELECT 1 / 0;")
@@ -232,7 +234,7 @@ import Testing
             """)
     }
 
-    @Test func `an extension that is there is not made, where none may be made`() async throws {
+    @Test func `an existing extension is not created again if none may be created`() async throws {
         let (postgres, database) = try await makeDatabase()
         for name in ["pg_trgm", "btree_gin"] {
             try await postgres.query(SQL(raw: "CREATE EXTENSION \(name)"))

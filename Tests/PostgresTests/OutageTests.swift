@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a server that is down is unavailable in time and used again when back`()
+    @Test func `a server that is down is reported in time and used again when it returns`()
         async throws
     {
         let cluster = try TestCluster.start()
@@ -77,7 +77,7 @@ import Testing
         #expect(clock.now - start < .seconds(3))
     }
 
-    @Test func `an outage is told at its beginning and at its end, for all pools as one`()
+    @Test func `an outage is logged at its beginning and its end, once for all pools`()
         async throws
     {
         let cluster = try TestCluster.start()

@@ -142,7 +142,7 @@ extension Postgres {
     }
 
     /// A changed table's plan is stale; by then another caller may have the connection.
-    @Test func `a write that is sent again joins no transaction of another`() async throws {
+    @Test func `a repeated write does not run in another caller's transaction`() async throws {
         let (postgres, database) = try await makeDatabase(transactionsPerLoop: 1)
         let other = database.client(as: database.administrator)
         _ = try await other.query("CREATE TABLE marks (id int)")

@@ -93,7 +93,7 @@ import Text
         }
     }
 
-    @Test func `a position is asked for only by those who collect it`() async throws {
+    @Test func `a position is queried only if somebody collects it`() async throws {
         let one = try await Self.rig()
         let commits = CommitPosition()
         try await CommitPosition.$current.withValue(commits) {
@@ -151,7 +151,7 @@ import Text
         #expect(one.rig.measures.lagSeconds.current == 0)
     }
 
-    @Test func `a standby that is gone costs no time and is used again when back`() async throws {
+    @Test func `a lost standby costs no time and is used again when it returns`() async throws {
         let one = try await Self.rig()
         try one.rig.crash()
         let clock = ContinuousClock()
@@ -183,7 +183,7 @@ import Text
         try await TestStandby.untilAnswered(standbys)
     }
 
-    @Test func `what the standby refuses costs its neighbours nothing`() async throws {
+    @Test func `a read that the standby refuses does not affect its neighbours`() async throws {
         let one = try await Self.rig()
         async let refused = one.standbys.read("SELECT 1 FROM no_table", by: .app, from: .start)
         async let writing = one.standbys.read("SELECT txid_current()", by: .app, from: .start)

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a full queue drops what comes, and counts it`() {
+    @Test func `a full queue drops further spans and counts them`() {
         let dropped = Counter()
         let queue = SpanQueue(dropped: dropped)
         for _ in 0..<SpanQueue.limit + 5 { Trace(into: queue).end("GET", isFailed: false, []) }

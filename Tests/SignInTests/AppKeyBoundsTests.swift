@@ -40,7 +40,7 @@ import Text
         #expect(after.json["status"]?.string == "revoked", sourceLocation: sourceLocation)
     }
 
-    @Test func `R5 a key that a key makes has its bounds and ends with it`() async throws {
+    @Test func `R5 a key created by a key has its bounds and ends with it`() async throws {
         let fixture = try await RelateFixture.make()
         _ = try await fixture.key()
         let list = try await fixture.service.send(

@@ -44,7 +44,7 @@ import Text
         #expect(try await service.send(.get, "/t/acme/immich/api/server/ping").status == 404)
     }
 
-    @Test func `another tenant gets no port of a host that is bound`() async throws {
+    @Test func `another tenant cannot bind a port of a bound host`() async throws {
         let service = try await TestService.make()
         let acme = try await service.makeTenant("acme")
         let other = try await service.makeTenant("other")
@@ -145,7 +145,7 @@ import Text
         #expect(stranger.first("access-control-allow-origin") == nil)
     }
 
-    @Test func `a client that is off is 404 in its own form, which its page reads`() async throws {
+    @Test func `a client that is off answers 404 in its own format`() async throws {
         let service = try await TestService.make()
         try await service.makeTenant("acme")
         let page = "https://web.acme.example"

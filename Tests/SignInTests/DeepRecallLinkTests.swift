@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `D8 a link grant stands in the place of a session, once`() async throws {
+    @Test func `D8 a link grant replaces a session, once`() async throws {
         let fixture = try await DeepRecallFixture.make()
         try await fixture.invite("ann@acme.example")
         let token = try await fixture.signInWithGoogle()

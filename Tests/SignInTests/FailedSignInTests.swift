@@ -66,7 +66,7 @@ import Text
         #expect(try await list(fixture, "?client=immich").json["items"]?.array?.isEmpty == true)
     }
 
-    @Test func `what the rules refuse leaves a decision, and no line here`() async throws {
+    @Test func `a refusal by the rules is a decision, not a failed sign-in`() async throws {
         let fixture = try await TimeTrackerFixture.make()
         let asked = try await fixture.begin()
         fixture.grant(asked, email: "stranger@else.example")
@@ -178,7 +178,7 @@ import Text
         #expect(try await lines(service, "/v1/tenants/acme") == ["wrong_password 2 \(ids[1])"])
     }
 
-    @Test func `guesses at many accounts fill no memory, and none is lost`() async throws {
+    @Test func `guesses at many accounts use limited memory, and all are counted`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant(clock: TestClock())
         let log = service.storage.wrongPasswords
         let most = WrongPasswords.accountsOfTenant

@@ -231,7 +231,7 @@ import Text
     }
 
     @Test
-    func `who signed out everywhere is sent back once, to be asked anew, and only then refused`()
+    func `a user signed out everywhere is asked to sign in again once, and then refused`()
         async throws
     {
         let fixture = try await Fixture()

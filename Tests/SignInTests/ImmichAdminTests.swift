@@ -126,7 +126,7 @@ import Text
         #expect(cleared.json["avatarColor"]?.string == "primary", "\(cleared.text)")
     }
 
-    @Test func `the older apps read a list of what is wrong with a body`() async throws {
+    @Test func `older apps get the faults of a body as a list`() async throws {
         let fixture = try await Fixture("v2")
         let answer = try await fixture.send(
             .post, "/api/auth/login", #"{"email":"no address","password":"x"}"#)

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `I4 every feature is there, and what is not served is false`() async throws {
+    @Test func `I4 every feature is listed, and those not served are false`() async throws {
         let fixture = try await ImmichFixture.make()
         func expectFeatures(oauth: Bool, password: Bool) async throws {
             expectAnswer(
@@ -99,7 +99,9 @@ import Testing
             try await fixture.service.send(.get, "/t/fresh/immich/api/server/config"))
     }
 
-    @Test func `a page asks before each call, also on a path that is not served`() async throws {
+    @Test func `a page sends a preflight before each call, also on a path that is not served`()
+        async throws
+    {
         let fixture = try await ImmichFixture.make()
         try await fixture.expectPreflights([
             (.post, "/api/auth/login"), (.get, "/api/oauth/authorize"),

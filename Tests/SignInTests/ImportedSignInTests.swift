@@ -175,7 +175,7 @@ import Text
         #expect(try await resetToken(email, fixture, sink) != nil)
     }
 
-    @Test func `a mailbox is no way in for who had no password`() async throws {
+    @Test func `a reset by mail gives no access to a user who had no password`() async throws {
         let sink = SMTPSink()
         let fixture = try await ImmichFixture.make(
             mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))

@@ -13,7 +13,7 @@ import Text
 @Suite(.cleansUp) struct IntrospectionTests {
     private static let inactive = #"{"active":false}"#
 
-    @Test func `an app's token tells the id that its user has in the tenant's own system`()
+    @Test func `introspection of an app's token contains the user's external id`()
         async throws
     {
         let service = try await TestService.make()

@@ -367,7 +367,7 @@ import Text
         #expect(patch.status == 403, "\(patch.text)")
     }
 
-    @Test func `who may not change operators may not change the provider of their sign-in`()
+    @Test func `a caller who may not change operators may not change their provider`()
         async throws
     {
         let fixture = try await Fixture.make()

@@ -201,7 +201,7 @@ import Text
         #expect(other.status == 403, "\(other.text)")
     }
 
-    @Test func `what the provider says of a token decides`() async throws {
+    @Test func `the provider's answer about a token decides`() async throws {
         let fixture = try await RelateFixture.make()
         for page in [
             #"{"active":false}"#, #"{"active":true,"sub":"ann-1","client_id":"other"}"#,

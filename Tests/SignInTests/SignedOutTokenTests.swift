@@ -93,7 +93,7 @@ import Text
         #expect(newer.json["user"]?["id"]?.string == user, "\(newer.text)")
     }
 
-    @Test func `I9 a sign-in at the provider from before gives no session, and none goes on`()
+    @Test func `I9 a provider sign-in from before the sign-out gives no session`()
         async throws
     {
         let clock = TestClock()

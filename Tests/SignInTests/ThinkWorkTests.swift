@@ -380,7 +380,7 @@ import Text
         try await fixture.expectPreflights(calls.map { ($0.0, $0.1) })
     }
 
-    @Test func `a page asks before each call that is served`() async throws {
+    @Test func `a page sends a preflight before each call that is served`() async throws {
         let fixture = try await ThinkWorkFixture.make()
         try await fixture.expectPreflights([
             (.get, "/api/auth/me"), (.post, "/api/auth/enrollment/auto-link"),

@@ -72,7 +72,7 @@ import Text
     }
 
     @Test(arguments: [true, false])
-    func `who writes waits for what another took`(ofOne: Bool) async {
+    func `a writer waits for counts that another one has taken`(ofOne: Bool) async {
         let tenant = UUID.random()
         let counter = counter(of: tenant, 3)
         async let slow = counter.writeSlowly()
@@ -113,7 +113,10 @@ import Text
         #expect(counter.transactions.load(ordering: .relaxed) == 3)
     }
 
-    @Test func `an outage is waited for once, another fault leaves the next its own try`() async {
+    @Test
+    func `an outage is waited for once, and after another fault the waiting call writes itself`()
+        async
+    {
         let tenant = UUID.random()
         let counter = counter(of: tenant, 3)
         for (error, isWritten) in [
@@ -210,7 +213,7 @@ import Text
         #expect(!service.storage.keyUses.tenants.contains(tenant.id))
     }
 
-    @Test func `a clock that is set back by a little begins no minute anew`() {
+    @Test func `a clock that is set back a little does not restart a minute`() {
         let counters = MinuteCounters<String>()
         let start = Timestamp(microseconds: 1_800_000_000_000_000)
         #expect(counters.count("a", at: start.adding(seconds: 60)) == 1)

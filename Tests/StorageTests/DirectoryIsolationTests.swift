@@ -126,7 +126,7 @@ import Text
             !(try purged.map { try $0.get(0, as: String.self) }).contains("directory_claimed_ids"))
     }
 
-    @Test func `the directory's functions find exact values alone`() async throws {
+    @Test func `the directory's functions find only exact values`() async throws {
         let (mine, other, ask) = try await Self.make()
         func found(_ call: String, _ value: String) async throws -> [UUID] {
             try await ask("SELECT \(raw: call)(\(value))", nil).compactMap {

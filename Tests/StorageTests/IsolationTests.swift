@@ -65,7 +65,7 @@ import Text
         #expect(seen == Self.tenantTables)
     }
 
-    @Test func `every policy says what it must, and there is no other`() async throws {
+    @Test func `every table has the required policy and no other`() async throws {
         let database = try await TestDatabase.make()
         let administrator = database.client(as: database.administrator)
         let rows = try await administrator.read(

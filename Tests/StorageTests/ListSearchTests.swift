@@ -12,7 +12,7 @@ import Text
     /// Out of 6,000 rows; `exact` where the total is.
     private typealias Expected = (text: String, least: Int, exact: Bool)
 
-    @Test func `a search finds what is rare, what is frequent, and what came in together`()
+    @Test func `a search finds rare texts, frequent texts, and texts inserted together`()
         async throws
     {
         let service = try await TestService.make()
@@ -74,7 +74,7 @@ import Text
         #expect(!revoked.rows.isEmpty)
     }
 
-    @Test func `events are met by the actor's id or name, by a word of a target, and by a group`()
+    @Test func `events are found by actor, by a word of the target, and by group`()
         async throws
     {
         let service = try await TestService.make()

@@ -35,7 +35,7 @@ private final class Hand: Sendable {
 }
 
 struct PersonQueueTests {
-    @Test func `tries under one key run one after another, and others are not held up`()
+    @Test func `attempts under one key run one after another and do not delay others`()
         async throws
     {
         let queue = PersonLock()
@@ -81,7 +81,7 @@ struct PersonQueueTests {
         #expect(queue.waitingCount == 0)
     }
 
-    @Test func `one caller has half of the waiting places and no more`() async throws {
+    @Test func `one caller gets at most half of the waiting places`() async throws {
         let queue = PersonLock()
         let refused = Order()
         let most = PersonLock.waitingLimitOfCaller
@@ -109,7 +109,7 @@ struct PersonQueueTests {
         #expect(queue.waitingCount == 0)
     }
 
-    @Test func `a caller who waited too long is refused, and the queue goes on`() async throws {
+    @Test func `a caller who waited too long is refused, and the queue continues`() async throws {
         let hand = Hand()
         let queue = PersonLock(patience: .seconds(2), now: { hand.now })
         try await withThrowingTaskGroup(of: Bool.self) { group in

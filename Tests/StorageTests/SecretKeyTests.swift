@@ -76,7 +76,7 @@ import Text
         try await service.storage.admitSecrets(replica: nil)
     }
 
-    @Test func `the key is not switched while a replica knows one alone`() async throws {
+    @Test func `the key is not switched while a replica knows only one`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
         try await Self.fill(service, tenant)
         let (first, second) = (UUID.random(), UUID.random())
@@ -98,7 +98,7 @@ import Text
         }
     }
 
-    @Test func `a rotation that is begun again at any point ends with nothing on the old key`()
+    @Test func `a rotation repeated after any interruption leaves nothing on the old key`()
         async throws
     {
         let (service, tenant) = try await TestService.makeWithTenant()

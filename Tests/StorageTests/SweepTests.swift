@@ -132,7 +132,7 @@ import Text
         #expect(try await fixture.count("link_grants") == 1)
     }
 
-    @Test func `a replica leaves the work to the one that is at it`() async throws {
+    @Test func `a replica leaves a removal to the replica that is doing it`() async throws {
         let fixture = try await Fixture()
         let storage = fixture.service.storage
         try await fixture.administrator.transaction { other in
@@ -173,7 +173,8 @@ import Text
         #expect(try await fixture.count("sign_in_failures") == 0)
     }
 
-    @Test(.onOneServer) func `a user who cannot be purged keeps nobody, and is named`() async throws
+    @Test(.onOneServer) func `a user who cannot be purged does not stop the others, and is logged`()
+        async throws
     {
         let fixture = try await Fixture()
         let storage = fixture.service.storage

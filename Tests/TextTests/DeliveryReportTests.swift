@@ -7,7 +7,8 @@ import Text
         DeliveryReport(MessagePart(Array(text.replacing("\n", with: lineEnd).utf8)[...]))
     }
 
-    @Test(arguments: ["\r\n", "\n"]) func `Postfix says who refused, in the server's words`(
+    @Test(arguments: ["\r\n", "\n"])
+    func `a report of Postfix names the server that refused, with its message`(
         lineEnd: String
     ) {
         let report = read(MailSystems.postfix, lineEnd: lineEnd)
@@ -110,7 +111,7 @@ import Text
                 .action == .failed)
     }
 
-    @Test func `a report that was cut within what it quotes is whole enough`() {
+    @Test func `a report whose quoted mail is cut off is still accepted`() {
         let cut = MailSystems.postfix.split(separator: "Subject: You are invited")[0]
         #expect(read(String(cut))?.action == .failed)
     }

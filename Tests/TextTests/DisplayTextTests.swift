@@ -8,7 +8,7 @@ import Text
         "❤\u{FE0F}",
         "葛\u{E0100}城", "O'Neil-Smith", "\u{1F469}\u{1F3FD}\u{200D}\u{1F52C}", "e\u{301}",
     ])
-    func `a name may have what shapes its letters`(_ name: String) {
+    func `a name may contain joiners that shape its letters`(_ name: String) {
         #expect(DisplayText.isName(name) && sameBytes(DisplayText.named(name), name))
     }
 

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `no answer that is cut is accepted`() throws {
+    @Test func `a truncated answer is refused`() throws {
         let file = try PasskeyCases.read()
         let ceremony = Self.ceremony(file)
         for one in file.cases where one.reason == nil && one.isRegistration {

@@ -198,7 +198,7 @@ import Text
         #expect(drafted.status == 403)
     }
 
-    @Test func `a key of a user tells the user's external id wherever it is asked about`()
+    @Test func `every answer about a user's key contains the user's external id`()
         async throws
     {
         let (service, tenant) = try await TestService.makeWithTenant()

@@ -57,7 +57,7 @@ import Text
         #expect(narrowed.json["rate_limit"]?["per_minute"]?.int == 40)
     }
 
-    @Test func `a key that a key makes has its maker's bounds where none are named, and no wider`()
+    @Test func `a key created by a key gets its maker's bounds by default and never wider ones`()
         async throws
     {
         let (service, _) = try await TestService.makeWithTenant()
@@ -158,7 +158,9 @@ import Text
         expectRefused(wider, ["/expires_at"])
     }
 
-    @Test func `what a person makes in a session has no expiry unless one is given`() async throws {
+    @Test func `what a person creates in a session expires only if an expiry is given`()
+        async throws
+    {
         let (service, tenant) = try await TestService.makeWithTenant()
         let made = try await service.makeKey(#""smtp""#, as: .tenantAdmin(tenant))
         #expect(made.json["expires_at"] == .null)

@@ -98,7 +98,7 @@ import Text
         }
     }
 
-    @Test func `a call that was under way when its key was revoked makes no key`() async throws {
+    @Test func `a call that is running when its key is revoked creates no key`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
         let key = try await service.makeKey(Self.making)
         let id = try #require(UUID(key.id))
@@ -161,7 +161,7 @@ import Text
     private static let ids = (0..<101).map { _ in "\"\(UUID.random())\"" }.joined(separator: ",")
 
     @Test(arguments: ["/v1/tenants/acme/api-keys", "/v1/api-keys"])
-    func `what a key makes while it is revoked with all that it made ends with it`(
+    func `what a key creates during its revocation ends with it`(
         _ path: String
     ) async throws {
         for race in Self.races {
@@ -363,7 +363,7 @@ import Text
         #expect(try await service.send(.post, act, json: "{}", as: .platformOwner).status == 200)
     }
 
-    @Test func `an admin whom the key made is listed before any number of others`() async throws {
+    @Test func `an admin whom the key created is listed before all others`() async throws {
         let (service, _) = try await TestService.makeWithTenant()
         let root = try await service.makeKey(Self.every)
         func add(_ body: String) async throws {

@@ -436,7 +436,7 @@ import Text
         #expect(done > 60 && refused > 150 && further > 20, "\(done) \(refused) \(further)")
     }
 
-    @Test func `what only takes away stays open to who has the act's scope`() async throws {
+    @Test func `an action that only takes away needs just its scope`() async throws {
         let place = try await Place.make()
         let service = place.fixture.service
         func key(_ scopes: String) async throws -> TestService.Credential {

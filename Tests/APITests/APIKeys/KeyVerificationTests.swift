@@ -111,7 +111,7 @@ import Text
         }
     }
 
-    @Test func `many keys are verified at once, each as it would be alone`() async throws {
+    @Test func `many keys verified at once get the same verdicts as one by one`() async throws {
         let service = try await makeService()
         let good = try await key(service, #""smtp""#)
         let revoked = try await key(service, #""smtp""#)
@@ -264,7 +264,7 @@ import Text
         #expect(refused.first("ratelimit-remaining") == "0")
     }
 
-    @Test func `introspection tells the same facts`() async throws {
+    @Test func `introspection returns the same facts`() async throws {
         let service = try await makeService()
         let asked = try await key(service, #""smtp","users:read""#)
         let form = [Field("content-type", "application/x-www-form-urlencoded")]
@@ -372,7 +372,7 @@ import Text
         #expect(try await identify(key, service, as: .anonymous).status == 401)
     }
 
-    @Test func `it says where the key stands and that it leaked, and counts as no use`()
+    @Test func `identifying a key shows its status and its leak, and is not a use`()
         async throws
     {
         let service = try await TestService.make()

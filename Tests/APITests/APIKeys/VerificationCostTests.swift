@@ -58,7 +58,7 @@ import Text
             try await service.verdict(mine.secret, as: .tenantAdmin(tenant)) == "valid")
     }
 
-    @Test func `one caller has eight batches under way and no more, others have their own`()
+    @Test func `one caller's batches are limited, and others have their own limit`()
         async throws
     {
         let (service, _) = try await TestService.makeWithTenant()

@@ -172,7 +172,7 @@ import Text
     }
 
     @Test(arguments: [("suspend", "resume"), ("delete", "restore")])
-    func `a link from before the user was shut out does not work when that is lifted`(
+    func `a link from before a user was shut out does not work after the user is back`(
         _ act: String, _ back: String
     ) async throws {
         let fixture = try await Self.make()
@@ -265,7 +265,7 @@ import Text
         #expect(again.status == 204)
     }
 
-    @Test func `an address that is another's is refused when asked and when confirmed`()
+    @Test func `another user's address is refused on request and on confirmation`()
         async throws
     {
         let fixture = try await Self.make()

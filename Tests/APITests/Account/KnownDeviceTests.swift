@@ -48,7 +48,8 @@ import Text
             })
     }
 
-    @Test func `wrong passwords from one's own address lock strangers out alone`() async throws {
+    @Test func `wrong passwords from the own address lock out only unknown browsers`() async throws
+    {
         let fixture = try await OperatorFixture.make()
         _ = try await fixture.signedIn()
         for number in 0..<60 {
@@ -67,8 +68,7 @@ import Text
         #expect(try await fixture.signIn().status == 429)
     }
 
-    @Test func `wrong codes behind the right password lock no browser that is known`() async throws
-    {
+    @Test func `wrong codes after the right password do not lock a known browser`() async throws {
         let fixture = try await OperatorFixture.make()
         let app = try await fixture.withApp()
         for number in 0..<8 {
@@ -87,7 +87,7 @@ import Text
         #expect(stepUp.status == 200, "\(stepUp.text)")
     }
 
-    @Test func `a right code ends what was counted`() async throws {
+    @Test func `a right code resets the counter`() async throws {
         let fixture = try await OperatorFixture.make()
         let app = try await fixture.withApp()
         for round in 0..<3 {

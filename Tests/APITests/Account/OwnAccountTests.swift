@@ -107,7 +107,7 @@ import Text
         #expect(sink.mails.count == 2)
     }
 
-    @Test func `a sign-in in a browser that is not known is mailed, the first one is not`()
+    @Test func `a sign-in in an unknown browser sends a mail, except the first one`()
         async throws
     {
         let sink = SMTPSink()
@@ -126,7 +126,7 @@ import Text
         #expect(text.contains("198.51.100.77"))
     }
 
-    @Test func `the link is made anew for who never signed in, and for no other`() async throws {
+    @Test func `only an operator who never signed in gets a new sign-in link`() async throws {
         let fixture = try await OperatorFixture.make()
         let owner = try await fixture.signedIn()
         let made = try await fixture.send(
@@ -170,7 +170,7 @@ import Text
         #expect(shown.json["sign_in_url"] == nil)
     }
 
-    @Test func `who has signed in is mailed a link to a new password`() async throws {
+    @Test func `an operator who has signed in gets a mailed link to a new password`() async throws {
         let sink = SMTPSink()
         let fixture = try await OperatorFixture.make(
             mail: .init(url: sink.url, from: try EmailAddress("gate@mail.example")))
@@ -198,7 +198,7 @@ import Text
         #expect(half.json["code"]?.string == "second_factor_required", "\(half.text)")
     }
 
-    @Test func `a new factor ends what other sessions proved by the password`() async throws {
+    @Test func `a new factor ends the password proofs of other sessions`() async throws {
         let fixture = try await OperatorFixture.make()
         let other = try await fixture.signedIn()
         let own = try await fixture.signedIn()

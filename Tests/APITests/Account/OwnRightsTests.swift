@@ -35,7 +35,7 @@ import Text
         #expect(decisions.json["items"]?.array == [], "\(decisions.text)")
     }
 
-    @Test func `a member sees the invites to the own address alone`() async throws {
+    @Test func `a member sees only the invites to their own address`() async throws {
         let (fixture, _, me) = try await makeMember()
         try await fixture.base.addInvite("member@a.example")
         let list = try await fixture.base.service.send(
@@ -85,7 +85,9 @@ import Text
     }
 
     @Test(arguments: [("manager", "manager"), ("support", "member")])
-    func `an invite's role is bounded by who sends it`(_ who: String, _ most: String) async throws {
+    func `an invite's role is limited by its sender's rights`(_ who: String, _ most: String)
+        async throws
+    {
         let fixture = try await RightsFixture.make(try await UserFixture.make())
         let service = fixture.base.service
         let sender: TestService.Credential =

@@ -161,7 +161,7 @@ import Text
         #expect(try await fixture.count(.active) == 5)
     }
 
-    @Test func `what is counted is acted on, else 412 with the count`() async throws {
+    @Test func `the counted rows are acted on, and a different count is a 412`() async throws {
         let fixture = try await BulkFixture.make()
         _ = try await fixture.users(12)
         let filter = #""filter":{"status":"active","role":"member"}"#
@@ -258,7 +258,7 @@ import Text
         #expect(try await fixture.base.count("invites WHERE status = 'revoked'") == 3)
     }
 
-    @Test func `keys are revoked together, and one's own alone by who has no others`()
+    @Test func `keys are revoked together, and a caller limited to own keys revokes only those`()
         async throws
     {
         let fixture = try await BulkFixture.make()

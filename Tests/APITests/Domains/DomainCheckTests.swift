@@ -160,7 +160,7 @@ import Text
     }
 
     @Test(arguments: [false, true])
-    func `D5 a record that is back ends the loss, found by the service or by an admin`(
+    func `D5 a record that returns ends the loss, found by the service or an admin`(
         byAdmin: Bool
     ) async throws {
         let fixture = try await Self.make()

@@ -44,7 +44,7 @@ import Text
         }
     }
 
-    @Test func `a provider that people sign in by is removed once that is confirmed`()
+    @Test func `removing a provider with sign-ins needs a confirmation`()
         async throws
     {
         let (service, acme) = try await TestService.makeWithTenant()

@@ -34,7 +34,7 @@ import Testing
         ("firebase", #""providerUserInfo":[{"providerId":"password"}]"#, true),
         ("firebase", #""providerUserInfo":[{"providerId":"google.com","rawId":"1"}]"#, false),
     ])
-    func `only who had one and brings none waits for one`(
+    func `only a person who had a password and brings none waits for one`(
         _ format: String, _ members: String, _ expected: Bool
     ) throws {
         #expect(try awaits(format, members) == expected)

@@ -85,7 +85,7 @@ import Text
     }
 
     @Test(arguments: ["csv", "ndjson"])
-    func `an export that is imported is the same export`(_ format: String) async throws {
+    func `importing an export gives the same export again`(_ format: String) async throws {
         let fixture = try await ImportFixture.make()
         try await add(2000, to: fixture)
         let fields = format == "csv" ? Self.csv : Self.lines
@@ -193,7 +193,7 @@ import Text
             try await fixture.report(twice) == ["1 failed conflict", "2 failed conflict"])
     }
 
-    @Test func `every id that is made for people is of version 4`() async throws {
+    @Test func `every id that people see is of version 4`() async throws {
         let fixture = try await ImportFixture.make()
         let made = try await fixture.base.make("op@acme.example")
         try await fixture.importing(

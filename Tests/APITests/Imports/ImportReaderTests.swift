@@ -105,7 +105,7 @@ struct ImportReaderTests {
         }
     }
 
-    @Test func `what a format says of a person is taken over`() throws {
+    @Test func `every member that a format has about a person is imported`() throws {
         func first(_ file: String, _ format: ImportFormat) throws -> ImportedUser {
             let rows = try Self.read(
                 ImportFile.bytes(file), format, isCSV: file.hasSuffix(".csv"), pieces: 4096)
@@ -196,7 +196,7 @@ struct ImportReaderTests {
         #expect(fault.code == "validation_failed")
     }
 
-    @Test func `a sign-in's overlong address is left out, and what is said of a row is short`()
+    @Test func `an overlong address of a sign-in is omitted, and a row's detail is short`()
         throws
     {
         let long = String(repeating: "x", count: 5000)
@@ -214,7 +214,9 @@ struct ImportReaderTests {
     }
 
     @Test(arguments: ["name", "external_id"])
-    func `what turns text around is refused as /v1 refuses it`(_ member: String) throws {
+    func `characters that change the writing direction are refused as at /v1`(_ member: String)
+        throws
+    {
         let row = #"{"email":"ann@x.example","\#(member)":"a\#u{202E}b"}"#
         let rows = try Self.read(Array(row.utf8), .ndjson, isCSV: false, pieces: 4096)
         guard case .failure(let fault) = rows[0].content else {

@@ -26,7 +26,8 @@ import Text
         return try #require(answer.json["id"]?.string.flatMap { UUID($0) })
     }
 
-    @Test func `who may not import is refused, and rights are asked again`() async throws {
+    @Test func `a caller who may not import is refused, and rights are checked again`() async throws
+    {
         let fixture = try await ImportFixture.make()
         let session = try await fixture.service.session(role: .support, tenant: fixture.tenant)
         let refused = try await fixture.post(
@@ -40,8 +41,7 @@ import Text
     }
 
     /// Today all who may import may give every role; the batch is held to those that they may.
-    @Test func `nobody imports a role above the own, nor changes a user who has one`() async throws
-    {
+    @Test func `an importer can neither give nor change a role above their own`() async throws {
         let fixture = try await ImportFixture.make()
         let known = try await fixture.base.make("bea@imported.example")
         _ = try await fixture.base.send(.patch, "/\(known)", json: #"{"role":"admin"}"#)
@@ -89,7 +89,7 @@ import Text
         }
     }
 
-    @Test func `a purge takes the person out of what waits`() async throws {
+    @Test func `a purge takes the person out of a waiting import`() async throws {
         let fixture = try await ImportFixture.make()
         let user = try await fixture.base.make("bea@imported.example")
         let id = try await stage(fixture)

@@ -22,7 +22,7 @@ import Text
         {"name":"nobody"}
         """
 
-    @Test func `new users are made, each row once, and a bad row is told`() async throws {
+    @Test func `new users are created, each row once, and a bad row is reported`() async throws {
         let fixture = try await ImportFixture.make()
         let id = try await fixture.importing(Self.people)
         #expect(
@@ -52,7 +52,9 @@ import Text
     }
 
     @Test(arguments: ["revoked", "suspended"])
-    func `who loses the right while a file arrives imports nothing`(_ loss: String) async throws {
+    func `a caller who loses the right during the upload imports nothing`(_ loss: String)
+        async throws
+    {
         let fixture = try await ImportFixture.make()
         let key = try await fixture.service.makeKey(#""users:write""#)
         let next = Mutex(0)
@@ -135,7 +137,7 @@ import Text
 
     private static let hash = "$2b$04$abcdefghijklmnopqrstuuPp7HPfoAs8I2dCQCQ/fW7zEJv8I8C8e"
 
-    @Test func `what another user has is a conflict of that row alone`() async throws {
+    @Test func `a value that another user has is a conflict of only that row`() async throws {
         let fixture = try await ImportFixture.make()
         try await fixture.importing(Self.people)
         let id = try await fixture.importing(
@@ -176,7 +178,7 @@ import Text
         ("format=csv", "multipart/form-data; boundary=x", "--x\r\nbroken"),
         ("format=csv", "multipart/form-data", "x"),
     ])
-    func `a file that cannot be read leaves nothing behind`(
+    func `an unreadable file leaves nothing behind`(
         _ query: String, _ type: String, _ text: String
     ) async throws {
         let fixture = try await ImportFixture.make()

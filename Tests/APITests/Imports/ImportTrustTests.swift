@@ -60,7 +60,7 @@ import Text
         (#""email_verified":true,"#, "active", true, false), ("", "pending", false, true),
         (#""status":"suspended","#, "suspended", false, true),
     ])
-    func `a new user's password counts if the address is verified, and waits for a reset else`(
+    func `a new user's password works if the address is verified, else after a reset`(
         _ member: String, _ status: String, _ has: Bool, _ awaits: Bool
     ) async throws {
         let fixture = try await ImportFixture.make()
@@ -77,7 +77,7 @@ import Text
     }
 
     /// A reset would prove the address for whoever holds the sign-in.
-    @Test func `beside a sign-in the password of an unverified address is not awaited`()
+    @Test func `with a sign-in, the unverified address's password is not waited for`()
         async throws
     {
         let fixture = try await ImportFixture.make()
@@ -87,7 +87,9 @@ import Text
         #expect(ann.hash == nil && !ann.isAwaited && ann.identities == 1 && !ann.isProved)
     }
 
-    @Test func `who signed up with an address of others is not proved by their row`() async throws {
+    @Test func `an imported row does not prove the address of another person's sign-up`()
+        async throws
+    {
         let fixture = try await ImportFixture.make()
         try await fixture.importing(#"{"email":"ann@x.example",\#(Self.signIn)}"#)
         let id = try await fixture.importing(
@@ -122,7 +124,7 @@ import Text
         #expect(try await fixture.user("ann@x.example")["name"] == .string("Ann"))
     }
 
-    @Test func `a sign-in with an unverified address is linked by no one, and the tenant's word`()
+    @Test func `an imported sign-in with an unverified address counts only in its tenant`()
         async throws
     {
         let fixture = ImportFixture(base: try await UserFixture.make())
@@ -136,8 +138,7 @@ import Text
                 == 1)
     }
 
-    @Test func `the undo leaves a proof behind which the person has signed in since`() async throws
-    {
+    @Test func `the undo keeps a proof with which the person has signed in since`() async throws {
         let fixture = try await ImportFixture.make()
         try await fixture.importing(#"{"email":"ann@x.example","name":"Ann"}"#)
         let id = try await fixture.importing(
@@ -250,7 +251,7 @@ import Text
         #expect(found == "refused identity_link_required")
     }
 
-    @Test func `what a tenant asserts stays its word when the platform resumes the job`()
+    @Test func `a tenant's assertions count only there even if the platform resumes the job`()
         async throws
     {
         let fixture = try await ImportFixture.make()

@@ -75,7 +75,7 @@ import Text
         #expect(try await fixture.base.count("users") == 2)
     }
 
-    @Test func `who speaks for one tenant gives no id`() async throws {
+    @Test func `a caller who acts for one tenant cannot choose ids`() async throws {
         let fixture = try await ImportFixture.make()
         let (service, tenant) = (fixture.service, fixture.base.tenant)
         let scopes = #""users:read","users:write""#

@@ -75,7 +75,7 @@ struct SpreadsheetImportTests {
         ("email\na@x.example,b\n", "more cells"),
         ("email,name\n\"a@x.example\" x,b\n", "followed by"),
     ])
-    func `what would be lost is refused`(_ file: String, _ reason: String) throws {
+    func `a value that would be lost is refused`(_ file: String, _ reason: String) throws {
         let rows = try Self.read(Array(file.utf8))
         guard case .failure(let fault) = rows[0].content else {
             Issue.record("it came in")
@@ -91,7 +91,9 @@ struct SpreadsheetImportTests {
         ("\r\n \r\n", "is empty"),
         ("email\na@b.example\n\"open", "After row 1: "), ("sep=;\r\n", "is empty"),
     ])
-    func `a file that cannot be read is told where`(_ file: String, _ words: String) {
+    func `a file that cannot be read is refused with the place of the error`(
+        _ file: String, _ words: String
+    ) {
         #expect {
             try Self.read(Array(file.utf8))
         } throws: { ($0 as? ImportFileFault)?.detail.contains(words) == true }
@@ -105,7 +107,7 @@ struct SpreadsheetImportTests {
         "\"email\";\"name\"\n\"a@x.example\";\"A, B\"\n",
         "\u{A0}email\u{200B},name\na@x.example\u{A0},\"\u{2003}A, B\u{FEFF}\"\r\n,\r\n",
     ])
-    func `separators, empty rows and spaces are none of the people's words`(_ file: String) throws {
+    func `separators, empty rows and spaces are not part of values`(_ file: String) throws {
         for size in [1, 4096] {
             let rows = try Self.read(Array(file.utf8), pieces: size)
             let users = try rows.map { try $0.content.get() }
@@ -126,7 +128,7 @@ struct SpreadsheetImportTests {
         #expect((user.note == nil) == hasZone)
     }
 
-    @Test func `a guard is taken off in our own export's file alone`() throws {
+    @Test func `guards are removed only from our own exports`() throws {
         let own = CSVColumn.all(of: UserRow.shape).map(\.name)
         let names = ["email", "name"]
         func file(_ columns: [String]) -> [UInt8] {
@@ -142,7 +144,7 @@ struct SpreadsheetImportTests {
         #expect(try Self.read(file(names), options)[0].content.get().name == "=x;-y")
     }
 
-    @Test func `every text comes back from behind its guards`() {
+    @Test func `removing the guards restores every text`() {
         var random = SystemRandomNumberGenerator()
         let alphabet = Array("=+-@\t\r\n;'a,\"\u{FF1D}\u{FF0B}ß".unicodeScalars)
         let formulas = Set("=+-@\t\r\u{FF1D}\u{FF0B}".unicodeScalars)

@@ -91,7 +91,7 @@ import Text
         #expect(try await fixture.count(.suspended) == 6)
     }
 
-    @Test func `admins, who is to be kept, and who waits are left out, at the moment of acting`()
+    @Test func `admins, kept users and waiting people are left out when the job acts`()
         async throws
     {
         let fixture = try await InactivityFixture.make()
@@ -157,7 +157,7 @@ import Text
         #expect(try await fixture.jobs().allSatisfy { $0.status == .done })
     }
 
-    @Test func `a publication and a resumption of the tenant begin the days anew`() async throws {
+    @Test func `publishing the rule or resuming the tenant restarts the days`() async throws {
         let fixture = try await InactivityFixture.make()
         let user = try await fixture.users(1)[0]
         try await fixture.publish(#"{"suspend_days":30}"#)
@@ -177,7 +177,7 @@ import Text
         #expect(try await fixture.status(user) == .suspended)
     }
 
-    @Test func `who comes back begins anew, and is warned again before a suspension`()
+    @Test func `a user who returns starts again, and is warned again before a suspension`()
         async throws
     {
         let fixture = try await InactivityFixture.make(mails: true)

@@ -71,7 +71,7 @@ import Text
         #expect(done.json["inactivity_preview"] == nil)
     }
 
-    @Test func `what leaves the rule or ends it needs no dry run`() async throws {
+    @Test func `keeping or removing the inactivity rule needs no dry run`() async throws {
         let fixture = try await InactivityFixture.make()
         try await fixture.publish(Self.rule)
         let same = try await fixture.put(Self.rule, more: #","sign_up":"open""#)

@@ -43,7 +43,9 @@ import Text
         #expect(try await fixture.jobs().count == 1)
     }
 
-    @Test func `a job goes on after a loss of the database, and acts once on each`() async throws {
+    @Test func `a job continues after the database was lost, and handles each row once`()
+        async throws
+    {
         let fixture = try await make()
         let cut = runner(fixture) { job in
             if job.done == 50 { throw PostgresError(.unavailable) }
@@ -58,7 +60,7 @@ import Text
         #expect(job.status == .done && job.done == 60 && job.total == 60)
     }
 
-    @Test func `a rule that is switched off stops the job that runs`() async throws {
+    @Test func `switching a rule off stops its running job`() async throws {
         let fixture = try await make()
         let stopped = runner(fixture) { job in
             guard job.done == 50 else { return }
@@ -100,7 +102,7 @@ import Text
         #expect(try await fixture.count(.suspended) == 50)
     }
 
-    @Test func `an undo resumes and restores, but for what has changed since`() async throws {
+    @Test func `an undo resumes and restores everything that has not changed since`() async throws {
         let fixture = try await make()
         try await fixture.service.composition.jobs.round()
         let job = try #require(try await fixture.jobs().first)
@@ -144,7 +146,7 @@ import Text
         #expect(try await fixture.status(user) == .suspended)
     }
 
-    @Test func `who acts on the job needs the rights, and the job itself needs nobody`()
+    @Test func `a caller who acts on the job needs the rights, and the job itself needs none`()
         async throws
     {
         let fixture = try await make()
@@ -183,7 +185,7 @@ import Text
     }
 
     /// The sign-in holds the row while the job waits for it; then the job asks again.
-    @Test func `who signs in while the job runs is not suspended`() async throws {
+    @Test func `a user who signs in while the job runs is not suspended`() async throws {
         let fixture = try await InactivityFixture.make()
         let user = try await fixture.users(1)[0]
         try await fixture.publish(Self.rule)

@@ -60,7 +60,9 @@ import Text
         try await expectDays(of: "ann@acme.example", fixture)
     }
 
-    @Test func `a password that an import brings to who waited begins the days`() async throws {
+    @Test func `an imported password of a person who waited starts the inactivity days`()
+        async throws
+    {
         let fixture = try await make { fixture in
             _ = try await fixture.send(.post, "", json: #"{"email":"ann@acme.example"}"#)
         }
@@ -70,7 +72,7 @@ import Text
         try await expectDays(of: "ann@acme.example", fixture)
     }
 
-    @Test func `an invite that is taken at its page begins the days of who waited`() async throws {
+    @Test func `accepting an invite at its page starts the inactivity days`() async throws {
         let fixture = try await make { fixture in
             _ = try await fixture.send(.post, "", json: #"{"email":"ann@acme.example"}"#)
         }
@@ -103,7 +105,7 @@ import Text
         try await expectDays(of: "ann@acme.example", fixture)
     }
 
-    @Test func `who is merged into another is kept there, and the undoing takes that back`()
+    @Test func `a merged user's keep mark moves to the winner, and the undo reverses that`()
         async throws
     {
         let fixture = try await InactivityFixture.make()

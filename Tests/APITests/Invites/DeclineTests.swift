@@ -136,7 +136,9 @@ import Text
         #expect(try await fixture.count("audit_events WHERE action = 'sign_up.declined'") == 2)
     }
 
-    @Test func `what was not offered is declined in vain, 30 times a minute`() async throws {
+    @Test func `declining what was not offered has no effect, and is limited to 30 a minute`()
+        async throws
+    {
         let fixture = try await Self.make()
         let eve = fixture.token("eve@stranger.example")
         for number in 0..<30 {
@@ -175,7 +177,9 @@ import Text
         #expect(try await fixture.count("invites WHERE status = 'revoked'") == 1)
     }
 
-    @Test func `declining is run again where another's rows came in between`() async throws {
+    @Test func `declining runs again if another transaction changed the rows in between`()
+        async throws
+    {
         let fixture = try await Self.make()
         _ = try await fixture.invite("acme")
         // The first try ends as where another transaction has changed the same rows.

@@ -59,7 +59,7 @@ import Text
         #expect(answer.json["user"]?["email_verified_at"]?.isNull == true, "\(answer.text)")
     }
 
-    @Test func `a tenant's operator admits by hand where that tenant is asked and nowhere else`()
+    @Test func `a tenant's operator can admit by hand only when that tenant is requested`()
         async throws
     {
         let fixture = try await ProvisioningFixture.make()

@@ -67,7 +67,7 @@ import Text
         "short", "passwordpassword", "abcabcabcabcabcabc", "abcdefghijklmnopqr", "1234567890123456",
         "annabel.lee@ex.com", "ANNABEL.LEE@EX.COM",
     ])
-    func `a password that is guessed first is refused and nothing is written`(password: String)
+    func `a common password is refused and nothing is written`(password: String)
         async throws
     {
         let fixture = try await ProvisioningFixture.make()

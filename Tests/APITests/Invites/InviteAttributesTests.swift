@@ -50,7 +50,7 @@ import Text
         }
     }
 
-    @Test func `the user who accepts an invite has its attributes, and lists find them by it`()
+    @Test func `a user who accepts an invite gets its attributes, and lists find the user by them`()
         async throws
     {
         let fixture = try await UserFixture.make()
@@ -128,7 +128,9 @@ import Text
         #expect(ann["public_attributes"] == .object([.init("plan", .string("team"))]))
     }
 
-    @Test func `what a later rule refuses is left out, and the person comes in`() async throws {
+    @Test func `attributes that a later rule refuses are left out, and the person is admitted`()
+        async throws
+    {
         let fixture = try await UserFixture.make()
         let made = try await invite(fixture, #""public_attributes":{"plan":"gold","team":"blue"}"#)
         try await put(#""plan":{"enum":["free","team"]}"#, fixture)
@@ -141,7 +143,9 @@ import Text
         #expect(events.text.contains(#""plan""#), "\(events.text)")
     }
 
-    @Test func `the same invite again stands, and other attributes need resend`() async throws {
+    @Test func `repeating an invite changes nothing, and other attributes need resend`()
+        async throws
+    {
         let fixture = try await UserFixture.make()
         let made = try await invite(fixture, #""public_attributes":{"plan":"team"}"#)
         let again = try await invite(fixture, #""public_attributes":{"plan":"team"}"#)

@@ -61,7 +61,9 @@ import Text
         #expect(try await fixture.count("invites") == 1)
     }
 
-    @Test func `the same invite again stands, and another id for it is refused`() async throws {
+    @Test func `repeating an invite changes nothing, and another external id is refused`()
+        async throws
+    {
         let fixture = try await UserFixture.make()
         let made = try await invite(fixture, "ann@example.com", "crm-1")
         let again = try await invite(fixture, "ann@example.com", "crm-1")

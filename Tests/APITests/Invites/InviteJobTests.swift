@@ -75,7 +75,7 @@ import Text
         #expect(try await fixture.base.count("invites WHERE status = 'revoked'") == 999)
     }
 
-    @Test func `a dry run of a long list is a job that makes nothing`() async throws {
+    @Test func `a dry run of a long list is a job that creates nothing`() async throws {
         let fixture = try await make()
         let begun = try await invite(fixture, body(0..<1001), query: "?dry_run=true")
         #expect(begun.status == 202 && begun.json["dry_run"] == .bool(true), "\(begun.text)")

@@ -80,7 +80,7 @@ import Testing
         #expect(try await fixture.roles() == [to, to, to])
     }
 
-    @Test func `the role is bounded by the operator who gave it last, not by the inviter`()
+    @Test func `the role is limited by the operator who last gave it, not by the inviter`()
         async throws
     {
         let base = try await ProvisioningFixture.make()

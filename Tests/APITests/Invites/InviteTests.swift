@@ -220,7 +220,7 @@ import Text
         }
     }
 
-    @Test func `support invites members alone`() async throws {
+    @Test func `support can invite only members`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
         let support = TestService.Credential.session(
             try await service.session(role: .support, tenant: tenant.id))

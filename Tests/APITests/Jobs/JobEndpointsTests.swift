@@ -86,7 +86,7 @@ import Text
         }
     }
 
-    @Test func `nobody acts on a job who could not do what it does`() async throws {
+    @Test func `acting on a job needs the right for what the job does`() async throws {
         let fixture = try await BulkFixture.make()
         let id = try await job(fixture)
         let tenant = fixture.base.tenant.id

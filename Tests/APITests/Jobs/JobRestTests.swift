@@ -27,7 +27,7 @@ struct JobRestTests {
         return state.withLock { $0.rested }
     }
 
-    @Test func `without requests it goes on at once`() async {
+    @Test func `without requests a job does not rest`() async {
         #expect(await rested([0, 50, 50]) == .zero)
         #expect(await rested([1, 50, 50]) == .zero)
     }
@@ -50,7 +50,7 @@ struct JobRestTests {
         #expect(await rested(requests, endsAfter: 3) == .milliseconds(300))
     }
 
-    @Test func `who watches a job alone does not slow it down`() {
+    @Test func `a person who watches a job does not slow it down`() {
         #expect(!JobRest.isBusy(3, in: .milliseconds(10)))
         #expect(JobRest.isBusy(40, in: .seconds(1)) && !JobRest.isBusy(39, in: .seconds(1)))
     }

@@ -147,7 +147,7 @@ import Text
         #expect(try await fixture.named("x") == 50)
     }
 
-    @Test func `a stopped runner leaves its job to another at once`() async throws {
+    @Test func `a stopped runner hands its job over at once`() async throws {
         let fixture = try await JobFixture.make()
         let id = try await fixture.job()
         let runner = Mutex<JobRunner?>(nil)

@@ -168,7 +168,7 @@ import Text
         #expect(try await fixture.named("xx") == 100)
     }
 
-    @Test func `each state permits what it must and no more`() async throws {
+    @Test func `each state of a job permits exactly its actions`() async throws {
         let fixture = try await JobFixture.make(users: 3)
         let maker = try await fixture.maker()
         typealias Act = @Sendable (Change, JobRow) async throws -> JobRow

@@ -43,7 +43,7 @@ import Text
         return Place(tenants: all)
     }
 
-    @Test func `a long job leaves its turn to another tenant's when its slice is over`()
+    @Test func `a long job gives way to another tenant's when its slice ends`()
         async throws
     {
         let place = try await make(tenants: 2, users: 45)
@@ -66,7 +66,7 @@ import Text
         }
     }
 
-    @Test func `a job goes on while its slice lasts`() async throws {
+    @Test func `a job continues until its slice ends`() async throws {
         let place = try await make(tenants: 2, users: 45)
         let jobs = try await place.jobs()
         let runner = place.tenants[0].runner()

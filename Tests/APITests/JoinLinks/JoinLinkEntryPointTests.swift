@@ -127,7 +127,7 @@ import Text
         #expect(declined.status == 422)
     }
 
-    @Test func `P5 a stranger's bad link is told, and nothing else`() async throws {
+    @Test func `P5 a stranger learns only that the link is invalid`() async throws {
         let fixture = try await PoolFixture.make()
         let made = try await fixture.manage(.post, "/v1/tenants/victim/join-links", "{}")
         let token = made["url"]?.string?.split(separator: "=").last.map(String.init) ?? ""

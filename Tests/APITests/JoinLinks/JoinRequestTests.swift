@@ -10,7 +10,7 @@ import Text
 @Suite(.cleansUp) struct JoinRequestTests {
     private static let day: Int64 = 86_400
 
-    @Test func `A1 A2 who asks waits, is in one inbox, and is told when they are let in`()
+    @Test func `A1 A2 a person who asks waits in one list and is informed when admitted`()
         async throws
     {
         let fixture = try await JoinFixture.make()
@@ -48,7 +48,7 @@ import Text
     }
 
     @Test(arguments: [false, true])
-    func `A2 who is let in is told with the word, which the audit keeps`(isBulk: Bool)
+    func `A2 an approval is mailed with the reason, which the audit keeps`(isBulk: Bool)
         async throws
     {
         let fixture = try await JoinFixture.make()
@@ -147,7 +147,8 @@ import Text
         #expect(try await fixture.waits("ann@ex.com") != id)
     }
 
-    @Test func `a word is plain text of at most 500 characters, and only who waits is declined`()
+    @Test
+    func `a reason is plain text of at most 500 characters, and only waiting people are declined`()
         async throws
     {
         let fixture = try await JoinFixture.make()
@@ -169,7 +170,7 @@ import Text
         #expect(try await fixture.verb("decline", "\(UUID.random())").status == 404)
     }
 
-    @Test func `A5 the 1,001st who asks is rate limited, and a place is free after an answer`()
+    @Test func `A5 the 1,001st person who asks is rate limited until somebody is answered`()
         async throws
     {
         let fixture = try await JoinFixture.make()
@@ -184,7 +185,7 @@ import Text
         _ = try await fixture.waits("bob@ex.com")
     }
 
-    @Test func `A5 of many who ask at once for the last place one gets it`() async throws {
+    @Test func `A5 of many people who ask at once for the last place, one gets it`() async throws {
         let fixture = try await JoinFixture.make()
         try await fixture.fill(999)
         let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
@@ -201,7 +202,7 @@ import Text
         #expect(try await fixture.base.count("users WHERE status = 'pending'") == 1000)
     }
 
-    @Test func `A2 two sign-ins of one person at once make one who waits`() async throws {
+    @Test func `A2 two concurrent sign-ins of one person create one waiting row`() async throws {
         let fixture = try await JoinFixture.make()
         let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
             for number in 0..<12 {

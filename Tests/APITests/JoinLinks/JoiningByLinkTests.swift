@@ -146,7 +146,7 @@ import Text
         #expect(try await fixture.join(token, "c@ex.com").json["outcome"]?.string == "created")
     }
 
-    @Test func `a dry run tells what a link does and takes no place`() async throws {
+    @Test func `a dry run predicts what a link does and uses no place`() async throws {
         let fixture = try await ProvisioningFixture.make()
         let (id, token) = try await fixture.joinLink(#"{"max_uses":1}"#)
         _ = try await fixture.service.session(role: .owner, tenant: nil)

@@ -16,7 +16,7 @@ import Text
         return (id, try fixture.returnPath())
     }
 
-    @Test func `what is no report changes nothing`() async throws {
+    @Test func `a message that is not a report changes nothing`() async throws {
         let fixture = try await Fixture.make()
         let (id, path) = try await sent(fixture)
         let report = Fixture.report(to: path)
@@ -64,7 +64,7 @@ import Text
         }
     }
 
-    @Test func `a mail's address reaches its own tenant alone`() async throws {
+    @Test func `a return address leads only to its own tenant`() async throws {
         let fixture = try await Fixture.make()
         try await fixture.service.makeTenant("other")
         let (id, path) = try await sent(fixture)
@@ -92,7 +92,7 @@ import Text
         #expect(json.status == 415)
     }
 
-    @Test func `the scope counts for the platform's keys alone and gives nothing else`()
+    @Test func `the scope works only with the platform's keys and gives nothing else`()
         async throws
     {
         let fixture = try await Fixture.make()

@@ -19,7 +19,7 @@ import Text
             .filter { $0.hasPrefix("invite.mail_") }
     }
 
-    @Test func `an invite's mail is queued, then sent, and its return address names it alone`()
+    @Test func `an invite's mail is queued, then sent, with a return address of its own`()
         async throws
     {
         let fixture = try await Fixture.make()
@@ -45,7 +45,7 @@ import Text
         #expect(made.json["delivery_status"] == .null && made.json["delivery_detail"] == .null)
     }
 
-    @Test func `a refusal is told in the server's words, without its control characters`()
+    @Test func `a refusal has the mail server's message, without control characters`()
         async throws
     {
         let fixture = try await Fixture.make()
@@ -61,7 +61,7 @@ import Text
         #expect(try await actions(fixture) == ["invite.mail_refused"])
     }
 
-    @Test func `a report to the return address tells that the mail came back`() async throws {
+    @Test func `a report to the return address marks the mail as bounced`() async throws {
         let fixture = try await Fixture.make()
         let id = try await fixture.invite("ann@example.com")
         try await fixture.carry()
@@ -76,7 +76,7 @@ import Text
         #expect(try await actions(fixture) == ["invite.mail_bounced"])
     }
 
-    @Test func `a delay is told as sent, with the words, and a failure may follow`() async throws {
+    @Test func `a delayed mail stays sent, with the message, and may still fail`() async throws {
         let fixture = try await Fixture.make()
         let id = try await fixture.invite("ann@example.com")
         try await fixture.carry()
@@ -123,7 +123,7 @@ import Text
         #expect(link.json["delivery_status"] == .null && link.json["delivery_detail"] == .null)
     }
 
-    @Test func `an invite that ended is told of no longer, and one that waited is not queued`()
+    @Test func `reports about an ended invite are outdated, and its waiting mail is not sent`()
         async throws
     {
         let fixture = try await Fixture.make()
@@ -152,7 +152,7 @@ import Text
         #expect(try await fixture.told(id) == ["none"])
     }
 
-    @Test func `the list is filtered by what became of the mails`() async throws {
+    @Test func `the list is filtered by delivery status`() async throws {
         let fixture = try await Fixture.make()
         let bounced = try await fixture.invite("ann@example.com")
         try await fixture.carry()

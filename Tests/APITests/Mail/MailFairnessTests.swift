@@ -39,7 +39,9 @@ import Text
         ).status
     }
 
-    @Test func `a tenant's list stands behind the first mail of every other tenant`() async throws {
+    @Test func `a tenant's many mails queue behind the first mail of every other tenant`()
+        async throws
+    {
         let (service, sink) = try await Self.make()
         let list = (0..<300).map { "p\($0)@example.com" }
         #expect(try await Self.invite(service, "acme", list).status == 200)
@@ -56,7 +58,7 @@ import Text
         #expect(Set(order.prefix(3)) == ["p0@example.com", "late@example.com", operators])
     }
 
-    @Test func `all that is due leaves in one round, in turns of the tenants`() async throws {
+    @Test func `all due mails are sent in one round, tenants taking turns`() async throws {
         let (service, sink) = try await Self.make()
         for slug in ["acme", "other"] {
             let list = (0..<60).map { "\(slug)\($0)@example.com" }

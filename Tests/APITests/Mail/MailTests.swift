@@ -316,7 +316,7 @@ import Text
         #expect(try rows[0].get(0) == false)
     }
 
-    @Test func `one client asks for no more than sixty links in a minute`() async throws {
+    @Test func `one client can request at most sixty links in a minute`() async throws {
         let fixture = try await Self.make()
         var last: TestAnswer?
         for number in 0...60 {

@@ -153,7 +153,7 @@ import Text
         #expect(found.allSatisfy { $0.hasPrefix("ann@ex.com eve@ex.com") }, "\(found)")
     }
 
-    @Test func `what a provider merely says makes nobody look like another`() async throws {
+    @Test func `an untrusted provider's address makes no duplicate`() async throws {
         let fixture = try await UserFixture.make()
         _ = try await fixture.make("ann@ex.com")
         let eve = try await fixture.make("eve@ex.com")

@@ -11,7 +11,7 @@ import Text
 @Suite(.serialized, .cleansUp) struct MergeGraphTests {
     private static let rounds = 300
 
-    @Test func `merges and their undoing leave the rows of before`() async throws {
+    @Test func `a merge and its undo restore the earlier rows`() async throws {
         let fixture = try await UserFixture.make()
         var numbers = SeededNumbers(seed: 20)
         let administrator = fixture.service.database.client(

@@ -57,7 +57,7 @@ import Text
         #expect(try await place.users() == 1, sourceLocation: sourceLocation)
     }
 
-    @Test func `a hook event of before, sent once more, names the winner and again the loser`()
+    @Test func `a repeated hook event names the winner, and after the undo the loser again`()
         async throws
     {
         let fixture = try await ProvisioningFixture.make(policy: #"{"sign_up":"open"}"#)

@@ -90,7 +90,7 @@ import Text
             try await place.fixture.send(.get, "/merges/\(place.merge)").json == undone.json)
     }
 
-    @Test func `what nobody touched since stays as it is`() async throws {
+    @Test func `an undo ends nothing that is older than the merge`() async throws {
         let place = try await merged()
         let undone = try await place.undo()
         #expect(undone.json["ended"]?["keys"] == .array([]), "\(undone.text)")

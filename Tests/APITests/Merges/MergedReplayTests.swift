@@ -147,7 +147,7 @@ import Text
     /// A cursor is a place in the order: the loser's stays where it was, so that no other user is
     /// left out or comes twice.
     @Test(arguments: ["email", "-email", "created_at", "-created_at"])
-    func `a list goes on behind a user who was merged meanwhile`(_ sort: String) async throws {
+    func `a list continues after a user who was merged in between`(_ sort: String) async throws {
         let fixture = try await UserFixture.make()
         let names = ["ada", "bob", "cid", "dan", "eve"]
         var ids: [String] = []
@@ -168,7 +168,7 @@ import Text
         #expect(try await rest() == Array(ids[2...]))
     }
 
-    @Test func `a cursor of a list below the loser, or by its id, goes on at the winner`()
+    @Test func `a cursor of a list about the loser continues at the winner`()
         async throws
     {
         let fixture = try await UserFixture.make()

@@ -8,7 +8,7 @@ import Text
 /// Who was merged comes in as the winner, by any door and in any race.
 @Suite(.serialized, .cleansUp) struct MergedUserTests {
     @Test
-    func `what a moved key lost it has lost on every replica, and has again after the undo`()
+    func `scopes lost by a moved key are lost on every replica and return after the undo`()
         async throws
     {
         let (service, tenant) = try await TestService.makeWithTenant()

@@ -15,7 +15,7 @@ import Testing
         document["paths"]?[endpoint.path]?[endpoint.method.rawValue.lowercased()]
     }
 
-    @Test func `every documented body is taken as it stands`() async throws {
+    @Test func `every documented example body is accepted as it is`() async throws {
         let fixture = try await UserFixture.make()
         let rights = try await RightsFixture.make(fixture)
         let key = try await rights.key(RightsFixture.every, at: "/v1/api-keys")
@@ -99,7 +99,7 @@ import Testing
         #expect(bare.isEmpty, "\(bare.sorted())")
     }
 
-    @Test func `the page says of each member of a body what it has to be`() throws {
+    @Test func `the documentation page describes each member of a body`() throws {
         let page = String(
             decoding: OpenAPIDocument(endpoints: Routes.all, version: "t").page, as: UTF8.self)
         let start = try #require(page.firstRange(of: #"<details id="createApiKey">"#))

@@ -82,7 +82,7 @@ import Text
         }
     }
 
-    @Test func `each number is that of its list, and nothing stands where nothing waits`()
+    @Test func `each number is that of its list, and an empty list is not shown`()
         async throws
     {
         let service = try await TestService.make()
@@ -113,7 +113,7 @@ import Text
         #expect(wrong.status == 422)
     }
 
-    @Test func `a tenant's operator sees its own, and each what their role may read`()
+    @Test func `a tenant's operator sees only its tenant, as far as the role may read`()
         async throws
     {
         let service = try await TestService.make()
@@ -130,7 +130,7 @@ import Text
         #expect(try await items(service, as: .bearer(secret)) == [])
     }
 
-    @Test func `keys whose scopes lead to an admin from before stand there until given anew`()
+    @Test func `old keys with admin-equivalent scopes are listed until these are given again`()
         async throws
     {
         let service = try await TestService.make()

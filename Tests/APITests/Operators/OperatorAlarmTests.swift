@@ -48,7 +48,7 @@ import Text
         }
     }
 
-    @Test func `wrong codes behind the right password are told, once in an hour`() async throws {
+    @Test func `wrong codes after the right password cause a mail, once in an hour`() async throws {
         let fixture = try await Fixture.make()
         let app = try await fixture.base.withApp()
         let before = try await fixture.mails().count
@@ -181,7 +181,7 @@ import Text
         #expect(half.json["code"]?.string == "second_factor_required", "\(half.text)")
     }
 
-    @Test func `the mail about an app that a thief added ends what that app proves`() async throws {
+    @Test func `the mail about an app that a thief added disowns the app`() async throws {
         let fixture = try await Fixture.make()
         let base = fixture.base
         let app = try await base.withApp()
@@ -248,7 +248,8 @@ import Text
         #expect(statuses[409].map { $0 > 20 } ?? false, "\(statuses)")
     }
 
-    @Test func `of several links at once one acts, and none waits for another`() async throws {
+    @Test func `of several links used at once, one acts, and none waits for another`() async throws
+    {
         let fixture = try await Fixture.make()
         _ = try await fixture.base.signedIn()
         for number in 0..<3 {

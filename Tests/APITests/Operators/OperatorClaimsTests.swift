@@ -175,7 +175,7 @@ import Text
     }
 
     @Test
-    func `an operator becomes active by signing in alone, and the last who has signed in stays`()
+    func `an operator becomes active only by signing in, and the last active owner stays`()
         async throws
     {
         let (fixture, acme, _) = try await Self.make()
@@ -208,7 +208,7 @@ import Text
         #expect(try await fixture.service.send(.delete, own, as: .platformOwner).status == 204)
     }
 
-    @Test func `a browser where the sign-in was right is known for 90 days, by a link too`()
+    @Test func `a browser with a successful sign-in is known for 90 days, by link too`()
         async throws
     {
         let clock = TestClock()

@@ -85,7 +85,7 @@ import Text
             ).status == 404)
     }
 
-    @Test func `a tenant's owner keeps the tenant's operators alone`() async throws {
+    @Test func `a tenant's owner manages only the tenant's operators`() async throws {
         let service = try await TestService.make()
         let acme = try await service.makeTenant("acme")
         let other = try await service.makeTenant("other")

@@ -186,7 +186,7 @@ import Text
         }
     }
 
-    @Test func `an origin counts until it expires, on the preflight and on the request`()
+    @Test func `an origin is allowed until it expires, for preflights and requests`()
         async throws
     {
         let clock = TestClock()
@@ -251,7 +251,7 @@ import Text
                 .get, path, as: key.as, fields: [Field("origin", "https://evil.example")]))
     }
 
-    @Test func `503 is readable where the list is known`() async throws {
+    @Test func `a page of a listed origin can read a 503`() async throws {
         let (service, _, _) = try await Self.make()
         try await Self.list(service, Self.app, at: "/v1/cors-origins")
         let provider = try await TestProvider.start()

@@ -142,7 +142,7 @@ import Text
         #expect(try await service.send(.delete, path, as: .tenantAdmin(tenant)).status == 404)
     }
 
-    @Test func `the platform's list is for the platform alone`() async throws {
+    @Test func `only the platform may use its list`() async throws {
         let service = try await TestService.make()
         let made = try await service.send(
             .post, "/v1/cors-origins", json: #"{"origin":"https://all.example"}"#,

@@ -29,7 +29,7 @@ import Text
         return try #require(answer.json["items"]?.array, "\(answer.text)")
     }
 
-    @Test func `what was refused is counted by origin, with templates of the paths`() async throws {
+    @Test func `refusals are counted by origin, with path templates`() async throws {
         let clock = TestClock()
         let service = try await TestService.make(clock: { clock.now })
         let tenant = try await service.makeTenant("acme").id
@@ -65,7 +65,7 @@ import Text
         #expect(try await scope.refusedOrigins(since: before, limit: 9).count == 2)
     }
 
-    @Test func `what is allowed, our own, or unknown leaves nothing`() async throws {
+    @Test func `allowed origins, own origins and unknown tenants are not recorded`() async throws {
         let service = try await TestService.make()
         try await service.makeTenant("acme")
         try await service.manage(

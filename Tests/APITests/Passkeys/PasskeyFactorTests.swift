@@ -13,7 +13,7 @@ import Text
 
 /// Passkeys beside the other ways to prove who one is.
 @Suite(.cleansUp) struct PasskeyFactorTests {
-    @Test func `a passkey that comes or goes is mailed, and its name stands in the mail`()
+    @Test func `adding or removing a passkey sends a mail with its name`()
         async throws
     {
         let sink = SMTPSink()

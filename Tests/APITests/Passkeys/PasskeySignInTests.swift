@@ -9,7 +9,7 @@ import Testing
 import Text
 
 @Suite(.cleansUp) struct PasskeySignInTests {
-    @Test func `a passkey signs its operator in, without a word of who it is`() async throws {
+    @Test func `a passkey signs its operator in without an address`() async throws {
         let fixture = try await PasskeyFixture.make()
         let (person, session) = try await fixture.person("ann")
         var (passkey, id) = try await fixture.registered(session, counter: 1)
@@ -44,7 +44,9 @@ import Text
     }
 
     /// Each with one text, whatever the reason is.
-    @Test func `what is not a fresh answer of a known passkey is refused alike`() async throws {
+    @Test func `everything but a fresh answer of a known passkey gets the same refusal`()
+        async throws
+    {
         let fixture = try await PasskeyFixture.make()
         let (_, session) = try await fixture.person("ann")
         var (passkey, _) = try await fixture.registered(session)
@@ -145,7 +147,7 @@ import Text
         #expect(try await [left, right].sorted() == [201, 401])
     }
 
-    @Test func `a suspended operator's passkey signs nobody in, nor one of a suspended tenant`()
+    @Test func `a passkey of a suspended operator or tenant signs nobody in`()
         async throws
     {
         let fixture = try await PasskeyFixture.make()
@@ -206,7 +208,7 @@ import Text
         #expect(statuses == [Int](repeating: 201, count: Passkey.mostChallenges + 1))
     }
 
-    @Test func `who only asks for options takes no place, and answered challenges are swept`()
+    @Test func `asking for options stores nothing, and answered challenges are removed`()
         async throws
     {
         let fixture = try await PasskeyFixture.make()
@@ -247,7 +249,7 @@ import Text
 
 /// What a browser without a session is given to sign.
 @Suite(.cleansUp) struct OpenChallengeTests {
-    @Test func `a challenge that is not ours, or not of this browser or time, is none`()
+    @Test func `a challenge of another server, browser or time is refused`()
         async throws
     {
         let fixture = try await PasskeyFixture.make()

@@ -71,7 +71,7 @@ import Text
             json: #"{"email":"ann@operators.test","password":"long enough ann"\#(more)}"#)
     }
 
-    @Test func `another name of the server opens no account to its password alone`() async throws {
+    @Test func `under another server name the password alone opens no account`() async throws {
         let (fixture, person, _) = try await moved()
         let refused = try await byPassword(fixture)
         #expect(refused.status == 401, "\(refused.text)")

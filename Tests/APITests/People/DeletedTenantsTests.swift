@@ -41,7 +41,7 @@ import Text
         #expect(try await fixture.send(.post, "/restore").status == 409)
     }
 
-    @Test func `a purge is of a deleted tenant alone, asks first, and then nothing is there`()
+    @Test func `only a deleted tenant can be purged, after a confirmation, and nothing remains`()
         async throws
     {
         let fixture = try await DeletionFixture.make()
@@ -172,7 +172,7 @@ import Text
             ])
     }
 
-    @Test func `a tenant is purged by itself 30 days after its deletion`() async throws {
+    @Test func `a tenant is purged automatically 30 days after its deletion`() async throws {
         let fixture = try await DeletionFixture.make()
         _ = try await fixture.make("ada@example.com")
         #expect(try await fixture.send(.delete, "").status == 204)

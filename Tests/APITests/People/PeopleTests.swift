@@ -119,7 +119,7 @@ import Text
         #expect(try await fixture.events("acme", "user.suspended").count == 1)
     }
 
-    @Test func `each user has a result, and one that fails takes none back`() async throws {
+    @Test func `each user has a result, and a failure undoes no other`() async throws {
         let fixture = try await PeopleFixture.make()
         let (acme, beta) = (fixture.ada["acme"] ?? "", fixture.ada["beta"] ?? "")
         let other = try await fixture.service.manage(
@@ -181,7 +181,7 @@ import Text
         }
     }
 
-    @Test func `an order that is not whole is refused with every fault`() async throws {
+    @Test func `an invalid request is refused with every fault`() async throws {
         let fixture = try await PeopleFixture.make()
         let none = try await fixture.act("suspend", [])
         #expect(none.json["errors"]?.array?.first?["pointer"]?.string == "/users", "\(none.text)")

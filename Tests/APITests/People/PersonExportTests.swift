@@ -51,7 +51,7 @@ import Text
         #expect(listed.subtracting(found).sorted() == ["api_key_uses"])
     }
 
-    @Test func `what a person did is found by each column that says who did it, or named here`()
+    @Test func `every column that names an actor is searched for a person, or listed here`()
         async throws
     {
         let found = try await tables(
@@ -81,7 +81,7 @@ import Text
         return Set(try rows.map { try $0.get(0, as: String.self) })
     }
 
-    @Test func `the file has what is held, of each table, without a secret`() async throws {
+    @Test func `the file has the stored rows of each table, without secrets`() async throws {
         let fixture = try await PeopleFixture.make()
         let service = fixture.service
         let acme = fixture.ada["acme"] ?? ""

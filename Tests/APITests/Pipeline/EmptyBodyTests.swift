@@ -71,7 +71,7 @@ import Testing
         #expect(clients.text.contains(#""enabled":true"#))
     }
 
-    @Test func `a verb without a body goes on as before, and all keys end only with a reason`()
+    @Test func `an action needs no body, but ending all keys needs a reason`()
         async throws
     {
         let fixture = try await UserFixture.make()

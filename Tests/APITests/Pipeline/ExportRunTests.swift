@@ -133,7 +133,7 @@ import Text
         #expect(try fixture.statuses == [200, 401])
     }
 
-    @Test func `an origin that is taken off the list on the way ends the export`() async throws {
+    @Test func `removing the origin from the list during an export ends it`() async throws {
         let fixture = try await Fixture()
         let service = fixture.service
         let listed = try await service.manage(

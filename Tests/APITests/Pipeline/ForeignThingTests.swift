@@ -168,7 +168,7 @@ import Text
         }
     }
 
-    @Test func `in a query it finds what no id finds`() async throws {
+    @Test func `in a query a foreign id finds what an unknown id finds`() async throws {
         try await leavingAlone { world in
             var (wrong, asked) = ([String](), 0)
             var own = world.victim
@@ -200,7 +200,7 @@ import Text
         }
     }
 
-    @Test func `in a body it is as an id that is nothing's`() async throws {
+    @Test func `in a body a foreign id is answered like an unknown one`() async throws {
         try await leavingAlone { world in
             var (wrong, asked) = ([String](), 0)
             var own = world.victim

@@ -25,7 +25,9 @@ import Text
     ]
 
     @Test(arguments: doors.indices)
-    func `what nobody sees is stripped at the ends and refused inside`(_ index: Int) async throws {
+    func `invisible characters are stripped at the ends and refused inside`(_ index: Int)
+        async throws
+    {
         let (path, body, member) = Self.doors[index]
         let (service, _) = try await TestService.makeWithTenant()
         func send(_ text: String) async throws -> TestAnswer {
@@ -43,7 +45,7 @@ import Text
         #expect(made.text.contains(#""\#(member)":"Anna Lee""#), "\(made.text)")
     }
 
-    @Test func `a hidden character in an address is named at every door, and around it is none`()
+    @Test func `every entry point names a hidden character in an address, and strips outer ones`()
         async throws
     {
         let (service, _) = try await TestService.makeWithTenant()

@@ -35,7 +35,7 @@ import Testing
         #expect(answer.json["detail"]?.string?.contains(hint) == true, "\(answer.text)")
     }
 
-    @Test func `a path without its version, or with a slash too much, is told the path`()
+    @Test func `for a path without version or with an extra slash, the 404 names the right path`()
         async throws
     {
         let (service, _) = try await TestService.makeWithTenant()
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a user's address and status are told what changes them`() async throws {
+    @Test func `a PATCH of a user's address or status says how to change it`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
         let user = try await service.send(
             .post, "/v1/tenants/acme/users", json: #"{"email":"ann@a.example"}"#,
@@ -87,7 +87,7 @@ import Testing
         #expect(moved.json["conflicting_id"] == first.json["id"])
     }
 
-    @Test func `a key over its limit is told when it is good again`() async throws {
+    @Test func `the verdict on a key over its limit says when it is valid again`() async throws {
         let clock = TestClock()
         let (service, tenant) = try await TestService.makeWithTenant(clock: clock)
         clock.startMinute()

@@ -59,7 +59,7 @@ import Text
 
     private static let day = "since=2026-03-01T00:00:00.000Z&until=2026-03-02T00:00:00.000Z"
 
-    @Test func `a histogram has what the list has, filtered alike`() async throws {
+    @Test func `a histogram counts the same rows as the list with the same filters`() async throws {
         let fixture = try await Fixture.make()
         try await fixture.fill(48, every: 1800, from: "2026-03-01T00:00:00Z")
         for (path, filter) in [

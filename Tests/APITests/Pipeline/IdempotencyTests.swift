@@ -78,7 +78,7 @@ import Text
         #expect(outer.first("x-inner") == "409")
     }
 
-    @Test func `what may have been written is not run again under its key`() async throws {
+    @Test func `a call that may have written is not repeated under its key`() async throws {
         let endpoint = Endpoint(
             .post, "/v1/tenants/{tenant}/lost", id: "lost", tag: "Things", summary: "",
             access: .principal, answers: [.noContent], idempotent: true

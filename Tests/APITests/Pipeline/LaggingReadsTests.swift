@@ -59,7 +59,7 @@ import Text
         }.map { String($0.value.dropFirst(start.count).prefix { $0 != ";" }) }
     }
 
-    @Test func `a standby answers only who brings a position`() async throws {
+    @Test func `a standby answers only requests with a position`() async throws {
         let fixture = try await Fixture.make()
         let key = try await fixture.service.makeKey(#""users:read""#).secret
         try await fixture.rig.catchUp()
@@ -81,7 +81,7 @@ import Text
         #expect(row.answer.status == 200 && row.standby == 0 && row.primary == 0)
     }
 
-    @Test func `a write's answer says from where on it is seen`() async throws {
+    @Test func `the answer to a write contains its position`() async throws {
         let fixture = try await Fixture.make()
         let key = try await fixture.service.makeKey(#""users:write","users:read""#).secret
         try await fixture.rig.catchUp()
@@ -232,7 +232,7 @@ import Text
         }
     }
 
-    @Test func `an export reads the standby to its end, and the primary when that is gone`()
+    @Test func `an export reads from the standby, and from the primary if that is lost`()
         async throws
     {
         let fixture = try await Fixture.make()
@@ -278,7 +278,7 @@ import Text
         "listJobs", "listPlatformJobs", "listFailedSignIns", "listAllFailedSignIns",
     ]
 
-    @Test func `only lists may lag, and none that a change or a sign-in depends on`() {
+    @Test func `only lists on which no change and no sign-in depends may lag`() {
         #expect(Set(Routes.all.filter(\.mayLag).map(\.id)) == Self.lagging)
         let conditional = Set(Routes.all.filter { $0.ifMatch != .ignored }.map(\.path))
         for endpoint in Routes.all where endpoint.mayLag {

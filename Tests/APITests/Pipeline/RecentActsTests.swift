@@ -228,7 +228,9 @@ import Text
         }
     }
 
-    @Test func `who was there within ten minutes is asked for nothing`() async throws {
+    @Test func `an operator who proved presence within ten minutes is asked for nothing`()
+        async throws
+    {
         let place = try await Place.make()
         let fresh = try await place.freshSession()
         for (row, endpoint, call) in Self.calls where call.asked != .never {

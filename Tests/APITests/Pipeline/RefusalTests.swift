@@ -68,7 +68,7 @@ import Text
         #expect(try await fixture.send(.post, path, as: "console", header).status == 200)
     }
 
-    @Test func `a database that is away is 503, never 401`() async throws {
+    @Test func `an unreachable database is 503, never 401`() async throws {
         let away = fixture.service.database.client(as: "host=/nowhere dbname=nothing") {
             $0.acquireTimeout = 100
         }

@@ -24,7 +24,7 @@ import Text
     }
 
     @Test(arguments: ["suspend", "delete", "resume"])
-    func `a job's undo leaves those on whom somebody acted again`(_ verb: String) async throws {
+    func `a job's undo leaves users on whom somebody acted again`(_ verb: String) async throws {
         let fixture = try await BulkFixture.make()
         let status = try #require(Self.verbs.first { $0.act == verb }).status
         let users = try await fixture.users(101)

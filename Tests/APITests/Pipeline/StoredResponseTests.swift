@@ -77,7 +77,7 @@ import Text
     }
 
     @Test(.onOneServer)
-    func `an answer is kept in the transaction of the change that it tells of`() async throws {
+    func `a response is stored in the transaction of its change`() async throws {
         let service = try await TestService.make()
         try await service.makeTenant("acme")
         let made = try await service.send(

@@ -159,7 +159,9 @@ import Text
         #expect(faults(removed) == ["/public_attributes/plan required"])
     }
 
-    @Test func `a row of before the schema is edited, and stays as it is`() async throws {
+    @Test func `a row that is older than the schema can be edited, and keeps its other values`()
+        async throws
+    {
         let fixture = try await UserFixture.make()
         let made = try await make("ada", #""public_attributes":{"plan":"old","x":1}"#, fixture)
         let bare = try await fixture.make("ben@example.com")
@@ -223,7 +225,9 @@ import Text
         }
     }
 
-    @Test func `a name that is no longer indexed filters no list, and its words go`() async throws {
+    @Test func `a name that is no longer indexed cannot be filtered by, and its index entries go`()
+        async throws
+    {
         let fixture = try await UserFixture.make()
         _ = try await put(#""plan":{"indexed":true}"#, fixture)
         let made = try await make("ada", #""public_attributes":{"plan":"team"}"#, fixture)
@@ -333,7 +337,7 @@ import Text
         #expect(try await fixture.count("user_attributes") == 0)
     }
 
-    @Test func `what tokens carry is held to its limit, and read as far as it fits`() async throws {
+    @Test func `attributes in tokens are limited, and include what fits`() async throws {
         let fixture = try await UserFixture.make()
         let long = String(repeating: "x", count: 1000)
         let made = try await make(

@@ -60,7 +60,9 @@ import Text
         #expect(text(try await fixture.send(.get, "/" + id).json["private_attributes"]) == after)
     }
 
-    @Test func `a change is recorded by its names alone, and none is no change`() async throws {
+    @Test func `a change is recorded by its names only, and an unchanged value is no change`()
+        async throws
+    {
         let fixture = try await UserFixture.make()
         let id = try await fixture.make("ada@example.com", name: "Ada")
         let json =
@@ -92,7 +94,7 @@ import Text
         #expect(events.text.contains(#""private_attributes":[null,["x"]]"#), "\(events.text)")
     }
 
-    @Test func `each limit is told by the member that is beyond it`() async throws {
+    @Test func `each exceeded limit is reported with its member`() async throws {
         let fixture = try await UserFixture.make()
         let id = try await fixture.make("ada@example.com")
         func fault(_ json: String) async throws -> String {
@@ -135,7 +137,7 @@ import Text
         #expect(try await fixture.count("users") == 1)
     }
 
-    @Test func `a member sees the own public ones and changes none`() async throws {
+    @Test func `a member sees their own public attributes and cannot change them`() async throws {
         let fixture = try await RightsFixture.make(try await UserFixture.make())
         let member = try #require(fixture.people[.member])
         let path = "/v1/tenants/acme/users/\(member)"

@@ -16,7 +16,9 @@ import Text
         try await fixture.send(.post, invites, #"{"email":"\#(email)"\#(more)}"#)
     }
 
-    @Test func `A7 who is blocked is refused by rule, and the trace names the list`() async throws {
+    @Test func `A7 a blocked person is refused by the rule, and the trace names the list`()
+        async throws
+    {
         let fixture = try await JoinFixture.make()
         let published = try await fixture.publish(
             #"{"sign_up":"open","block_disposable":true,"blocked_domains":["Bad.Example"],"#

@@ -27,12 +27,12 @@ import Testing
         #expect(!answer.text.contains("private_attributes") && !answer.text.contains("credit"))
     }
 
-    @Test func `the hook is told the public ones alone`() async throws {
+    @Test func `the hook gets only the public attributes`() async throws {
         let base = try await make()
         expectPublicAlone(try await base.google("1", "ann@ex.com"))
     }
 
-    @Test func `so is who accepts an invite`() async throws {
+    @Test func `a person who accepts an invite gets only the public attributes`() async throws {
         let base = try await make()
         try await base.service.manage(
             .patch, "/v1/tenants/acme", "{\(Self.attributes)}")

@@ -78,7 +78,7 @@ import Text
         #expect(wrong.json["errors"]?.array?.first?["pointer"]?.string == "/version")
     }
 
-    @Test func `a policy refuses what no tenant may have`() async throws {
+    @Test func `a policy with invalid values is refused`() async throws {
         let (service, tenant) = try await TestService.makeWithTenant()
         let bad = #"{"password_min":7,"default_role":"admin","allowed_domains":["x"]}"#
         let answer = try await Self.put(service, bad, match: "*")

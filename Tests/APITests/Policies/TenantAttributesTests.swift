@@ -57,7 +57,7 @@ import Text
         #expect(given.status == 200, "\(given.text)")
     }
 
-    @Test func `a tenant's own side merges attributes and leaves the external id`() async throws {
+    @Test func `a tenant may change its attributes but not its external id`() async throws {
         let service = try await TestService.make()
         _ = try await service.send(.post, "/v1/tenants", json: whole, as: .platformOwner)
         let id = try #require(try await service.storage.tenant("acme")?.id)

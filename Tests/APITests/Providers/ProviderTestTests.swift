@@ -86,7 +86,7 @@ import Testing
         #expect(try await test(service, id).isGood == false)
     }
 
-    @Test func `the algorithms are named that can be checked, and what nobody can know is said`()
+    @Test func `the examination names the algorithms it can verify, and what it cannot know`()
         async throws
     {
         let service = try await TestService.make()
@@ -170,7 +170,7 @@ import Testing
         #expect(!tested.text.contains("github.com"), "\(tested.text)")
     }
 
-    @Test func `each examination of a provider fetches its documents anew`() async throws {
+    @Test func `each examination of a provider fetches its documents again`() async throws {
         let service = try await TestService.make()
         let provider = try await TestProvider.start()
         let id = try await Self.register(service, provider.issuer)

@@ -82,7 +82,7 @@ import Text
         }
     }
 
-    @Test func `a pool is registered by what Cognito calls a pool's id`() async throws {
+    @Test func `a pool is registered by Cognito's pool id`() async throws {
         let (service, _) = try await TestService.makeWithTenant()
         for (issuer, status) in [
             ("<userPoolId>", 422),

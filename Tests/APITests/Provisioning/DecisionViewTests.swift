@@ -168,7 +168,7 @@ import Text
     }
 
     /// Two tenants that invite one person know nothing of each other.
-    @Test func `a tenant's part of a decision without a tenant tells its own part alone`()
+    @Test func `of a decision without a tenant, a tenant sees only its own part`()
         async throws
     {
         let fixture = try await Fixture.make()

@@ -127,7 +127,7 @@ import Testing
         #expect(try await fixture.count("users WHERE status = 'active'") == 0)
     }
 
-    @Test func `a sign-up asks by itself: an earlier one of the name does not speak for it`()
+    @Test func `an earlier sign-up with the same name does not decide for a new one`()
         async throws
     {
         let fixture = try await PoolFixture.make(evil: #"{"sign_up":"open"}"#)

@@ -21,7 +21,7 @@ import Text
         getenv("GATEHOUSE_IDENTITY_TRACES").flatMap { UInt64(String(cString: $0)) } ?? 120)
 
     @Test(arguments: AttackedPool.allCases)
-    func `no order of events makes two people one user, or one caller's word another's`(
+    func `no order of events merges two people, or gives a caller another's claim`(
         pool: AttackedPool
     ) async throws {
         let fixture = try await PoolFixture.make(

@@ -172,7 +172,7 @@ import Text
                 "decisions WHERE reason = 'provider_unknown'", platform: true) == 1)
     }
 
-    @Test func `a pool that is opened to this machine takes calls from the loopback alone`()
+    @Test func `a pool opened to this machine accepts calls only from the loopback`()
         async throws
     {
         let fixture = try await Self.make()

@@ -117,7 +117,7 @@ import Text
             "existing")
     }
 
-    @Test func `restore_user admits a user who was deleted lately`() async throws {
+    @Test func `restore_user would admit a recently deleted user`() async throws {
         let fixture = try await Self.make()
         let user = try await fixture.row("ann@ex.com")
         _ = try await fixture.google("1", "ann@ex.com")
@@ -146,7 +146,7 @@ import Text
             try await fixture.google("1", "ann@ex.com", more: Self.asked), "existing")
     }
 
-    @Test func `trust_provider, once, of a provider whose word counts for nothing`() async throws {
+    @Test func `trust_provider is reported once, for a provider without trust`() async throws {
         let fixture = try await Self.make()
         let made = try await fixture.service.manage(
             .post, "/v1/providers",

@@ -23,7 +23,7 @@ import Text
         ?? 0..<(number("GATEHOUSE_ORACLE_STATES") ?? 2200)
     private static let side = 4
 
-    @Test func `random worlds come to what the tables of rules say, tried and for real`()
+    @Test func `random facts are decided as the rule tables say, in dry and real runs`()
         async throws
     {
         let service = try await TestService.make()

@@ -131,7 +131,7 @@ import Text
     }
 
     @Test(arguments: Person.allCases)
-    func `a dry run tells what the hook then does, and writes nothing`(person: Person)
+    func `a dry run predicts what the hook then does, and writes nothing`(person: Person)
         async throws
     {
         let fixture = try await Self.fixture(person)

@@ -95,7 +95,7 @@ import Text
         #expect(try await attempt(1000, as: .tenantAdmin(fixture.tenant)) == "no_tenant")
     }
 
-    @Test func `an address that tries tokens which do not fit is held back`() async throws {
+    @Test func `an address that tries wrong tokens is slowed down`() async throws {
         let clock = TestClock()
         clock.startMinute()
         let fixture = try await ProvisioningFixture.make(clock: { clock.now })

@@ -92,7 +92,7 @@ import Text
         #expect(try await fixture.count("invites WHERE status = 'accepted'") == 1)
     }
 
-    @Test func `D3 a domain takes in those below it only where it says so`() async throws {
+    @Test func `D3 a domain covers its subdomains only if it says so`() async throws {
         let fixture = try await Self.make(policy: #"{"sign_up":"domain"}"#)
         let alone = try await Self.verify(fixture, "ex.com")
         #expect(alone["include_subdomains"]?.bool == false)
@@ -225,7 +225,7 @@ import Text
         #expect("\(accepted?["target"] ?? .null)".contains("ann@ex.com"), "\(audit.text)")
     }
 
-    @Test func `D9 a client's tenant is the one asked for, and no other may be named beside it`()
+    @Test func `D9 a client's tenant is the requested one, and naming another is refused`()
         async throws
     {
         let fixture = try await Self.make()

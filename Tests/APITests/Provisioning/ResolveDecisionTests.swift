@@ -34,7 +34,7 @@ import Text
         }
     }
 
-    @Test func `an account is given, or another address, after a recent sign-in alone`()
+    @Test func `giving an account away, or another address, needs a recent sign-in`()
         async throws
     {
         let fixture = try await Fixture.make()
@@ -81,7 +81,7 @@ import Text
         #expect(try await fixture.resolve(#"{"action":"give_account"}"#).status == 409)
     }
 
-    @Test func `open_another moves the old account away and the owner is decided anew`()
+    @Test func `open_another changes the old account's address, and the person is decided again`()
         async throws
     {
         let fixture = try await Fixture.make()
@@ -105,7 +105,7 @@ import Text
         #expect(anew.json["user"]?["id"]?.string != fixture.user)
     }
 
-    @Test func `open_another takes no address that is kept, and ends what the old mailbox got`()
+    @Test func `open_another refuses a reserved address, and ends links sent to the old mailbox`()
         async throws
     {
         let fixture = try await Fixture.make()

@@ -46,7 +46,8 @@ import Testing
         }
     }
 
-    @Test func `a claim by a tenant's hook takes no person who was invited elsewhere`() async throws
+    @Test func `a claim by a tenant's hook does not take over a person invited elsewhere`()
+        async throws
     {
         let fixture = try await Fixture.make()
         _ = try await fixture.user("dummy@evil.example")

@@ -18,7 +18,9 @@ struct QRCodeTests {
         (300, 69, "7d9be008dd136e1ff76eb9d0216beed4a039f2e212a40b3e3d863e72ef25961f"),
         (1000, 121, "21e9952f751e97ae5eacc2579793bc95f0d9f985ed08f5428b64c304fe912afc"),
     ])
-    func `each module is where another encoder has it`(length: Int, size: Int, hash: String)
+    func `each module of the code agrees with another encoder's`(
+        length: Int, size: Int, hash: String
+    )
         throws
     {
         let code = try #require(QRCode(Self.text(length)))

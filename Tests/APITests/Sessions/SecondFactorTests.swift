@@ -12,7 +12,7 @@ import Text
 
 /// An authenticator app and recovery codes, as the operator's second factor.
 @Suite(.cleansUp) struct SecondFactorTests {
-    @Test func `the app counts once a code of it was given`() async throws {
+    @Test func `an authenticator app counts once one of its codes was entered`() async throws {
         let fixture = try await OperatorFixture.make()
         let session = try await fixture.signedIn()
         let offered = try await fixture.send(.post, "/v1/me/totp", "{}", as: session)
@@ -49,7 +49,7 @@ import Text
         #expect(try await fixture.confirm(app, as: fresh).status == 422)
     }
 
-    @Test func `the password alone opens nothing, and says what is missing`() async throws {
+    @Test func `the password alone is refused with what is missing`() async throws {
         let fixture = try await OperatorFixture.make()
         let app = try await fixture.withApp()
         let half = try await fixture.signIn()

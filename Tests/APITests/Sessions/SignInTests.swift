@@ -97,7 +97,7 @@ import Text
         #expect(try await Self.signIn(service, from: "2001:db8:0:8::1").status == 201)
     }
 
-    @Test func `a minute's counter does not begin anew by a clock that is ahead or behind`()
+    @Test func `a clock that is ahead or behind does not restart a minute's counter`()
         async throws
     {
         let (service, clock) = try await Self.make()
@@ -118,7 +118,7 @@ import Text
         #expect(try await storage.count("x") == 1)
     }
 
-    @Test func `a suspended tenant's operator is told so and may still leave`() async throws {
+    @Test func `an operator of a suspended tenant sees the reason and may sign out`() async throws {
         let (service, _) = try await Self.make(tenant: true)
         let before = try await Self.signIn(service)
         let pair = before.first("set-cookie")?.split(separator: ";").first ?? ""

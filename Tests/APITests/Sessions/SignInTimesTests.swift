@@ -47,7 +47,7 @@ import Text
         #expect(last["identities"] == later["identities"])
     }
 
-    @Test func `what could not be written is written later, and an event of a pool counts`()
+    @Test func `counts that could not be written are written later, and pool events count`()
         async throws
     {
         let clock = TestClock()

@@ -48,7 +48,8 @@ import Text
         #expect(try await fixture.actions().contains("operator.stepped_up"))
     }
 
-    @Test func `who came by a link and set nothing up is told what leads on, and no sign-out`()
+    @Test
+    func `an operator who came by a link and set nothing up gets remedies without a sign-out`()
         async throws
     {
         let mail = ExternalServices.Mail(
@@ -109,7 +110,7 @@ import Text
         #expect(try await Self.tenant(fixture, as: session).status == 403)
     }
 
-    @Test func `of two step-ups at once one has the session, and the other none`() async throws {
+    @Test func `of two step-ups at once, one gets the session and the other none`() async throws {
         let fixture = try await OperatorFixture.make()
         let session = try await fixture.signedIn()
         let right = #"{"password":"\#(OperatorFixture.password)"}"#

@@ -86,7 +86,7 @@ import Text
         #expect(answer.json["reason"]?.string == "no_tenant")
     }
 
-    @Test func `every hostile token gets one text, and its reason stands in the log alone`()
+    @Test func `every hostile token gets the same text, and only the log has the reason`()
         async throws
     {
         let fixture = try await make()

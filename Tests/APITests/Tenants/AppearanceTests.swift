@@ -56,7 +56,7 @@ import Text
         (#"{"name":"a\u0007b"}"#, "/appearance/name"),
         (#"{"font":"x"}"#, "/appearance/font"),
     ])
-    func `what is no appearance is refused by its field`(_ body: String, _ pointer: String)
+    func `an invalid appearance is refused with its field`(_ body: String, _ pointer: String)
         async throws
     {
         let service = try await TestService.make()
@@ -96,7 +96,7 @@ import Text
                 .status != 200)
     }
 
-    @Test func `what is no picture is refused, and a reader and another tenant set none`()
+    @Test func `only a picture is accepted, and only from a caller who may change the tenant`()
         async throws
     {
         let service = try await TestService.make()
@@ -115,7 +115,7 @@ import Text
         #expect(tenant.json["appearance"]?["logo_url"] == .null)
     }
 
-    @Test func `who holds an invite is shown the appearance`() async throws {
+    @Test func `the holder of an invite sees the appearance`() async throws {
         let service = try await TestService.make()
         try await service.makeTenant("acme")
         _ = try await service.send(

@@ -85,7 +85,7 @@ import Text
         #expect(anew.status == 201, "\(anew.text)")
     }
 
-    @Test func `a manager changes the own name alone`() async throws {
+    @Test func `a manager can change only their own name`() async throws {
         let fixture = try await UserFixture.make()
         let rights = try await RightsFixture.make(fixture)
         let manager = TestService.Credential.bearer(

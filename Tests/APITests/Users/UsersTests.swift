@@ -103,7 +103,9 @@ import Text
         #expect(try await fixture.emails("q=ada%20l").isEmpty)
     }
 
-    @Test func `suspension withdraws invites and resuming gives back what was`() async throws {
+    @Test func `a suspension revokes invites, and resuming restores the earlier status`()
+        async throws
+    {
         let fixture = try await UserFixture.make()
         let id = try await fixture.make("ada@example.com")
         try await fixture.addInvite("ada@example.com")

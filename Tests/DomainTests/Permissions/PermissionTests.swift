@@ -65,7 +65,7 @@ import Text
         #expect(may(key(.member, ["users:write"])) == .forbidden(missing: "createUsers"))
     }
 
-    @Test func `a tenant's key has its scopes in its tenant alone`() {
+    @Test func `a tenant's key has its scopes only in its tenant`() {
         let key = Principal.key(id: Self.me, owner: .tenant(Self.home), scopes: ["invites:write"])
         #expect(Permissions.permits(key, .manageInvites, in: Self.home) == .allowed)
         #expect(Permissions.permits(key, .manageInvites, in: RuleFixture.other) == .notFound)

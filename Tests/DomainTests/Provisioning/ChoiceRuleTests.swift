@@ -107,7 +107,7 @@ struct ChoiceRuleTests {
         #expect(asked.verdict.choices == [])
     }
 
-    @Test func `a declined invite is offered again only after it is sent anew`() {
+    @Test func `a declined invite is offered again only after it is sent again`() {
         let fixture = invited(RuleFixture().tenant().known(RuleFixture.user(.active))).with {
             $0.facts.declined[RuleFixture.other] = RuleFixture.now.adding(seconds: -10)
             $0.facts.tenants[RuleFixture.other]?.invite?.sentAt = RuleFixture.now.adding(

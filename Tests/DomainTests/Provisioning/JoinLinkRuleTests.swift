@@ -62,7 +62,7 @@ import Text
         #expect(open.joining(Fix.joinLink(uses: 9)).verdict.isSuccess)
     }
 
-    @Test func `J2 beside an invite's token each must be good, and the invite decides`() {
+    @Test func `J2 with an invite's token both must be valid, and the invite decides`() {
         let both = newcomer().token(Fix.invite())
         #expect(both.answer == "created")
         #expect(both.verdict.inviteID == UUID(high: 3, low: 1))
@@ -89,7 +89,8 @@ import Text
         #expect(invited.verdict.tenantID == acme)
     }
 
-    @Test func `J4 whom the tenant knows is judged as without the link, and takes no place`() {
+    @Test
+    func `J4 a person whom the tenant knows is decided as without the link, and uses no place`() {
         let rows: [(UserFacts, String)] = [
             (Fix.user(.suspended), "refused user_suspended"),
             (Fix.user(.pending, .approval), "refused approval_pending"),
@@ -117,7 +118,7 @@ import Text
         #expect(known.joining(Fix.joinLink(uses: 10)).answer == "existing")
     }
 
-    @Test func `J4 a row that no rule counts makes way or is taken over, and a place is taken`() {
+    @Test func `J4 a row that no rule counts is replaced or adopted, and a place is used`() {
         let dead = newcomer().with {
             $0.facts.tenants[Fix.acme]?.user = Fix.user(.pending, .invite)
         }
