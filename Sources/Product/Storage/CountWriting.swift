@@ -8,7 +8,7 @@ import Text
 /// includes what another call took shortly before. While the database is unavailable nothing is
 /// written, and a request does not wait for a long backlog.
 package final class CountWriting: Sendable {
-    /// Receives whether it is worth trying.
+    /// Is resumed with whether its call should try to write now.
     private typealias Waiter = CheckedContinuation<Bool, Never>
 
     /// The most writes that a request waits for: the second one took its counts after the request

@@ -116,7 +116,7 @@ enum ReturnAddress {
         "return_to", .string(min: 1, max: 2048, rule: RedirectURI.rule),
         "The page where the flow ends: one of the `redirect_uris` of the tenant's clients.")
 
-    /// Shown to the person at the end.
+    /// The field of a response that leads the person back to the app at the end.
     static let shown = FieldShape.readOnly(
         "return_to", .string(), nullable: true,
         "The page where the person can continue; `null` if there is none.")

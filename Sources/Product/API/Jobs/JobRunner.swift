@@ -107,7 +107,8 @@ package final class JobRunner: Sendable {
         let most = job.isUndoing ? min(kind.batch, JobLimits.batch) : kind.batch
         return try await database.runBatch(
             of: job, limit: isSingle ? 1 : most, worked: Int(worked / .microseconds(1)),
-            // If the process fails next, the cause is not a row before this one.
+            // A row that succeeds did not cause the earlier failures. Only so many of them stay
+            // counted that the runner is still cautious.
             attempts: isSingle ? min(job.attempts, Self.cautious) : 0, rights: { kind.rights($0) },
             body: { work in
                 work.job.isUndoing

@@ -65,7 +65,7 @@ package enum RecentActs {
         "approveUser": .stored,
         "createJoinLink": .always("A join link"),
 
-        // Whose assertions are trusted.
+        // Acts that change whose assertions about a person are trusted.
         "createProvider": .always("A new provider"),
         "updateProvider": .always("A change of a provider"),
         "deleteProvider": .always("The removal of a provider"),

@@ -129,7 +129,7 @@ struct SignInAttempt {
         return [own, everywhere]
     }
 
-    /// For an unknown account, the same is queried.
+    /// Makes the same queries for an unknown account, so that the time does not give it away.
     private func candidate(
         _ found: (OperatorRow, String?)?, _ account: [UInt8]
     ) async throws -> Candidate {

@@ -248,8 +248,8 @@ extension ImportedUser {
         var keys = [StagedPerson.key(email: email.key)]
         // A row of a deleted person claims no keys.
         if isDeleted { return [] }
-        // A new user may not get the row's id; then the id becomes the external id. Which of the
-        // two it will be is not known yet, so the key stands for both.
+        // If a new user cannot get the row's id, the id becomes the external id. This is decided
+        // later, so the row claims the id as both.
         if let externalID = externalID ?? id { keys.append(Self.key(externalID: externalID)) }
         if let id { keys.append(StagedPerson.key(id: id)) }
         return keys + identities.map(\.key)

@@ -11,8 +11,8 @@ enum MergedUsers {
         survivor(of: "\(id)::uuid", in: tenant)
     }
 
-    /// The same for an SQL expression `id`, which must be in a SELECT of its own if it has a cast
-    /// or COALESCE.
+    /// The user to whom the SQL expression `id` leads. An expression with a cast or COALESCE must
+    /// be in a SELECT of its own.
     static func survivor(of id: SQL, in tenant: UUID) -> SQL {
         """
         (SELECT coalesce((SELECT merged.user_id FROM merged_users merged
