@@ -72,7 +72,7 @@ def set_up(other):
     return seed, codes
 
 
-def test_an_app_is_set_up_and_asked_for_at_the_next_sign_in(console):
+def test_an_authenticator_app_is_set_up_and_requested_at_the_next_sign_in(console):
     with operator(console) as other:
         seed, codes = set_up(other)
         email = email_of(other)
@@ -142,7 +142,7 @@ def test_a_step_up_does_the_refused_act_afterwards(console):
         other.check_silence()
 
 
-def test_a_step_up_that_is_called_off_leaves_the_form(console):
+def test_a_cancelled_step_up_leaves_the_form_as_it_was(console):
     with operator(console) as other:
         other.expects_refusals = True
         page = other.page
@@ -159,7 +159,7 @@ def test_a_step_up_that_is_called_off_leaves_the_form(console):
         other.check_silence()
 
 
-def test_who_signs_in_after_another_s_session_ended_is_shown_as_themselves(console):
+def test_an_operator_who_signs_in_after_anothers_session_is_shown_as_themselves(console):
     with operator(console) as other, operator(console, "support") as third:
         email = email_of(third)
         other.expects_refusals = True

@@ -14,7 +14,7 @@ def dialog(page):
     return page.get_by_role("dialog")
 
 
-def test_a_tenant_is_made_by_keyboard_alone(console):
+def test_a_tenant_is_created_by_keyboard_alone(console):
     page = console.go("/console/tenants")
     page.keyboard.press("Shift+N")
     expect(console.field("Name")).to_be_focused()
@@ -26,7 +26,7 @@ def test_a_tenant_is_made_by_keyboard_alone(console):
     assert page.url.endswith("/console/t/blue-harbour/users")
 
 
-def test_a_tenant_is_suspended_by_typing_its_slug_and_comes_back_by_z(console):
+def test_a_tenant_is_suspended_by_typing_its_slug_and_resumed_by_z(console):
     one = console.tenant("Quiet Lake")
     page = console.go(f"/console/t/{one['slug']}/settings")
     page.get_by_role("button", name="Suspend tenant").click()
@@ -41,7 +41,7 @@ def test_a_tenant_is_suspended_by_typing_its_slug_and_comes_back_by_z(console):
     assert console.api("GET", f"/tenants/{one['id']}")["status"] == "active"
 
 
-def test_a_user_is_added_suspended_and_taken_back(console):
+def test_a_user_is_added_suspended_and_resumed(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/users")
     expect(page.get_by_text("Nobody has come in yet")).to_be_visible()
@@ -52,7 +52,7 @@ def test_a_user_is_added_suspended_and_taken_back(console):
     expect(page.get_by_role("link", name="mary@acme.example")).to_be_visible()
 
 
-def test_an_external_id_is_given_and_shown(console):
+def test_an_external_id_is_entered_and_shown(console):
     one = console.tenant()
     user = console.api("POST", f"/tenants/{one['id']}/users", {"email": "mary@acme.example"})
     page = console.go(f"/console/t/{one['slug']}/users/{user['id']}")
@@ -63,7 +63,7 @@ def test_an_external_id_is_given_and_shown(console):
     assert console.api("GET", f"/tenants/{one['id']}/users?external_id=crm-4711")["items"][0]["id"] == user["id"]
 
 
-def test_an_edit_sends_what_was_changed_and_an_emptied_field_is_cleared(console):
+def test_an_edit_sends_only_what_was_changed_and_clears_an_emptied_field(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}/api-keys"
     key = console.api("POST", path, {"name": "Mail", "scopes": ["keys:verify"], "note": "Old", "allowed_ips": ["10.0.0.0/8"]})
@@ -113,7 +113,7 @@ def test_two_records_of_one_person_become_one_and_two_again(console):
     assert console.api("GET", f"{path}/{other['id']}")["id"] == other["id"]
 
 
-def test_a_person_who_is_here_twice_is_one_after_two_clicks(console):
+def test_two_users_of_one_person_become_one_after_two_clicks(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}/users"
     console.api("POST", path, {"email": "annlee@acme.example", "role": "manager"})
@@ -156,7 +156,7 @@ def test_a_row_is_chosen_by_keys(console):
     expect(page.get_by_role("heading", name="Profile")).to_be_visible()
 
 
-def test_a_user_has_identities_sessions_keys_and_what_happened(console):
+def test_a_user_has_identities_sessions_keys_and_a_history(console):
     people = console.api("GET", "/tenants/demo/users")["items"]
     ada = next(one for one in people if one["identities"])
     page = console.go(f"/console/t/demo/users/{ada['id']}")
@@ -228,7 +228,7 @@ def test_the_policy_shows_what_publishing_changes_and_rolls_back(console):
     expect(console.field("Who may sign up")).to_have_value("invite_only")
 
 
-def test_a_rule_for_unused_accounts_is_looked_at_before_it_is_published(console):
+def test_a_rule_for_unused_accounts_is_previewed_before_it_is_published(console):
     console.expects_refusals = True
     one = console.tenant()
     console.api("POST", f"/tenants/{one['id']}/users", {"email": "ada@acme.example"})
@@ -261,7 +261,7 @@ def test_a_rule_for_unused_accounts_is_looked_at_before_it_is_published(console)
     expect(console.field("Warn after days without use")).to_have_value("30")
 
 
-def test_a_user_is_kept_although_unused(console):
+def test_a_user_is_exempted_from_the_rule_for_unused_accounts(console):
     one = console.tenant()
     user = console.api("POST", f"/tenants/{one['id']}/users", {"email": "ada@acme.example"})
     page = console.go(f"/console/t/{one['slug']}/users/{user['id']}")
@@ -272,7 +272,7 @@ def test_a_user_is_kept_although_unused(console):
     assert console.api("GET", f"/tenants/{one['id']}/users/{user['id']}")["keep"] is True
 
 
-def test_a_domain_is_claimed_shows_its_record_and_is_verified_by_word(console):
+def test_a_domain_is_claimed_shows_its_dns_record_and_is_verified_by_an_operators_word(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/domains")
     page.get_by_role("button", name="Add domain").first.click()
@@ -296,7 +296,7 @@ def test_a_domain_that_looks_like_another_shows_what_it_is(console):
     expect(page.get_by_role("row", name=re.compile(truly))).to_contain_text(looks)
 
 
-def test_an_origin_is_normalised_tested_removed_and_put_back(console):
+def test_an_origin_is_normalised_tested_removed_and_restored(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/origins")
     page.get_by_role("button", name="Add origin").first.click()
@@ -390,7 +390,7 @@ def test_a_provider_is_added_edited_and_removed(console):
     expect(row).to_have_count(0)
 
 
-def test_a_provider_that_people_can_sign_in_at_is_said_to_be_good(console):
+def test_a_provider_at_which_people_can_sign_in_is_shown_as_working(console):
     folder = tempfile.mkdtemp(prefix="gt-canaille.")
     provider = [str(pathlib.Path(__file__).parents[2] / "deploy/tools/provider")]
     try:
@@ -421,7 +421,7 @@ def test_a_key_shows_its_uses_by_day(console):
     expect(page.get_by_role("region", name="Uses").get_by_role("row").last).to_contain_text("3")
 
 
-def test_an_operator_is_added_gets_a_link_another_role_and_goes(console):
+def test_an_operator_is_added_gets_a_link_and_another_role_and_is_deleted(console):
     page = console.go("/console/operators?new=1")
     console.field("Email").fill("helper@gatehouse.test")
     console.field("Role").select_option("support")
@@ -441,7 +441,7 @@ def test_an_operator_is_added_gets_a_link_another_role_and_goes(console):
     expect(row).to_have_count(0)
 
 
-def test_an_operator_who_lost_the_link_gets_another(console):
+def test_an_operator_who_lost_the_link_gets_a_new_one(console):
     made = console.api("POST", "/operators", {"email": "lost@gatehouse.test", "role": "support", "scope": {"platform": True}})
     page = console.go("/console/operators")
     row = page.get_by_role("row", name=re.compile("lost@gatehouse.test"))
@@ -469,7 +469,7 @@ def test_an_operator_who_lost_the_link_gets_another(console):
     console.api("DELETE", f"/operators/{made['id']}")
 
 
-def test_the_operators_second_factor_is_said(console):
+def test_the_operators_second_factor_is_shown(console):
     made = console.api("POST", "/operators", {"email": "factor@gatehouse.test", "role": "support", "scope": {"platform": True}})
     # How an owner with an app, and one whose time runs, come from the server.
     def answer(route):
@@ -585,7 +585,7 @@ def test_a_revoked_key_does_not_say_that_its_old_secret_works(console):
     expect(page.locator("tbody .status")).to_have_text("Revoked")
 
 
-def test_a_message_goes_when_its_change_is_undone_by_z(console):
+def test_a_message_disappears_when_its_change_is_undone_by_z(console):
     page = console.go("/console/t/demo/users?status=active")
     page.get_by_role("button", name="Suspend").first.click()
     expect(page.locator(".toast").get_by_role("button", name="Undo")).to_be_visible()

@@ -25,7 +25,7 @@ def knock(console, tenant, email):
                                               "tenant": tenant["slug"]})
 
 
-def test_an_answer_that_is_given_up_half_way_draws_nothing(console):
+def test_a_response_that_is_abandoned_half_way_draws_nothing(console):
     one = console.tenant()
     for number in range(3):
         knock(console, one, f"s{number}@acme.example")
@@ -68,7 +68,7 @@ def number_of(console, tenant, what):
     return console.api("GET", f"/tenants/{tenant['id']}/{what}")["total"]["value"]
 
 
-def test_an_answer_that_breaks_off_is_none_and_sending_again_gets_it_whole(console):
+def test_a_response_that_breaks_off_is_discarded_and_sending_again_gets_it_whole(console):
     console.expects_refusals = True
     one = console.tenant()
     with Relay(console.server) as relay:
@@ -85,7 +85,7 @@ def test_an_answer_that_breaks_off_is_none_and_sending_again_gets_it_whole(conso
         assert number_of(console, one, "api-keys") == 1
 
 
-def test_what_is_sent_again_much_later_is_meant_anew(console):
+def test_a_form_that_is_sent_much_later_counts_as_a_new_request(console):
     console.expects_refusals = True
     one = console.tenant()
     with Relay(console.server) as relay:
@@ -98,7 +98,7 @@ def test_what_is_sent_again_much_later_is_meant_anew(console):
         assert number_of(console, one, "api-keys") == 2
 
 
-def test_a_join_link_is_made_once_whenever_it_is_sent_again(console):
+def test_a_join_link_is_created_once_however_often_its_form_is_sent(console):
     console.expects_refusals = True
     one = console.tenant()
     with Relay(console.server) as relay:
@@ -113,7 +113,7 @@ def test_a_join_link_is_made_once_whenever_it_is_sent_again(console):
         assert number_of(console, one, "join-links") == 1
 
 
-def test_a_preview_gives_up_no_act_whose_answer_was_lost(console):
+def test_a_preview_does_not_abandon_an_act_whose_response_was_lost(console):
     console.expects_refusals = True
     one = console.tenant()
     with Relay(console.server) as relay:
@@ -153,7 +153,7 @@ def test_sending_again_after_a_step_up_is_still_the_same_act(console):
         assert number_of(console, one, "api-keys") == 1
 
 
-def test_what_was_done_meanwhile_is_not_hidden_by_an_answer_that_was_lost(console):
+def test_a_lost_response_does_not_hide_what_was_done_meanwhile(console):
     console.expects_refusals = True
     one = console.tenant()
     publish(console, one, sign_up="open")
@@ -181,7 +181,7 @@ def test_what_was_done_meanwhile_is_not_hidden_by_an_answer_that_was_lost(consol
         expect(page.locator("tbody")).to_contain_text("Suspended")
 
 
-def test_a_list_whose_answer_breaks_off_is_asked_for_again(console):
+def test_a_list_whose_response_breaks_off_is_requested_again(console):
     console.expects_refusals = True
     with Relay(console.server) as relay:
         page = console.page
@@ -193,7 +193,7 @@ def test_a_list_whose_answer_breaks_off_is_asked_for_again(console):
         expect(page.locator("main tbody tr:not(:has(.sk))").first).to_be_visible()
 
 
-def test_suggestions_are_of_what_was_typed_last(console):
+def test_suggestions_belong_to_what_was_typed_last(console):
     console.expects_refusals = True
     one = console.tenant("Suggested Works")
     with Relay(console.server) as relay:
@@ -209,7 +209,7 @@ def test_suggestions_are_of_what_was_typed_last(console):
         expect(page.locator("datalist option").first).to_have_attribute("value", one["slug"])
 
 
-def test_the_overview_is_of_the_period_that_was_chosen_last(console):
+def test_the_overview_shows_the_period_that_was_chosen_last(console):
     console.expects_refusals = True
     with Relay(console.server) as relay:
         page = console.page
@@ -249,7 +249,7 @@ def open_next(page, path):
     page.evaluate("path => { location.assign(path) }", path)
 
 
-def test_the_top_bar_names_the_tenant_of_the_page(console):
+def test_the_top_bar_shows_the_tenant_of_the_page(console):
     first, second = console.tenant("First Works"), console.tenant("Second Works")
     page = console.go("/console/")
     late = Late(page, f"/v1/tenants/{first['slug']}$")
@@ -262,7 +262,7 @@ def test_the_top_bar_names_the_tenant_of_the_page(console):
     expect(switch).to_contain_text("Second Works")
 
 
-def test_the_number_of_those_who_wait_is_there_on_the_next_page(console):
+def test_the_number_of_waiting_people_is_shown_on_the_next_page(console):
     one = console.tenant()
     page = console.go("/console/")
     late = Late(page, f"/v1/me[?]tenant={one['slug']}", {"join_requests": 7})
@@ -274,7 +274,7 @@ def test_the_number_of_those_who_wait_is_there_on_the_next_page(console):
     expect(page.locator("nav a[href$='/requests'] .tag")).to_have_text("7")
 
 
-def test_people_are_those_who_were_searched_for_last(console):
+def test_the_people_shown_are_those_of_the_latest_search(console):
     one = console.tenant()
     console.api("POST", f"/tenants/{one['id']}/users", {"email": "first@people.example"})
     page = console.go("/console/people")
@@ -295,7 +295,7 @@ def test_people_are_those_who_were_searched_for_last(console):
     expect(page.get_by_text("No tenant has a row of this person.")).to_be_visible()
 
 
-def test_the_tenant_is_the_one_whose_name_stands_there(console):
+def test_the_chosen_tenant_is_the_one_whose_name_is_shown(console):
     console.expects_refusals = True
     first, second = console.tenant("Former Works"), console.tenant("Later Works")
     page = console.go("/console/operators?new=1")

@@ -14,7 +14,7 @@ def png(width, height, rgb):
             + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
-def test_name_colour_and_logo_are_set_and_worn(console):
+def test_name_colour_and_logo_are_set_and_shown_on_the_pages(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/settings")
     page.get_by_label("Name on the pages").fill("Rocket Bank")

@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import expect
 
 
-def test_an_invite_that_waits_gets_another_role_and_end_and_keeps_its_link(console):
+def test_a_pending_invite_gets_another_role_and_end_and_keeps_its_link(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}/invites"
     made = console.api("POST", path, {"email": "a@acme.example", "delivery": "link"})
@@ -34,7 +34,7 @@ def test_a_password_link_is_asked_for_and_shown_once(console):
     assert "/reset#token=" not in page.content()
 
 
-def test_another_address_is_refused_in_words_where_no_mail_is_sent(console):
+def test_a_change_of_address_is_refused_with_an_explanation_if_no_mail_is_sent(console):
     console.expects_refusals = True
     people = console.api("GET", "/tenants/demo/users?status=active")["items"]
     page = console.go(f"/console/t/demo/users/{people[0]['id']}")
@@ -46,7 +46,7 @@ def test_another_address_is_refused_in_words_where_no_mail_is_sent(console):
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
 
 
-def test_another_address_that_waits_is_called_off_by_undo(console):
+def test_an_undo_cancels_a_pending_change_of_address(console):
     people = console.api("GET", "/tenants/demo/users?status=active")["items"]
     page = console.go(f"/console/t/demo/users/{people[0]['id']}")
     asked = []
@@ -61,7 +61,7 @@ def test_another_address_that_waits_is_called_off_by_undo(console):
     assert asked == ["POST", "DELETE"]
 
 
-def test_an_act_that_is_under_way_is_asked_about_until_its_answer_is_there(console):
+def test_the_console_asks_about_a_running_act_until_its_response_is_there(console):
     console.expects_refusals = True
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/users?new=1")
@@ -81,7 +81,7 @@ def test_an_act_that_is_under_way_is_asked_about_until_its_answer_is_there(conso
     assert len(keys) == 3 and len(set(keys)) == 1, keys
 
 
-def test_a_key_is_revoked_with_all_that_it_made(console):
+def test_a_key_is_revoked_with_everything_that_it_created(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}/api-keys"
     maker = console.api("POST", path, {"name": "Maker", "scopes": ["api-keys:write", "keys:verify"]})
@@ -99,7 +99,7 @@ def test_a_key_is_revoked_with_all_that_it_made(console):
     assert {key["status"] for key in console.api("GET", path)["items"]} == {"revoked"}
 
 
-def test_what_the_server_wants_confirmed_is_said_and_sent_once_more(console):
+def test_what_the_server_wants_confirmed_is_shown_and_sent_once_more(console):
     console.expects_refusals = True
     made = console.api("POST", "/providers", {"kind": "oidc", "name": "In use", "issuer": "https://in-use.acme.example", "client_id": "x"})
     page = console.go("/console/providers")
@@ -186,7 +186,7 @@ def test_every_key_of_a_user_and_then_of_a_tenant_ends_at_once(console):
     assert states() == ["revoked", "revoked"]
 
 
-def test_a_key_belongs_to_a_user_and_has_a_day_and_a_rate(console):
+def test_a_key_belongs_to_a_user_and_has_an_end_date_and_a_rate_limit(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}"
     user = console.api("POST", f"{path}/users", {"email": "ann@acme.example"})
@@ -228,7 +228,7 @@ def test_a_key_belongs_to_a_user_and_has_a_day_and_a_rate(console):
     assert key["expires_at"] < "2030-04-03" and key["rate_limit"] is None
 
 
-def test_a_key_and_an_origin_of_the_platform_are_made_and_ended(console):
+def test_a_key_and_an_origin_of_the_platform_are_created_and_removed(console):
     page = console.go("/console/keys")
     page.get_by_role("link", name="Create key").first.click()
     console.field("Name").fill("Automation")
@@ -263,7 +263,7 @@ def test_a_key_and_an_origin_of_the_platform_are_made_and_ended(console):
     expect(row).to_have_count(0)
 
 
-def test_users_are_found_by_when_they_came_last(console):
+def test_users_are_filtered_by_their_last_sign_in(console):
     one = console.tenant()
     console.api("POST", f"/tenants/{one['id']}/users", {"email": "ann@acme.example"})
     page = console.go(f"/console/t/{one['slug']}/users")
@@ -277,7 +277,7 @@ def test_users_are_found_by_when_they_came_last(console):
     expect(page.get_by_role("link", name="ann@acme.example")).to_be_visible()
 
 
-def test_many_get_one_role_and_their_own_back_by_z(console):
+def test_many_users_get_one_role_and_z_restores_their_own_roles(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}/users"
     for name, role in (("ann", "member"), ("bob", "admin")):
@@ -296,7 +296,7 @@ def test_many_get_one_role_and_their_own_back_by_z(console):
     assert roles() == ["member", "admin"]
 
 
-def test_invites_are_looked_at_first_with_a_role_of_their_own(console):
+def test_invites_with_a_role_of_their_own_are_previewed_first(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}/invites"
     page = console.go(f"/console/t/{one['slug']}/invites?new=1")
@@ -317,7 +317,7 @@ def test_invites_are_looked_at_first_with_a_role_of_their_own(console):
     assert 29.9 < days < 30, days
 
 
-def test_a_provider_is_asked_for_what_its_kind_needs(console):
+def test_the_form_of_a_provider_asks_for_what_its_kind_needs(console):
     page = console.go("/console/providers?new=1")
     labels = lambda: [text for text in page.locator("dialog .field > label:visible").all_inner_texts() if "Refuse" not in text]
     expect(console.field("Issuer")).to_be_visible()

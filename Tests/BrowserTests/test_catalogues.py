@@ -53,7 +53,7 @@ def test_each_sentence_of_the_source_has_its_german(console):
     assert not missing, "\n".join(sorted(missing))
 
 
-def test_no_entry_is_there_twice_or_for_a_sentence_that_is_gone(console):
+def test_no_entry_of_the_catalogue_is_duplicate_or_unused(console):
     entries = [text for text, _ in catalogue("de")]
     twice = {text for text in entries if entries.count(text) > 1}
     assert not twice, twice

@@ -14,7 +14,7 @@ def sign_in_again(other, cookies):
     return other.page
 
 
-def test_what_was_typed_is_there_again_after_the_session_ended(console):
+def test_what_was_typed_is_restored_after_the_session_ended(console):
     console.expects_refusals = True
     one = console.tenant()
     cookies = console.cookies()
@@ -131,7 +131,7 @@ def publish(console, tenant, **values):
     assert answer.ok, answer.text()
 
 
-def test_of_two_who_publish_the_second_sees_what_the_first_did_and_goes_on_top(console):
+def test_the_second_of_two_publishers_sees_the_first_change_and_publishes_on_top(console):
     console.expects_refusals = True
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/policy")
@@ -154,7 +154,7 @@ def test_of_two_who_publish_the_second_sees_what_the_first_did_and_goes_on_top(c
     assert (policy["allowed_domains"], policy["sign_up"], policy["password_min"]) == (["mine.example"], "open", 20)
 
 
-def test_one_may_take_the_newest_policy_and_drop_the_own_change(console):
+def test_an_operator_may_take_the_newest_policy_and_drop_their_own_change(console):
     console.expects_refusals = True
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/policy")
@@ -166,7 +166,7 @@ def test_one_may_take_the_newest_policy_and_drop_the_own_change(console):
     expect(console.field("Allowed domains")).to_have_value("")
 
 
-def test_an_edit_of_what_another_changed_is_saved_on_top_of_it(console):
+def test_an_edit_is_saved_on_top_of_another_operators_change(console):
     console.expects_refusals = True
     one = console.tenant()
     path = f"/tenants/{one['id']}/users"

@@ -58,7 +58,7 @@ def test_each_list_is_saved_by_the_keyboard_alone(console):
         assert [one[column] for one in rows(by_key)] == [one[column] for one in rows(by_tab)] == listed(console, api, column)
 
 
-def test_what_was_searched_and_what_is_chosen_is_saved_alone(console):
+def test_only_the_search_results_or_the_selected_rows_are_saved(console):
     one = console.tenant()
     for name in ("ada", "adam", "bob", "=1+1"):
         console.api("POST", f"/tenants/{one['id']}/users", {"email": f"{len(name)}{name[0]}@acme.example".replace("=", "x"), "name": name})
@@ -76,7 +76,7 @@ def test_what_was_searched_and_what_is_chosen_is_saved_alone(console):
     expect(page.get_by_text("2 selected")).to_be_visible()
 
 
-def test_who_only_reads_may_save_what_is_chosen(console):
+def test_an_operator_who_only_reads_may_save_the_selected_rows(console):
     other = console.as_operator("auditor")
     page = other.go("/console/t/demo/users")
     page.locator("tbody input").first.click()

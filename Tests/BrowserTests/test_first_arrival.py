@@ -36,7 +36,7 @@ def test_enter_goes_on_at_a_link_and_a_password_is_asked_for_first(console):
         assert one.api("GET", "/session")["methods"] == ["password"]
 
 
-def test_what_is_put_off_waits_and_a_sign_out_is_asked_about(console):
+def test_a_postponed_choice_of_a_password_waits_and_a_sign_out_asks_about_it(console):
     with arriving(console) as (one, _):
         page = one.page
         page.get_by_role("button", name="Continue").click()
@@ -50,7 +50,7 @@ def test_what_is_put_off_waits_and_a_sign_out_is_asked_about(console):
         assert one.api("GET", "/session")["remedies"][0] == "set_up"
 
 
-def test_nothing_to_prove_it_by_offers_no_sign_out(console):
+def test_an_operator_without_any_factor_is_offered_a_link_and_no_sign_out(console):
     console.expects_refusals = True
     page = console.go(f"/console/t/{console.tenant()['slug']}/users")
     asked = {"title": "Step up", "status": 403, "code": "step_up_required", "methods": [], "detail": "An export needs a proof.",
@@ -70,7 +70,7 @@ def test_nothing_to_prove_it_by_offers_no_sign_out(console):
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_an_export_waits_for_the_proof_and_is_saved_after_it(console):
+def test_an_export_waits_for_the_step_up_and_is_saved_after_it(console):
     """What tells of progress does not cover the question."""
     console.expects_refusals = True
     page = console.go(f"/console/t/{console.tenant()['slug']}/users")
@@ -109,7 +109,7 @@ def test_an_unknown_section_of_a_tenant_is_no_page(console):
         assert console.context.request.get(href).status == 200, href
 
 
-def test_a_server_that_is_away_is_no_new_version(console):
+def test_an_unreachable_server_is_not_mistaken_for_a_new_version(console):
     console.expects_refusals = True
     page = console.go("/console/tenants")
     page.route(re.compile("/livez|pages/audit"), lambda route: route.abort())
@@ -120,7 +120,7 @@ def test_a_server_that_is_away_is_no_new_version(console):
     expect(page.locator("main h1")).to_have_text("Audit")
 
 
-def test_a_key_without_a_scope_says_so_in_view(console):
+def test_a_key_without_a_scope_says_that_it_has_none(console):
     page = console.go(f"/console/t/{console.tenant()['slug']}/keys/new")
     console.field("Name").fill("CI")
     page.keyboard.press("Enter")

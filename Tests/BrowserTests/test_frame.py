@@ -89,7 +89,7 @@ def test_inside_a_tenant_the_palette_finds_its_keys_invites_and_ids(console):
     assert "tenant=" in console.asked("/search")[-1].url
 
 
-def test_a_pasted_id_opens_what_it_is_of_and_nothing_else_is_made_up(console):
+def test_a_pasted_id_opens_its_object_and_an_unknown_id_opens_nothing(console):
     one = console.tenant("Id Works")
     person = console.api("POST", f"/tenants/{one['id']}/users", {"email": "by-id@acme.example"})
     decision = console.api("GET", "/provisioning/decisions")["items"][0]["id"]
@@ -242,7 +242,7 @@ def test_one_card_fails_alone(console):
     expect(page.get_by_role("heading", name="Latest changes")).to_be_visible()
 
 
-def test_hostile_names_stay_text_on_every_page(console):
+def test_hostile_names_are_shown_as_plain_text_on_every_page(console):
     page = console.page
     alerts = []
     page.on("dialog", lambda prompt: (alerts.append(prompt.message), prompt.dismiss()))

@@ -9,7 +9,7 @@ CSV = ("Mail,Full name,Group\r\n" + "".join(f"p{number}@import.example,Person {n
        + "not an address,Nobody,staff\r\n")
 
 
-def test_acts_on_more_than_a_hundred_are_a_job_that_is_followed_and_undone(console):
+def test_an_act_on_more_than_a_hundred_rows_is_a_job_that_is_followed_and_undone(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}"
     people = [{"email": f"p{number:03}@acme.example", "delivery": "link"} for number in range(110)]
@@ -71,7 +71,7 @@ def choose(page, name, text):
         files=[{"name": name, "mimeType": "text/csv", "buffer": text.encode()}])
 
 
-def test_wrong_rows_are_corrected_after_a_try_and_the_file_stays(console):
+def test_wrong_rows_are_corrected_after_a_dry_run_and_the_file_stays(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/users/import")
     choose(page, "people.csv", "\ufeffMail,Full name,Group\r\nann@import.example,\"Ann, the first\",staff\r\n"
@@ -135,7 +135,7 @@ def test_rows_that_an_import_refused_are_imported_once_they_are_right(console):
     expect(page.get_by_role("button", name="Import these again")).to_have_count(0)
 
 
-def test_a_job_of_invites_says_whose_mail_came_back_and_sends_it_again(console):
+def test_a_job_of_invites_shows_whose_mail_bounced_and_sends_it_again(console):
     one = console.tenant()
     page = console.page
     job = {"id": "0b7e1f7e-5b0f-4c7e-9d55-0f5a0c9d2b11", "tenant_id": one["id"], "kind": "invites", "status": "done", "dry_run": False,
@@ -204,7 +204,7 @@ def test_the_issuer_of_a_former_system_goes_along(console):
     assert found[0]["identities"][0]["subject"] == user["user_id"]
 
 
-def test_an_old_sign_in_is_renewed_before_an_import(console):
+def test_an_operator_whose_sign_in_is_old_signs_in_again_before_an_import(console):
     console.expects_refusals = True
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/users/import")

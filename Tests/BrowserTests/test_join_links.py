@@ -8,7 +8,7 @@ def dialog(page):
     return page.locator("dialog[open]")
 
 
-def test_a_join_link_is_made_shown_once_and_revoked(console):
+def test_a_join_link_is_created_shown_once_and_revoked(console):
     one = console.tenant()
     path = f"/console/t/{one['slug']}/invites"
     page = console.go(path)
@@ -37,7 +37,7 @@ def test_a_join_link_is_made_shown_once_and_revoked(console):
     page.wait_for_url(re.compile(f"{path}$"))
 
 
-def test_a_link_that_nobody_can_use_says_so_until_there_is_a_provider(console):
+def test_a_join_link_that_nobody_can_use_says_so_until_there_is_a_provider(console):
     one = console.tenant()
     console.api("POST", f"/tenants/{one['id']}/join-links", {})
     page = console.go(f"/console/t/{one['slug']}/invites/join-links")
@@ -55,7 +55,7 @@ def test_a_link_that_nobody_can_use_says_so_until_there_is_a_provider(console):
     console.api("DELETE", f"/providers/{made['id']}")
 
 
-def test_what_is_wrong_with_a_join_link_stands_at_its_field(console):
+def test_an_error_of_a_join_link_is_shown_at_its_field(console):
     one = console.tenant()
     console.expects_refusals = True
     page = console.go(f"/console/t/{one['slug']}/invites/join-links?new=1")
@@ -85,7 +85,7 @@ def test_an_accepted_invite_leads_back_to_the_app_by_a_link(console):
     expect(page.get_by_role("link", name="Go to the app")).to_have_attribute("href", app)
 
 
-def test_a_decision_by_a_join_link_leads_to_the_links(console):
+def test_a_decision_by_a_join_link_links_to_the_join_links(console):
     one = console.tenant()
     made = console.api("POST", f"/tenants/{one['id']}/join-links", {})
     console.api("POST", f"/tenants/{one['id']}/join-links/{made['id']}/revoke", {})

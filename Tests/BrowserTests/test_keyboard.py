@@ -113,7 +113,7 @@ def test_a_policy_is_published_and_a_domain_claimed(console):
     expect(page.get_by_role("row", name=re.compile("Verified"))).to_be_visible()
 
 
-def test_an_origin_is_added_tested_removed_and_put_back(console):
+def test_an_origin_is_added_tested_removed_and_restored(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/origins")
     begin(page)
@@ -146,7 +146,7 @@ def test_a_client_is_switched_on_and_a_tenant_renamed(console):
     expect(page.locator("main .crumbs")).to_contain_text("Another Name")
 
 
-def test_a_provider_and_an_operator_come_and_go(console):
+def test_a_provider_and_an_operator_are_created_and_deleted(console):
     page = console.go("/console/providers")
     begin(page)
     reach(page, console.field("Name"))
@@ -230,7 +230,7 @@ def test_the_tenant_is_switched(console):
     expect(page).to_have_url(re.compile(f"/t/{one['slug']}/users"))
 
 
-def test_one_signs_in_by_a_link_signs_out_and_is_kept_out(console):
+def test_an_operator_signs_in_by_a_link_signs_out_and_stays_signed_out(console):
     link = console.api("POST", "/operators", {"email": "link@gatehouse.test", "role": "support", "scope": {"platform": True}})["sign_in_url"]
     console.context.clear_cookies()
     page = console.go(link.replace(console.base, ""))

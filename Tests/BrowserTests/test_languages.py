@@ -15,7 +15,7 @@ PSEUDO = """const say = text => `⟦${text.replace(/[aeiou]/g, letter => letter 
 export default new Proxy({}, { get: (_, text) => (/\\p{L}|\\{\\}/u.test(text) && !/^\\w[^.]*\\|/.test(text) ? say(text) : undefined) })"""
 
 
-def test_from_right_to_left_nothing_overflows_and_the_navigation_is_on_the_right(console):
+def test_written_from_right_to_left_nothing_overflows_and_the_navigation_is_on_the_right(console):
     keep(console, dir="rtl")
     page = console.page
     for path in PATHS:

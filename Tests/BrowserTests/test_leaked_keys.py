@@ -42,7 +42,7 @@ def test_a_leaked_key_is_revoked_from_its_text_in_four_steps(console):
     expect(page.locator("main h1 .tag", has_text="Revoked")).to_be_visible()
 
 
-def test_a_key_that_came_in_an_address_is_said_to_have_leaked(console):
+def test_the_console_says_that_a_key_in_its_address_has_leaked(console):
     one = console.tenant()
     secret = secret_of(console, one)
     console.expects_refusals = True
@@ -76,7 +76,7 @@ def test_a_key_that_is_pasted_into_a_list_is_not_searched_for(console):
     check_nothing_stays(console, secret)
 
 
-def test_a_piece_of_a_key_and_a_strange_one_are_said_to_be_none(console):
+def test_a_part_of_a_key_and_a_foreign_key_are_not_recognised_as_keys(console):
     one = console.tenant()
     secret = secret_of(console, one)
     page = console.go("/console/")

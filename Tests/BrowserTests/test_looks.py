@@ -50,11 +50,11 @@ def test_no_page_has_a_violation_light_and_dark_wide_and_narrow(console):
     look_at(console, all_pages(console)[::2])
 
 
-def test_nor_has_any_other_page(console):
+def test_no_other_page_has_a_violation(console):
     look_at(console, all_pages(console)[1::2])
 
 
-def test_nor_has_one_in_german_whose_words_are_longer(console):
+def test_no_page_in_german_has_a_violation_although_its_words_are_longer(console):
     keep(console, lang="de")
     wrong = []
     for path in all_pages(console):
@@ -134,7 +134,7 @@ def test_the_console_keeps_its_budgets_of_bytes_and_requests(console):
         assert shifts(console.page) == 0, path
 
 
-def test_a_list_of_fifty_keeps_them_too(console):
+def test_a_list_of_fifty_rows_keeps_search_filter_and_order_too(console):
     one = console.tenant()
     people = [{"email": f"person.number{number}@acme.example", "delivery": "link"} for number in range(60)]
     console.api("POST", f"/tenants/{one['id']}/invites", {"invites": people})
@@ -153,7 +153,7 @@ def shifts(page):
         setTimeout(() => done(sum), 50); })""")
 
 
-def test_nothing_moves_when_answers_come_late(console):
+def test_nothing_moves_when_responses_come_late(console):
     page = console.page
     for tab, rows in (("users", "/users?"), ("keys", "/api-keys?"), ("invites", "/invites?"), ("audit", "/audit-events?")):
         tenant, data = [], []

@@ -62,7 +62,7 @@ def test_an_operator_signs_in_and_steps_up_at_a_provider(console):
         assert refused
 
 
-def test_whom_the_provider_does_not_prove_to_be_an_operator_reads_why(console):
+def test_a_person_whom_the_provider_does_not_prove_to_be_an_operator_reads_why(console):
     with scene(console, ["Acme SSO"]) as (operator, person):
         set_up(operator)
         page = person.page

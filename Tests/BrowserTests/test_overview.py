@@ -95,7 +95,7 @@ def test_a_period_is_chosen_by_days_of_the_readers_zone(console):
     there.close()
 
 
-def test_the_audit_log_is_narrowed_to_a_period(console):
+def test_the_audit_log_is_limited_to_a_period(console):
     page = console.go("/console/audit")
     page.get_by_label("To", exact=True).fill("2020-01-01")
     page.get_by_label("To", exact=True).press("Enter")
@@ -111,7 +111,7 @@ def lines(page):
     return [(int(re.match(r"\d+", text).group()), text, href) for text, href in found]
 
 
-def test_what_waits_stands_first_each_line_with_the_number_of_its_list(console):
+def test_pending_work_is_shown_first_with_the_number_of_each_list(console):
     one, domain = asking(console, "ann", "bob")
     for name in ("one", "two", "three"):
         console.api("POST", f"/tenants/{one['id']}/domains", {"domain": f"{name}.{domain}"})
@@ -138,7 +138,7 @@ def test_what_waits_stands_first_each_line_with_the_number_of_its_list(console):
     expect(item).to_contain_text("Asking Works")
 
 
-def test_a_key_from_before_is_led_to_and_its_scopes_are_confirmed(console):
+def test_the_console_leads_to_an_older_key_and_its_scopes_are_confirmed(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}/api-keys"
     key = console.api("POST", path, {"name": "Old", "scopes": ["policy:write"]})
@@ -162,7 +162,7 @@ def test_a_key_from_before_is_led_to_and_its_scopes_are_confirmed(console):
     owner.close()
 
 
-def test_where_nothing_waits_all_is_well(console):
+def test_an_overview_without_pending_work_says_that_all_is_well(console):
     one = console.tenant()
     owner = console.as_operator("owner", one["id"])
     owner.api("PUT", "/me/password", {"password": "a sentence is a password"})
@@ -199,7 +199,7 @@ def test_the_first_steps_tick_themselves_and_go_when_all_are_done(console):
     owner.close()
 
 
-def test_a_provider_out_of_reach_is_said_with_the_time_since_when(console):
+def test_a_provider_that_cannot_be_reached_is_shown_with_the_time_of_its_first_failure(console):
     provider = console.api("POST", "/providers", {"kind": "oidc", "name": "Away", "issuer": "http://127.0.0.1:9", "client_id": "x"})
     claims = {"iss": "http://127.0.0.1:9", "aud": "x", "sub": "s"}
     parts = [json.dumps(one).encode() for one in ({"alg": "RS256", "kid": "1"}, claims)] + [b"no signature"]

@@ -84,7 +84,7 @@ def test_each_page_says_that_it_is_offline_or_signs_in_again(console):
         console.context.add_cookies(cookies)
 
 
-def test_what_is_sent_while_offline_or_signed_out_is_not_lost_in_silence(console):
+def test_a_request_that_fails_offline_or_signed_out_is_reported(console):
     console.expects_refusals = True
     one = console.tenant()
     page = console.go("/console/simulator?email=kept@acme.example")
@@ -169,7 +169,7 @@ def test_back_and_reload_keep_each_page_and_what_was_searched(console):
     expect(console.field("Email")).to_have_value("again@acme.example")
 
 
-def test_a_tenant_is_made_and_renamed_by_mouse(console):
+def test_a_tenant_is_created_and_renamed_by_mouse(console):
     page = console.go("/console/tenants")
     page.get_by_role("button", name="New tenant").click()
     console.field("Name").fill("Red Harbour")
@@ -187,7 +187,7 @@ def test_a_tenant_is_made_and_renamed_by_mouse(console):
     expect(page.locator("main .crumbs")).to_contain_text("Green Harbour")
 
 
-def test_a_new_service_gets_its_owner_once_who_then_signs_in_by_password(console):
+def test_a_new_service_gets_its_first_owner_once_who_then_signs_in_by_password(console):
     with FreshServer() as server:
         first = Console(server, console.browser)
         page = first.page

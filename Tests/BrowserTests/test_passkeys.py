@@ -114,7 +114,7 @@ def test_the_browser_offers_passkeys_where_the_address_is_typed(console):
         one.page.wait_for_url(f"{one.base}/console/audit")
 
 
-def test_a_device_that_verifies_nobody_is_refused(console):
+def test_a_passkey_device_that_does_not_verify_the_user_is_refused(console):
     with operator(console) as one:
         device = Authenticator(one, isUserVerified=False)
         add(one, "Careless")
@@ -205,7 +205,7 @@ def test_a_step_up_asks_for_the_passkey_of_this_operator_and_goes_on(console):
             "passkeys": 0, "passkeys_unusable": 0, "totp": False, "recovery_codes_left": 0, "provider": False}
 
 
-def test_a_password_alone_is_not_enough_where_there_is_a_passkey(console):
+def test_a_password_alone_is_not_enough_if_there_is_a_passkey(console):
     with operator(console) as one:
         one.api("PUT", "/me/password", {"password": PASSWORD})
         email = one.api("GET", "/session")["operator"]["email"]
@@ -224,7 +224,7 @@ def test_a_password_alone_is_not_enough_where_there_is_a_passkey(console):
         signed_in(one)
 
 
-def test_at_an_address_the_console_says_why_there_are_none(console):
+def test_a_server_reached_by_an_address_says_why_there_are_no_passkeys(console):
     link = console.api("POST", "/operators", {"email": "address@gatehouse.test", "role": "support", "scope": {"platform": True}})["sign_in_url"]
     server = types.SimpleNamespace(base=console.base.replace("localhost", "127.0.0.1"))
     with contextlib.closing(Console(server, console.browser)) as one:
@@ -250,7 +250,7 @@ class AddressServer(FreshServer):
         return super().environment() | {"GATEHOUSE_PUBLIC_URL": self.base.replace("localhost", "127.0.0.1")}
 
 
-def test_a_server_without_a_name_is_asked_for_no_passkeys(console):
+def test_a_server_without_a_host_name_offers_no_passkeys(console):
     with AddressServer() as server, contextlib.closing(Console(server, console.browser)) as one:
         one.page.goto(f"{server.base}/console/sign-in")
         expect(one.page.get_by_text("This server's public address has no passkeys")).to_be_visible()
@@ -259,7 +259,7 @@ def test_a_server_without_a_name_is_asked_for_no_passkeys(console):
         one.check_silence()
 
 
-def test_what_the_browsers_own_list_cannot_do_is_said_to_who_asks_by_the_button_alone(console):
+def test_the_button_alone_explains_what_the_browsers_own_list_cannot_do(console):
     page = console.page
     console.context.clear_cookies()
     page.add_init_script("""

@@ -76,7 +76,7 @@ def paste(page, text):
     page.get_by_role("button", name="Continue").click()
 
 
-def test_a_mail_in_plain_text_whose_fragment_was_cut_lets_its_person_in(console):
+def test_a_mail_whose_link_lost_its_fragment_still_lets_the_person_in(console):
     with scene(console) as (operator, person, mailbox):
         tenant = operator.tenant()
         operator.api("POST", f"/tenants/{tenant['id']}/invites", {"email": "ann@acme.example"})
@@ -99,7 +99,7 @@ def test_a_mail_in_plain_text_whose_fragment_was_cut_lets_its_person_in(console)
         expect(page.get_by_role("heading", name=f"Welcome to {tenant['name']}")).to_be_visible()
 
 
-def test_a_link_is_taken_as_it_is_handed_on_at_each_page(console):
+def test_each_page_accepts_a_link_in_the_forms_in_which_people_pass_it_on(console):
     with scene(console) as (operator, person, _):
         tenant = operator.tenant()
         page = person.page

@@ -30,7 +30,7 @@ def everything(page):
     return page.evaluate("JSON.stringify([location.href, {...localStorage}, {...sessionStorage}, history.state])")
 
 
-def test_a_person_is_found_in_every_tenant_and_nothing_keeps_the_address(console):
+def test_a_person_is_found_in_every_tenant_and_the_address_is_stored_nowhere(console):
     page, tenants, users, address = found(console)
     rows = page.locator("main tbody tr")
     expect(rows).to_contain_text([one["name"] for one in sorted(tenants, key=lambda one: one["slug"])])
@@ -55,7 +55,7 @@ def test_the_chosen_rows_are_suspended_with_a_reason(console):
     assert event["changes"]["reason"] == [None, "Request 4711"]
 
 
-def test_what_is_held_is_saved_as_one_file(console):
+def test_everything_that_is_stored_about_a_person_is_saved_as_one_file(console):
     page, _, users, address = found(console)
     page.get_by_role("button", name="Export", exact=True).click()
     download = saved(page, lambda: give_reason(page, "Export"))
@@ -64,7 +64,7 @@ def test_what_is_held_is_saved_as_one_file(console):
     assert {one["id"] for one in people} == {one["id"] for one in users}
 
 
-def test_an_erasure_shows_what_breaks_takes_the_address_and_gives_a_certificate(console):
+def test_an_erasure_shows_what_breaks_asks_for_the_address_and_gives_a_certificate(console):
     # Its sign-in is of just now; the first answer is a refusal that asks for the confirmation.
     owner = console.as_operator("owner")
     owner.expects_refusals = True
@@ -93,7 +93,7 @@ def test_an_erasure_shows_what_breaks_takes_the_address_and_gives_a_certificate(
     owner.close()
 
 
-def test_who_may_not_erase_is_not_offered_it(console):
+def test_an_operator_who_may_not_erase_is_not_offered_it(console):
     support = console.as_operator("support")
     page = support.go("/console/people")
     address = f"ada-{uuid.uuid4().hex[:8]}@person.example"

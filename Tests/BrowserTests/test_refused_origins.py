@@ -37,7 +37,7 @@ def test_a_refused_origin_is_allowed_without_cookies_after_a_warning(console):
     assert listed["origin"] == "https://shop.example" and listed["credentials"] is False
 
 
-def test_who_may_not_write_origins_sees_them_without_a_button(console):
+def test_an_operator_who_may_not_change_origins_sees_them_without_a_button(console):
     one = console.tenant()
     knock(console, one, "https://shop.example")
     reader = console.as_operator("auditor")
@@ -49,7 +49,7 @@ def test_who_may_not_write_origins_sees_them_without_a_button(console):
     reader.close()
 
 
-def test_nothing_refused_is_said(console):
+def test_a_list_without_refusals_says_that_nothing_was_refused(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/origins")
     page.get_by_role("button", name="Show what was refused lately").click()

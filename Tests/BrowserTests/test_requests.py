@@ -23,7 +23,7 @@ def entry(page):
     return page.get_by_role("navigation", name="Main").get_by_role("link", name=re.compile("^Join requests"))
 
 
-def test_who_asks_stands_in_the_inbox_and_is_approved(console):
+def test_a_person_who_asks_to_join_is_shown_in_the_inbox_and_approved(console):
     one, domain = asking(console, "ann", "bob")
     page = console.go(f"/console/t/{one['slug']}/requests")
     expect(page.get_by_role("row", name=re.compile(f"ann@{domain}"))).to_be_visible()
@@ -35,7 +35,7 @@ def test_who_asks_stands_in_the_inbox_and_is_approved(console):
     assert [each["email"] for each in users] == [f"ann@{domain}"]
 
 
-def test_who_asks_is_approved_with_a_word(console):
+def test_a_person_who_asks_to_join_is_approved_with_a_message(console):
     one, domain = asking(console, "ann")
     page = console.go(f"/console/t/{one['slug']}/requests")
     console.more(page.get_by_role("row", name=re.compile(f"ann@{domain}")), "Approve with a message")
@@ -47,7 +47,7 @@ def test_who_asks_is_approved_with_a_word(console):
     assert event["changes"]["reason"] == [None, "Come in."], event
 
 
-def test_who_asks_is_declined_with_a_word_and_may_be_restored(console):
+def test_a_person_who_asks_to_join_is_declined_with_a_message_and_may_be_restored(console):
     one, domain = asking(console, "ann")
     page = console.go(f"/console/t/{one['slug']}/requests")
     console.more(page.get_by_role("row", name=re.compile(f"ann@{domain}")), "Decline")
@@ -63,7 +63,7 @@ def test_who_asks_is_declined_with_a_word_and_may_be_restored(console):
     expect(page.get_by_role("row", name=re.compile(f"ann@{domain}"))).to_be_visible()
 
 
-def test_several_who_ask_are_declined_together_and_it_is_taken_back(console):
+def test_several_requests_are_declined_together_and_the_decline_is_undone(console):
     one, domain = asking(console, "ann", "bob", "eve")
     page = console.go(f"/console/t/{one['slug']}/requests")
     for name in ("ann", "bob"):
@@ -83,7 +83,7 @@ def test_several_who_ask_are_declined_together_and_it_is_taken_back(console):
     expect(page.locator("tbody tr")).to_have_count(3)
 
 
-def test_a_domain_says_who_comes_in_by_it(console):
+def test_a_domain_shows_who_signs_up_with_it(console):
     one, domain = asking(console)
     page = console.go(f"/console/t/{one['slug']}/domains")
     row = page.get_by_role("row", name=re.compile(domain))

@@ -34,7 +34,7 @@ def crowded(console):
     return one
 
 
-def test_every_act_of_every_row_can_be_reached_at_1280_pixels(console):
+def test_every_action_of_every_row_can_be_reached_at_1280_pixels(console):
     one = crowded(console)
     page = console.page
     for path in (each.format(one["slug"]) for each in LISTS):
@@ -60,7 +60,7 @@ def test_every_act_of_every_row_can_be_reached_at_1280_pixels(console):
         expect(more.first).to_be_focused()
 
 
-def test_nothing_in_a_row_is_red(console):
+def test_no_row_contains_anything_red(console):
     page = console.go("/console/t/demo/users")
     colours = page.locator("td.end button").evaluate_all("all => all.map(one => getComputedStyle(one).color)")
     danger = page.evaluate("""() => { const probe = document.createElement('span'); probe.className = 'btn danger'; document.body.append(probe);
@@ -101,7 +101,7 @@ def test_the_next_page_has_the_focus_at_its_table(console):
     expect(page.locator("tbody tr").first.locator(":focus")).to_have_count(1)
 
 
-def test_what_ends_a_secret_or_a_link_is_asked_first(console):
+def test_an_act_that_ends_a_secret_or_a_link_asks_first(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}"
     key = console.api("POST", f"{path}/api-keys", {"name": "Rotated", "scopes": ["users:read"]})
@@ -130,7 +130,7 @@ def test_what_ends_a_secret_or_a_link_is_asked_first(console):
     assert console.api("GET", f"{path}/api-keys/{key['id']}")["previous"] is None
 
 
-def test_many_that_were_suspended_or_deleted_together_come_back_by_z(console):
+def test_z_restores_users_who_were_suspended_or_deleted_together(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}/users"
     for name in "abc":
@@ -154,7 +154,7 @@ def test_many_that_were_suspended_or_deleted_together_come_back_by_z(console):
     expect(page.locator("tbody").get_by_text("Suspended")).to_have_count(2)
 
 
-def test_the_bar_never_offers_what_is_for_another_choice(console):
+def test_the_bar_never_offers_actions_for_another_selection(console):
     one = with_people(console, "a", "b", "c")
     page = console.go(f"/console/t/{one['slug']}/users?sort=email")
     group = page.get_by_role("group", name="Selected rows")
@@ -173,7 +173,7 @@ def test_the_bar_never_offers_what_is_for_another_choice(console):
     expect(page.locator("tbody").get_by_text("Suspended")).to_have_count(0)
 
 
-def test_while_something_is_done_to_a_choice_the_bar_begins_nothing_else(console):
+def test_while_an_act_on_a_selection_runs_the_bar_starts_no_other(console):
     one = with_people(console, "a", "b", "c")
     page, held = console.go(f"/console/t/{one['slug']}/users?sort=email"), []
     group = page.get_by_role("group", name="Selected rows")
@@ -191,7 +191,7 @@ def test_while_something_is_done_to_a_choice_the_bar_begins_nothing_else(console
     expect(group).to_be_hidden()
 
 
-def test_an_undo_waits_until_what_is_done_to_another_choice_has_ended(console):
+def test_an_undo_waits_until_an_act_on_another_selection_has_ended(console):
     one = with_people(console, "a", "b", "c")
     page, held = console.go(f"/console/t/{one['slug']}/users?sort=email"), []
     group = page.get_by_role("group", name="Selected rows")
@@ -217,7 +217,7 @@ def test_an_undo_waits_until_what_is_done_to_another_choice_has_ended(console):
     expect(group).to_contain_text("1 selected")
 
 
-def test_what_could_not_be_read_anew_is_chosen_no_more(console):
+def test_rows_that_could_not_be_reloaded_are_no_longer_selected(console):
     console.expects_refusals = True
     one = with_people(console, "a", "b", "c")
     page = console.go(f"/console/t/{one['slug']}/users?sort=email")
@@ -231,7 +231,7 @@ def test_what_could_not_be_read_anew_is_chosen_no_more(console):
     expect(group).to_be_hidden()
 
 
-def test_all_that_match_that_come_late_change_no_newer_choice(console):
+def test_matches_that_arrive_late_do_not_change_a_newer_selection(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}/invites"
     console.api("POST", path, {"invites": [{"email": f"p{number:03}@acme.example", "delivery": "link"} for number in range(70)]})
@@ -252,7 +252,7 @@ def test_all_that_match_that_come_late_change_no_newer_choice(console):
     expect(group).to_contain_text("49 selected")
 
 
-def test_all_that_match_are_chosen_beyond_the_page_and_their_number_is_typed(console):
+def test_all_matches_beyond_the_page_are_selected_and_their_number_is_typed(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}/invites"
     people = [{"email": f"p{number:03}@acme.example", "delivery": "link"} for number in range(120)]
@@ -270,7 +270,7 @@ def test_all_that_match_are_chosen_beyond_the_page_and_their_number_is_typed(con
     assert console.api("GET", f"{path}?status=pending")["total"]["value"] == 0
 
 
-def test_those_who_wait_are_approved_together(console):
+def test_waiting_people_are_approved_together(console):
     one = console.tenant()
     path = f"/tenants/{one['id']}"
     domain = f"{one['slug']}.example"
@@ -294,7 +294,7 @@ def test_those_who_wait_are_approved_together(console):
     expect(page.locator(".lead").first).to_have_text("A user was made for this person.")
 
 
-def test_of_a_deleted_tenant_and_user_nothing_is_made_or_ended(console):
+def test_a_deleted_tenant_and_a_deleted_user_offer_no_actions(console):
     one = console.tenant("Gone Works")
     path = f"/tenants/{one['id']}"
     user = console.api("POST", f"{path}/users", {"email": "gone@acme.example"})
@@ -372,7 +372,7 @@ def test_an_invite_shows_what_became_of_its_mail(console):
     assert len(resent) == 1 and resent[0]["action"] == "resend" and set(resent[0]["ids"]) == mailed
 
 
-def test_a_row_is_looked_at_beside_its_list_by_keys_and_by_mouse(console):
+def test_a_row_is_opened_beside_its_list_by_keys_and_by_mouse(console):
     one = console.tenant()
     for name in "abc":
         console.api("POST", f"/tenants/{one['id']}/users", {"email": f"{name}@acme.example", "external_id": f"crm-{name}"})

@@ -15,7 +15,7 @@ def create(console, tenant):
     return page, dialog, dialog.locator(".secret").inner_text()
 
 
-def test_the_secret_survives_escape_and_backdrop_and_is_gone_after_done(console):
+def test_the_secret_stays_after_escape_and_a_click_outside_and_is_gone_after_done(console):
     one = console.tenant()
     page, dialog, secret = create(console, one)
     assert re.fullmatch(r"gate_live_\S+", secret)
@@ -112,7 +112,7 @@ def test_leaving_with_the_secret_open_warns(console):
     assert asked == ["beforeunload"]
 
 
-def test_a_key_is_rotated_with_grace_cut_and_revoked(console):
+def test_a_key_is_rotated_its_grace_period_is_ended_and_it_is_revoked(console):
     one = console.tenant()
     page, dialog, first = create(console, one)
     dialog.get_by_label("I have stored it").check()
@@ -148,7 +148,7 @@ def test_a_key_is_revoked_by_three_activations_of_the_keyboard(console):
     expect(page.get_by_role("row", name=re.compile("Old"))).to_contain_text("Revoked")
 
 
-def test_a_link_fills_the_form_of_a_key_says_so_and_sends_nothing(console):
+def test_a_link_that_fills_in_the_form_of_a_key_says_so_and_sends_nothing(console):
     page = console.go("/console/t/demo/keys/new?name=Deploy&scopes=users:read+audit:read&days=30")
     expect(page.get_by_text("A link filled in this form")).to_be_visible()
     expect(console.field("Name")).to_have_value("Deploy")

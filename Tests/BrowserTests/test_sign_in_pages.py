@@ -184,7 +184,7 @@ def test_a_person_joins_by_a_provider_from_the_page_of_a_join_link_and_goes_back
         expect(page.get_by_role("heading", name="This link cannot be used")).to_be_visible()
 
 
-def test_an_invite_of_somebody_else_is_refused_in_words(console):
+def test_an_invite_of_somebody_else_is_refused_with_an_explanation(console):
     with scene(console, ["One"]) as (operator, person):
         tenant = tenant_with_pages(operator)
         made = invite(operator, tenant, "grace@example.com")
@@ -197,7 +197,7 @@ def test_an_invite_of_somebody_else_is_refused_in_words(console):
         assert one["status"] == "pending", one
 
 
-def test_who_is_invited_twice_chooses_where_to_go(console):
+def test_a_person_with_two_invites_chooses_the_tenant(console):
     with scene(console, ["One"]) as (operator, person):
         first, second = tenant_with_pages(operator, "First"), tenant_with_pages(operator, "Second")
         for tenant in (first, second):
@@ -219,7 +219,7 @@ def test_who_is_invited_twice_chooses_where_to_go(console):
         assert statuses == ["pending", "active"], statuses
 
 
-def test_a_second_sign_in_is_added_by_the_accounts_owner(console):
+def test_the_owner_of_an_account_adds_a_second_way_to_sign_in(console):
     with scene(console, ["One", "Two"]) as (operator, person):
         tenant = tenant_with_pages(operator)
         token = invite(operator, tenant)["token"]

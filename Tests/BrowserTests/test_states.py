@@ -14,7 +14,7 @@ LISTS = {
 FAULT = {"title": "Unavailable", "detail": "The service cannot answer now; try again.", "code": "unavailable", "request_id": "abc123"}
 
 
-def test_a_list_asks_once_and_its_tenant_once(console):
+def test_a_list_and_its_tenant_are_each_requested_once(console):
     page = console.page
     for name in ("Asked", "Named", "Shown"):
         one = console.tenant(name)
@@ -66,7 +66,7 @@ def test_each_list_says_that_it_is_offline_and_goes_on_afterwards(console):
         expect(page.locator("main tbody tr").first).to_be_visible()
 
 
-def test_each_list_whose_session_is_over_leads_to_the_sign_in_and_back(console):
+def test_each_list_leads_to_the_sign_in_and_back_when_the_session_has_ended(console):
     console.expects_refusals = True
     cookies = console.cookies()
     for path in LISTS:
@@ -126,7 +126,7 @@ def test_an_empty_list_teaches_and_offers_the_first_step(console):
         expect(empty.get_by_text(action, exact=True)).to_be_visible()
 
 
-def test_no_match_repeats_the_filters_and_clears_them(console):
+def test_a_list_without_matches_repeats_the_filters_and_clears_them(console):
     page = console.go("/console/t/demo/users?q=nobody-at-all&status=active")
     none = page.locator("[data-state=none]")
     expect(none).to_contain_text("nobody-at-all")
@@ -174,7 +174,7 @@ def test_pages_go_on_by_cursor_and_a_new_filter_drops_it(console):
     assert "cursor=" not in page.url
 
 
-def test_what_a_role_may_not_do_is_absent_and_a_deep_link_says_why(console):
+def test_actions_that_a_role_may_not_do_are_absent_and_a_deep_link_says_why(console):
     support = console.as_operator("support")
     support.expects_refusals = True
     page = support.go("/console/t/demo/keys")
@@ -201,7 +201,7 @@ def test_an_operator_of_one_tenant_sees_that_tenant(console):
     own.close()
 
 
-def test_what_is_not_there_is_said(console):
+def test_missing_pages_and_objects_are_reported(console):
     console.expects_refusals = True
     page = console.go("/console/decisions/00000000-0000-7000-8000-000000000000")
     expect(page.get_by_text("Decisions are kept for 90 days")).to_be_visible()
@@ -211,7 +211,7 @@ def test_what_is_not_there_is_said(console):
     expect(page.locator("[data-state=missing]")).to_be_visible()
 
 
-def test_offline_is_said_what_is_typed_stays_and_sending_again_works(console):
+def test_being_offline_is_shown_and_what_was_typed_can_be_sent_again(console):
     console.expects_refusals = True
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/users?new=1")
@@ -229,7 +229,7 @@ def test_offline_is_said_what_is_typed_stays_and_sending_again_works(console):
     assert console.api("GET", f"/tenants/{one['id']}/users")["total"]["value"] == 1
 
 
-def test_a_session_that_is_over_signs_in_again_and_comes_back(console):
+def test_after_the_session_ended_a_sign_in_leads_back_to_the_page(console):
     other = console.as_operator("owner")
     other.expects_refusals = True
     page = other.go("/console/t/demo/users?status=active")
@@ -242,14 +242,14 @@ def test_a_session_that_is_over_signs_in_again_and_comes_back(console):
     other.close()
 
 
-def test_waiting_shows_the_shape_of_what_comes(console):
+def test_a_loading_page_shows_the_shape_of_its_content(console):
     page = console.page
     page.route(re.compile("/users\\?"), lambda route: None)
     page.goto(f"{console.base}/console/t/demo/users")
     expect(page.locator("tbody .sk").first).to_be_attached()
 
 
-def test_a_refused_password_is_said_and_the_address_stays(console):
+def test_a_refused_password_is_reported_and_the_address_stays_in_the_form(console):
     console.context.clear_cookies()
     console.expects_refusals = True
     page = console.go("/console/sign-in")
@@ -260,7 +260,7 @@ def test_a_refused_password_is_said_and_the_address_stays(console):
     expect(page.get_by_label("Email")).to_have_value("owner@gatehouse.test")
 
 
-def test_set_up_is_closed_once_there_is_an_owner(console):
+def test_setup_is_closed_once_there_is_an_owner(console):
     console.expects_refusals = True
     page = console.go("/console/setup#token=whatever")
     assert "#" not in page.url
@@ -268,7 +268,7 @@ def test_set_up_is_closed_once_there_is_an_owner(console):
     expect(page.get_by_label("Your name")).to_have_count(0)
 
 
-def test_a_server_without_an_owner_says_where_its_set_up_begins(console):
+def test_a_server_without_an_owner_says_where_its_setup_begins(console):
     with FreshServer() as server:
         fresh = Console(server, console.browser)
         try:
@@ -305,7 +305,7 @@ def test_an_invited_person_accepts_and_the_link_is_spent(console):
     expect(page.get_by_role("heading", name="This invite cannot be used")).to_be_visible()
 
 
-def test_a_forgotten_password_is_asked_for_and_a_dead_link_says_so(console):
+def test_a_password_reset_is_requested_and_a_dead_link_says_that_it_is_dead(console):
     console.context.clear_cookies()
     page = console.go("/reset")
     page.get_by_label("Email").fill("nobody@stranger.example")

@@ -16,7 +16,7 @@ def shown(console, steps, **more):
     return page, one
 
 
-def test_what_was_seen_and_did_not_help_is_named_and_leads_to_it(console):
+def test_a_refusal_names_what_was_found_but_did_not_help_and_links_to_it(console):
     demo = console.api("GET", "/tenants/demo")["id"]
     invite = "00000000-0000-4000-8000-000000000001"
     page, _ = shown(console, [{"rule": "4", "result": "invite_revoked", "detail": invite, "about": [
@@ -30,7 +30,7 @@ def test_what_was_seen_and_did_not_help_is_named_and_leads_to_it(console):
 UNPROVED = {"rule": "8", "result": "address_unproved", "detail": "", "about": []}
 
 
-def test_whose_an_account_is_whose_address_was_never_proved_is_asked_and_said(console):
+def test_the_console_asks_whose_an_account_with_an_unproved_address_is(console):
     demo = console.api("GET", "/tenants/demo")["id"]
     page, one = shown(console, [UNPROVED], reason="identity_link_required", tenant_id=demo)
     asked = []
@@ -49,7 +49,7 @@ def test_whose_an_account_is_whose_address_was_never_proved_is_asked_and_said(co
     assert asked == [{"action": "give_account"}, {"action": "open_another", "email": "other@demo.example"}], asked
 
 
-def test_who_may_not_link_is_not_asked_whose_it_is(console):
+def test_an_operator_who_may_not_link_is_not_asked_whose_account_it_is(console):
     demo = console.api("GET", "/tenants/demo")["id"]
     support = console.as_operator("support")
     page, _ = shown(support, [UNPROVED], reason="identity_link_required", tenant_id=demo)
@@ -99,7 +99,7 @@ def test_a_revoked_invite_is_named_as_seen(console):
     expect(seen.get_by_role("link", name=email)).to_be_visible()
 
 
-def test_an_account_is_given_to_who_proved_its_address(console):
+def test_an_account_is_given_to_the_person_who_proved_its_address(console):
     one = console.tenant()
     email, user, decision = refused_for_want_of_proof(console, one)
     page = console.go(f"/console/decisions/{decision}")
@@ -113,7 +113,7 @@ def test_an_account_is_given_to_who_proved_its_address(console):
     assert [id["provider"] for id in after["identities"]] == ["google"] and after["email_verified_at"], after
 
 
-def test_the_account_that_is_there_gets_another_address(console):
+def test_an_existing_account_gets_another_address(console):
     one = console.tenant()
     email, user, decision = refused_for_want_of_proof(console, one)
     page = console.go(f"/console/decisions/{decision}")
@@ -124,7 +124,7 @@ def test_the_account_that_is_there_gets_another_address(console):
     assert console.api("GET", f"/tenants/{one['id']}/users/{user}")["email"] == f"other@{one['slug']}.example"
 
 
-def test_support_is_not_asked_whose_an_account_is(console):
+def test_a_support_operator_is_not_asked_whose_account_it_is(console):
     one = console.tenant()
     _, _, decision = refused_for_want_of_proof(console, one)
     support = console.as_operator("support")
@@ -135,7 +135,7 @@ def test_support_is_not_asked_whose_an_account_is(console):
     support.close()
 
 
-def test_the_headline_says_what_the_step_that_refused_says(console):
+def test_the_headline_repeats_what_the_refusing_step_says(console):
     about = [{"type": "tenant", "id": f"00000000-0000-4000-8000-00000000000{at}", "name": name} for at, name in ((1, "Acme"), (2, "Globex"))]
     page, _ = shown(console, [{"rule": "0", "result": "no_tenant", "detail": "two tenants were named", "about": about}], reason="no_tenant")
     headline = page.locator(".note.info")

@@ -46,7 +46,7 @@ def bodies(console, path):
     return seen
 
 
-def test_who_is_refused_without_a_tenant_can_name_it_and_it_goes_along(console):
+def test_a_person_refused_without_a_tenant_can_name_it_and_it_is_sent_along(console):
     one, email = claimed(console)
     with anonymous(console) as other:
         page = other.go("/console/sign-in")
@@ -89,7 +89,7 @@ def test_the_tenant_of_the_address_is_kept_by_the_links_and_sent(console):
         expect(page.get_by_label("Tenant")).to_have_value(one["slug"])
 
 
-def test_a_sign_in_without_a_tenant_sends_none(console):
+def test_a_sign_in_without_a_tenant_sends_no_tenant(console):
     with anonymous(console) as other:
         page = other.go("/reset")
         seen = bodies(other, "/password-resets")

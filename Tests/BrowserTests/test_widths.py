@@ -55,7 +55,7 @@ def test_rows_stay_rows_in_german(console):
     check(console, "de")
 
 
-def test_what_can_be_done_to_ticked_rows_stays_in_view(console):
+def test_the_actions_for_selected_rows_stay_in_view(console):
     console.page.set_viewport_size({"width": 1280, "height": 480})
     page = console.go("/console/t/demo/users")
     last = page.locator("tbody tr").last
@@ -67,7 +67,7 @@ def test_what_can_be_done_to_ticked_rows_stays_in_view(console):
     assert 50 <= box["y"] < 430, box
 
 
-def test_on_a_phone_nothing_stands_over_an_operators_role(console):
+def test_on_a_phone_nothing_covers_an_operators_role(console):
     console.page.set_viewport_size({"width": 390, "height": 844})
     page = console.go("/console/operators")
     assert page.locator("tbody tr").first.locator(".status").count() == 1

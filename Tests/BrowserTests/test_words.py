@@ -23,7 +23,7 @@ def verified(console, tenant, domain, **policy):
         "if-match": now.headers["etag"], "x-gatehouse-console": "1", "sec-fetch-site": "same-origin", "content-type": "application/json"})
 
 
-def test_a_decision_says_what_happened_for_each_outcome(console):
+def test_each_outcome_of_a_decision_is_told_in_a_sentence(console):
     one, two = console.tenant("First Works"), console.tenant("Second Works")
     for tenant in (one, two):
         console.api("POST", f"/tenants/{tenant['id']}/users", {"email": "both@acme.example"})
@@ -41,7 +41,7 @@ def test_a_decision_says_what_happened_for_each_outcome(console):
     expect(page.get_by_text("Invite the address into a tenant")).to_be_visible()
 
 
-def test_who_waits_for_approval_was_not_let_in(console):
+def test_a_person_who_waits_for_approval_was_not_let_in(console):
     one = console.tenant("Waiting Works")
     domain = f"{one['slug']}.example"
     verified(console, one, domain, sign_up="approval")
@@ -56,7 +56,7 @@ def test_who_waits_for_approval_was_not_let_in(console):
     assert one["id"] not in page.locator(".trace").inner_text()
 
 
-def test_a_refusal_for_want_of_authority_says_so_and_what_to_do(console):
+def test_a_refusal_for_lack_of_authority_says_so_and_says_what_to_do(console):
     one = console.tenant("Authority Works")
     domain = f"{one['slug']}.example"
     verified(console, one, domain, sign_up="domain")
@@ -72,7 +72,7 @@ def test_a_refusal_for_want_of_authority_says_so_and_what_to_do(console):
     assert "Is the domain verified?" not in trace.inner_text()
 
 
-def test_a_mode_of_the_policy_says_what_it_asks_for_and_warns_without_a_domain(console):
+def test_a_mode_of_the_policy_says_what_it_requires_and_warns_without_a_domain(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/policy")
     mode = console.field("Who may sign up")
@@ -125,7 +125,7 @@ def test_on_a_mac_the_palette_is_offered_by_its_own_key(console):
     expect(page.locator(".finder kbd")).to_have_text("⌘ K")
 
 
-def test_a_tenant_that_is_not_there_does_not_stay_in_the_navigation(console):
+def test_a_tenant_that_does_not_exist_does_not_stay_in_the_navigation(console):
     console.expects_refusals = True
     page = console.go("/console/t/no-such-tenant/users")
     expect(page.locator("[data-state=missing]").get_by_role("link", name="All tenants")).to_be_visible()
@@ -138,7 +138,7 @@ def test_a_tenant_that_is_not_there_does_not_stay_in_the_navigation(console):
     expect(page.locator("tbody tr").first).to_be_visible()
 
 
-def test_a_filter_that_the_server_does_not_take_is_said_by_its_name(console):
+def test_a_filter_that_the_server_refuses_is_named(console):
     console.expects_refusals = True
     page = console.go("/console/decisions?email=not-an-address")
     none = page.locator("[data-state=none]")
@@ -151,7 +151,7 @@ def test_a_filter_that_the_server_does_not_take_is_said_by_its_name(console):
     expect(page).to_have_url(re.compile(r"\?status=active$"))
 
 
-def test_what_is_downloaded_has_a_name_and_a_form_that_a_program_reads(console):
+def test_a_downloaded_file_has_a_name_and_a_form_that_a_program_can_read(console):
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/keys/new")
     console.field("Name").fill("File")
@@ -177,7 +177,7 @@ def test_what_is_downloaded_has_a_name_and_a_form_that_a_program_reads(console):
     page.get_by_role("dialog").get_by_role("button", name="Done").click()
 
 
-def test_a_slug_is_made_of_letters_with_marks_and_asked_for_without_latin_ones(console):
+def test_a_slug_is_derived_from_letters_with_marks_and_requested_without_latin_letters(console):
     page = console.go("/console/tenants?new=1")
     for name, slug in (("Ünï Çorp & Søn", "uni-corp-son"), ("Łódź Straße", "lodz-strasse"), ("  A  b ", "a-b"), ("株式会社", "")):
         console.field("Name").fill(name)
@@ -218,7 +218,7 @@ def test_a_tenant_is_chosen_by_its_name_for_an_operator_and_a_provider(console):
     expect(row.get_by_role("link", name="Picked Works")).to_be_visible()
 
 
-def test_a_list_and_a_page_come_back_by_themselves_after_being_offline(console):
+def test_a_list_and_a_page_load_again_by_themselves_after_being_offline(console):
     console.expects_refusals = True
     page = console.go("/console/t/demo/users")
     console.context.set_offline(True)
@@ -236,7 +236,7 @@ def test_a_list_and_a_page_come_back_by_themselves_after_being_offline(console):
     console.context.set_offline(False)
 
 
-def test_times_go_on_and_the_exact_one_is_in_sight(console):
+def test_relative_times_advance_and_the_exact_time_can_be_read(console):
     page = console.page
     page.clock.install()
     console.go("/console/t/demo/users")
@@ -289,7 +289,7 @@ def test_names_are_spelled_the_same_in_cells_filters_and_changes(console):
     expect(versions).to_contain_text("just now · Owner")
 
 
-def test_an_error_says_what_it_is_about_at_its_field(console):
+def test_an_error_is_shown_at_its_field(console):
     console.expects_refusals = True
     one = console.tenant()
     page = console.go(f"/console/t/{one['slug']}/invites?new=1")
@@ -319,7 +319,7 @@ def test_an_error_says_what_it_is_about_at_its_field(console):
     page.get_by_role("button", name="Start over").count()
 
 
-def test_a_total_that_is_a_floor_is_said_as_one(console):
+def test_a_total_that_is_a_lower_bound_is_shown_as_one(console):
     page = console.page
     page.route(re.compile(r"/users\?"), lambda route: route.fulfill(content_type="application/json", body=json.dumps(
         {"items": [{"id": "00000000-0000-4000-8000-000000000001", "email": "a@acme.example", "status": "active", "role": "member"}],
@@ -347,7 +347,7 @@ def test_targets_on_a_phone_are_large_enough(console):
     phone.close()
 
 
-def test_a_refusal_names_the_nearest_yes_and_its_button_makes_it(console):
+def test_a_refusal_names_the_smallest_change_that_would_admit_and_its_button_makes_it(console):
     one = console.tenant("Nearest Works")
     email = f"ada@{one['slug']}.example"
     _, path = decide(console, subject="ada", email=email, tenant=one["slug"])
@@ -368,7 +368,7 @@ def test_a_refusal_names_the_nearest_yes_and_its_button_makes_it(console):
     assert answer["outcome"] == "linked", answer
 
 
-def test_who_was_suspended_is_resumed_from_the_refusal(console):
+def test_a_suspended_person_is_resumed_from_the_refusal(console):
     one = console.tenant("Resuming Works")
     email = f"bob@{one['slug']}.example"
     user = console.api("POST", f"/tenants/{one['id']}/users", {"email": email})
@@ -389,7 +389,7 @@ def test_who_was_suspended_is_resumed_from_the_refusal(console):
     assert page.evaluate("navigator.clipboard.readText()") == answer["decision_id"]
 
 
-def test_who_belongs_to_no_tenant_is_invited_into_a_chosen_one(console):
+def test_a_person_who_belongs_to_no_tenant_is_invited_into_a_chosen_one(console):
     one = console.tenant("Choosing Works")
     email = f"stray@{one['slug']}.example"
     answer, path = decide(console, subject=email, email=email)
@@ -403,7 +403,7 @@ def test_who_belongs_to_no_tenant_is_invited_into_a_chosen_one(console):
     assert invite["email"] == email
 
 
-def test_who_may_not_act_reads_what_would_help_without_a_button(console):
+def test_an_operator_who_may_not_act_reads_what_would_help_without_a_button(console):
     one = console.tenant()
     _, path = decide(console, subject="eve", email=f"eve@{one['slug']}.example", tenant=one["slug"])
     reader = console.as_operator("auditor")
