@@ -173,8 +173,8 @@ package enum OutboundFailure: String, Error, Sendable {
     /// The host timed out several times in a row; it is tried again later.
     case suspended
 
-    /// The fault as it is told to those who configured the host. It does not disclose whether a
-    /// name of the internal network exists.
+    /// The fault as the owner who configured the host sees it. It does not disclose whether a name
+    /// of the internal network exists.
     package var told: String {
         switch self {
         case .unresolved, .refusedAddress, .unreachable: "unreachable"
