@@ -141,7 +141,8 @@ enum HostedSteps {
         } catch let StorageFailure.conflict(_, _, holder) where holder == user.id {
             // It was sent twice, and is done already.
         } catch StorageFailure.conflict {
-            throw Problem(.reason(.identityConflict), "The sign-in already belongs to another account.")
+            throw Problem(
+                .reason(.identityConflict), "The sign-in already belongs to another account.")
         }
         return done(
             "\(held.person.provider.name) is added", as: user.email,
