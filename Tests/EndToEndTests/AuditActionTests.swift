@@ -53,7 +53,7 @@ struct AuditActionTests {
         ),
         // The replicas get the same notice as for `domain.deleted`; it takes a week to come.
         "domain.lapsed": (
-            "APITests/DomainCheckTests.swift",
+            "APITests/Domains/DomainCheckTests.swift",
             "D5 a domain without its record admits no new user after a week, and members stay"
         ),
     ]

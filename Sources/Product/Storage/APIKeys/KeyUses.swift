@@ -143,8 +143,7 @@ extension Database {
     package func writeKeyUses(of tenant: UUID? = nil) async -> (any Error)? {
         await keyUses.writing.write(
             of: tenant, among: keyUses.tenants, taking: keyUses.take,
-            restoring: { keyUses.restore($0, of: $1) }
-        ) { try await write($0, of: $1) }
+            restoring: { keyUses.restore($0, of: $1) }, { try await write($0, of: $1) })
     }
 
     private func write(_ batch: KeyUses.Batch, of tenant: UUID) async throws {

@@ -282,8 +282,7 @@ extension Database {
     package func writeWrongPasswords(of tenant: UUID? = nil) async -> (any Error)? {
         await wrongPasswords.writing.write(
             of: tenant, among: wrongPasswords.tenants, taking: wrongPasswords.take,
-            restoring: { wrongPasswords.restore($0, of: $1) }
-        ) { try await write($0, of: $1) }
+            restoring: { wrongPasswords.restore($0, of: $1) }, { try await write($0, of: $1) })
     }
 
     private func write(_ batch: WrongPasswords.Batch, of tenant: UUID) async throws {

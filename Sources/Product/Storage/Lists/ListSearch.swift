@@ -288,24 +288,24 @@ extension SearchedList {
 
 /// A text as it is stored, in UTF-8. One inside the database's response is not copied into a string.
 package struct StoredText: Sendable {
-    private enum Place {
+    private enum Source {
         case column(Row, Int)
         case string(String)
     }
 
-    private let place: Place
+    private let source: Source
 
     /// `nil` if the column is NULL.
     init?(_ row: Row, _ column: Int) {
         guard row.bytes(column) != nil else { return nil }
-        place = .column(row, column)
+        source = .column(row, column)
     }
 
-    init(_ text: String) { place = .string(text) }
+    init(_ text: String) { source = .string(text) }
 
     /// Passes the bytes, which are valid only during the call.
     package func withUTF8(_ body: (UnsafeBufferPointer<UInt8>) -> Void) {
-        switch place {
+        switch source {
         case .column(let row, let column):
             let bytes = row.bytes(column)?.bindMemory(to: UInt8.self)
             withExtendedLifetime(row) { body(bytes ?? UnsafeBufferPointer(start: nil, count: 0)) }
@@ -314,7 +314,7 @@ package struct StoredText: Sendable {
     }
 
     package var string: String {
-        if case .string(let text) = place { return text }
+        if case .string(let text) = source { return text }
         var text = ""
         withUTF8 { text = String(decoding: $0, as: UTF8.self) }
         return text
