@@ -1,5 +1,6 @@
 import API
 import Domain
+import Gatehouse
 import HTTP
 import JSON
 import Postgres

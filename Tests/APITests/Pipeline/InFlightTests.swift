@@ -9,7 +9,7 @@ struct InFlightTests {
         var taken = try (0..<8).map { try uploads.enter($0) }
         #expect(throws: InFlight<Int>.Full.ofAll) { try uploads.enter(8) }
         #expect(throws: InFlight<Int>.Full.ofAll) { try uploads.enter(0) }
-        #expect(taken.allSatisfy(\.isHeld))
+        #expect(taken.allSatisfy { $0.isHeld })
         taken.removeLast()
         let again = try uploads.enter(0)
         #expect(throws: InFlight<Int>.Full.ofKey) { try uploads.enter(0) }
@@ -31,7 +31,7 @@ struct InFlightTests {
         var taken = try (0..<4).flatMap { key in [try uploads.enter(key), try uploads.enter(key)] }
         let next = try uploads.enter(4)
         #expect(next.isHeld && !taken[7].isHeld)
-        #expect(taken.prefix(7).allSatisfy(\.isHeld))
+        #expect(taken.prefix(7).allSatisfy { $0.isHeld })
         // Its end frees no place of another.
         taken.removeLast()
         #expect(throws: InFlight<Int>.Full.ofKey) { try uploads.enter(0) }

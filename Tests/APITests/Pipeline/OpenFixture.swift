@@ -1,4 +1,5 @@
 import API
+import Gatehouse
 import HTTP
 import Synchronization
 import TestSupport

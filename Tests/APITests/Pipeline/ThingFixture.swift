@@ -1,5 +1,6 @@
 import API
 import Domain
+import Gatehouse
 import HTTP
 import JSON
 import Storage
@@ -130,7 +131,7 @@ struct ThingFixture {
         query: String = "", _ fields: [(String, String)] = [], json: String? = nil
     ) async throws -> Response {
         var all = fields.map { Field($0.0, $0.1) }
-        if let credential { all += fields(of: credential) }
+        if let credential { all += self.fields(of: credential) }
         if json != nil, !fields.contains(where: { $0.0 == "content-type" }) {
             all.append(Field("content-type", "application/json"))
         }
