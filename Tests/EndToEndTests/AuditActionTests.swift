@@ -40,15 +40,15 @@ struct AuditActionTests {
             "a new password ends every session but the one that set it, everywhere"
         ),
         "user.account_given": (
-            "APITests/ResolveDecisionTests.swift",
+            "APITests/Provisioning/ResolveDecisionTests.swift",
             "give_account links the person who proved the address and ends the other ways in"
         ),
         "user.merged": (
-            "APITests/MergedUserTests.swift",
+            "APITests/Merges/MergedUserTests.swift",
             "scopes lost by a moved key are lost on every replica and return after the undo"
         ),
         "user.merge_undone": (
-            "APITests/MergedUserTests.swift",
+            "APITests/Merges/MergedUserTests.swift",
             "scopes lost by a moved key are lost on every replica and return after the undo"
         ),
         // The replicas get the same notice as for `domain.deleted`; it takes a week to come.

@@ -23,7 +23,7 @@ import Text
         let late = try await fixture.send(.post, "/restore")
         #expect(late.status == 409)
         #expect(late.json["code"]?.string == "conflict")
-        #expect(late.json["detail"]?.string?.contains("30 days") == true, "\(late.text)")
+        #expect(late.json["detail"]?.string?.contains("30 or more days") == true, "\(late.text)")
     }
 
     @Test func `the days count from the deletion, whatever is changed afterwards`() async throws {

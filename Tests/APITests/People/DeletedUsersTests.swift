@@ -25,7 +25,7 @@ import Text
         let late = try await fixture.send(.post, "/users/\(id)/restore")
         #expect(late.status == 409)
         #expect(late.json["code"]?.string == "conflict")
-        #expect(late.json["detail"]?.string?.contains("30 days") == true, "\(late.text)")
+        #expect(late.json["detail"]?.string?.contains("30 or more days") == true, "\(late.text)")
         #expect(try await fixture.sweep() == 1)
         #expect(try await fixture.send(.get, "/users/\(id)").status == 404)
         #expect(try await fixture.send(.post, "/users/\(id)/restore").status == 404)

@@ -18,7 +18,7 @@ struct InFlightTests {
 
     @Test func `without a limit for all each key has its own`() throws {
         let batches = InFlight<Int>(perKey: 8)
-        var held: [InFlight<Int>.Place] = []
+        var held: [InFlight<Int>.Slot] = []
         for _ in 0..<8 { held.append(try batches.enter(1)) }
         #expect(throws: InFlight<Int>.Full.ofKey) { try batches.enter(1) }
         _ = try batches.enter(2)

@@ -196,7 +196,7 @@ package struct KeyFinding: JSONView {
     }
 
     /// Throws 429 at the caller's limit of concurrent batches.
-    private static func place(of call: Call) throws -> InFlight<UUID?>.Place {
+    private static func place(of call: Call) throws -> InFlight<UUID?>.Slot {
         let batches = call.application.batches
         do {
             return try batches.enter(call.principal.id)

@@ -64,7 +64,7 @@ package enum ImportEndpoint {
 
     private static func place(
         of tenant: UUID, in uploads: InFlight<UUID>
-    ) throws -> InFlight<UUID>.Place {
+    ) throws -> InFlight<UUID>.Slot {
         do {
             return try uploads.enter(tenant)
         } catch {
@@ -113,7 +113,7 @@ struct ImportUpload {
     private let scope: TenantScope
     private let format: ImportFormat
     private let id: UUID
-    private let place: InFlight<UUID>.Place
+    private let place: InFlight<UUID>.Slot
     var options = ImportOptions()
     private var reader: ImportReader?
     private var batch: [StagedRow] = []
@@ -122,7 +122,7 @@ struct ImportUpload {
 
     /// Stages the rows under `id`, and returns their number and the notes.
     static func receive(
-        _ call: Call, format: ImportFormat, as id: UUID, in place: InFlight<UUID>.Place
+        _ call: Call, format: ImportFormat, as id: UUID, in place: InFlight<UUID>.Slot
     ) async throws -> (rows: Int, notes: [String]) {
         let upload = try ImportUpload(call, format, id, place)
         do {
@@ -138,7 +138,7 @@ struct ImportUpload {
     }
 
     private init(
-        _ call: Call, _ format: ImportFormat, _ id: UUID, _ place: InFlight<UUID>.Place
+        _ call: Call, _ format: ImportFormat, _ id: UUID, _ place: InFlight<UUID>.Slot
     ) throws {
         self.place = place
         self.call = call

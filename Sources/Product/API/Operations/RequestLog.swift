@@ -2,7 +2,7 @@ import HTTP
 import Runtime
 import Text
 
-/// Tells of each finished request: in the metrics, by one log line, and in its trace.
+/// Records each finished request in the metrics, by one log line, and in its trace.
 package struct RequestLog: Sendable {
     let metrics: ServiceMetrics
     let logger: Logger?

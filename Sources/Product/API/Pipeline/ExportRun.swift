@@ -277,7 +277,7 @@ package struct ExportLimits: Sendable {
 /// The exports, or other responses that take long, that are in progress.
 struct LongResponses: Sendable {
     /// Held while the response is sent.
-    typealias Place = [InFlight<UUID?>.Place]
+    typealias Place = [InFlight<UUID?>.Slot]
 
     let limits: ExportLimits
     private let callers: InFlight<UUID?>

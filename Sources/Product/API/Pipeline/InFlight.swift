@@ -6,14 +6,14 @@ package final class InFlight<Key: Hashable & Sendable>: Sendable {
     package enum Full: Error { case ofKey, ofAll }
 
     private struct Entry {
-        var place: Int
+        var slot: Int
         var key: Key
     }
 
     private struct State {
         /// The oldest is first.
         var entries: [Entry] = []
-        var places = 0
+        var slots = 0
     }
 
     package let perKey: Int
@@ -21,7 +21,7 @@ package final class InFlight<Key: Hashable & Sendable>: Sendable {
     private let isFair: Bool
     private let state = Mutex(State())
 
-    /// If `isFair` is set and all places are taken, a key without a place gets the newest one of a
+    /// If `isFair` is set and all slots are taken, a key without a slot gets the newest one of a
     /// key that has as many as it may: a few keys with slow work cannot keep others out.
     package init(perKey: Int, total: Int = .max, isFair: Bool = false) {
         self.perKey = perKey
@@ -30,7 +30,7 @@ package final class InFlight<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Held while the work is in progress. It is free again on deinit, however the work ended.
-    package final class Place: Sendable {
+    package final class Slot: Sendable {
         private let owner: InFlight
         private let number: Int
 
@@ -41,13 +41,13 @@ package final class InFlight<Key: Hashable & Sendable>: Sendable {
 
         deinit { owner.leave(number) }
 
-        /// False if another key got the place.
+        /// False if another key got the slot.
         var isHeld: Bool {
-            owner.state.withLock { state in state.entries.contains { $0.place == number } }
+            owner.state.withLock { state in state.entries.contains { $0.slot == number } }
         }
     }
 
-    package func enter(_ key: Key) throws(Full) -> Place {
+    package func enter(_ key: Key) throws(Full) -> Slot {
         let result: Result<Int, Full> = state.withLock { state in
             let own = state.entries.count { $0.key == key }
             if own >= perKey { return .failure(.ofKey) }
@@ -59,14 +59,14 @@ package final class InFlight<Key: Hashable & Sendable>: Sendable {
                 else { return .failure(.ofAll) }
                 state.entries.remove(at: newest)
             }
-            state.places += 1
-            state.entries.append(Entry(place: state.places, key: key))
-            return .success(state.places)
+            state.slots += 1
+            state.entries.append(Entry(slot: state.slots, key: key))
+            return .success(state.slots)
         }
-        return Place(self, try result.get())
+        return Slot(self, try result.get())
     }
 
-    private func leave(_ place: Int) {
-        state.withLock { state in state.entries.removeAll { $0.place == place } }
+    private func leave(_ slot: Int) {
+        state.withLock { state in state.entries.removeAll { $0.slot == slot } }
     }
 }

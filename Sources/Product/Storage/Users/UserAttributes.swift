@@ -168,9 +168,9 @@ extension TenantScope {
         search.byAge = AgedRows(
             table: """
                 (SELECT a.user_id AS id, a.created_at, u.tenant_id, u.email, u.email_key,
-                    u.email_verified_at, u.name, u.role, u.status, u.source, u.updated_at,
-                    u.last_sign_in_at, u.external_id, u.public_attributes, u.private_attributes,
-                    u.join_link_id, u.keep
+                    u.email_verified_at, u.name, u.role, u.status, u.source, u.version, u.updated_at,
+                    u.last_sign_in_at, u.deleted_at, u.status_before, u.external_id,
+                    u.public_attributes, u.private_attributes, u.join_link_id, u.keep
                 FROM user_attributes a
                 CROSS JOIN LATERAL (SELECT * FROM users WHERE tenant_id = \(tenant)
                     AND id = a.user_id OFFSET 0) AS u
