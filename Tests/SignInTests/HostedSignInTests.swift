@@ -340,7 +340,7 @@ import Text
         expectHostedPage(
             try await fixture.post(
                 "/sign-in/password", [("token", form), ("password", "wrong")], jar), 401,
-            "do not fit")
+            "password is wrong")
         let confirm = try await fixture.post(
             "/sign-in/password", [("token", form), ("password", "correct horse battery")], jar)
         expectHostedPage(confirm, 200, "Add One?")

@@ -126,6 +126,8 @@ extension CallerPrincipal {
     fileprivate func hasRights(of other: CallerPrincipal) -> Bool {
         var renamed = other
         renamed.name = name
+        // What is left of a key's limit is no right, and a repeated check does not count.
+        renamed.rateLimit = rateLimit
         return self == renamed
     }
 }
