@@ -113,7 +113,7 @@ import Text
             [("origin", ThingFixture.origin), ("access-control-request-method", "POST")])
         #expect(response.status == 204)
         #expect(response.first("access-control-allow-origin") == ThingFixture.origin)
-        #expect(response.first("vary") == "Origin")
+        #expect(response.first("vary")?.hasPrefix("Origin") == true)
     }
 
     @Test func `the origin's fields and the security fields stand on refusals too`() async throws {

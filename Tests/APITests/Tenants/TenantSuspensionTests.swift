@@ -76,7 +76,7 @@ import Text
         let back = try await service.send(
             .post, "\(path)/\(verb == "delete" ? "restore" : "resume")", as: owner)
         #expect(back.status == 409 && back.json["code"]?.string == "conflict")
-        #expect(back.json["detail"]?.string?.contains("invite anew") == true, "\(back.text)")
+        #expect(back.json["detail"]?.string?.contains("send a new invite") == true, "\(back.text)")
         if verb == "suspend" {
             #expect(try await service.send(.delete, path, as: owner).status == 204)
         }

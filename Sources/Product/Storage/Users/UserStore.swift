@@ -219,7 +219,7 @@ extension Change {
             code: "conflict",
             detail: "The invite that created this user has ended, and nobody has signed in: "
                 + (row.status == .suspended
-                    ? "delete the user and send a new invite." : "invite anew."),
+                    ? "delete the user and send a new invite." : "send a new invite."),
             id: nil)
     }
 
