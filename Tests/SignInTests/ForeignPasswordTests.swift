@@ -68,7 +68,8 @@ import Text
         let asked = try await fixture.passThrough(0, at: "/t/acme/sign-in", jar)
         let form = hiddenField("token", asked)
         for (password, status, text) in [
-            ("a long enough one", 401, "password is wrong"), (ImmichFixture.password + "\0", 401, ""),
+            ("a long enough one", 401, "password is wrong"),
+            (ImmichFixture.password + "\0", 401, ""),
             (ImmichFixture.password, 200, "Add One?"),
         ] {
             let answer = try await fixture.post(
