@@ -8,7 +8,8 @@ package struct Actor: Sendable {
     package var type: String
     /// The actor's id as text.
     package var id: String
-    /// Stored with each audit event; later renames do not change it.
+    /// The actor's name at the time of the change. It is stored with each audit event, and later
+    /// renames do not change it.
     package var name: String
     package var requestID: String
     /// The caller's address; `nil` if no request caused the change.
@@ -26,7 +27,7 @@ package struct Actor: Sendable {
         self.ip = ip
     }
 
-    /// For changes without a caller, such as housekeeping.
+    /// The service itself, as the actor of changes without a caller, such as housekeeping.
     package static let system = Actor(
         type: "system", id: "gatehouse", name: "Gatehouse", requestID: "", ip: nil)
 }
@@ -37,17 +38,19 @@ package struct Change: Sendable {
     /// The tenant whose rows the transaction sees.
     package let tenant: UUID
     package internal(set) var actor: Actor
-    /// One time for all rows and rules of the change.
+    /// The time of the change: all its rows are written, and all its rules checked, with this time.
     package let now: Timestamp
-    /// Open until the body of `TenantScope.change` returns.
+    /// The transaction; it is open until the body of `TenantScope.change` returns.
     package let transaction: Transaction
     let invalidations: Invalidations
-    /// False in a dry run, which blocks no other attempt and stores nothing.
+    /// Whether the change locks rows. False in a dry run, which must not block others and stores
+    /// nothing.
     var locksRows = true
-    /// What a decision gathers until it is written, under one actor; `nil` in every other change.
+    /// The audit events and the state that a decision collects until they are written; `nil` in
+    /// every other change.
     var decision: DecisionState?
 
-    /// The locking clause, or nothing if this change locks no rows.
+    /// Returns the locking clause, or empty SQL if this change locks no rows.
     func locking(_ clause: SQL) -> SQL { locksRows ? clause : "" }
 
     /// Runs one statement of the change. After a failure the change can only be rolled back.
@@ -56,15 +59,18 @@ package struct Change: Sendable {
         try await transaction.query(sql)
     }
 
-    /// Sends a statement whose answer is not needed; it travels with the next one or with COMMIT.
+    /// Queues a statement whose answer is not needed. It is sent with the next statement or with
+    /// COMMIT.
     func queryLater(_ sql: SQL) { transaction.queryLater(sql) }
 
-    /// Sends a statement whose answer is awaited later; it shares the round trip of the next one.
+    /// Queues a statement whose answer is read later. It is sent with the next statement, in the
+    /// same round trip.
     func ask(_ sql: SQL) -> AskedRows { transaction.ask(sql) }
 }
 
 extension Change {
-    /// Switches the same transaction to another tenant: only its rows are visible from now on.
+    /// Returns this change for another tenant, in the same transaction. From now on only that
+    /// tenant's rows are visible.
     func switching(to tenant: UUID) async throws(PostgresError) -> Change {
         writeGatheredEvents()
         if decision?.enter(tenant) ?? true {

@@ -3,20 +3,20 @@ import Runtime
 import Synchronization
 import Text
 
-/// Writes the counts of one kind that this process holds in memory, one write at a time for each
-/// tenant. A caller waits for the write that is running, so a read from the primary afterwards
-/// includes what another call took shortly before. While the database is unavailable nothing is
-/// written, and a request does not wait for a long backlog.
+/// Writes one kind of counts that this process holds in memory. Each tenant has at most one write
+/// at a time. A caller waits for a write that is already running, so that its next read from the
+/// primary includes those counts. During an outage of the database nothing is written. A request
+/// waits for at most two writes.
 package final class CountWriting: Sendable {
-    /// Is resumed with whether its call should try to write now.
+    /// The continuation of a waiting call; it receives whether the call should try to write now.
     private typealias Waiter = CheckedContinuation<Bool, Never>
 
-    /// The most writes that a request waits for: the second one took its counts after the request
-    /// began.
+    /// The most writes that a request waits for. Two are enough: the second one took its counts
+    /// after the request began.
     private static let waits = 2
 
-    /// Contains a tenant while its counts are being written; the calls in the list wait for the
-    /// end.
+    /// The tenants whose counts are being written now, each with the calls that wait for the end of
+    /// the write.
     private let running = Mutex<[UUID: [Waiter]]>([:])
 
     /// The number of calls that wait for another call's write.
@@ -24,9 +24,9 @@ package final class CountWriting: Sendable {
         running.withLock { $0.values.reduce(0) { $0 + $1.count } }
     }
 
-    /// Writes the counts of one tenant, or of every tenant that has some: those in `pending`, and
-    /// those that are being written. `write` takes the counts of one tenant, at most as many as one
-    /// transaction writes, and returns true if more are left. If it fails, it restores what must
+    /// Writes the counts of one tenant. If `tenant` is nil, writes those of every tenant in
+    /// `pending` and of every tenant with a running write. `write` writes one batch of a tenant's
+    /// counts and returns whether more are left. If it fails, it must put back the counts that may
     /// not be lost. Returns the first error that is not an outage.
     func write(
         of tenant: UUID?, among pending: @autoclosure () -> Set<UUID>,
@@ -35,7 +35,7 @@ package final class CountWriting: Sendable {
         var fault: (any Error)?
         for tenant in tenant.map({ [$0] }) ?? pending().union(running.withLock { $0.keys }) {
             var (isMore, isAway) = (true, false)
-            // Once the deadline is over, counts that were taken could not be written any more.
+            // After the request's deadline the counts could be taken, but not written.
             while isMore, !isLate, await enter(tenant) {
                 do {
                     isMore = isLate ? false : try await write(tenant)
@@ -43,20 +43,21 @@ package final class CountWriting: Sendable {
                     isMore = false
                     let isUnavailable = (error as? PostgresError)?.isUnavailable ?? false
                     if !isUnavailable { fault = fault ?? error }
-                    // After its deadline a request gets no connection, which does not show an
+                    // A request whose deadline has passed gets no connection. That does not show an
                     // outage.
                     isAway = isUnavailable && !isLate
                 }
                 leave(tenant, isAway: isAway)
             }
-            // Otherwise each of a thousand tenants would wait for a connection in vain, and so
-            // would the stop of the service.
+            // Stops at an outage. Otherwise each of a thousand tenants would wait in vain for a
+            // connection, and the stop of the service would wait for all of them.
             if isAway { return fault }
         }
         return fault
     }
 
-    /// The same for counts that one transaction writes. What fails is retried the next time.
+    /// Like the other `write`, for counts that fit into one transaction. `taking` takes a tenant's
+    /// counts, and `restoring` puts them back after a failure, so that the next call writes them.
     func write<Batch>(
         of tenant: UUID?, among pending: @autoclosure () -> Set<UUID>, taking: (UUID) -> Batch,
         restoring: (Batch, UUID) -> Void, _ write: (Batch, UUID) async throws -> Void
@@ -67,7 +68,8 @@ package final class CountWriting: Sendable {
                 try await write(batch, tenant)
                 return false
             } catch {
-                // What may have been written is not counted twice.
+                // If the result of COMMIT is unknown, the counts may be stored already and must not
+                // be counted twice.
                 if (error as? PostgresError)?.kind != .commitUnknown { restoring(batch, tenant) }
                 throw error
             }
@@ -76,9 +78,9 @@ package final class CountWriting: Sendable {
 
     private var isLate: Bool { Deadline.current?.isOver == true }
 
-    /// Waits for the tenant's turn. Returns false if a request has waited often enough, or if
-    /// another call found the database unavailable: calls wait for an outage once, not one after
-    /// the other.
+    /// Waits until no other call writes the tenant's counts. Returns false if a request has waited
+    /// for two writes, or if another call just found the database unavailable, so that only one
+    /// call waits for an outage.
     private func enter(_ tenant: UUID) async -> Bool {
         var waits = 0
         while waits < Self.waits || Deadline.current == nil {
@@ -108,7 +110,8 @@ package final class CountWriting: Sendable {
 }
 
 extension Database {
-    /// A transaction that writes counts of one tenant; nothing once the tenant is purged.
+    /// Runs `body` in a transaction that writes counts of one tenant. Does nothing if the tenant
+    /// was purged.
     func writeCounts(
         of tenant: UUID, _ body: (Transaction) async throws -> Void
     ) async throws {

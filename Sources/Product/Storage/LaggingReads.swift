@@ -1,23 +1,23 @@
 import Postgres
 import Text
 
-/// The WAL position that a read must include. A standby that has not replayed it is not used.
+/// A WAL position that a read must include. A standby that has not replayed it yet may not answer.
 package struct ReadPosition: Sendable, Comparable, CustomStringConvertible {
-    /// The position of the call that runs; `nil` if its reads must not use a standby. It belongs to
-    /// the call: callers at once have positions of their own.
+    /// The position for the reads of the current call; `nil` if they must not use a standby.
+    /// Concurrent calls each have their own.
     @TaskLocal package static var current: ReadPosition?
 
     let log: WALPosition
 
     init(_ log: WALPosition) { self.log = log }
 
-    /// Parses the text that `description` gives; `nil` for any other text.
+    /// Parses a position in the form of `description`; `nil` for any other text.
     package init?(_ text: String) {
         guard let log = WALPosition(text) else { return nil }
         self.log = log
     }
 
-    /// A position that no standby reaches, so that every read goes to the primary.
+    /// A position that no standby reaches, so the primary answers the read.
     package static let never = ReadPosition(.end)
 
     package var description: String { log.description }
@@ -25,13 +25,13 @@ package struct ReadPosition: Sendable, Comparable, CustomStringConvertible {
     package static func < (one: ReadPosition, other: ReadPosition) -> Bool { one.log < other.log }
 }
 
-/// The WAL position after the commits of one request.
+/// The commits of one request: the WAL position after the newest.
 package final class OwnCommits: Sendable {
     private let position = CommitPosition()
 
     package init() {}
 
-    /// Runs a body that may commit, and notes its position.
+    /// Runs a body and records the positions of the commits that it makes.
     package func noting<Result>(
         _ body: () async throws -> Result
     ) async rethrows -> Result {
@@ -40,22 +40,22 @@ package final class OwnCommits: Sendable {
 
     /// The position of the newest commit; `nil` if nothing was committed.
     package var newest: ReadPosition? { position.newest.map(ReadPosition.init) }
-    /// Whether something was committed whose position was lost.
+    /// Whether the position of a commit is unknown.
     package var isUnknown: Bool { position.isUnknown }
 }
 
 extension Database {
-    /// Whether standbys may answer at all.
+    /// Whether any standby is configured.
     package var hasStandbys: Bool { options.standbys != nil }
 
-    /// The current position, after every commit that was acknowledged.
+    /// Returns the primary's current position. It is after every commit that was acknowledged.
     package func currentPosition() async throws -> ReadPosition {
         ReadPosition(try await app.currentPosition())
     }
 
-    /// A read that may miss others' latest changes. A standby answers if `ReadPosition.current` is
-    /// set, otherwise the primary. If `tenant` is nil, the platform's role reads over
-    /// all tenants. Never use it for what is cached, or for a decision.
+    /// Reads rows, possibly without the latest changes of other requests. A standby may answer if
+    /// `ReadPosition.current` is set; otherwise the primary does. If `tenant` is nil, the platform
+    /// role reads across all tenants. Never use it for a value that is cached, or for a decision.
     func readLagging(_ sql: SQL, in tenant: UUID?) async throws(PostgresError) -> Rows {
         let role: Standbys.Role = tenant == nil ? .platform : .app
         if let rows = await options.standbys?.read(
@@ -67,7 +67,7 @@ extension Database {
         return try await app.tenantRead(tenant, sql)
     }
 
-    /// The same with the app's role, for rows that belong to the system.
+    /// Like `readLagging`, with the app role and no tenant: for tables that belong to the system.
     func readLaggingAsApp(_ sql: SQL) async throws(PostgresError) -> Rows {
         if let rows = await options.standbys?.read(sql, by: .app, from: ReadPosition.current?.log) {
             return rows

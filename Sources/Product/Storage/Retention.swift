@@ -8,45 +8,46 @@ package struct Retention: Sendable, Equatable {
     /// the sign-up rules, the restore and the sweep must agree on it.
     package static let deleted = Provisioning.deletedFor
 
-    /// Responses stored under an Idempotency-Key.
+    /// How long responses are stored under an Idempotency-Key.
     package var answers: Int64 = 24 * 3600
-    /// Decisions, and the rows that recognise their retries.
+    /// How long decisions are kept, and the rows by which their retries are recognised.
     package var decisions: Int64 = 90 * 86_400
-    /// Tokens after their expiry, so that a late click gets an explanation.
+    /// How long tokens are kept after their expiry, so that a late click gets an explanation.
     package var tokens: Int64 = 86_400
-    /// Records of whether a mail was sent; the mail's text is deleted long before.
+    /// How long the record of whether a mail was sent is kept. The mail's text is deleted much
+    /// earlier.
     package var mail: Int64 = 30 * 86_400
 
-    /// Daily counts of each key's uses.
+    /// How long the daily counts of each key's uses are kept.
     package var uses: Int64 = 90 * 86_400
-    /// Refused origins.
+    /// How long refused origins are kept.
     package var refusedOrigins: Int64 = 7 * 86_400
-    /// Uploads whose jobs are paused; such jobs are then cancelled.
+    /// How long the upload of a paused import is kept; after that its job is cancelled.
     package var pausedImports: Int64 = 7 * 86_400
-    /// Sign-ins that failed before the rules ran.
+    /// How long sign-ins that failed before the rules ran are kept.
     package var failedSignIns: Int64 = 90 * 86_400
 
     package init() {}
 }
 
-/// Rows of one table that have expired.
+/// A kind of rows that expire, and when they are deleted.
 struct EndedRows: Sendable {
     enum Kind: Sendable {
-        /// A table of the system: rows are deleted on whatever server they are.
+        /// Rows of a system table, deleted in one statement for all tenants.
         case system
-        /// A tenant's table: the platform's role finds the rows, the app's role deletes them,
+        /// Rows of a tenant table: the platform role finds them, and the app role deletes them,
         /// tenant by tenant.
         case tenant
-        /// Decisions: the app role deletes them only through one function, which writes an audit
-        /// row.
+        /// Decisions. The app role can delete them only through a function that also writes an
+        /// audit row.
         case decisions
-        /// Deleted users: purged one by one, as an operator would do it.
+        /// Deleted users. Each is purged on its own, as when an operator purges a user.
         case users
-        /// Deleted tenants, with all their rows.
+        /// Deleted tenants, each with all its rows.
         case tenants
-        /// Jobs, with their rows.
+        /// Jobs, each with its rows.
         case jobs
-        /// Uploads, with their rows.
+        /// Imports, each with its uploaded rows.
         case imports
     }
 
@@ -56,7 +57,7 @@ struct EndedRows: Sendable {
     var column: String
     /// Rows are deleted once the column's time is this many seconds ago.
     var seconds: @Sendable (Retention) -> Int64
-    /// Rows per batch. A batch with fewer rows is the last one.
+    /// The most rows that one batch deletes. A batch that deletes fewer is the last one.
     var batch: Int {
         [.users, .tenants, .jobs, .imports].contains(kind)
             ? Database.purgeBatch : Database.sweepBatch

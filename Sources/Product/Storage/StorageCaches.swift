@@ -2,8 +2,8 @@ import Domain
 import Postgres
 import Text
 
-/// The caches that are valid while the lease lasts: active keys, tenants, origin rows, and the
-/// tenants and clients of hosts.
+/// The caches of active API keys, tenants, locators, origin lists, and clients bound to hosts.
+/// Their entries are used only while the replica's lease lasts.
 package final class StorageCaches: Sendable {
     package let keys: LeasedCache<KeyHash, PresentedKey?>
     package let tenants: LeasedCache<String, TenantRow?>
@@ -13,13 +13,13 @@ package final class StorageCaches: Sendable {
 
     private let replica: Replica
 
-    /// The token to take before a query whose result is to be cached.
+    /// The freshness token to take before a query whose result is to be cached.
     var token: Freshness.Token { replica.token }
 
     init(of replica: Replica) {
         self.replica = replica
-        // 6,144 entries in each of 16 dictionaries fill 8,192 slots to three quarters; with a few
-        // more each dictionary would take 16,384.
+        // Each of 16 dictionaries gets 6,144 entries, which is three quarters of 8,192 slots. With
+        // a few more entries a dictionary would take 16,384 slots.
         keys = LeasedCache(of: replica, capacity: 98_304)
         tenants = LeasedCache(of: replica, capacity: 10_000)
         locators = LeasedCache(of: replica, capacity: 10_000)
@@ -38,20 +38,20 @@ extension StorageCaches {
     /// Tags of an answer that depends on any tenant's origin list.
     package static let originTags = CacheTags(.anyTenant)
 
-    /// Tags of an answer that depends on the host alone, which may belong to a tenant.
+    /// Tags of an answer that depends only on a host, which may belong to any tenant.
     package static let hostTags = CacheTags(.anyTenant)
 }
 
 extension Database {
-    /// Cached `apiKey(locator:hash:)`. Only active keys are cached, so that creating or
-    /// reactivating a key needs no invalidation.
+    /// Returns `apiKey(locator:hash:)`, from the cache if possible. Only active keys are cached, so
+    /// creating or reactivating a key needs no invalidation.
     package func fetchKey(locator: String, hash: KeyHash) async throws -> PresentedKey? {
         try await caches.keys.value(
             hash, tags: { $0.flatMap(\.tags) },
             query: { try await apiKey(locator: locator, hash: hash) })
     }
 
-    /// `fetchKey` for many keys, in their order, with one query for all that are not cached.
+    /// Returns the result of `fetchKey` for many keys, in their order.
     package func fetchKeys(
         _ asked: [(locator: String, hash: KeyHash)]
     ) async throws -> [PresentedKey?] {
@@ -60,21 +60,22 @@ extension Database {
             query: { missing in try await apiKeys(missing.map { asked[$0] }) })
     }
 
-    /// Cached `tenant(_:)`, for callers that need the id, slug and status. Only an active tenant is
-    /// cached.
+    /// Returns `tenant(_:)`, from the cache if possible, for callers that need only the id, slug
+    /// and status. Only active tenants are cached.
     package func fetchTenant(_ idOrSlug: String) async throws -> TenantRow? {
         try await caches.tenants.value(
             idOrSlug, tags: { $0?.activeTags }, query: { try await tenant(idOrSlug) })
     }
 
-    /// Cached `client(atHost:)`, also when it is nil: a new binding invalidates all entries.
+    /// Returns `client(atHost:)`, from the cache if possible. That a host has no client is cached
+    /// too: a new binding invalidates all entries.
     package func fetchClient(atHost authority: String) async throws -> BoundHost? {
         try await caches.hosts.value(
             authority, tags: { _ in StorageCaches.hostTags },
             query: { try await client(atHost: authority) })
     }
 
-    /// Cached `origins(_:of:)`.
+    /// Returns `origins(_:of:)`, from the cache if possible.
     package func fetchOrigins(_ listed: [String], of holder: CORSOwner) async throws -> CORSRows {
         try await caches.origins.value(
             CORSLookup(holder: holder, listed: listed), tags: { $0.tags(of: holder) },
@@ -92,10 +93,11 @@ extension Database {
 extension Database {
     package typealias CachedKey = LeasedCache<KeyHash, PresentedKey?>.Entry
 
-    /// An active key from the cache. The caller checks `isFresh` last.
+    /// Returns an active key from the cache. The caller must check `isFresh` once more, right
+    /// before it answers.
     package func cachedKey(_ hash: KeyHash) -> CachedKey? { caches.keys.fresh(hash) }
 
-    /// Whether the cache has this locator as one of the tenant.
+    /// Whether the cache knows this locator as one of the tenant's.
     package func isCached(locator: String, of tenant: UUID) -> Bool {
         caches.locators.fresh(locator)?.value.tenant == tenant
     }
@@ -116,7 +118,7 @@ extension TenantRow {
 }
 
 extension StorageCaches {
-    /// Caches which tenant's keys carry the locator, if those keys can be active.
+    /// Caches which tenant a locator belongs to, if the tenant is active or the platform.
     func store(_ holder: KeyHolder, _ locator: String, since token: Freshness.Token) {
         guard replica.isTrusted, holder.status ?? .active == .active else { return }
         locators.keep(holder, for: locator, token: token, tags: CacheTags(CacheTag(holder.tenant)))
@@ -127,20 +129,21 @@ extension PresentedKey {
     /// The most bytes of attributes that are cached with a key.
     static let cachedAttributes = 1024
 
-    /// The objects that the key depends on; `nil` if it is too large, or not active. An expiry does
-    /// not count here.
+    /// The objects that the cached key depends on; `nil` if the key is not active or too large to
+    /// be cached. An expired key can be cached, since the expiry is checked at each use.
     fileprivate var tags: CacheTags? {
         guard revokedAt == nil, tenant == .platform || tenantStatus == .active else { return nil }
         if ownerUser != nil, userStatus != .active { return nil }
-        // The cache holds about a hundred thousand keys, so a key with larger attributes is looked
-        // up each time.
+        // With larger attributes, the cache's hundred thousand keys would take too much memory.
+        // Such a key is looked up each time.
         if let attributes, attributes.text.utf8.count > Self.cachedAttributes { return nil }
         return CacheTags(CacheTag(id), CacheTag(tenant), ownerUser.map(CacheTag.init))
     }
 }
 
 extension CORSRows {
-    /// `nil` for an unknown tenant, since its creation publishes no invalidation.
+    /// The objects that the cached rows depend on; `nil` for an unknown tenant, since creating a
+    /// tenant publishes no invalidation.
     fileprivate func tags(of holder: Database.CORSOwner) -> CacheTags? {
         switch holder {
         case .platform: CacheTags(CacheTag(.platform))

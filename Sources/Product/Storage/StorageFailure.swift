@@ -2,23 +2,24 @@ import JSON
 import Postgres
 import Text
 
-/// A refusal of a store although the input was well formed. Callers do not see SQLSTATE.
+/// The reasons for which storage refuses well-formed input or cannot answer. Callers see no
+/// SQLSTATE.
 package enum StorageFailure: Error, Sendable {
     /// The object does not exist, or the caller may not see it.
     case notFound(String)
-    /// Another object holds the requested value. `id` names it if the caller may know.
+    /// Another object has the requested value; `id` is that object's id, if the caller may know it.
     case conflict(code: String, detail: String, id: UUID?)
-    /// `If-Match` named another version.
+    /// The object's version differs from the one in `If-Match`.
     case versionMismatch
-    /// Rules that depend on what is stored refuse members of the input.
+    /// Values of the input break rules that depend on stored data.
     case invalid([MemberFault])
-    /// The caller may not give what it asks for; the text says why.
+    /// The caller lacks the rights to give what it requests; the text says why.
     case forbidden(String)
-    /// A limit is reached until so many seconds have passed.
+    /// A limit is reached; the caller may try again after `seconds`.
     case limited(String, limit: Int, seconds: Int64)
     /// The database is unavailable; nothing was written.
     case unavailable
-    /// The response to COMMIT was lost.
+    /// The response to COMMIT was lost, so it is unknown whether the change was stored.
     case commitUnknown
 }
 
@@ -26,13 +27,13 @@ package enum StorageFailure: Error, Sendable {
 package struct MemberFault: Sendable {
     /// A JSON pointer into the input (RFC 6901).
     package var pointer: String
-    /// A code of fields in `/v1`.
+    /// A code for a field error in `/v1`, such as `not_allowed`.
     package var code: String
     /// Completes the sentence "the member …".
     package var detail: String
 
-    /// The sentence for a list of faults: that of the first one, since most programs print nothing
-    /// else, and how many more there are.
+    /// Returns one sentence for a list of faults: the first fault, and how many more there are.
+    /// Most programs print only this sentence.
     package static func sentence(_ first: (pointer: String, detail: String)?, of count: Int)
         -> String
     {
@@ -49,7 +50,7 @@ package struct MemberFault: Sendable {
     }
 }
 
-/// What the errors of this layer, and those of the database, mean to a caller.
+/// Translates errors of storage and of the database to what they mean for a caller.
 extension StorageFailure {
     /// `nil` if the error is an internal fault.
     package init?(_ error: any Error) {
@@ -109,7 +110,7 @@ extension StorageFailure {
         }
     }
 
-    /// The code of the answer in `/v1`.
+    /// The error code in the responses of `/v1`.
     package var code: String {
         switch self {
         case .notFound: "not_found"
@@ -123,7 +124,7 @@ extension StorageFailure {
         }
     }
 
-    /// One or two sentences for people; they repeat no value of the input.
+    /// One or two sentences for people. They do not repeat values of the input.
     package var detail: String {
         switch self {
         case .notFound(let what): "There is no such \(what)."
@@ -138,10 +139,10 @@ extension StorageFailure {
     }
 }
 
-/// An error that, if one row of many throws it, may refuse this row alone.
+/// An error that, in an action on many rows, can fail one row and let the others go on.
 package protocol RowRefusal: Error {
-    /// The code and the text of the row's result, and the object in conflict, if there is one;
-    /// `nil` if the error is none of the row's.
+    /// The code and the text of the failed row's result, and the id of the object in conflict, if
+    /// any. `nil` if the error must fail the whole action.
     var row: (code: String, detail: String, conflictingID: UUID?)? { get }
 }
 
@@ -156,8 +157,8 @@ extension StorageFailure: RowRefusal {
 }
 
 extension Change {
-    /// Returns the result of one row. If `body` throws a refusal, the row becomes a failed one, and
-    /// its writes are rolled back. A database error is thrown on.
+    /// Returns the result of one row. If `body` throws a refusal, its writes are rolled back and a
+    /// failed result is returned. Other errors are rethrown.
     package func result(
         ofRow number: Int, _ body: () async throws -> JobResult
     ) async throws -> JobResult {

@@ -1,7 +1,7 @@
 import Domain
 import Postgres
 
-// Enumerations that are columns. They are stored by raw value, as the column's CHECK lists them.
+// Enumerations that columns store by raw value. The column's CHECK lists the same values.
 
 extension User.Status: PostgresEncodable, PostgresDecodable {}
 extension User.Source: PostgresEncodable, PostgresDecodable {}

@@ -3,9 +3,10 @@ import Domain
 import Postgres
 import Text
 
-/// One tenant's rows: the only way to a store, so that a query cannot forget its tenant.
+/// Access to one tenant's rows. Stores can be reached only through it, so that no query forgets its
+/// tenant.
 package struct TenantScope: Sendable {
-    /// The nil UUID for the platform's own rows.
+    /// The tenant's id; the nil UUID for the platform's own rows.
     package let tenant: UUID
     package let database: Database
 
@@ -14,14 +15,15 @@ package struct TenantScope: Sendable {
         try await database.app.tenantRead(tenant, sql)
     }
 
-    /// Runs one writing statement without an audit row, such as for a counter or a mark of use.
+    /// Runs one statement that writes without an audit row, such as to a counter.
     package func write(_ sql: SQL) async throws -> Rows {
         try await database.app.transaction(
             settings: [("app.tenant", tenant.description)]
         ) { try await $0.query(sql) }
     }
 
-    /// The same for several statements, which are sent together.
+    /// Runs several statements that write without an audit row, in one transaction. They are sent
+    /// together.
     func write(_ statements: SQL...) async throws {
         try await database.app.transaction(
             settings: [("app.tenant", tenant.description)]
@@ -31,10 +33,12 @@ package struct TenantScope: Sendable {
         }
     }
 
-    /// A transaction whose audit rows name the actor. It is rolled back if `body` throws. When it
-    /// returns, no replica answers from a cache that is older than the change. Within a
-    /// `HeldChange` the holder commits it. With `setsTenant: false` no tenant's rows are visible
-    /// until the body switches to one. A dry run returns what `body` returned, and is rolled back.
+    /// Runs `body` in a transaction whose audit rows name the actor; it is rolled back if `body`
+    /// throws. When this returns, no replica answers from a cache that is older than the change.
+    ///
+    /// - Within a `HeldChange` the transaction stays open, and the holder commits it later.
+    /// - With `setsTenant: false` no tenant's rows are visible until the body switches to one.
+    /// - A dry run is rolled back, and still returns the result of `body`.
     package func change<Result: Sendable>(
         by actor: Actor, setsTenant: Bool = true, dryRun: Bool = false,
         _ body: (Change) async throws -> Result

@@ -15,7 +15,8 @@ extension Change {
         return try APIKeyRow(row)
     }
 
-    /// Audits `api_key.created`. Throws 404 if the owning user does not exist or is deleted.
+    /// Stores the key and audits `api_key.created`. Throws 404 if the owning user does not exist or
+    /// is deleted.
     package func insertAPIKey(_ key: APIKey) async throws -> APIKeyRow {
         let (ownerType, ownerUser) = key.owner.columns
         if let ownerUser {
@@ -47,7 +48,7 @@ extension Change {
         return try rows.only(APIKeyRow.init)
     }
 
-    /// Writes the fields that differ.
+    /// Writes the key's new values and an audit event with the fields that differ.
     package func saveAPIKey(
         _ row: APIKeyRow, as next: APIKey, action: AuditAction
     ) async throws -> APIKeyRow {
@@ -73,7 +74,7 @@ extension Change {
 }
 
 extension APIKey {
-    /// The key, revoked. Revoking it again changes nothing.
+    /// Returns the key with a revocation; a key that is already revoked is returned unchanged.
     package func revoked(at now: Timestamp, reason: String?) -> APIKey {
         guard revokedAt == nil else { return self }
         var next = self
@@ -112,9 +113,10 @@ extension APIKey.Owner {
 }
 
 extension Database {
-    /// Installs a given secret as a platform key with every management scope, if there is neither
-    /// an operator nor a platform key yet. Returns false if nothing was installed. The secret's
-    /// locator becomes the platform's unless a tenant has it.
+    /// Stores the given secret as a platform key with every management scope, if neither an
+    /// operator nor a platform key exists yet. The secret's locator becomes one of the platform's;
+    /// throws a conflict if a tenant has that locator. Returns false if the text is no secret or
+    /// nothing was stored.
     package func installSetupKey(_ text: String) async throws -> Bool {
         guard let secret = APIKeySecret(text) else { return false }
         let stored = secret.stored

@@ -13,8 +13,8 @@ extension Change {
         return try await revoke(ids(rows), reason: reason)
     }
 
-    /// Revokes the keys that the user or one of the user's keys created; keys that others, such as
-    /// an operator, created for the user stay.
+    /// Revokes the user's keys that the user, or one of the user's keys, created. Keys that someone
+    /// else created for the user, such as an operator, stay valid.
     func revokeOwnAPIKeys(of user: UUID, reason: String) async throws {
         let rows = try await query(
             """
@@ -29,11 +29,11 @@ extension Change {
     }
 
     /// Revokes the key, every key that it created by any call, and the keys that those created.
-    /// Ends what they made and no one has accepted yet: hook credentials, invites, links,
-    /// operators, jobs. What is already in use is listed for review. A key that was revoked earlier
-    /// is followed to what it created too. `permit` is called for each key before anything changes,
-    /// and throws if the caller may not revoke it; `ended` is called for each job, in the
-    /// transaction that ends it.
+    /// Follows a key that was revoked earlier to what it created, too. Also ends what they made and
+    /// no one has accepted yet (hook credentials, invites, links, operators) and their jobs; what
+    /// is already in use is listed for review. `permit` is called for each key before anything
+    /// changes, and throws if the caller may not revoke it. `ended` is called for each cancelled
+    /// job, in the same transaction.
     package func revokeWithMade(
         _ root: APIKeyRow, reason: String?,
         permit: (APIKeyRow) throws -> Void,
@@ -72,9 +72,10 @@ extension Change {
         return result
     }
 
-    /// All keys in this tenant that these keys created, at any depth, together with the keys in
-    /// `also`, locked in the order of their ids as every writer does. Once they are locked the
-    /// search runs again, to find keys that a still active one created in the meantime.
+    /// Locks and returns all keys in this tenant that the keys in `makers` created, at any depth,
+    /// and the keys in `also`. Rows are locked in the order of their ids, as by every writer. The
+    /// search is repeated once they are locked, since an active key may have created another one
+    /// meanwhile.
     private func holdMade(by makers: [UUID], also: [UUID]) async throws -> [APIKeyRow] {
         var held: [APIKeyRow] = []
         while true {
@@ -144,8 +145,8 @@ extension Change {
 }
 
 extension Change {
-    /// The keys of a deleted user count as revoked until the user is restored (`time` nil). Keys
-    /// that were themselves revoked stay revoked.
+    /// Sets or clears the time since which the keys' owner is deleted. Until the owner is restored
+    /// (`time` nil), the keys count as revoked. Keys that were themselves revoked stay revoked.
     func markKeys(of user: UUID, ownerDeletedAt time: Timestamp?) async throws {
         try await query(
             """
@@ -156,8 +157,8 @@ extension Change {
             """)
     }
 
-    /// The caller's key, locked until the transaction ends: it bounds what is created with it, so
-    /// it must not be revoked in between.
+    /// Returns the caller's key, locked so that it cannot be revoked before the transaction ends.
+    /// New objects get no more rights than this key has. `nil` if it does not exist.
     package func holdAPIKey(_ id: UUID, of home: UUID) async throws -> APIKeyRow? {
         try await at(home) { change in
             let rows = try await change.query(
@@ -169,8 +170,9 @@ extension Change {
         }
     }
 
-    /// Runs a body in the same transaction for another tenant: a platform key and the keys that it
-    /// created may be in different tenants. Row-level security applies there as well.
+    /// Runs a body for another tenant in the same transaction, under that tenant's row-level
+    /// security. It is needed because a platform key and the keys that it created may be in
+    /// different tenants.
     func at<Result>(_ other: UUID, _ body: (Change) async throws -> Result) async throws -> Result {
         if other == tenant { return try await body(self) }
         transaction.setLater("app.tenant", other.description)
@@ -184,7 +186,7 @@ extension Change {
 }
 
 extension Database {
-    /// The tenants in which the audit trail has an act of one of these keys.
+    /// Returns the tenants whose audit trail contains an event by one of these keys.
     fileprivate func tenants(changedBy keys: [UUID]) async throws -> [UUID] {
         let rows = try await platform.read(
             """
@@ -197,7 +199,7 @@ extension Database {
         return found
     }
 
-    /// The tenants in which one of these platform keys created a key.
+    /// Returns the tenants in which one of these platform keys created a key.
     fileprivate func tenants(withKeysOf makers: [UUID]) async throws -> [UUID] {
         let rows = try await platform.read(
             """
@@ -211,11 +213,12 @@ extension Database {
     }
 }
 
-/// What ended with a key, and what it did that an operator must review.
+/// The objects that ended with a revoked key, and the key's earlier actions that an operator should
+/// review.
 package struct EndedWithKey: Sendable {
-    /// Something in use that the key made or changed.
+    /// An object in use that the key made or changed.
     package struct Item: Sendable {
-        /// The nil id for the platform itself.
+        /// The object's tenant; the nil UUID for the platform.
         package var tenant: UUID
         package var action: String
         package var type: String
@@ -224,13 +227,13 @@ package struct EndedWithKey: Sendable {
         package var at: Timestamp
     }
 
-    /// The numbers by kind, as on the wire; each kind in `kinds` is present, with 0 if there is
-    /// none.
+    /// The number of ended objects by kind, under the names in `/v1`. Each kind of `kinds` is
+    /// present, even with 0.
     package var counts: [String: Int] = [:]
-    /// The latest act on each object, at most `reviewLimit` for each tenant: users who are not
-    /// admins come last, otherwise the newest comes first.
+    /// The latest action on each object, at most `reviewLimit` for each tenant. Users who are not
+    /// admins come last; otherwise the newest comes first.
     package var review: [Item] = []
-    /// The number of all such acts, including those beyond the limit.
+    /// The number of all these actions, including those beyond `reviewLimit`.
     package var reviewTotal = 0
 
     /// The kinds in the order in which they are shown.
@@ -244,7 +247,8 @@ package struct EndedWithKey: Sendable {
 }
 
 extension Change {
-    /// Ends what these keys made in this tenant and no one has accepted yet.
+    /// Ends everything that these keys made in this tenant and no one has accepted yet, and their
+    /// jobs.
     func endMade(
         by keys: [String], _ result: inout EndedWithKey,
         ended: (Change, JobRow) async throws -> Void
@@ -276,7 +280,8 @@ extension Change {
         result.reviewTotal += total
     }
 
-    /// Revokes the invites that the keys made, gave a role to, or had shown again.
+    /// Revokes the pending invites that the keys made or sent again, and those whose role a key
+    /// gave.
     private func revokeInvites(of keys: [String]) async throws -> Int {
         let found = try await query(
             """
@@ -319,7 +324,7 @@ extension Change {
         return found.count
     }
 
-    /// Ends the email changes that one of the keys requested; the audit trail says who did.
+    /// Ends the pending email changes that one of the keys requested, as the audit trail shows.
     private func endEmailChanges(of keys: [String]) async throws -> Int {
         let found = try await query(
             """
@@ -353,8 +358,8 @@ extension Change {
         return found.count
     }
 
-    /// Ends the sign-in links that the keys made for operators whom others created, if the operator
-    /// has not signed in yet.
+    /// Ends the sign-in links that the keys made for operators who have not signed in yet.
+    /// Operators whom the keys themselves created are deleted elsewhere.
     private func endOperatorLinks(of keys: [String]) async throws -> Int {
         let found = try await query(
             """
@@ -369,7 +374,8 @@ extension Change {
         return found.count
     }
 
-    /// Ends the keys' jobs. A job that is being undone is only paused, since its undo is half done.
+    /// Cancels the keys' jobs. A job that is being undone is only paused, since its undo is half
+    /// done.
     private func endJobs(
         of keys: [String], _ ended: (Change, JobRow) async throws -> Void
     ) async throws -> Int {
@@ -401,7 +407,7 @@ extension Change {
         .userUpdated,
     ]
 
-    /// The ids of the operators that the keys acted on and that still exist. This is a separate
+    /// Returns the ids of the existing operators on whom the keys acted. It needs a separate
     /// statement, since a distributed database cannot join a tenant's rows with the operators.
     private func operators(actedOnBy keys: [String]) async throws -> [String] {
         let ids = try await query(
@@ -416,7 +422,8 @@ extension Change {
         ).all { row throws(PostgresError) in try row.get(0, as: String.self) }
     }
 
-    /// The keys' acts on objects that still exist, and the users who joined by the keys' invites.
+    /// Returns the keys' latest action on each object that still exists, including the users who
+    /// joined by the keys' invites.
     private func review(
         of keys: [String]
     ) async throws -> (items: [EndedWithKey.Item], total: Int) {

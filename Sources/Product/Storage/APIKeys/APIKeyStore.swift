@@ -4,17 +4,17 @@ import JSON
 import Postgres
 import Text
 
-/// An API key as stored: the domain's key, its creator, and its version.
+/// An API key as stored, with its creator and its version.
 package struct APIKeyRow: ListedRow {
     package var key: APIKey
-    /// The actor's type: `operator`, `user` or `key`.
+    /// The type of the actor who created the key: `operator`, `user` or `key`.
     package var createdByType: String
-    /// The actor's id as text.
+    /// The id of that actor, as text.
     package var createdByID: String
     /// Increases with each change; the ETag is made from it.
     package var version: Int
     package var updatedAt: Timestamp
-    /// The name in lower case, for ordering the list.
+    /// The name in lower case; the list can be ordered by it.
     package var nameKey: String
 
     package var id: UUID { key.id }
@@ -57,7 +57,7 @@ package struct APIKeyRow: ListedRow {
         nameKey = try row.get(30)
     }
 
-    /// The cursor's value: the name key, or `created_at` in microseconds since 1970.
+    /// The row's value in a cursor: the name key, or `created_at` in microseconds since 1970.
     package func value(of sort: ListQuery.Sort) -> String {
         sort == .name ? nameKey : "\(createdAt.microseconds)"
     }
@@ -76,7 +76,8 @@ package struct APIKeyRow: ListedRow {
 
 /// API keys of one tenant, or of the platform under the nil tenant.
 extension TenantScope {
-    /// One page. Buffered uses of this tenant's keys are written first.
+    /// Returns one page of keys. First writes the uses of this tenant's keys that this process has
+    /// counted.
     package func apiKeys(
         _ list: ListQuery, _ filter: APIKeyFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<APIKeyRow> {
@@ -94,7 +95,8 @@ extension TenantScope {
             isWide: filter.isWide)
     }
 
-    /// The key, after buffered uses are written; `nil` if the tenant has no such key.
+    /// Returns the key; `nil` if the tenant has no such key. First writes the uses that this
+    /// process has counted.
     package func apiKey(_ id: UUID) async throws(PostgresError) -> APIKeyRow? {
         await database.writeKeyUses(of: tenant)
         let rows = try await read(
@@ -104,7 +106,7 @@ extension TenantScope {
         return try rows.first.map(APIKeyRow.init)
     }
 
-    /// When the key was last seen in the URL of a request; `nil` if it never was.
+    /// When the key was last sent in a request's URL; `nil` if it never was.
     package func leakedAt(ofAPIKey id: UUID) async throws(PostgresError) -> Timestamp? {
         let rows = try await read(
             """
@@ -115,7 +117,8 @@ extension TenantScope {
         return try rows.first?.get(0)
     }
 
-    /// How often the key was used on each of the last days, ending with today.
+    /// Returns the number of uses on each of the last `days` days (in UTC), the oldest first; today
+    /// is the last.
     package func uses(
         ofAPIKey id: UUID, days: Int
     ) async throws(PostgresError) -> [(at: Timestamp, uses: Int)] {
@@ -134,7 +137,7 @@ extension TenantScope {
         return starts.map { ($0, counted[$0] ?? 0) }
     }
 
-    /// The scopes of the tenant's own product, from the policy in force.
+    /// Returns the scopes that the tenant's own product defines, from the policy in force.
     package func scopeCatalogue() async throws -> [String] {
         let rows = try await read(
             """
@@ -148,12 +151,13 @@ extension TenantScope {
             ?? TenantPolicy().scopeCatalogue
     }
 
-    /// The locator of this tenant's secrets; `nil` if there is no such tenant.
+    /// Returns the locator that the secrets of this tenant's keys contain; `nil` if there is no
+    /// such tenant.
     package func keyLocator() async throws(PostgresError) -> String? {
         tenant == .platform ? APIKeySecret.platformLocator : try await tenantRow()?.locator
     }
 
-    /// Whether the user may own a key; a deleted user may not.
+    /// Whether the user may own a key: the user exists and is not deleted.
     package func mayOwnKeys(_ user: UUID) async throws(PostgresError) -> Bool {
         let rows = try await read(
             """
@@ -165,7 +169,7 @@ extension TenantScope {
 }
 
 extension APIKeySecret {
-    /// The part of the secret that is stored.
+    /// The stored form of the secret: its hash, its prefix and its last four characters.
     package var stored: APIKey.Secret {
         APIKey.Secret(hash: SHA256.hash(Array(text.utf8)), prefix: prefix, last4: last4)
     }
@@ -176,13 +180,14 @@ package struct APIKeyFilter: Sendable {
     package var status: APIKey.Status?
     package var owner: UUID?
     package var environment: String?
-    /// Only keys that work now and expire within this many days.
+    /// Only active keys that expire within this many days.
     package var endsWithin: Int?
-    /// Only keys that work now and got a scope that leads to an admin before the rule that its
-    /// giver must cover an admin. The list has the ids of the operators who may give such a scope.
-    /// `nil` if all keys pass.
+    /// Only active keys that got an admin-equivalent scope before the rule that its giver must have
+    /// all rights of an admin. Keys from the operators with these ids are left out, since these may
+    /// give such a scope. `nil` for no such filter.
     package var givenBeforeBut: [String]?
-    /// A part of the name; under three characters, the prefix of a word in it. Searched first.
+    /// A part of the name; with fewer than three characters, the beginning of a word in it. It is
+    /// looked up before the other filters apply.
     package var text: String?
 
     package init(
@@ -195,7 +200,7 @@ package struct APIKeyFilter: Sendable {
         self.text = text
     }
 
-    /// Whether every key passes, apart from the text.
+    /// Whether no filter besides the text is set.
     var isWide: Bool {
         status == nil && owner == nil && environment == nil && endsWithin == nil
             && givenBeforeBut == nil
@@ -209,9 +214,10 @@ package struct APIKeyFilter: Sendable {
             """
     }
 
-    /// Keys that got such a scope although they are bound, or from a giver who does not cover an
-    /// admin or no longer exists. `covering` has the ids of the operators who do, and of the
-    /// command line.
+    /// The condition for keys that got an admin-equivalent scope before the rule on its giver, and
+    /// that break the rule: the key is bound to addresses, origins or a rate, or its giver does not
+    /// have all rights of an admin or no longer exists. `covering` lists the ids of the givers who
+    /// have them: operators, and the command line.
     static func givenBefore(but covering: [String], at now: Timestamp) -> SQL {
         func overlaps(_ scopes: [ManagementScope]) -> SQL {
             let list = scopes.map(\.rawValue).joined(separator: ",")

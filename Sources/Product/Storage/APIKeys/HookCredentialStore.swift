@@ -3,7 +3,7 @@ import Domain
 import Postgres
 import Text
 
-/// A credential that signs calls of the Lambda Invoke API for one provider, without its secret.
+/// A hook credential, without its secret. It signs calls of the Lambda Invoke API for one provider.
 package struct HookCredentialRow: ListedRow {
     package var id: UUID
     package var providerID: UUID
@@ -11,10 +11,11 @@ package struct HookCredentialRow: ListedRow {
     package var createdAt: Timestamp
     package var createdByType: String
     package var createdByID: String
-    /// The bounds of the key that created it. A call that it signs has that key's expiry, networks
-    /// and rate limit.
+    /// The expiry, networks and rate limit of the key that created it. They apply to each call that
+    /// the credential signs.
     package var bounds: APIKeyBounds
-    /// The key whose uses count against the limit: the key that created it.
+    /// The id whose uses count against the rate limit: that of the key that created it, or else its
+    /// own.
     package var limitKey: UUID
 
     static let columns: SQL =
@@ -39,7 +40,7 @@ package struct HookCredentialRow: ListedRow {
 
     var target: AuditTarget { AuditTarget("hook_credential", id, name ?? id.description) }
 
-    /// The context that a sealed secret is bound to.
+    /// The associated data with which a credential's secret is sealed.
     static func context(_ id: UUID) -> [UInt8] { Array("hook_credentials.sealed \(id)".utf8) }
 }
 
@@ -53,7 +54,8 @@ extension Database {
         return try await app.read(statement.page(list)).page(list, HookCredentialRow.init)
     }
 
-    /// The provider of a credential, with the secret opened.
+    /// Returns a credential with its provider and its decrypted secret; `nil` if either does not
+    /// exist.
     package func hookCredential(
         _ id: UUID
     ) async throws -> (row: HookCredentialRow, provider: ProviderRow, secret: [UInt8])? {
@@ -69,7 +71,7 @@ extension Database {
         return (try HookCredentialRow(row), provider, secret)
     }
 
-    /// The confirmed registration of a Cognito pool.
+    /// Returns the confirmed provider for a Cognito pool; `nil` if there is none.
     package func pool(_ id: String) async throws(PostgresError) -> ProviderRow? {
         let rows = try await app.read(
             """
@@ -81,9 +83,9 @@ extension Database {
 }
 
 extension Change {
-    /// Returns the secret, which is not shown again. Locks the provider's row, so that it still
-    /// exists. `maker` is the calling key, whose bounds the credential takes; it is nil for an
-    /// operator's call.
+    /// Creates a credential and its secret, which cannot be shown again. Locks the provider's row,
+    /// so that the provider is not deleted meanwhile. `maker` is the calling key, whose bounds the
+    /// credential gets; `nil` if an operator calls.
     package func createHookCredential(
         for provider: ProviderRow, name: String?, boundedBy maker: APIKeyRow?
     ) async throws -> (row: HookCredentialRow, secret: String) {
@@ -108,7 +110,7 @@ extension Change {
         return (row, secret)
     }
 
-    /// Deletes the credential. After the commit no call that it signs is accepted.
+    /// Deletes the credential. Once this is committed, no call that it signs is accepted.
     package func deleteHookCredential(_ id: UUID, of provider: ProviderRow) async throws {
         let rows = try await query(
             """

@@ -3,10 +3,10 @@ import Domain
 import Postgres
 import Text
 
-/// The tenant whose keys carry a locator.
+/// The tenant, or the platform, to which a key's locator belongs.
 struct KeyHolder: Sendable {
     let tenant: UUID
-    /// `nil` for the platform.
+    /// The tenant's status; `nil` for the platform.
     let status: Tenant.Status?
 
     static let platform = KeyHolder(tenant: .platform, status: nil)
@@ -16,8 +16,8 @@ struct KeyHolder: Sendable {
         self.status = status
     }
 
-    /// `row` has the tenant's status; it is nil if there is no such tenant. The platform may have
-    /// other locators too.
+    /// `row` has the tenant's status; `nil` if the tenant does not exist, which counts as deleted.
+    /// It is ignored for the platform, which may have several locators.
     fileprivate init(_ tenant: UUID, _ row: Row?) throws(PostgresError) {
         self.tenant = tenant
         let status = try row?.get(0, as: String.self)
@@ -26,7 +26,8 @@ struct KeyHolder: Sendable {
     }
 }
 
-/// The key look-ups, each shared by all requests of one loop cycle. Most keys need only the first.
+/// The look-ups by the current and by the previous hash. Requests of the same event-loop cycle
+/// share one statement. Most keys need only the first look-up.
 struct KeyLookUps: Sendable {
     fileprivate let current: HashLookUp
     fileprivate let previous: HashLookUp
@@ -44,7 +45,7 @@ struct KeyLookUps: Sendable {
     }
 }
 
-/// Looks a key up by its secret's hash, without a task.
+/// A look-up of a key by the hash of its secret, with callbacks and without a task.
 final class KeyLookUp {
     static let ownerColumn = 5
 
@@ -89,7 +90,7 @@ final class KeyLookUp {
             })
     }
 
-    /// Passes the first row on. Any error ends the look-up with that error.
+    /// Returns a handler that passes the first row to `then`. An error ends the look-up.
     private func answered(
         _ then: @escaping (Row?) throws(PostgresError) -> Void
     ) -> (Result<Rows, PostgresError>) -> Void {
@@ -118,8 +119,8 @@ final class KeyLookUp {
         }
     }
 
-    /// Looks for the current hash again: a rotation that is undone between the two look-ups turns a
-    /// key's previous hash into its current one.
+    /// Looks for the current hash once more: if a rotation was undone between the two look-ups, the
+    /// previous hash has become the current one.
     private func currentAgain() {
         withUnsafeBytes(of: hash) {
             keys.current.find(holder.tenant, $0) { [self] answer in
@@ -163,8 +164,8 @@ final class KeyLookUp {
 }
 
 extension Database {
-    /// Looks up the key with this hash, nil if there is none. Calls `finish` as `Postgres.read`
-    /// does.
+    /// Looks up the key with this hash and passes it to `finish`, or nil if there is none. `finish`
+    /// is called in the same way as by `Postgres.read`.
     package func lookUp(
         _ hash: KeyHash, locator: String,
         then finish: @escaping (Result<PresentedKey?, PostgresError>) -> Void
@@ -172,7 +173,7 @@ extension Database {
         KeyLookUp(self, hash, finish).start(locator)
     }
 
-    /// The key; `nil` if none has the hash.
+    /// Returns the key with this hash; `nil` if there is none.
     func apiKey(locator: String, hash: KeyHash) async throws -> PresentedKey? {
         let answer: Result<PresentedKey?, PostgresError> = await withUnsafeContinuation {
             continuation in
@@ -184,7 +185,7 @@ extension Database {
     /// The most look-ups of one batch that run at the same time.
     package static let lookUpsAtOnce = 64
 
-    /// The same for many keys, in their order.
+    /// Returns the keys with these hashes, in their order; `nil` for each hash without a key.
     func apiKeys(_ asked: [(locator: String, hash: KeyHash)]) async throws -> [PresentedKey?] {
         var keys = [PresentedKey?](repeating: nil, count: asked.count)
         try await withThrowingTaskGroup(of: (Int, PresentedKey?).self) { group in
@@ -203,23 +204,24 @@ extension Database {
     }
 }
 
-/// A key found by its secret, with the states that can refuse it. It is a class because the cache
-/// hands it to every request: copying its parts would cost more than the verdict.
+/// A key found by its secret, with all that can lead to its refusal. It is a class because every
+/// request gets it from the cache: copying a structure would cost more than the verdict.
 package final class PresentedKey: Sendable {
     package let tenant: UUID
     /// Stays the same when the secret rotates.
     package let id: UUID
     package let environment: String
-    /// Whether the secret is the one from before the last rotation.
+    /// Whether the request presented the secret from before the last rotation.
     package let isPrevious: Bool
-    /// The end of the old secret's grace period, exclusive; `nil` if there is none.
+    /// The end of the previous secret's grace period, exclusive; `nil` if there is none.
     package let previousUntil: Timestamp?
-    /// Management scopes and the tenant's own catalogue.
+    /// Management scopes, and scopes that the tenant's own product defines.
     package let scopes: [String]
     package let ownerType: String
     package let ownerUser: UUID?
     package let rateLimit: Int?
-    /// The key whose uses count against the limit: this key, or the one that created it.
+    /// The id whose uses count against the rate limit: this key's, or that of the key that created
+    /// it.
     package let limitKey: UUID
     /// Addresses and CIDR blocks; if empty, any address may use the key.
     package let allowedIPs: [String]
@@ -227,14 +229,14 @@ package final class PresentedKey: Sendable {
     package let allowedOrigins: [String]
     package let expiresAt: Timestamp?
     package let revokedAt: Timestamp?
-    /// `nil` for a key of the platform.
+    /// The tenant's status; `nil` for a key of the platform.
     package let tenantStatus: Tenant.Status?
-    /// `nil` if no user owns the key, or if the user does not exist.
+    /// The owning user's status; `nil` if no user owns the key, or if the user does not exist.
     package let userStatus: User.Status?
     package let userRole: UserRole?
-    /// The attributes of the user who owns the key; `nil` if no user does.
+    /// The owning user's attributes; `nil` if no user owns the key.
     package let attributes: Attributes?
-    /// The id that the tenant's own system gives the key's user; `nil` if there is none.
+    /// The external id of the owning user, from the tenant's own system; `nil` if there is none.
     package let externalID: String?
     package let name: String
 
@@ -260,7 +262,8 @@ package final class PresentedKey: Sendable {
 }
 
 extension PresentedKey {
-    /// The facts that the key's verdict is made from.
+    /// Returns the facts from which the key's verdict is computed, for a request with these
+    /// required scopes, this address and this origin.
     package func facts(
         scopes required: [String] = [], ip: String?, origin: String?
     ) -> APIKeyVerdict.Facts {
@@ -271,7 +274,7 @@ extension PresentedKey {
         facts.tenantStatus = tenant == .platform ? .active : tenantStatus ?? .deleted
         facts.isOfUser = ownerUser != nil
         facts.userStatus = userStatus
-        // If the key is bound to addresses or origins, a request without one is refused.
+        // A key that is bound to addresses or origins refuses a request that has none.
         facts.isIPAllowed = allowedIPs.isEmpty || ip.map(allows(ip:)) ?? false
         facts.isOriginAllowed = allowedOrigins.isEmpty || origin.map(allows(origin:)) ?? false
         facts.holdsScopes = required.allSatisfy { scope in
@@ -280,20 +283,21 @@ extension PresentedKey {
         return facts
     }
 
-    /// The owner, who bounds the key's rights; for a user's key with the user's current role.
+    /// The key's owner, who limits the key's rights. For a user's key it has the user's current
+    /// role.
     package var owner: Principal.KeyOwner {
         if tenant == .platform { return .platform }
         guard let ownerUser else { return .tenant(tenant) }
         return .user(id: ownerUser, role: userRole ?? .member, tenant: tenant)
     }
 
-    /// Whether the address is in the key's ranges; true if there are none.
+    /// Whether the address is in one of the key's ranges; true if the key has none.
     package func allows(ip text: String) -> Bool { bounds.allows(ip: text) }
 
-    /// Whether a browser's origin matches the key's origins; true if there are none.
+    /// Whether the origin matches one of the key's patterns; true if the key has none.
     package func allows(origin text: String) -> Bool { bounds.allows(origin: text) }
 
-    /// The parts of its bounds that decide which keys it may create.
+    /// The bounds that limit which keys this key may create.
     package var limits: Principal.KeyLimits {
         Principal.KeyLimits(
             isBound: !allowedIPs.isEmpty || !allowedOrigins.isEmpty || rateLimit != nil,
@@ -307,8 +311,8 @@ extension PresentedKey {
     }
 }
 
-/// SHA-256 of a presented secret. It has four words instead of a vector, because the frames of
-/// async functions, which hold it, are not aligned as a vector of this length requires.
+/// The SHA-256 of a presented secret, as four words. A vector would need an alignment that the
+/// frames of async functions do not have.
 package struct KeyHash: Hashable, Sendable {
     private let first: UInt64
     private let second: UInt64
@@ -336,6 +340,6 @@ package struct KeyHash: Hashable, Sendable {
         self = secret.withUTF8 { KeyHash(of: UnsafeRawBufferPointer($0)) }
     }
 
-    /// Any part of a digest is as evenly distributed as the whole.
+    /// Uses only the first word, since every part of a SHA-256 is evenly distributed.
     package func hash(into hasher: inout Hasher) { hasher.combine(first) }
 }

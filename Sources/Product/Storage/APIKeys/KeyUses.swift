@@ -3,16 +3,16 @@ import Postgres
 import Synchronization
 import Text
 
-/// Uses of keys as this process saw them, counted in memory and written in batches. A rate limit
-/// counts the current minute of the clock. It is exact on one replica; n replicas do not ask each
-/// other and together admit up to n times as many.
+/// The uses of keys that this process has seen, counted in memory and written in batches. Also the
+/// rate limits, which count per minute of the clock. Each replica counts for itself: n replicas
+/// together may admit up to n times the limit.
 package final class KeyUses: Sendable {
-    /// How often a key was used within one hour.
+    /// The number of uses of a key within one hour.
     struct Hour: Sendable {
         /// The start of the hour, in microseconds.
         let start: Int64
         var uses = 0
-        /// Uses that were verifications of the key.
+        /// How many of the uses were verifications of the key.
         var verified = 0
 
         mutating func add(_ other: Hour) {
@@ -25,9 +25,9 @@ package final class KeyUses: Sendable {
     struct Pending: Sendable {
         var at: Timestamp
         var ip: String?
-        /// Uses of the secret from before the last rotation.
+        /// How many uses were of the secret from before the last rotation.
         var previous = 0
-        /// The hour of the last use. It is stored separately, since more than one hour is rare.
+        /// The hour of the last use. Other hours are in a separate list, since they are rare.
         private var hour: Hour
         private var others: [Hour] = []
 
@@ -50,7 +50,7 @@ package final class KeyUses: Sendable {
             if isPrevious { previous += 1 }
         }
 
-        /// The sum of both. The address is that of the last use.
+        /// Returns the sum of both. The time and the address are those of the last use.
         func merged(with other: Pending) -> Pending {
             var (last, first) = other.at >= at ? (other, self) : (self, other)
             for hour in first.hours { last.add(hour) }
@@ -82,27 +82,27 @@ package final class KeyUses: Sendable {
         time.microseconds / span * span
     }
 
-    /// Counts only keys with a limit. No minute sees more keys than `keyLimit`.
+    /// The uses in the current minute, of keys with a limit only; at most `keyLimit` keys.
     private let minute = MinuteCounters<UUID>(keyLimit: 1_000_000)
     let writing = CountWriting()
     /// The unwritten uses, by `Lane`.
     private let parts = (0..<Lane.count).map { _ in Part() }
 
-    /// Counts one use of the key. If the minute's limit is used up, returns false and counts
-    /// nothing.
+    /// Whether the key may be used once more in this minute. Counts the use if so.
     package func isWithinLimit(_ key: PresentedKey, at now: Timestamp) -> Bool {
         guard let limit = key.rateLimit else { return true }
         return take(limit, of: key.limitKey, at: now) != nil
     }
 
-    /// Counts one use under a limit per minute whose count belongs to `shared`, and returns how
-    /// many uses are left in this minute. If the limit is used up, returns nil and counts nothing.
+    /// Counts one use against a limit per minute. `shared` is the id whose uses are counted.
+    /// Returns how many uses are left in this minute; `nil` if the limit was used up already, and
+    /// then counts nothing.
     package func take(_ limit: Int, of shared: UUID, at now: Timestamp) -> Int? {
         minute.take(shared, limit: limit, at: now)
     }
 
-    /// Records a use of an active key. With `isVerified` the key was verified for a caller, and was
-    /// not itself the caller's credential.
+    /// Records a use of an active key. `isVerified` is true if a caller verified the key, and false
+    /// if the key was the caller's own credential.
     package func note(_ key: PresentedKey, at now: Timestamp, ip: String?, isVerified: Bool) {
         parts[Lane.current].pending.withLock { pending in
             pending[key.tenant, default: [:]][key.id, default: Pending(at: now)].note(
@@ -117,7 +117,7 @@ package final class KeyUses: Sendable {
         }
     }
 
-    /// Takes the tenant's unwritten uses out, to write them.
+    /// Removes and returns the tenant's unwritten uses, so that they can be written.
     func take(_ tenant: UUID) -> Batch {
         parts.reduce(into: [:]) { taken, part in
             guard let more = part.pending.withLock({ $0.removeValue(forKey: tenant) }) else {
@@ -127,7 +127,7 @@ package final class KeyUses: Sendable {
         }
     }
 
-    /// Puts back what could not be written.
+    /// Puts back uses that could not be written.
     func restore(_ batch: Batch, of tenant: UUID) {
         parts[Lane.current].pending.withLock { pending in
             pending[tenant, default: [:]].merge(batch) { $0.merged(with: $1) }
@@ -136,9 +136,9 @@ package final class KeyUses: Sendable {
 }
 
 extension Database {
-    /// Writes the uses of one tenant's keys, or of all tenants' keys: every few seconds, before
-    /// they are shown, and when the service stops. What fails is retried the next time. Returns the
-    /// first error that is not an outage.
+    /// Writes the counted uses of one tenant's keys, or of all tenants' keys. It runs every few
+    /// seconds, before uses are shown, and when the service stops. If it fails, the counts are kept
+    /// for the next call. Returns the first error that is not an outage.
     @discardableResult
     package func writeKeyUses(of tenant: UUID? = nil) async -> (any Error)? {
         await keyUses.writing.write(
@@ -202,7 +202,7 @@ extension Database {
         return Array(sums.values)
     }
 
-    /// The uses by the start of the day, in microseconds.
+    /// The uses by day; the keys are the starts of the days, in microseconds.
     private func usesByDay(_ use: KeyUses.Pending) -> [Int64: Int] {
         use.hours.reduce(into: [:]) { sums, hour in
             sums[hour.start / KeyUses.day * KeyUses.day, default: 0] += hour.uses

@@ -3,7 +3,8 @@ import JSON
 import Postgres
 import Text
 
-/// A tenant's rules for its users' attributes, by name. A name without a rule may have any value.
+/// A tenant's rules for the attributes of its users, by name. An attribute without a rule may have
+/// any value.
 package struct AttributeSchema: Sendable, Equatable {
     package struct Entry: Sendable, Equatable {
         package var name: String
@@ -15,16 +16,16 @@ package struct AttributeSchema: Sendable, Equatable {
         }
     }
 
-    /// The rules in the order in which they were given.
+    /// The rules, in the order in which the tenant sent them.
     package var entries: [Entry] = []
 
     package init(_ entries: [Entry] = []) { self.entries = entries }
 
-    /// The most names with a rule.
+    /// The most rules of a schema.
     package static let countLimit = 64
-    /// The most names that are indexed.
+    /// The most attributes that are indexed.
     package static let indexedLimit = 5
-    /// The most bytes of attributes in a token, as one JSON object.
+    /// The most bytes of the attributes in a token, encoded as one JSON object.
     package static let tokenLimit = 1024
 
     package subscript(name: String) -> AttributeRule? {
@@ -33,13 +34,14 @@ package struct AttributeSchema: Sendable, Equatable {
 
     var indexed: [Entry] { entries.filter(\.rule.isIndexed) }
 
-    /// Whether another schema indexes the same values.
+    /// Whether both schemas index the same attributes.
     func hasIndex(of other: AttributeSchema) -> Bool {
         Set(indexed.map(\.mark)) == Set(other.indexed.map(\.mark))
     }
 
-    /// The rules that a write would break. Values that it leaves unchanged are not checked, so that
-    /// a row from before the schema can be edited. If `isNew`, it must have what is required.
+    /// Returns the rules that a write would break. Values that it leaves unchanged are not checked,
+    /// so that a user from before the schema can be edited. A new user (`isNew`) must have every
+    /// required attribute.
     func faults(
         _ new: AttributePair, after old: AttributePair, isNew: Bool
     ) -> [AttributeFault] {
@@ -76,7 +78,8 @@ package struct AttributeSchema: Sendable, Equatable {
         return faults
     }
 
-    /// The attributes that an access token carries, in the schema's order, as far as they fit.
+    /// Returns the attributes that an access token contains, in the schema's order. An attribute
+    /// that would exceed `tokenLimit` is left out.
     package func inToken(_ attributes: Attributes) -> [JSONValue.Member] {
         var carried: [JSONValue.Member] = []
         for member in tokenMembers(attributes) {
@@ -95,7 +98,7 @@ package struct AttributeSchema: Sendable, Equatable {
         return wanted.compactMap { entry in all.first { sameBytes($0.name, entry.name) } }
     }
 
-    /// The names and the index words of those attributes that are indexed.
+    /// Returns the indexed attributes that have a value, each with its name and its index word.
     func indexedWords(of pair: AttributePair) -> [(name: String, word: String)] {
         indexed.compactMap { entry in
             guard let word = pair[entry.rule.audience][entry.name]?.indexedWord,
@@ -125,7 +128,7 @@ package struct AttributeRule: Sendable, Equatable {
     package enum Audience: String, Sendable, CaseIterable {
         case `public`, `private`
 
-        /// The member of a user that holds the attribute.
+        /// The member of a user object that contains the attribute.
         var object: String { rawValue + "_attributes" }
     }
 
@@ -133,22 +136,22 @@ package struct AttributeRule: Sendable, Equatable {
     /// The allowed values; `nil` if any value is allowed.
     package var values: [JSONValue]?
     package var isRequired = false
-    /// The most Unicode scalars of a string.
+    /// The most Unicode scalars of a string; `nil` for no limit.
     package var maxLength: Int?
-    /// The source of a `LinearPattern`.
+    /// The pattern that a string must match, in the syntax of `LinearPattern`; `nil` for none.
     package var pattern: String?
-    /// Whether lists of users can be filtered by it.
+    /// Whether lists of users can be filtered by the attribute.
     package var isIndexed = false
-    /// Whether access tokens carry it.
+    /// Whether access tokens contain the attribute.
     package var isInToken = false
     package var audience = Audience.public
 
     package init() {}
 
-    /// The most bytes of an indexed value.
+    /// The most bytes of an indexed value's text.
     package static let indexedLimit = 255
 
-    /// What is wrong with a value; `nil` if it is valid.
+    /// Returns what is wrong with a value; `nil` if it is valid.
     func fault(_ name: String, _ value: JSONValue) -> AttributeFault? {
         if let type, !type.covers(value) {
             return AttributeFault(name, .wrongType, "must be of the type \(type.rawValue)")
@@ -189,7 +192,8 @@ extension AttributeRule.Kind {
 }
 
 extension JSONValue {
-    /// The text by which a list is filtered: a string's content, or a number or boolean as written.
+    /// The text by which lists are filtered: a string's content, or a number or boolean as written.
+    /// `nil` for null, arrays and objects.
     var indexedWord: String? {
         switch self {
         case .string(let text), .number(let text): text
@@ -200,7 +204,7 @@ extension JSONValue {
 }
 
 extension AttributeSchema {
-    /// Rules that contradict themselves, and rules beyond the limits.
+    /// Returns the rules that contradict themselves or exceed a limit.
     package func faults() -> [AttributeFault] {
         var faults: [AttributeFault] = []
         if entries.count > Self.countLimit {
@@ -237,18 +241,18 @@ extension AttributeSchema {
         return faults
     }
 
-    /// The most bytes of the allowed values of one rule.
+    /// The most bytes of the allowed values of one rule, as JSON.
     static let enumLimit = 4096
 }
 
-/// A tenant's schema of attributes as stored.
+/// A tenant's attribute schema as stored.
 package struct AttributeSchemaRow: Sendable {
     package var schema: AttributeSchema
-    /// 0 if no schema was ever put.
+    /// The version; 0 if no schema was ever stored.
     package var version: Int
-    /// The indexed names by which lists can be filtered already.
+    /// The indexed attributes by which lists can be filtered now.
     package var ready: [String]
-    /// The last user read for the index; `nil` once all were read.
+    /// The id of the last user whom the indexing has read; `nil` once it has read all.
     var indexedTo: UUID?
 
     static let columns: SQL = "s.document, s.version, s.ready, s.indexed_to"
@@ -263,7 +267,7 @@ package struct AttributeSchemaRow: Sendable {
         self.indexedTo = indexedTo
     }
 
-    /// A row whose columns are NULL means that there is no schema.
+    /// Decodes a row; NULL columns mean that there is no schema.
     init(_ row: Row) throws {
         guard let document: String = try row.get(0, as: String?.self) else {
             self = .none
@@ -275,17 +279,17 @@ package struct AttributeSchemaRow: Sendable {
         indexedTo = try row.get(3)
     }
 
-    /// Whether every existing user was read for the index.
+    /// Whether the indexing has read every existing user.
     package var isRead: Bool { indexedTo == nil }
 
     package func isReady(_ name: String) -> Bool { ready.contains { sameBytes($0, name) } }
 
-    /// The indexed names by which lists cannot be filtered yet.
+    /// The indexed attributes by which lists cannot be filtered yet.
     package var unready: [String] { schema.indexed.map(\.name).filter { !isReady($0) } }
 }
 
 extension AttributeSchema {
-    /// Reads what `document` gives.
+    /// Decodes a schema from its form in `document`.
     init(document: JSONValue) {
         self.init(
             (document.members ?? []).map { Entry($0.name, AttributeRule(document: $0.value)) })
@@ -298,7 +302,7 @@ extension AttributeSchema {
 }
 
 extension AttributeRule {
-    /// Unknown members are ignored.
+    /// Decodes a rule; unknown members are ignored.
     package init(document: JSONValue) {
         self.init()
         type = document["type"]?.string.flatMap(Kind.init(rawValue:))
@@ -327,7 +331,7 @@ extension AttributeRule {
 }
 
 extension TenantScope {
-    /// The tenant's schema; an empty one if none was put.
+    /// Returns the tenant's schema; an empty one if none was stored.
     package func attributeSchema() async throws -> AttributeSchemaRow {
         let rows = try await read(
             """
@@ -339,7 +343,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// The schema in force; it cannot change until this transaction ends.
+    /// Returns the schema in force. It cannot change until this transaction ends.
     package func attributeSchema() async throws -> AttributeSchemaRow {
         let rows = try await query(
             """
@@ -350,8 +354,8 @@ extension Change {
         return try rows.first.map { try AttributeSchemaRow($0) } ?? .none
     }
 
-    /// Replaces the schema. `current` is the one in force, read with the tenant locked. Putting the
-    /// same schema again changes nothing.
+    /// Replaces the schema, unless it is the same as `current`: the schema in force, which was read
+    /// with the tenant locked.
     package func putAttributeSchema(
         _ schema: AttributeSchema, after current: AttributeSchemaRow, of tenantName: String
     ) async throws -> AttributeSchemaRow {
@@ -363,7 +367,8 @@ extension Change {
             current.isReady(entry.name)
                 && current.schema[entry.name]?.audience == entry.rule.audience
         }.map(\.name)
-        // Users are read again also when a name is no longer indexed, to remove its words.
+        // Users are indexed again also when an attribute is no longer indexed, so that its words
+        // are removed.
         let unread = schema.hasIndex(of: current.schema) ? current.indexedTo : UUID.platform
         let rows = try await query(
             """

@@ -2,15 +2,15 @@ import JSON
 import Postgres
 import Text
 
-/// A customer's own data about a user or a tenant: a JSON object that no rule reads. It is kept as
-/// text, so that numbers and the order of members stay as they were written.
+/// A customer's own data about a user or a tenant, as a JSON object. It is stored as text, so that
+/// numbers and the order of members stay as they were written.
 package struct Attributes: Sendable, Equatable {
     /// One JSON object without white space, in UTF-8.
     package let text: String
 
     package static let none = Attributes(stored: "{}")
 
-    /// `text` is the `text` of other attributes.
+    /// `text` must be the `text` of other attributes.
     init(stored text: String) { self.text = text }
 
     init(_ members: [JSONValue.Member]) {
@@ -19,21 +19,21 @@ package struct Attributes: Sendable, Equatable {
 
     package var isEmpty: Bool { sameBytes(text, "{}") }
 
-    /// The members in the order of the text.
+    /// The members, in the order in which the text has them.
     package var members: [JSONValue.Member] {
         (try? JSONValue(parsing: Array(text.utf8)))?.members ?? []
     }
 
     package subscript(name: String) -> JSONValue? { JSONValue.object(members)[name] }
 
-    /// Applies a merge patch (RFC 7396): a null removes its member, and a null for the whole
-    /// removes all.
+    /// Returns the attributes after a merge patch (RFC 7396). A null removes its member; a patch
+    /// that is itself null removes all members.
     package func merging(_ patch: JSONValue) -> Attributes {
         guard case .object = patch else { return .none }
         return Attributes(Self.merge(patch, into: .object(members)).members ?? [])
     }
 
-    /// The names of the members that differ, in byte order.
+    /// Returns the names of the members that differ, in byte order.
     package func changedNames(to other: Attributes) -> [String] {
         let (before, after) = (members, other.members)
         let changed = before.filter { !after.contains($0) } + after.filter { !before.contains($0) }
@@ -65,9 +65,9 @@ package struct Attributes: Sendable, Equatable {
 
 /// The public and the private attributes of one user or tenant.
 package struct AttributePair: Sendable, Equatable {
-    /// Verifications and tokens carry these.
+    /// The attributes that verifications and tokens contain.
     package var `public` = Attributes.none
-    /// Only the management API shows these.
+    /// The attributes that only the management API shows.
     package var `private` = Attributes.none
 
     package init() {}
@@ -81,7 +81,7 @@ package struct AttributePair: Sendable, Equatable {
 }
 
 extension AuditChanges {
-    /// Adds the names of what changed, without values.
+    /// Adds the names of the attributes that changed, without their values.
     mutating func add(_ before: AttributePair, _ after: AttributePair) {
         for (field, names) in [
             ("public_attributes", before.public.changedNames(to: after.public)),
@@ -92,9 +92,9 @@ extension AuditChanges {
     }
 }
 
-/// Why attributes are refused.
+/// A reason for which attributes are refused.
 package struct AttributeFault: Sendable, Equatable {
-    /// The codes of fields in `/v1`.
+    /// The codes for field errors in `/v1`.
     package enum Kind: String, Sendable {
         case required, invalid
         case wrongType = "wrong_type"
@@ -102,9 +102,9 @@ package struct AttributeFault: Sendable, Equatable {
         case notAllowed = "not_allowed"
     }
 
-    /// `public_attributes` or `private_attributes`; empty if the caller knows which.
+    /// `public_attributes` or `private_attributes`; empty if it is clear from the call.
     package var object = ""
-    /// The attribute; `nil` if the fault is of all together.
+    /// The attribute's name; `nil` if the fault concerns all attributes together.
     package var name: String?
     package var kind: Kind
     /// Completes the sentence "the member …".
@@ -123,26 +123,26 @@ package struct AttributeFault: Sendable, Equatable {
     }
 }
 
-/// Thrown when a write would leave attributes beyond a limit or against the tenant's schema.
-/// Nothing is written.
+/// The error of a write whose attributes would exceed a limit or break the tenant's schema. Nothing
+/// is written.
 package struct AttributeFaults: Error, Sendable {
     package let faults: [AttributeFault]
 
     init(_ faults: [AttributeFault]) { self.faults = faults }
 }
 
-/// The limits hold for the public and for the private attributes separately.
+/// Limits. They apply to the public and to the private attributes separately.
 extension Attributes {
-    /// The most bytes of the text without white space; also the limit for a change.
+    /// The most bytes of the text without white space. A change is limited to the same size.
     package static let byteLimit = 16_384
-    /// The most attributes of one object.
+    /// The most members of the object.
     package static let countLimit = 64
-    /// The most bytes of a name.
+    /// The most bytes of a member's name.
     package static let nameLimit = 64
-    /// The most levels of objects and arrays, including the outermost.
+    /// The most levels of nested objects and arrays, including the outermost object.
     package static let depthLimit = 5
 
-    /// A regular expression of ECMA-262.
+    /// The pattern of a valid name, as a regular expression of ECMA-262.
     package static let namePattern = "^[A-Za-z0-9_.-]{1,64}$"
 
     package static func isName(_ name: String) -> Bool {
@@ -155,7 +155,7 @@ extension Attributes {
             }
     }
 
-    /// What is wrong with the members of a write, any of which may be null.
+    /// Returns what is wrong with the members of a change, whose values may be null.
     package static func faults(inChange members: [JSONValue.Member]) -> [AttributeFault] {
         var faults: [AttributeFault] = []
         for member in members {
@@ -176,7 +176,7 @@ extension Attributes {
         return faults
     }
 
-    /// The limits that are exceeded after a change whose members are valid.
+    /// Returns the limits that the attributes exceed after a change whose members are valid.
     func faults() -> [AttributeFault] {
         var faults: [AttributeFault] = []
         if text.utf8.count > Self.byteLimit {
@@ -212,26 +212,27 @@ extension AttributePair {
     }
 }
 
-/// Users who do not match the schema. Such users exist because rules are checked only for what is
-/// written.
+/// The users who do not match the schema. There can be some, because the rules are checked only for
+/// values that are written.
 package struct AttributeViolations: Sendable {
     /// How many of the users that were read do not match.
     package var count = 0
     /// Whether all users were read.
     package var isExact = true
-    /// The first of them, in the order of their ids.
+    /// The ids of the first users who do not match, in the order of their ids.
     package var users: [UUID] = []
 
     /// The most users that are read.
     package static let readLimit = 10_000
-    /// The most ids that are shown.
+    /// The most ids in `users`.
     package static let shownLimit = 20
-    /// How many users one statement reads.
+    /// The number of users that one statement reads.
     fileprivate static let batch = 500
 }
 
 extension TenantScope {
-    /// Reads the tenant's users, in the order of their ids, up to a limit.
+    /// Returns the users who do not match the schema. Reads the users in the order of their ids, at
+    /// most `readLimit`.
     package func attributeViolations(
         of schema: AttributeSchema
     ) async throws(PostgresError) -> AttributeViolations {

@@ -5,39 +5,39 @@ import Text
 
 /// One audit event as stored.
 package struct AuditRow: ListedRow {
-    /// The nil UUID for the platform's own events.
+    /// The event's tenant; the nil UUID for the platform's own events.
     package var tenant: UUID
     /// The tenant's current name; `nil` for the platform and for a tenant that no longer exists.
     package var tenantName: String?
-    /// Ordered by time (see `UUID.ordered`).
+    /// The event's id; ids are in order of time (see `UUID.ordered`).
     package var id: UUID
     package var seq: Int?
-    /// The change's time, not the commit's.
+    /// The time of the change, not of its commit.
     package var occurredAt: Timestamp
-    /// For example `operator`, `user` or `key`; `system` is the service itself.
+    /// The type of the actor, such as `operator`, `user` or `key`; `system` is the service itself.
     package var actorType: String
-    /// A UUID or the name of a part of the service.
+    /// The actor's id: a UUID, or the name of a part of the service.
     package var actorID: String
-    /// The name at the time of the event; later renames are not shown.
+    /// The actor's name at the time of the event; later renames are not shown.
     package var actorName: String
     /// An `AuditAction` raw value, such as `api_key.revoked`.
     package var action: String
-    /// The kind of object, such as `user`.
+    /// The kind of changed object, such as `user`.
     package var targetType: String
-    /// The object's id as text; the object may be deleted by now.
+    /// The object's id as text. The object may be deleted by now.
     package var targetID: String
-    /// The name at the time of the event; later renames are not shown.
+    /// The object's name at the time of the event; later renames are not shown.
     package var targetName: String
-    /// Empty if no request caused the change.
+    /// The id of the request; empty if no request caused the change.
     package var requestID: String
     /// The caller's address; `nil` if no request caused the change.
     package var ip: String?
-    /// `{field: [before, after]}` without secrets.
+    /// The changed fields as `{field: [before, after]}`, without secrets.
     package var changes: JSONValue
-    /// The provisioning decision that caused the change; `nil` if there is none.
+    /// The id of the provisioning decision that caused the change; `nil` if there is none.
     package var decisionID: UUID?
 
-    /// For `ListedRow`: lists sort by `occurredAt`.
+    /// The time by which `ListedRow` sorts: `occurredAt`.
     package var createdAt: Timestamp { occurredAt }
 
     static let columns: SQL =
@@ -58,8 +58,8 @@ package struct AuditRow: ListedRow {
 }
 
 extension AuditRow {
-    /// `actions` has the existing actions of the filter's group. Each yields a page, and the pages
-    /// are merged.
+    /// Returns the statement for one page. If the filter names a group, `actions` lists that
+    /// group's actions that occur; the statement merges one page for each of them.
     static func list(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, _ list: ListQuery
     ) -> SQL {
@@ -81,8 +81,8 @@ extension AuditRow {
             """
     }
 
-    /// The rows that pass the filter and a further condition (which begins with AND), for counting
-    /// up to `most`.
+    /// Returns the table expression of the rows that pass the filter and `further` (a condition
+    /// that begins with AND), at most `most` from each of its parts. It is used for counting.
     static func met(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?, most: Int, _ further: SQL
     ) -> SQL {
@@ -91,11 +91,12 @@ extension AuditRow {
         return "\(kinds)(\(merged(rows))) AS met"
     }
 
-    /// The queries that find the rows, and what precedes their union.
+    /// Returns the queries that together find the rows, and the expression before their union,
+    /// which lists the group's actions.
     private static func parts(
         of tenant: UUID?, _ filter: AuditFilter, _ actions: [String]?
     ) -> (ways: [SQL], kinds: SQL) {
-        // For all tenants this is the condition of the index over all rows.
+        // For all tenants, this is the condition of the index that covers all rows.
         let condition: SQL = tenant.map { "tenant_id = \($0)" } ?? "occurred_at > '-infinity'"
         let ways = filter.ways(in: condition)
         guard let actions else { return (ways, "") }
@@ -110,27 +111,27 @@ extension AuditRow {
     }
 }
 
-/// The filters of events; a nil filter passes every event. `actor` and `target` are an id or a
-/// name; `action` may end with `.` to mean a whole group.
+/// The filters of a list of events; a nil filter passes every event. `actor` and `target` are each
+/// an id or a name. An `action` that ends with `.` means all actions of a group.
 package struct AuditFilter: Sendable {
     package var actor: String?
     package var action: String?
     package var target: String?
-    /// Further ids of the target: those of users who were merged into it.
+    /// Further ids that count as the target: those of users who were merged into it.
     fileprivate var otherTargets: [String] = []
     package var since: Timestamp?
-    /// Exclusive.
+    /// The end of the period, exclusive.
     package var until: Timestamp?
     /// Only events of these actors.
     package var onlyActors: [String]?
 
     package init() {}
 
-    /// Whether the filter passes every event, apart from the time.
+    /// Whether no filter besides the time is set.
     var isWide: Bool { actor == nil && action == nil && target == nil && onlyActors == nil }
 
-    /// The disjoint conditions under which an event passes the filter. Each walks an index in the
-    /// list's order. `condition` selects one tenant, or all.
+    /// Returns conditions that exclude each other and together find all events that pass the
+    /// filter. Each can use an index in the list's order. `condition` selects one tenant or all.
     func ways(in condition: SQL) -> [SQL] {
         var rest: SQL = ""
         if let since { rest += " AND occurred_at >= \(since)" }
@@ -146,10 +147,11 @@ package struct AuditFilter: Sendable {
             .map { way in "audit_events WHERE \(condition)\(way)\(rest)" }
     }
 
-    /// The prefix of all actions of a group.
+    /// The filter's action if it names a group (such as `user.`); otherwise nil.
     var group: String? { action?.utf8.last == UInt8(ascii: ".") ? action : nil }
 
-    /// An id is never a name; any other text may be either.
+    /// Returns the conditions for an actor or target. A UUID is compared with the id alone, any
+    /// other text with the id and the name.
     private static func party(_ column: StaticString, _ wanted: String) -> [SQL] {
         let isID: SQL = " AND \(raw: "\(column)")_id = \(wanted)"
         if UUID(wanted) != nil { return [isID] }
@@ -162,7 +164,7 @@ package struct AuditFilter: Sendable {
     }
 }
 
-/// Pages of events. The caller's query is ordered by `occurredAt`.
+/// Pages of events. The list must be sorted by `occurredAt`.
 extension TenantScope {
     /// One page of this tenant's events.
     package func auditEvents(
@@ -175,7 +177,8 @@ extension TenantScope {
         return page.naming(names)
     }
 
-    /// The filter with the ids of users who were merged into its target, and its group's actions.
+    /// Returns the filter with the ids of users who were merged into its target, and the actions of
+    /// its group.
     func known(
         _ filter: AuditFilter
     ) async throws(PostgresError) -> (AuditFilter, [String]?) {
@@ -186,8 +189,8 @@ extension TenantScope {
         return (filter, try await actions(of: filter))
     }
 
-    /// The actions of the filter's group that the tenant has, by one index look-up for each action
-    /// that exists. `nil` if the filter has no group.
+    /// Returns the actions of the filter's group that occur in the tenant; `nil` if the filter
+    /// names no group. It makes one index look-up for each action that exists.
     func actions(of filter: AuditFilter) async throws(PostgresError) -> [String]? {
         guard let group = filter.group else { return nil }
         let known = AuditAction.allCases.map(\.rawValue).filter { $0.hasPrefix(group) }
@@ -202,7 +205,7 @@ extension TenantScope {
 }
 
 extension Database {
-    /// Events of every tenant, for the platform.
+    /// Returns one page of the events of all tenants, for the platform.
     package func auditEvents(
         _ list: ListQuery, _ filter: AuditFilter
     ) async throws(PostgresError) -> ListPage<AuditRow> {
@@ -221,7 +224,7 @@ extension ListPage<AuditRow> {
 }
 
 extension Database {
-    /// A histogram of the events that pass the filter.
+    /// Returns the numbers of events that pass the filter, by period.
     package func histogram(
         _ request: HistogramRequest, of filter: AuditFilter, tenant: UUID?
     ) async throws(PostgresError) -> ListHistogram? {

@@ -3,15 +3,15 @@ import JSON
 import Postgres
 import Text
 
-/// The object of a change: a type, its id, and its display name.
+/// The object of a change: its type, id and name.
 package struct AuditTarget: Sendable {
     /// The kind of object, such as `user` or `api_key`.
     package var type: String
     package var id: String
-    /// The current name, stored with the event; later renames do not change it.
+    /// The name at the time of the change; later renames do not change it.
     package var name: String
 
-    /// `name` must not be a secret: the trail shows it.
+    /// `name` must not contain a secret, because the audit trail shows it.
     package init(_ type: String, _ id: UUID, _ name: String) {
         self.type = type
         self.id = id.description
@@ -25,13 +25,13 @@ package struct AuditChanges: Sendable {
 
     package init() {}
 
-    /// Ignored if both values are equal.
+    /// Adds the values of a field; does nothing if both are equal.
     package mutating func add(_ field: String, _ before: JSONValue, _ after: JSONValue) {
         guard before != after else { return }
         members.append(JSONValue.Member(field, .array([before, after])))
     }
 
-    /// A nil value is stored as `null`. Ignored if both values have the same bytes.
+    /// Adds the values of a field, with `null` for nil; does nothing if both have the same bytes.
     package mutating func add(_ field: String, _ before: String?, _ after: String?) {
         if let before, let after, sameBytes(before, after) { return }
         guard before != nil || after != nil else { return }
@@ -45,7 +45,7 @@ package struct AuditChanges: Sendable {
         add(field, before?.rawValue, after?.rawValue)
     }
 
-    /// True if every added field was unchanged.
+    /// Whether no field has changed.
     package var isEmpty: Bool { members.isEmpty }
 
     var document: JSONB {
@@ -54,9 +54,8 @@ package struct AuditChanges: Sendable {
 }
 
 extension Change {
-    /// Writes the audit row of this transaction, without which the change is not committed. Cached
-    /// answers that the action may have made stale are invalidated on every replica before the
-    /// change returns.
+    /// Writes an audit row in this transaction; a change is not committed without one. Also
+    /// invalidates, on every replica, the cached answers that the action may have made stale.
     package func audit(
         _ action: AuditAction, _ target: AuditTarget, _ changes: AuditChanges = AuditChanges()
     ) async throws {
@@ -67,7 +66,8 @@ extension Change {
         }
     }
 
-    /// Writes one row for each of many targets, each with its own changes, with one statement.
+    /// Writes one row for each of many targets of the same action, each with its own changes, in
+    /// one statement.
     func audit(
         _ action: AuditAction, ofEach events: [(target: AuditTarget, changes: AuditChanges)]
     ) {
@@ -76,7 +76,8 @@ extension Change {
             insertion(of: events.map { AuditEvent(action, $0.target, $0.changes.document) }))
     }
 
-    /// Writes one row for each of many targets of the same action, with one statement.
+    /// Writes one row for each of many targets of the same action and with the same changes, in one
+    /// statement.
     package func audit(
         _ action: AuditAction, ofEach targets: [AuditTarget],
         _ changes: AuditChanges = AuditChanges()
@@ -86,7 +87,8 @@ extension Change {
         queryLater(insertion(of: targets.map { AuditEvent(action, $0, document) }))
     }
 
-    /// One statement that inserts a row for each event, in `tenant` or else in the change's tenant.
+    /// Returns one statement that inserts a row for each event. If `tenant` is nil, the rows belong
+    /// to the change's tenant.
     func insertion(of events: [AuditEvent], in tenant: UUID? = nil) -> SQL {
         let tenant = tenant ?? self.tenant
         let columns: SQL =
@@ -120,7 +122,7 @@ extension Change {
             """
     }
 
-    /// The changes, together with the actor's reason.
+    /// Returns the changes with the actor's reason added, if there is one.
     private func document(of changes: AuditChanges) -> JSONB {
         var changes = changes
         changes.add("reason", nil, actor.reason)
@@ -128,7 +130,7 @@ extension Change {
     }
 }
 
-/// An audit row without its actor and time.
+/// An audit event without its actor and time, which come from the change.
 struct AuditEvent: Sendable {
     let action: AuditAction
     let target: AuditTarget

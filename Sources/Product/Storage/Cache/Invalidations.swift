@@ -3,8 +3,8 @@ import Postgres
 import Synchronization
 import Text
 
-/// What one transaction may have made stale in the caches of replicas. It is collected as the audit
-/// rows are written, and published as one invalidation at the end.
+/// Collects what one transaction may have made stale in the caches of replicas, while its audit
+/// rows are written. At the end of the transaction one invalidation publishes all of it.
 package final class Invalidations: Sendable {
     private struct State {
         var tags: Set<CacheTag> = []
@@ -12,7 +12,7 @@ package final class Invalidations: Sendable {
         var published: Replica.PublishedInvalidation?
     }
 
-    /// The most tags; with more the whole tenant is invalidated.
+    /// The most tags of one invalidation. If there are more, it covers the whole tenant.
     private static let limit = 100
 
     private let replica: Replica
@@ -47,15 +47,16 @@ package final class Invalidations: Sendable {
         state.withLock { $0.published = published }
     }
 
-    /// Throws `.commitUnknown` if replicas may not know about the commit.
+    /// Waits until every replica has acknowledged the invalidation. Throws `.commitUnknown` if
+    /// replicas may not know about the commit.
     func awaitAcknowledgements() async throws(PostgresError) {
         guard var published = state.withLock({ $0.published }) else { return }
         if replica.announcesAgain { published = try await replica.announceAgain(published) }
         await replica.awaitAcknowledgements(published)
     }
 
-    /// For a change that found nothing to do. If replicas may not know about the commit that did
-    /// it, everything of the tenant is invalidated again.
+    /// Called by a change that found nothing to do, since an earlier commit did it. If replicas may
+    /// not know about that commit, invalidates everything of the tenant again.
     func repeatEarlier(of tenant: UUID) {
         guard replica.announcesAgain else { return add(.nothing, of: tenant) }
         add(CacheTag(tenant), of: tenant)
@@ -68,21 +69,21 @@ package final class Invalidations: Sendable {
 }
 
 extension Change {
-    /// Invalidates what depends on this object (a session, a key, a user), even though no audit row
-    /// of this transaction names it.
+    /// Invalidates cached answers that depend on this object (a session, a key or a user), without
+    /// an audit row.
     package func invalidate(_ id: UUID) { invalidations.add(CacheTag(id), of: tenant) }
 }
 
 extension Change {
-    /// Called by a change that found its object in the requested state already, possibly because of
-    /// a concurrent request. It still waits for outstanding invalidations: they come in commit
-    /// order, so acknowledging one acknowledges all before it.
+    /// Called by a change that found its object already in the requested state, possibly after a
+    /// concurrent request. Makes it wait until replicas have acknowledged earlier invalidations.
+    /// They are acknowledged in commit order, so one acknowledgement covers all before it.
     package func alreadyApplied() { invalidations.repeatEarlier(of: tenant) }
 }
 
 extension Database {
-    /// Returns when no replica answers from before the latest commit. `tenant` is the one whose
-    /// change a repeated request found done.
+    /// Waits until no replica answers from a state before the latest commit. `tenant` is the tenant
+    /// in which a repeated request found its change already done.
     package func awaitEarlierInvalidations(of tenant: UUID) async throws {
         try await platformScope.change(by: .system) { $0.invalidations.repeatEarlier(of: tenant) }
     }

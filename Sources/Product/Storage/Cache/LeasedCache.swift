@@ -1,9 +1,9 @@
 import Postgres
 import Synchronization
 
-/// Query results, cached while the lease lasts. The size is bounded: when the young half is full,
-/// the old half is dropped. Each event loop has its own entries: the profile of verifications
-/// showed that with a shared lock the loops wait for each other over a popular key.
+/// A cache of query results, used only while the replica's lease lasts. Its size is bounded: when
+/// the young half is full, it replaces the old half. Each event loop has its own entries, since a
+/// profile showed that loops waited for each other's lock on a popular key.
 package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     package struct Entry: Sendable {
         package let value: Value
@@ -27,14 +27,14 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
     private let half: Int
     private let shards: [Shard]
 
-    /// `capacity`: the number of entries per loop.
+    /// `capacity` is the most entries of one event loop.
     package init(of replica: Replica, capacity: Int) {
         self.replica = replica
         half = max(1, capacity / 2 / Self.shardCount)
         shards = (0..<Self.shardCount * Lane.count).map { _ in Shard() }
     }
 
-    /// The entry, if it is fresh now.
+    /// Returns the entry if it is fresh; otherwise nil.
     package func fresh(_ key: Key) -> Entry? {
         guard let entry = found(key), replica.isFresh(entry.token, entry.tags) else { return nil }
         return entry
@@ -46,14 +46,15 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         shard(key).halves.withLock { halves in
             if halves.young.count >= half {
                 halves.old = halves.young
-                // Reserved at once, because growing step by step would move every entry twice.
+                // Reserves the whole size at once; growth in steps would move every entry twice.
                 halves.young = Dictionary(minimumCapacity: half)
             }
             halves.young[key] = Entry(value: value, token: token, tags: tags)
         }
     }
 
-    /// The cached value, or the result of `query`, cached under `tags` unless they are nil.
+    /// Returns the cached value or else the result of `query`. The result is cached under `tags`,
+    /// or not at all if `tags` returns nil.
     package func value(
         _ key: Key, tags: (Value) -> CacheTags?, query: () async throws -> Value
     ) async throws -> Value {
@@ -66,8 +67,8 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         return value
     }
 
-    /// The same for many keys. `query` gets the indices of those that are not cached, and returns
-    /// their values in that order. It is not called if all are cached.
+    /// Returns the values of many keys. `query` gets the indices of the keys that are not cached,
+    /// and returns their values in that order. It is not called if all are cached.
     package func values(
         _ keys: [Key], tags: (Value) -> CacheTags?, query: ([Int]) async throws -> [Value]
     ) async throws -> [Value] {
@@ -91,7 +92,8 @@ package final class LeasedCache<Key: Hashable & Sendable, Value: Sendable>: Send
         return values.compactMap(\.self)
     }
 
-    /// The entry, fresh or not. The caller checks `Replica.isFresh` last.
+    /// Returns the entry, fresh or not. The caller must check `Replica.isFresh` once more, right
+    /// before it answers.
     package func found(_ key: Key) -> Entry? {
         let half = half
         return shard(key).halves.withLock { halves in
