@@ -51,7 +51,7 @@ package final class Database: Sendable {
         /// The number of days within which owners and admins must add a second factor; `nil` if it
         /// is not required.
         package var secondFactorDays: Int?
-        /// The site (RP ID and origin) for which operators' passkeys are valid; a failure if
+        /// The site (origin and host) for which operators' passkeys are valid; a failure if
         /// passkeys are not available.
         package var passkeySite: Result<PasskeySite, PasskeySite.Fault> = .failure(.address)
         /// How long ended rows are kept.

@@ -33,7 +33,7 @@ package struct Retention: Sendable, Equatable {
 /// A kind of rows that expire, and when they are deleted.
 struct EndedRows: Sendable {
     enum Kind: Sendable {
-        /// Rows of a system table, deleted in one statement for all tenants.
+        /// Rows of a system table, deleted in batches across all tenants.
         case system
         /// Rows of a tenant table: the platform role finds them, and the app role deletes them,
         /// tenant by tenant.

@@ -359,7 +359,7 @@ extension Change {
     }
 
     /// Ends the sign-in links that the keys made for operators who have not signed in yet.
-    /// Operators whom the keys themselves created are deleted elsewhere.
+    /// Operators whom the keys themselves created are deleted by `deleteOperators`.
     private func endOperatorLinks(of keys: [String]) async throws -> Int {
         let found = try await query(
             """

@@ -4,14 +4,15 @@ import JSON
 import Postgres
 import Text
 
-/// A client contract of a tenant as stored. A client that was never set is off and has no row.
+/// A tenant's settings for one client contract, as stored. A client that was never configured is
+/// off and has no row.
 package struct ClientRow: Sendable {
     package var name: String
     package var enabled: Bool
     /// `host` or `host:port`, in lower case, as A-labels.
     package var hosts: [String]
     package var redirectURIs: [String]
-    /// The settings that the contract declares, by their names on the wire.
+    /// The values of the settings that the contract declares, by their names in `/v1`.
     package var settings: JSONValue
     package var version: Int
     package var createdAt: Timestamp?
@@ -34,7 +35,7 @@ package struct ClientRow: Sendable {
         updatedAt = try row.get(start + 7)
     }
 
-    /// Represents a client that was never set.
+    /// Creates the row of a client that was never configured.
     package init(unset name: String) {
         self.name = name
         enabled = false
@@ -48,7 +49,7 @@ package struct ClientRow: Sendable {
 }
 
 extension TenantScope {
-    /// All clients that the tenant has configured, enabled or not.
+    /// Returns all clients that the tenant has configured, enabled or not.
     package func clients() async throws(PostgresError) -> [ClientRow] {
         let rows = try await read(
             "SELECT \(ClientRow.columns) FROM clients c WHERE c.tenant_id = \(tenant)")
@@ -57,14 +58,14 @@ extension TenantScope {
         return found
     }
 
-    /// The hosts that the tenant's clients are bound to.
+    /// Returns the hosts to which the tenant's clients are bound.
     package func boundHosts() async throws(PostgresError) -> [BoundClientHost] {
         try await read(BoundClientHost.all).map { row throws(PostgresError) in
             try BoundClientHost(row)
         }
     }
 
-    /// The client; `nil` if the tenant has not configured it.
+    /// Returns the client; `nil` if the tenant has not configured it.
     package func client(_ name: String) async throws(PostgresError) -> ClientRow? {
         let rows = try await read(
             """
@@ -76,7 +77,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// The client's row, locked; the default row if the client was never set.
+    /// Returns the client's row, locked; the default row if the client was never configured.
     package func lockClient(_ name: String) async throws -> ClientRow {
         let rows = try await query(
             """
@@ -86,18 +87,19 @@ extension Change {
         return try rows.first.map { try ClientRow($0) } ?? ClientRow(unset: name)
     }
 
-    /// Same as in `TenantScope`.
+    /// Returns the hosts to which the tenant's clients are bound, read in this transaction.
     package func boundHosts() async throws(PostgresError) -> [BoundClientHost] {
         try await query(BoundClientHost.all).map { row throws(PostgresError) in
             try BoundClientHost(row)
         }
     }
 
-    /// Binds a client's hosts before the client is set: once a tenant's rows have changed, a
-    /// distributed database does not let a function of the directory read the tenant's domains.
-    /// Throws a conflict naming the host if another client holds it. With `isAssertedByPlatform`
-    /// new hosts stay bound whatever domains the tenant has; without it the caller has checked that
-    /// they are below a verified domain. Returns the hosts of all the tenant's clients.
+    /// Binds a client's new hosts, releases those that it no longer has, and returns the hosts of
+    /// all the tenant's clients. Throws a conflict naming the host if another client has it. With
+    /// `isAssertedByPlatform` new hosts stay bound whatever domains the tenant has; without it the
+    /// caller must have checked that they are below a verified domain. Call it before the client is
+    /// stored: once a tenant's rows have changed, a distributed database does not let a directory
+    /// function read the tenant's domains.
     package func bindHosts(
         of row: ClientRow, as next: ClientRow, isAssertedByPlatform: Bool
     ) async throws -> [BoundClientHost] {
@@ -112,7 +114,7 @@ extension Change {
         return try await boundHosts()
     }
 
-    /// Stores a client whose hosts are already bound.
+    /// Stores a client whose hosts are already bound, and returns its new row.
     package func putClient(_ row: ClientRow, as next: ClientRow) async throws -> ClientRow {
         let rows = try await query(
             """
@@ -134,8 +136,9 @@ extension Change {
         return try rows.only { try ClientRow($0) }
     }
 
-    /// A host that was already in the list is left unchanged. So saving a client does not fail
-    /// because of a lost domain, and does not turn a tenant's proof into the platform's assertion.
+    /// Binds one host to a client. A host that is not new keeps its binding as it is: so saving a
+    /// client does not fail because a domain was lost, and does not turn a tenant's proof into the
+    /// platform's assertion.
     private func bind(
         _ host: String, to client: String, isAssertedByPlatform: Bool, isNew: Bool
     ) async throws {
@@ -150,8 +153,8 @@ extension Change {
         }
     }
 
-    /// A domain that another tenant has verified belongs to that tenant, and so do the names below
-    /// it.
+    /// Throws a conflict if another tenant has verified the host's domain or a domain above it: the
+    /// names below a verified domain belong to its tenant.
     private func requireUnproved(_ host: String) async throws {
         let name = String(decoding: host.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
         let others = try await query(
@@ -167,9 +170,9 @@ extension Change {
         }
     }
 
-    /// A binding of a host with a port takes precedence over one of the host alone. So the owner of
-    /// the host also owns its ports: otherwise another tenant could answer that owner's users
-    /// there.
+    /// Whether no other tenant has the same host without its port. A binding with a port takes
+    /// precedence, so another tenant's binding of a port could answer the users of the host's
+    /// owner.
     private func isFreeOfOthers(_ host: String) async throws -> Bool {
         guard host.utf8.first != UInt8(ascii: "["), host.utf8.contains(UInt8(ascii: ":")) else {
             return true
@@ -183,16 +186,16 @@ extension Change {
     private static func list(_ texts: [String]) -> JSONValue { .array(texts.map(JSONValue.string)) }
 }
 
-/// An app's own data about a user.
+/// The data that an app has stored about a user.
 package struct ClientProfile: Sendable {
-    /// Members by the app's names.
+    /// A JSON object whose members the app has named.
     package var document: JSONValue
-    /// Whether the password is still the one that the user was created with.
+    /// Whether the user's password has not changed since the user was created.
     package var hasFirstPassword: Bool
 }
 
 extension TenantScope {
-    /// The app's data about the user; empty if the app has stored none.
+    /// Returns the data that the app has stored about the user; an empty object if there is none.
     package func clientProfile(
         of user: UUID, at client: String
     ) async throws(PostgresError) -> ClientProfile {
@@ -211,7 +214,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Sets these members and leaves the others; null removes one.
+    /// Stores these members and leaves the others unchanged. A null removes its member.
     package func editClientProfile(
         of user: UUID, at client: String, _ members: [JSONValue.Member]
     ) async throws(PostgresError) {
@@ -227,15 +230,15 @@ extension Change {
     }
 }
 
-/// The secret of a client contract's own client at a provider.
+/// The secret of a client that is registered at a provider for a client contract alone.
 package struct ClientSecret: Sendable {
     package var text: String
-    /// The hash of the secret's audience at the time when it was set.
+    /// The hash of what the secret may be sent to (its audience), as of the time when it was set.
     package var audience: [UInt8]
 }
 
 extension TenantScope {
-    /// The secret in clear, only for a call to the provider; `nil` if none is set.
+    /// Returns the secret in clear, for a call to the provider only; `nil` if none is set.
     package func clientSecret(of client: String) async throws -> ClientSecret? {
         let rows = try await read(
             """
@@ -248,7 +251,7 @@ extension TenantScope {
         return ClientSecret(text: String(decoding: plain, as: UTF8.self), audience: try row.get(2))
     }
 
-    /// The clients that have a secret.
+    /// Returns the names of the clients that have a secret.
     package func clientsWithSecret() async throws(PostgresError) -> [String] {
         try await read("SELECT client FROM client_secrets WHERE tenant_id = \(tenant)")
             .all { row throws(PostgresError) in try row.get(0) }
@@ -256,9 +259,10 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Keeps a client's secret only while its audience stays the same: otherwise a caller who may
-    /// change the address could have a secret sent there that they may not read. Returns whether a
-    /// secret is kept. `audience` is nil if there is nothing that the secret could be sent to.
+    /// Sets, clears or keeps a client's secret, and returns whether there is one afterwards.
+    /// `audience` is the hash of where the secret is sent; `nil` if it can be sent nowhere. A
+    /// secret is deleted if its audience changes: otherwise a caller who may change the address,
+    /// but not read the secret, could have it sent elsewhere.
     package func changeClientSecret(
         of client: ClientRow, _ secret: ProviderSecret, for audience: [UInt8]?
     ) async throws -> Bool {
@@ -296,23 +300,23 @@ extension Change {
     }
 }
 
-/// The tenant and the client of a mount.
+/// A tenant and one of its enabled clients, as found for a request to the client's routes.
 package struct MountedClient: Sendable {
-    /// A tenant that is not deleted; it may be suspended.
+    /// The client's tenant, which is not deleted but may be suspended.
     package var tenant: TenantRow
     package var client: ClientRow
 }
 
-/// A client that answers at the root of a host.
+/// The client that answers at the root of a host, and its tenant.
 package struct BoundHost: Sendable {
     package let tenant: UUID
     package let client: String
 }
 
-/// A host at which a client of a tenant answers.
+/// A binding of a client to a host.
 package struct BoundClientHost: Sendable {
     package let client: String
-    /// Lower case, with a port only if the binding has one.
+    /// The host in lower case, with a port only if the binding has one.
     package let host: String
 
     static let all: SQL = "SELECT client, host FROM directory_bound_hosts()"
@@ -324,9 +328,9 @@ package struct BoundClientHost: Sendable {
 }
 
 extension Database {
-    /// The client that answers at the root of a host; `nil` if no client is bound to it.
-    /// `authority` is the value of Host in lower case. A binding with the port takes precedence
-    /// over one without.
+    /// Returns the client that answers at the root of a host; `nil` if no client is bound to it.
+    /// `authority` is the value of the Host header in lower case. A binding with a port takes
+    /// precedence over one without.
     func client(atHost authority: String) async throws(PostgresError) -> BoundHost? {
         let bare = String(
             decoding: authority.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
@@ -336,7 +340,8 @@ extension Database {
         return BoundHost(tenant: try row.get(0), client: try row.get(1))
     }
 
-    /// `nil` for an unknown or deleted tenant, and for a client that is off.
+    /// Returns a tenant's client; `nil` if the tenant is unknown or deleted, or if the client is
+    /// off.
     package func mountedClient(
         _ name: String, of idOrSlug: String
     ) async throws(PostgresError) -> MountedClient? {

@@ -3,27 +3,29 @@ import Postgres
 import Synchronization
 import Text
 
-/// A sign-in at a client that failed before the rules ran, so that no decision explains it.
+/// A sign-in at a client that failed before the rules ran. No decision explains it, so it has a row
+/// of its own.
 package struct FailedSignIn: ListedRow {
     package var id = UUID.random()
     package var client: String
-    /// The tenant whose client was used; the platform's id if it was no tenant's. Set by the store.
+    /// The tenant whose client was used; the platform's id if the client belonged to no tenant.
+    /// Storing the row sets it.
     package var tenant = UUID.platform
-    /// The route below the client's mount, such as `POST /auth/token`.
+    /// The route below the client's base path, such as `POST /auth/token`.
     package var operation: String
-    /// The reason for operators, such as `id token: nonce_mismatch`.
+    /// The reason of the failure, as shown to operators, such as `id token: nonce_mismatch`.
     package var reason: String
     package var requestID: String
-    /// The six characters that the page showed; `nil` for attempts that were stored before pages
-    /// showed any.
+    /// The six characters that the error page showed, by which operators find the row; `nil` if it
+    /// showed none.
     package var reference: String?
     package var ip: String?
     package var userAgent: String?
     package var createdAt: Timestamp
-    /// The number of wrong passwords or PINs within the minute; `nil` for any other failure.
+    /// The number of wrong passwords or PINs within one minute; `nil` for any other failure.
     package var tries: Int?
-    /// The account whose password it was. Both are nil if the account does not exist, or for any
-    /// other failure.
+    /// The account whose password was tried: a user or an operator. Both are nil if the account
+    /// does not exist, or for any other failure.
     package var user: UUID?
     package var `operator`: UUID?
 
@@ -53,20 +55,21 @@ package struct FailedSignIn: ListedRow {
         (tries, user, `operator`) = (try row.get(10), try row.get(11), try row.get(12))
     }
 
-    /// The most rows that are stored per tenant and minute, since anyone can cause one.
+    /// The most failures of a tenant that are stored per minute. There is a limit because anyone
+    /// can cause failures.
     package static let mostInAMinute = 30
-    /// The most rows that are kept per tenant, and as many again for wrong passwords. The oldest
-    /// are deleted first.
+    /// The most failures that are kept for a tenant, and also the most rows of wrong passwords. The
+    /// oldest are deleted first.
     package static let most = 10_000
 
-    /// Rows of a tenant that are numbered and limited together.
+    /// The two kinds of a tenant's rows, each with its own numbers and its own limit.
     enum Kind {
         case failures, wrongPasswords
 
         var condition: SQL { self == .failures ? "tries IS NULL" : "tries IS NOT NULL" }
     }
 
-    /// The number of the newest row; 0 if there is none.
+    /// Returns the number of the newest row; 0 if there is none.
     static func newest(
         _ kind: Kind, of tenant: UUID, in transaction: Transaction
     ) async throws -> Int {
@@ -78,7 +81,7 @@ package struct FailedSignIn: ListedRow {
         return try rows.first?.get(0) ?? 0
     }
 
-    /// Deletes the oldest rows beyond `most`. `newest` is the number of the newest row.
+    /// Deletes the oldest rows beyond the limit `most`. `newest` is the number of the newest row.
     static func trim(
         _ kind: Kind, of tenant: UUID, newest: Int, in transaction: Transaction
     ) async throws {
@@ -91,7 +94,7 @@ package struct FailedSignIn: ListedRow {
 }
 
 extension TenantScope {
-    /// Stores the failure within the limits; beyond them it is dropped.
+    /// Stores the failure. Does nothing if the tenant's limit for this minute is reached.
     package func keep(_ failed: FailedSignIn) async throws {
         let name = "failed sign-ins of \(tenant)"
         guard try await database.counted(name) < FailedSignIn.mostInAMinute,
@@ -115,7 +118,7 @@ extension TenantScope {
     }
 }
 
-/// The filter of a list of failed sign-ins; a nil member passes any value.
+/// The filters of a list of failed sign-ins; a nil filter passes every row.
 package struct FailedSignInFilter: Sendable {
     package var client: String?
     package var requestID: String?
@@ -129,8 +132,8 @@ package struct FailedSignInFilter: Sendable {
 }
 
 extension Database {
-    /// If `tenant` is nil, lists those of every tenant and of the platform's own pages, for the
-    /// platform.
+    /// Returns one page of failed sign-ins. If `tenant` is nil, lists those of all tenants and of
+    /// the platform's own pages.
     package func failedSignIns(
         _ list: ListQuery, tenant: UUID?, _ filter: FailedSignInFilter
     ) async throws(PostgresError) -> ListPage<FailedSignIn> {
@@ -149,22 +152,23 @@ extension Database {
     }
 }
 
-/// Wrong passwords and PINs as this process saw them. They are counted in memory and written in
-/// batches as failed sign-ins: one for each account and minute, and one a minute for all unknown
-/// accounts of a tenant. No sign-in waits for it.
+/// The wrong passwords and PINs that this process has seen, counted in memory so that no sign-in
+/// waits for a write. They are written in batches as failed sign-ins: one row for each account and
+/// minute. All unknown accounts of a tenant share one row a minute.
 package final class WrongPasswords: Sendable {
-    /// The account whose password was tried.
+    /// The account whose password or PIN was tried.
     package enum Account: Hashable, Sendable {
         case user(UUID)
         case `operator`(UUID)
-        /// All accounts that do not exist.
+        /// Any account that does not exist.
         case unknown
     }
 
-    /// Where the password was tried; a row with several attempts stores the last one.
+    /// A wrong password or PIN, and where it was tried. A row with several attempts stores the last
+    /// one.
     package struct Attempt: Sendable {
         package var client: String
-        /// The route below the client's mount.
+        /// The route below the client's base path.
         package var operation: String
         /// `wrong_password` or `wrong_pin`.
         package var reason: String
@@ -205,8 +209,9 @@ package final class WrongPasswords: Sendable {
     /// The unwritten attempts of one tenant.
     typealias Batch = [Row: Attempts]
 
-    /// The most accounts of a tenant in one batch, and the most rows of this process. Beyond them
-    /// attempts count as those of unknown accounts, so that guessing at many names fills no memory.
+    /// The limits of what is held in memory: accounts of one tenant in one batch, and rows of the
+    /// whole process. Beyond them attempts count as those of unknown accounts, so that guessing at
+    /// many names cannot fill the memory.
     package static let accountsOfTenant = 200
     package static let most = 20_000
 
@@ -220,7 +225,7 @@ package final class WrongPasswords: Sendable {
 
     package init() {}
 
-    /// Counts one attempt at an account of this tenant (`.platform` for operators at the console).
+    /// Counts one wrong password or PIN. `tenant` is `.platform` for operators at the console.
     package func note(_ account: Account, of tenant: UUID, _ last: Attempt, at now: Timestamp) {
         let tries = Attempts(count: 1, first: now, last: last)
         state.withLock { Self.add(tries, Self.row(account, now), of: tenant, to: &$0) }
@@ -243,7 +248,7 @@ package final class WrongPasswords: Sendable {
 
     var tenants: Set<UUID> { Set(state.withLock { $0.batches.keys }) }
 
-    /// Takes the tenant's unwritten attempts out, to write them.
+    /// Removes and returns the tenant's unwritten attempts, so that they can be written.
     func take(_ tenant: UUID) -> Batch {
         state.withLock { state in
             let batch = state.batches.removeValue(forKey: tenant) ?? [:]
@@ -252,7 +257,7 @@ package final class WrongPasswords: Sendable {
         }
     }
 
-    /// Puts back what could not be written.
+    /// Puts back attempts that could not be written.
     func restore(_ batch: Batch, of tenant: UUID) {
         state.withLock { state in
             for (row, tries) in batch { Self.add(tries, row, of: tenant, to: &state) }
@@ -261,7 +266,8 @@ package final class WrongPasswords: Sendable {
 }
 
 extension WrongPasswords.Row {
-    /// An id that every replica computes alike, so that their counts of one minute share a row.
+    /// Returns the row's id. Every replica computes the same id, so that their counts of one minute
+    /// are added up in one row.
     func id(of tenant: UUID) -> UUID {
         let hash = SHA256.hash(Array("\(tenant) \(account) \(minute)".utf8))
         func word(_ from: Int) -> UInt64 {
@@ -275,9 +281,9 @@ extension WrongPasswords.Row {
 }
 
 extension Database {
-    /// Writes the wrong passwords of one tenant, or of all tenants: every few seconds, before they
-    /// are shown, and when the service stops. What fails is retried the next time. Returns the
-    /// first error that is not an outage.
+    /// Writes the counted wrong passwords of one tenant, or of all tenants. It runs every few
+    /// seconds, before they are shown, and when the service stops. If it fails, the counts are kept
+    /// for the next call. Returns the first error that is not an outage.
     @discardableResult
     package func writeWrongPasswords(of tenant: UUID? = nil) async -> (any Error)? {
         await wrongPasswords.writing.write(
@@ -291,7 +297,7 @@ extension Database {
         let rows = batch.map { (id: $0.id(of: tenant), row: $0, tries: $1) }
             .sorted { $0.id < $1.id }
         try await writeCounts(of: tenant) { transaction in
-            // An existing row keeps its number; only new rows get one.
+            // Rows that exist keep their numbers; only new rows get one.
             let known = Set(
                 try await transaction.query(
                     """
@@ -307,7 +313,8 @@ extension Database {
                 return newest
             }
             try await transaction.query(Self.storing(rows, numbers, of: tenant))
-            // Rows of users who no longer exist were not stored.
+            // Reads the newest number again, since rows of users who no longer exist were not
+            // stored.
             newest = try await FailedSignIn.newest(.wrongPasswords, of: tenant, in: transaction)
             try await FailedSignIn.trim(
                 .wrongPasswords, of: tenant, newest: newest, in: transaction)

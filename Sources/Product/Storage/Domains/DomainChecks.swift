@@ -2,15 +2,15 @@ import Domain
 import Postgres
 import Text
 
-/// A verified domain whose record is due for a check.
+/// A verified domain whose DNS record is due for a check.
 package struct DueDomain: Sendable {
     package var tenant: UUID
     package var row: DomainRow
 }
 
-/// The result of checking a verified domain.
+/// The result of checking the DNS record of a verified domain.
 package enum DomainCheck: String, Sendable {
-    /// The record is present, or no name server answered.
+    /// The record is present as before, or no name server answered.
     case unchanged
     /// The record is missing for the first time.
     case lost
@@ -18,13 +18,14 @@ package enum DomainCheck: String, Sendable {
     case missing
     /// The record is present again.
     case found
-    /// The record was missing for too long, so the claim is unproved again.
+    /// The grace period is over without the record, so the claim is unproved again.
     case lapsed
 }
 
-/// A domain may be given up or sold after it was proved. So it is checked every week, and every day
-/// while its record is missing. After a week without the record the domain admits no new user, and
-/// another tenant may prove it. Existing users stay.
+/// Checks of verified domains, since a domain may be given up or sold after it was proved. Each is
+/// checked every week, and every day while its record is missing. After a week without the record
+/// the domain admits no new user, and another tenant may prove it; existing users keep their
+/// accounts.
 extension Database {
     package static let domainCheckSeconds: Int64 = 7 * 86_400
     package static let domainGraceSeconds: Int64 = 7 * 86_400
@@ -33,7 +34,7 @@ extension Database {
     static let domainCheckBatch = 1000
     static let warnedOperators = 20
 
-    /// Domains proved by DNS whose check is due, the longest overdue first.
+    /// Returns the domains proved by DNS whose check is due, the longest overdue first.
     package func dueDomains() async throws(PostgresError) -> [DueDomain] {
         let rows = try await platform.read(
             """
@@ -49,9 +50,9 @@ extension Database {
 }
 
 extension Change {
-    /// Stores the DNS result for a domain that was due. `isThere` says whether its record is
-    /// present; it is nil if no name server answered. Returns nil if another replica was first or
-    /// the claim has changed.
+    /// Stores the result of a DNS check. `isThere` is whether the record is present; `nil` if no
+    /// name server answered. Returns nil if another replica has already stored a result, or if the
+    /// claim has changed.
     package func check(_ due: DomainRow, isThere: Bool?) async throws -> DomainCheck? {
         let rows = try await query(
             """
@@ -118,8 +119,8 @@ extension Change {
         try await audit(.domainLapsed, AuditTarget("domain", domain.id, domain.domain), changes)
     }
 
-    /// Mails the operators who may change the tenant's policy that the domain's record is missing,
-    /// and what follows. They are the tenant's own operators, or the platform's if it has none.
+    /// Sends a mail to the operators who may change the tenant's policy: the domain's record is
+    /// missing, and what follows. If the tenant has no operators, the platform's operators get it.
     package func warnOfLoss(
         _ domain: DomainRow, publicURL: String
     ) async throws {
@@ -142,7 +143,8 @@ extension Change {
         for row in rows {
             let person: UUID = try row.get(0)
             let slug: String = try row.get(3)
-            // A mail to one recipient must not replace another's.
+            // Each recipient has an id of their own here, so that their mails do not replace each
+            // other.
             let about = UUID(high: domain.id.high ^ person.high, low: domain.id.low ^ person.low)
             try await post(
                 OutgoingMail(

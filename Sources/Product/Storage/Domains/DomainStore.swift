@@ -3,29 +3,29 @@ import Domain
 import Postgres
 import Text
 
-/// A claim on an email domain as stored.
+/// A tenant's claim on an email domain, as stored.
 package struct DomainRow: ListedRow {
     package var id: UUID
-    /// A-label, lower case.
+    /// The domain as an A-label, in lower case.
     package var domain: String
     package var display: String
     /// Whether the claim covers addresses at subdomains.
     package var includeSubdomains: Bool
-    /// How a user of the domain is admitted; `nil` if the policy decides.
+    /// How the domain admits a new user; `nil` if the policy decides.
     package var mode: TenantDomain.Mode?
-    /// The role of a user who joins by the domain; `nil` for the policy's default.
+    /// The role of a user who joins by the domain; `nil` for the policy's default role.
     package var role: UserRole?
     /// `pending` or `verified`.
     package var status: TenantDomain.Status
     /// How the domain was proved; `nil` while the claim is pending.
     package var method: String?
-    /// 32 hexadecimal digits, for the TXT record.
+    /// The secret part of the TXT record: 32 hexadecimal digits.
     package var token: String
     package var createdAt: Timestamp
     package var verifiedAt: Timestamp?
-    /// The time since which the proving record has been missing.
+    /// The time since which the DNS record is missing; `nil` while it is present.
     package var lostAt: Timestamp?
-    /// When the service itself, or an edit, last changed the claim.
+    /// When the claim last changed, by a check or by an edit.
     package var changedAt: Timestamp?
 
     static let columns: SQL =
@@ -42,15 +42,15 @@ package struct DomainRow: ListedRow {
         ) = try row.columns()
     }
 
-    /// The condition for a domain that is not proved, or whose record is missing; it begins with
-    /// AND.
+    /// The condition, beginning with AND, for a domain that is not proved or whose DNS record is
+    /// missing.
     static let unproved: SQL = " AND (status = 'pending' OR lost_at IS NOT NULL)"
 
     package var recordName: String { "_gatehouse.\(domain)" }
     package var recordValue: String { "gatehouse-verify=\(token)" }
 }
 
-/// Email domains. Many tenants may claim one, but only one tenant verifies it.
+/// Email domains. Many tenants may claim the same domain, but only one of them can verify it.
 extension TenantScope {
     package func domain(_ id: UUID) async throws(PostgresError) -> DomainRow? {
         let rows = try await read(
@@ -58,7 +58,7 @@ extension TenantScope {
         return try rows.first.map(DomainRow.init)
     }
 
-    /// `name` is the whole domain, as an A-label in lower case.
+    /// Returns the tenant's claim on exactly this domain. `name` is an A-label in lower case.
     package func domain(named name: String) async throws(PostgresError) -> DomainRow? {
         let rows = try await read(
             """
@@ -86,7 +86,7 @@ extension TenantScope {
 }
 
 extension Database {
-    /// The tenant that has verified the domain.
+    /// Returns the tenant that has verified the domain; `nil` if none has.
     package func tenant(ofDomain name: String) async throws(PostgresError) -> UUID? {
         try await app.read("SELECT directory_tenant_by_domain(\(name))").first?
             .get(0, as: UUID?.self)
@@ -94,8 +94,8 @@ extension Database {
 }
 
 extension Change {
-    /// Claims a domain, still unproved. Throws 409 with the claim's id if this tenant already has
-    /// it, and without an id if the tenant has claimed as many as it may.
+    /// Creates an unproved claim on a domain. Throws 409 with the claim's id if this tenant already
+    /// has one. Throws 409 without an id if the tenant has reached its limit of claims.
     package func claimDomain(
         _ name: DomainName, includeSubdomains: Bool, mode: TenantDomain.Mode? = nil,
         role: UserRole? = nil
@@ -126,8 +126,9 @@ extension Change {
         return domain
     }
 
-    /// Throws 409 if the tenant has claimed more domains than it may, including the one of this
-    /// transaction. Any other claim of the tenant waits until this transaction ends.
+    /// Throws 409 if the tenant now has more claims than it may, including the one of this
+    /// transaction. Takes a lock, so that the tenant's other claims wait until this transaction
+    /// ends.
     private func requireRoomForDomain() async throws {
         try await query(
             "SELECT pg_advisory_xact_lock(hashtextextended('domains ' || \(tenant.description), 0))"
@@ -145,7 +146,7 @@ extension Change {
             id: nil)
     }
 
-    /// The claim, locked until this transaction ends.
+    /// Returns the claim, locked until this transaction ends.
     package func lockDomain(_ id: UUID) async throws -> DomainRow {
         let rows = try await query(
             """
@@ -156,8 +157,8 @@ extension Change {
         return try DomainRow(row)
     }
 
-    /// Marks a locked claim as proved, or as proved again if its record was missing. Throws 409 if
-    /// another tenant has proved the domain.
+    /// Marks a locked claim as proved; does nothing if it is proved and its record is not missing.
+    /// Throws 409 if another tenant has proved the domain.
     package func verifyDomain(_ domain: DomainRow, method: String) async throws -> DomainRow {
         if domain.status == .verified, domain.lostAt == nil { return domain }
         guard try await claim("domain", domain.domain) else {
@@ -178,7 +179,7 @@ extension Change {
         return try rows.only(DomainRow.init)
     }
 
-    /// Changes how a locked claim admits users, and their role.
+    /// Changes how the domain of a locked claim admits users, and which role they get.
     package func editDomain(
         _ domain: DomainRow, mode: TenantDomain.Mode?, role: UserRole?
     ) async throws -> DomainRow {
@@ -198,7 +199,7 @@ extension Change {
         return try rows.only(DomainRow.init)
     }
 
-    /// Deletes a locked claim. A verified domain is then free for other tenants.
+    /// Deletes a locked claim. Another tenant may then verify the domain.
     package func removeDomain(_ domain: DomainRow) async throws {
         try await query("DELETE FROM domains WHERE tenant_id = \(tenant) AND id = \(domain.id)")
         try await query("SELECT directory_release_domain(\(domain.domain))")

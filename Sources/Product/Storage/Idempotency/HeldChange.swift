@@ -2,8 +2,8 @@ import Postgres
 import Runtime
 import Synchronization
 
-/// Delays the commit of the last change made within it, so that the response to the request is
-/// stored in the same transaction. After a crash a retry finds both or neither.
+/// Delays the commit of a request's last change until the response is known, so that both are
+/// stored in one transaction. After a crash, a retry finds either both or neither.
 package final class HeldChange: Sendable {
     @TaskLocal package static var current: HeldChange?
 
@@ -13,13 +13,14 @@ package final class HeldChange: Sendable {
 
     func hold(_ change: OpenChange) { open.withLock { $0 = change } }
 
-    /// The delayed transaction, still open; nil if there is none.
+    /// The transaction of the delayed change, which is still open; `nil` if there is none.
     var transaction: Transaction? { open.withLock { $0?.transaction.transaction } }
 
-    /// Commits the delayed change, if any. Throws `.commitUnknown` if the response was lost.
+    /// Commits the delayed change, if there is one. Throws `.commitUnknown` if the answer to COMMIT
+    /// was lost.
     package func commit() async throws(PostgresError) { try await take()?.commit() }
 
-    /// Rolls the delayed change back, if any.
+    /// Rolls back the delayed change, if there is one.
     package func rollback() async { await take()?.rollback() }
 
     private func take() -> OpenChange? {
@@ -35,9 +36,9 @@ struct OpenChange: Sendable {
     let transaction: OpenTransaction
     let invalidations: Invalidations
 
-    /// Returns once it is committed and acknowledged by all replicas. Throws `.commitUnknown` if
-    /// the response to COMMIT was lost, and `.timeout` if the request was already answered as one
-    /// that changed nothing.
+    /// Commits the transaction, and returns once all replicas have acknowledged it. Throws
+    /// `.commitUnknown` if the answer to COMMIT was lost. Throws `.timeout`, after a rollback, if
+    /// the request was already answered as one that changed nothing.
     func commit() async throws(PostgresError) {
         if let deadline = Deadline.current, !deadline.mayCommit() {
             await rollback()
@@ -46,8 +47,8 @@ struct OpenChange: Sendable {
         do {
             try await transaction.commit()
         } catch {
-            // If it was committed after all, a retry finds nothing left to do and answers at once.
-            // So the acknowledgements are awaited here.
+            // It may be committed after all. Then a retry finds nothing to do and answers at once,
+            // so the acknowledgements are awaited here.
             if error.kind == .commitUnknown {
                 try? await invalidations.awaitAcknowledgements()
             } else {

@@ -2,16 +2,17 @@ import Postgres
 import Synchronization
 import Text
 
-/// One use of an idempotency key as stored. It has digests only.
+/// A request with an Idempotency-Key, as stored. The key and the body are stored only as digests.
 package struct IdempotencyRow: Sendable {
-    /// The tenant of the path; the nil UUID if the path has none.
+    /// The tenant in the request's path; the nil UUID if the path has none.
     package var tenant: UUID
     package var principal: String
     package var method: String
     package var path: String
     package var keyHash: [UInt8]
     package var bodyHash: [UInt8]
-    /// The id of the claim. A request that has lost its claim stores nothing.
+    /// The id of this request's claim on the key. If another request has taken over the key, this
+    /// request stores no response.
     package var claim: UUID
 
     package init(
@@ -28,11 +29,11 @@ package struct IdempotencyRow: Sendable {
     }
 
     package enum State: Sendable, Equatable {
-        /// The caller has claimed the key.
+        /// This request has now claimed the key, and may be handled.
         case fresh
         case kept([UInt8])
         case inProgress
-        /// The key was used with another body.
+        /// The key was used before with another body.
         case mismatch
     }
 
@@ -44,13 +45,13 @@ package struct IdempotencyRow: Sendable {
     }
 }
 
-/// Stored responses, shared by all replicas.
+/// Responses stored under Idempotency-Keys, shared by all replicas.
 extension Database {
-    /// Seconds after which a claim without a response may be taken over, because its server must be
-    /// gone: every request is answered within half of that time.
+    /// Seconds after which another request may take over a claim without a response. Its server
+    /// must have failed, since every request is answered within half of that time.
     package static let claimHolds: Int64 = 10
 
-    /// Claims the key for one request, or finds the stored response of an earlier one.
+    /// Claims the key for this request, or returns what an earlier request with the key has left.
     package func claimIdempotency(
         _ row: IdempotencyRow
     ) async throws(PostgresError) -> IdempotencyRow.State {
@@ -72,15 +73,15 @@ extension Database {
         if !claimed.isEmpty { return .fresh }
         let found = try await app.read(
             "SELECT body_hash, answer FROM idempotency WHERE \(row.condition)")
-        // The row was deleted between the two statements: the claim was just given up, so the
-        // caller may retry.
+        // The row was deleted between the two statements, because its request gave the claim up. So
+        // the caller may try again.
         guard let held = found.first else { return .inProgress }
         if try held.get(0, as: [UInt8].self) != row.bodyHash { return .mismatch }
         return try held.get(1, as: [UInt8]?.self).map { .kept($0) } ?? .inProgress
     }
 
-    /// Stores the response of a claim in the transaction of its change, and commits both. Throws
-    /// 409 and stores nothing if another request has taken the claim over.
+    /// Stores the response of a claim in the transaction of the delayed change, and commits both.
+    /// Throws 409 and stores nothing if another request has taken over the claim.
     package func storeResponse(
         _ answer: [UInt8], of row: IdempotencyRow, with change: HeldChange = HeldChange()
     ) async throws {
@@ -108,7 +109,7 @@ extension Database {
         try await change.commit()
     }
 
-    /// Gives the claim up, so that the key may be used again.
+    /// Deletes the claim if it has no response, so that the key may be used again.
     package func dropClaim(_ row: IdempotencyRow) async throws(PostgresError) {
         _ = try await app.mark(
             """
@@ -118,26 +119,29 @@ extension Database {
     }
 }
 
-/// How much one credential may store under its Idempotency-Keys. The database is counted once a
-/// minute, and once a second above half of the limit; in between this replica adds what it stores.
-/// So n replicas may exceed the limit by what they store within that interval.
+/// How many responses, and how many bytes, each credential has stored under its Idempotency-Keys.
+/// They are counted in the database once a minute, or once a second above half of the limit.
+/// Between two counts this replica adds only what it stores itself, so several replicas may
+/// together exceed the limit a little.
 package final class IdempotencyQuota: Sendable {
-    /// The most stored responses of one credential.
+    /// The most responses that one credential may have stored.
     package static let answers = 100_000
-    /// The most bytes of those responses, sealed or plain.
+    /// The most bytes of those responses, as stored: encrypted or plain.
     package static let bytes = 64 << 20
-    /// Seconds for Retry-After. Stored responses expire one by one.
+    /// Seconds for the Retry-After header. Stored responses expire one by one, so some room appears
+    /// soon.
     package static let retryAfter: Int64 = 600
-    /// The most credentials that are counted at a time; beyond it all are counted again.
+    /// The most credentials whose counts are held in memory. Beyond it all counts are dropped and
+    /// made again.
     private static let principals = 10_000
 
     private struct Kept {
         var answers: Int
         var bytes: Int
-        /// When the database was counted.
+        /// The time of the count in the database.
         var at: Timestamp
 
-        /// The greater used share of the two limits.
+        /// The used share of the limit for responses or of that for bytes, whichever is greater.
         var share: Double {
             max(
                 Double(answers) / Double(IdempotencyQuota.answers),
@@ -149,7 +153,7 @@ package final class IdempotencyQuota: Sendable {
 
     package init() {}
 
-    /// Adds one response that was just stored.
+    /// Adds one response of `count` bytes that was just stored.
     package func add(_ count: Int, of principal: String, at now: Timestamp) {
         kept.withLock {
             $0[principal]?.answers += 1
@@ -157,7 +161,8 @@ package final class IdempotencyQuota: Sendable {
         }
     }
 
-    /// Whether the credential is over its limit; `nil` if the database must be counted again.
+    /// Whether the credential has reached a limit; `nil` if there is no recent count, so that the
+    /// database must be asked.
     fileprivate func isOver(_ principal: String, at now: Timestamp) -> Bool? {
         kept.withLock { all in
             guard let one = all[principal] else { return nil }
@@ -180,7 +185,7 @@ package final class IdempotencyQuota: Sendable {
 }
 
 extension Database {
-    /// Whether no more responses are stored for this credential.
+    /// Whether the credential has reached a limit, so that none of its responses may be stored.
     package func isOverStoredResponses(_ principal: String) async throws -> Bool {
         let now = clock()
         if let known = storedResponses.isOver(principal, at: now) { return known }

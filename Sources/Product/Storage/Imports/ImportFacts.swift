@@ -3,7 +3,8 @@ import JSON
 import Postgres
 import Text
 
-/// What the tenant knows about the people in one batch, read with one statement per table.
+/// What the database says about the people in one batch of an import, read with one statement for
+/// each table.
 struct ImportFacts: Sendable {
     struct Known: Sendable {
         var id: UUID
@@ -17,7 +18,8 @@ struct ImportFacts: Sendable {
         case create(ImportCandidate)
         case update(ImportCandidate, UUID)
 
-        /// The id in the file that a new user gets.
+        /// The id from the file that a new user gets; `nil` if the user gets another id, or is not
+        /// new.
         var fileID: UUID? {
             if case .create(let candidate) = self { candidate.fileID } else { nil }
         }
@@ -25,18 +27,20 @@ struct ImportFacts: Sendable {
 
     /// The tenant's users by email key.
     var known: [String: Known] = [:]
-    /// Users with the ids that rows have, by the id's canonical form; including deleted users.
+    /// The tenant's users whose ids occur in the file, deleted ones too. The keys are the ids in
+    /// canonical form.
     var byID: [String: Known] = [:]
-    /// Ids in the file that new users may get: nothing in any tenant has or had them.
+    /// Ids from the file that new users may get: no object of any tenant has or had them.
     var free: Set<UUID> = []
-    /// Email keys of deleted users, and former addresses of other users.
+    /// Email keys of deleted users (`deleted`), and email keys that are reserved because another
+    /// user had them until recently (`reserved`).
     var deleted: Set<String> = []
     var reserved: Set<String> = []
-    /// The users who hold external ids and identities, by their keys.
+    /// The users who have the external ids and sign-ins of the file, by the keys of those.
     var holders: [Int64: UUID] = [:]
-    /// Identities that an operator unlinked, or whose person was purged.
+    /// Keys of sign-ins that an operator unlinked, or that belonged to a purged person.
     var barred: Set<Int64> = []
-    /// For each key, the first row of the file that has it.
+    /// For each key, the number of the first row of the file that has it.
     var first: [Int64: Int] = [:]
 }
 
@@ -48,12 +52,13 @@ package struct ImportRules: Sendable {
 
     package var id: UUID
     package var conflict: Conflict
-    /// The roles that the import's creator may give and act on.
+    /// The roles that the import's creator may give, and whose users the creator may change.
     package var roles: [UserRole]
-    /// The creator speaks for this tenant alone, so the identities count only here.
+    /// Whether the creator acts for this tenant alone. Then the imported sign-ins are valid only in
+    /// this tenant.
     package var isAssertedByTenant: Bool
 
-    /// Only the platform may create users with the ids of a file.
+    /// Whether new users may get the ids of the file, which only the platform may decide.
     var keepsFileIDs: Bool { !isAssertedByTenant }
 
     package init(id: UUID, conflict: Conflict, roles: [UserRole], isAssertedByTenant: Bool) {
@@ -64,14 +69,14 @@ package struct ImportRules: Sendable {
     }
 }
 
-/// A row that nothing stands in the way of, and the user of the tenant who has its address.
+/// A row that can be imported, and the existing user whom it updates, if any.
 struct ImportCandidate: Sendable {
     var row: Int
     var user: ImportedUser
     var known: UUID?
-    /// The row's id belongs to no user of this tenant, so the user gets another id.
+    /// Whether the row's id cannot be the user's id, so that the user has or gets another one.
     var idIsForeign = false
-    /// The row's id, if the new user gets it; `nil` if the user gets another one.
+    /// The id of the file that the new user gets; `nil` if the user gets another one.
     var fileID: UUID?
 }
 
@@ -95,10 +100,11 @@ extension Change {
         return facts
     }
 
-    /// Users of ended invites count as absent, as they do wherever an address is needed. Here and
-    /// below each key is a separate index probe, by LATERAL and LIMIT: the planner's statistics
-    /// know nothing of the rows that an import just wrote, so that reading the whole tenant looks
-    /// cheaper to it. An address has at most one live user, and any of its deleted ones will do.
+    /// Reads the users who have these addresses. A user of an ended invite counts as absent, as
+    /// everywhere. Here and below, LATERAL and LIMIT look up each key in the index: the planner has
+    /// no statistics for rows that an import has just written, and would otherwise read the whole
+    /// tenant. LIMIT 2 is enough: an address has at most one live user, and any one of its deleted
+    /// users.
     private func readAddresses(_ keys: [String], into facts: inout ImportFacts) async throws {
         let rows = try await query(
             """
@@ -122,7 +128,8 @@ extension Change {
         try await readReserved(keys, into: &facts)
     }
 
-    /// Users of the tenant by their ids. The id of a merged user leads to the user who survived.
+    /// Reads the tenant's users who have these ids. The id of a merged user yields the user who
+    /// survived.
     private func readIDs(_ ids: [UUID], into facts: inout ImportFacts) async throws {
         guard !ids.isEmpty else { return }
         var survivors: [UUID: UUID] = [:]
@@ -147,7 +154,8 @@ extension Change {
         }
     }
 
-    /// Ids of version 4, as all user ids are, that nothing in any tenant has or had.
+    /// Reads which of these ids a new user may get: those of version 4, as all user ids are, that
+    /// no object of any tenant has or had.
     private func readFreeIDs(
         _ ids: [UUID], into facts: inout ImportFacts
     ) async throws {
@@ -159,7 +167,8 @@ extension Change {
             try known.compactMap { UUID(try $0.get(0, as: String.self)) })
     }
 
-    /// Addresses that a user of the tenant had until recently.
+    /// Reads which of these addresses are reserved, because a user of the tenant had them until
+    /// recently.
     private func readReserved(_ keys: [String], into facts: inout ImportFacts) async throws {
         let reserved = try await query(
             """
@@ -186,7 +195,7 @@ extension Change {
 }
 
 extension ImportedUser {
-    /// The row's id, if it has the form of an id of this service.
+    /// The row's id as a UUID; `nil` if it is not one.
     var uuid: UUID? { id.flatMap { UUID($0) } }
 }
 
@@ -218,7 +227,7 @@ extension Change {
         }
     }
 
-    /// An old file must not bring back people who were removed for good.
+    /// Reads which of these people were purged: an old file must not create them again.
     func readTombstones(
         _ addresses: [String], _ identities: [ImportedIdentity], into facts: inout ImportFacts
     ) async throws {
@@ -245,7 +254,7 @@ extension Change {
 }
 
 extension ImportFacts {
-    /// What will happen to a row, decided before anything is written.
+    /// Decides what will happen to a row, before anything is written.
     func verdict(
         on row: StagedRow, by rules: ImportRules, _ schema: AttributeSchema
     ) -> Verdict {
@@ -289,7 +298,7 @@ extension ImportFacts {
         return .create(candidate)
     }
 
-    /// The result for a row of a deleted user: no user is created from it.
+    /// Returns the result for a row that the file marks as deleted; no user is created from it.
     private static func deleted(_ row: Int, _ named: Known?) -> JobResult {
         guard let named, named.status == .deleted else {
             return JobResult(
@@ -329,7 +338,7 @@ extension ImportFacts {
                 return ImportFault(
                     "conflict", "The id is one user's, and the address the user \(other.id)'s.")
             }
-            // A row that is skipped or fails needs no further reasons.
+            // A row that is skipped or fails anyway needs no further check.
             guard rules.conflict == .update else { return nil }
             guard rules.roles.contains(known.role) else { return Self.roleTooHigh }
         } else if deleted.contains(user.email.key) {
@@ -345,14 +354,15 @@ extension ImportFacts {
         return taken(from: user, but: known?.id)
     }
 
-    /// The row that takes precedence over this one: an earlier row, or any row whose address is
-    /// verified if this one's is not.
+    /// Returns the number of a row that takes precedence over this one, because both have the same
+    /// address, external id or sign-in. It is an earlier row or, if this row's address is not
+    /// verified, any row with a verified address.
     private func rival(of user: ImportedUser, in row: Int) -> Int? {
         let earlier = user.keys.lazy.compactMap { first[$0] }.first { $0 < row }
         return earlier ?? user.verifiedKeys.lazy.compactMap { first[$0] }.first
     }
 
-    /// The fault if another user has one of the row's ids or identities.
+    /// Returns the fault if another user has the row's external id or one of its sign-ins.
     private func taken(from user: ImportedUser, but known: UUID?) -> ImportFault? {
         if let id = user.externalID, let other = holders[ImportedUser.key(externalID: id)],
             other != known
@@ -373,8 +383,8 @@ extension ImportFacts {
         return nil
     }
 
-    /// The row's external id, if a user has the row's address and another user or another row has
-    /// the external id: the two may be one person.
+    /// Returns the row's external id if it contradicts the row's address: a user has the address,
+    /// and another user or another row has the external id. The two users may be the same person.
     private func contested(by user: ImportedUser, in row: Int, _ known: Known?) -> String? {
         guard let known, let id = user.externalID else { return nil }
         let key = ImportedUser.key(externalID: id)

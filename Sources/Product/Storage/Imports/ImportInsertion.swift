@@ -4,8 +4,8 @@ import Postgres
 import Text
 
 extension Change {
-    /// Imports one batch: the rows after `position`, up to `limit`. New users are written with one
-    /// statement per table, known users one by one.
+    /// Imports one batch: at most `limit` rows after the row number `position`. New users are
+    /// written together, with one statement for each table; existing users are updated one by one.
     package func importBatch(
         by rules: ImportRules, after position: Int, limit: Int
     ) async throws -> (results: [JobResult], isLast: Bool) {
@@ -29,8 +29,8 @@ extension Change {
         return (results.sorted { $0.row < $1.row }, rows.count < limit)
     }
 
-    /// What will happen to each row. The ids that new users take are claimed here. An id that
-    /// another import, into any tenant, has claimed since the facts were read is no longer free.
+    /// Decides what will happen to each row, and claims the ids from the file that new users get.
+    /// An id that another import, into any tenant, has claimed in the meantime is no longer free.
     private func verdicts(
         on rows: [StagedRow], _ facts: ImportFacts, by rules: ImportRules, _ schema: AttributeSchema
     ) async throws -> [ImportFacts.Verdict] {
@@ -46,19 +46,19 @@ extension Change {
     }
 }
 
-/// What an import set on a known user who did not have it.
+/// What an import set on an existing user that the user did not have before.
 struct ImportedSecrets: Sendable {
     var password = false
     var proof = false
-    /// The import ended the user's wait for a first sign-in.
+    /// Whether the import made a user active who was waiting for a first sign-in.
     var activation = false
 }
 
-/// What is needed to undo one row.
+/// What the undo of one row needs to know.
 enum ImportEffect: Sendable {
     case created
-    /// The user before the import, what the import set, the identities that it linked, and the
-    /// user's version after it.
+    /// The user as before the import; what the import set; the ids of the sign-ins that it linked;
+    /// and the user's version after it.
     case updated(UserRow, secrets: ImportedSecrets, identities: [UUID], version: Int)
 
     var document: JSONValue {
@@ -82,9 +82,9 @@ enum ImportEffect: Sendable {
     }
 }
 
-/// `insertUser` for the new users of a batch, with one statement per table. If another transaction
-/// has taken an address, an external id or a sign-in since it was found free, a statement fails,
-/// and the batch is tried again.
+/// Does what `insertUser` does, for all new users of a batch, with one statement for each table. If
+/// another transaction has taken an address, an external id or a sign-in in the meantime, a
+/// statement fails, and the batch runs again.
 extension Change {
     func insertUsers(
         _ candidates: [ImportCandidate], by rules: ImportRules, _ schema: AttributeSchema
@@ -122,8 +122,8 @@ extension Change {
         }
     }
 
-    /// Ids are of version 4 like those of all users: contracts show them, and apps' models refuse
-    /// other versions.
+    /// Returns the new user for a row, under the id from the file or a random one. Ids are of
+    /// version 4 like those of all users, since client apps refuse other versions.
     private func newUser(_ candidate: ImportCandidate) -> (new: NewUser, createdAt: Timestamp) {
         let user = candidate.user
         var new = NewUser(
@@ -183,17 +183,17 @@ extension Change {
 }
 
 extension ImportedUser {
-    /// Active if the import brings something to sign in with. Otherwise the user waits for the
-    /// first sign-in, as a user whom an operator created does.
+    /// The status of the new user: active if the import brings a password or a sign-in, otherwise
+    /// pending until the first sign-in, as for a user whom an operator created.
     fileprivate var begins: User.Status {
         passwordHash != nil || !identities.isEmpty ? .active : .pending
     }
 }
 
 extension Change {
-    /// Links identities that the importer asserts, like identities that are linked by hand. An
-    /// identity of a row with an unverified address may be another person's: it counts as linked by
-    /// no one, and only in this tenant.
+    /// Links sign-ins to users on the importer's word, as an operator can by hand. If the row's
+    /// address is not verified, the sign-in may be another person's: then it is stored as linked by
+    /// no one, and is valid only in this tenant.
     func insertIdentities(
         _ identities: [(user: UUID, identity: ImportedIdentity, isVerified: Bool)],
         by rules: ImportRules
@@ -250,7 +250,7 @@ extension Change {
 }
 
 extension Change {
-    /// Updates a known user from a row of the import.
+    /// Updates an existing user with the values of a row.
     func updateKnown(
         _ id: UUID, from candidate: ImportCandidate, by rules: ImportRules
     ) async throws -> JobResult {
@@ -259,12 +259,13 @@ extension Change {
         let user = candidate.user.asUpdate(
             of: before, hasPassword: try await hasPassword(before.id))
         var after = UserEdit(of: before)
-        // A stored name that only differs by white space at its ends, from before that was refused,
-        // is the same name.
+        // The stored name may be from before white space at its ends was refused. A name that
+        // differs only by that is the same name.
         if let name = user.name, before.name.map(DisplayText.stripped) != name { after.name = name }
         if let role = user.role { after.role = role }
         if let isKept = user.isKept { after.isKept = isKept }
-        // An id from the file that serves as external id does not replace an existing external id.
+        // If the file's id serves as the external id, it does not replace an external id that the
+        // user already has.
         if let externalID = user.externalID,
             !candidate.idIsForeign || before.externalID == nil
                 || candidate.user.id != externalID
@@ -298,9 +299,9 @@ extension Change {
         ).only { row throws(PostgresError) in try row.get(0, as: Bool.self) }
     }
 
-    /// Sets what the user does not have yet: a password, and the time since which the address is
-    /// proved. An import replaces neither. A user who waited for a first sign-in becomes active if
-    /// they can now sign in.
+    /// Sets a password and the time at which the address was proved, each only if the user has none
+    /// yet. A user who waited for a first sign-in becomes active if they can now sign in. Returns
+    /// what was set.
     private func fillIn(_ row: UserRow, from user: ImportedUser) async throws -> ImportedSecrets {
         let verifiedAt = user.emailVerified ? now : nil
         let changed = try await query(
@@ -341,7 +342,7 @@ extension Change {
         try await audit(.userUpdated, row.target, changes)
     }
 
-    /// Links the identities and returns the ids of those that the user did not have.
+    /// Links the sign-ins that the user does not have yet, and returns the ids of those new links.
     private func linkAll(
         _ identities: [ImportedIdentity], to user: UserRow, _ rules: ImportRules
     ) async throws -> [UUID] {
@@ -360,8 +361,8 @@ extension Change {
 }
 
 extension Change {
-    /// Restores a user to the state before the import. Returns false if another user now has the
-    /// external id, or if the user has signed in with what the import brought.
+    /// Restores a user to the state before the import. Returns false and changes nothing if another
+    /// user now has the external id, or if the user has signed in with what the import brought.
     func restoreImported(
         _ user: UserRow, _ effect: JSONValue
     ) async throws -> Bool {
@@ -375,7 +376,7 @@ extension Change {
             DELETE FROM identities WHERE tenant_id = \(tenant) AND user_id = \(user.id)
                 AND id = ANY (\(made))
             """)
-        // The undo also ends what the import's password could have opened in the meantime.
+        // The imported password may have been used to start password resets. They end too.
         if effect["password"]?.bool == true { try await endResets(of: user.id) }
         let row = try await writeBack(user, effect)
         let schema = try await attributeSchema().schema

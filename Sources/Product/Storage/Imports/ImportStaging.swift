@@ -5,7 +5,7 @@ import Postgres
 import Text
 
 extension Change {
-    /// The upload is complete; from now on it belongs to the job.
+    /// Gives a complete upload to its job, so that it no longer expires.
     package func giveImport(_ id: UUID, to job: UUID) async throws {
         let given = try await query(
             """
@@ -15,7 +15,8 @@ extension Change {
         guard given.count == 1 else { throw StorageFailure.notFound("import") }
     }
 
-    /// Marks an import as ended, so that `removeImports` deletes its rows, passwords and addresses.
+    /// Marks a job's import as ended, so that `removeImports` deletes its rows with their passwords
+    /// and addresses.
     package func endImport(of job: UUID) async throws {
         try await query(
             """
@@ -24,7 +25,7 @@ extension Change {
             """)
     }
 
-    /// The next rows, in order.
+    /// Returns the next rows after row number `row`, in order.
     func stagedRows(of id: UUID, after row: Int, limit: Int) async throws -> [StagedRow] {
         try await query(
             """
@@ -35,9 +36,9 @@ extension Change {
         ).all(StagedRow.init)
     }
 
-    /// The first row of the import that has each of these keys, by one index probe per key.
-    /// Otherwise the planner, whose statistics for a new import are old, would read the whole
-    /// import.
+    /// Returns, for each of these keys, the first row of the import that has it. LATERAL looks up
+    /// each key in the index: the planner's statistics are older than a new import, so it would
+    /// otherwise read the whole import.
     func firstRows(of id: UUID, _ keys: [Int64]) async throws -> [Int64: Int] {
         let rows = try await query(
             """
@@ -52,7 +53,7 @@ extension Change {
 }
 
 extension StagedRow {
-    /// The row was redacted because the person was purged in the meantime.
+    /// The fault of a row whose content was removed because the person was purged in the meantime.
     private static let purged = ImportFault(
         "user_deleted", "The person was removed for good while the import waited.")
 
@@ -71,12 +72,13 @@ extension StagedRow {
     }
 }
 
-/// The rows of an upload before its job exists.
+/// Uploads, which store the rows of an import before its job exists.
 extension TenantScope {
-    /// Seconds without a further row after which an upload counts as abandoned.
+    /// Seconds without a new row after which an upload counts as abandoned.
     private static let idleSeconds: Int64 = 3600
 
-    /// Begins an upload. `discardImport` or `Change.giveImport` must follow.
+    /// Begins an upload and returns its id. The caller must end it with `discardImport` or
+    /// `Change.giveImport`.
     package func beginImport() async throws -> UUID {
         let (id, now) = (UUID.random(), database.clock())
         _ = try await write(
@@ -125,8 +127,9 @@ extension TenantScope {
             """)
     }
 
-    /// Removes an upload that was abandoned or is not needed. An upload that belongs to a job
-    /// stays. What remains of a large one is removed later, with the imports that have ended.
+    /// Removes an upload that was abandoned or is not needed; does nothing if it belongs to a job.
+    /// Some rows of a large upload may be left: they are removed later, with the imports that have
+    /// ended.
     package func discardImport(_ id: UUID) async throws {
         try await change(by: .system) { change in
             try await change.query(
@@ -140,7 +143,7 @@ extension TenantScope {
 }
 
 extension Database {
-    /// The tenant's Cognito pools, followed by those of the platform.
+    /// Returns the tenant's Cognito pools, followed by those of the platform.
     package func pools(near tenant: UUID) async throws(PostgresError) -> [Provider] {
         try await providers(near: tenant).compactMap(\.provider)
             .filter { $0.kind == .cognito }

@@ -4,8 +4,8 @@ import Postgres
 import Text
 
 extension Change {
-    /// Undoes one row of an import, unless the user has changed since. `roles` are those that the
-    /// caller may act on.
+    /// Undoes one row of an import, unless the user has changed since then. `roles` are the roles
+    /// whose users the caller may change.
     package func undoImport(
         _ result: JobResult, roles: [UserRole]
     ) async throws -> JobResult {
@@ -53,7 +53,7 @@ extension Change {
         }
     }
 
-    /// Whether nothing but the import itself refers to the user.
+    /// Whether the user has not signed in and has no key, session or merged account.
     private func isUntouched(_ user: UserRow) async throws -> Bool {
         guard user.lastSignInAt == nil, user.identities.allSatisfy({ $0.lastUsedAt == nil }) else {
             return false
@@ -92,16 +92,16 @@ extension UserRow {
     fileprivate var isDeleted: Bool { status == .deleted }
 }
 
-/// Removes imports that have ended and uploads that were abandoned, with their rows. It works in
-/// batches, since a large one would exceed every time limit of a transaction.
+/// Removes imports that have ended and uploads that were abandoned, with their rows. Each is
+/// removed in batches, since one transaction for a large import would take too long.
 extension Database {
-    /// The most batches of one call, and of one import, so that a large import does not hold up the
-    /// others.
+    /// The most batches of one call, and the most for one import, so that a large import does not
+    /// delay the others.
     private static let batches = 100
     private static let batchesOfOne = 50
 
-    /// Returns how many were removed. What remains of a large one waits for the next call. An
-    /// import that fails is skipped, and its error is thrown at the end.
+    /// Removes ended imports and returns how many. The rest of a large import is left to the next
+    /// call. An import that fails is skipped, and its error is thrown at the end.
     @discardableResult
     package func removeImports() async throws -> Int {
         var passed = PassedOver("imports")
@@ -138,8 +138,8 @@ extension Database {
         return count
     }
 
-    /// Cancels paused imports that were uploaded at least this many seconds ago: addresses and
-    /// hashes must not be kept for ever.
+    /// Cancels paused imports that were uploaded at least this many seconds ago, since their
+    /// addresses and password hashes must not be kept for ever.
     func cancelPausedImports(
         after seconds: Int64, _ passed: inout PassedOver
     ) async throws {
@@ -168,10 +168,10 @@ extension Database {
     }
 }
 
-/// The state after one batch of a removal.
+/// What one batch of a removal has left.
 enum ImportRemoval: Sendable {
     case more, done
-    /// Another replica is removing it, or it no longer exists.
+    /// Another replica is removing the import, or it no longer exists.
     case elsewhere
 }
 

@@ -2,12 +2,12 @@ import Domain
 import JSON
 import Text
 
-/// A sign-in of an imported user, as the importer asserts it.
+/// A sign-in of an imported user: an account at a provider, as the importer states it.
 package struct ImportedIdentity: Sendable, Equatable {
     package var provider: String
     package var issuer: String
     package var subject: String
-    /// The address as the provider gave it.
+    /// The address that the provider reported; `nil` if none.
     package var email: String?
 
     package init(provider: String, issuer: String, subject: String, email: String? = nil) {
@@ -25,43 +25,44 @@ extension ImportedIdentity {
     }
 }
 
-/// One row of an import, in whatever format it came.
+/// One row of an import, independent of the format of its file.
 package struct ImportedUser: Sendable, Equatable {
     package var email: EmailAddress
     package var emailVerified = false
     package var name: String?
-    /// `nil` makes a new user a member; a known user keeps their role.
+    /// The role; `nil` makes a new user a member, and leaves an existing user's role unchanged.
     package var role: UserRole?
     package var isSuspended = false
-    /// The file says that the user was deleted, so nothing is made from the row.
+    /// Whether the file marks the user as deleted. Such a row creates and changes nothing.
     package var isDeleted = false
-    /// `nil` leaves a new user subject to the policy's `inactivity`; a known user stays as they
-    /// are.
+    /// Whether the user is exempt from the policy's `inactivity`. With nil a new user is not
+    /// exempt, and an existing user keeps their setting.
     package var isKept: Bool?
     package var externalID: String?
-    /// The user's id in the system of the file. If a user of this tenant has it, the row means that
-    /// user, whatever the address is.
+    /// The user's id in the file. If a user of this tenant has this id, the row is about that user,
+    /// even if the address differs.
     package var id: String?
-    /// The members of each object are merged into those of a known user.
+    /// Attributes; they are merged into those of an existing user.
     package var publicAttributes: [JSONValue.Member] = []
     package var privateAttributes: [JSONValue.Member] = []
     package var identities: [ImportedIdentity] = []
-    /// In the format of `users.password_hash`.
+    /// The hash in the format of `users.password_hash`; `nil` if the row brings no password.
     package var passwordHash: String?
     /// Whether the user had a password that the file does not contain.
     package var awaitsPassword = false
     package var createdAt: Timestamp?
-    /// What was not taken from the row; shown in its result.
+    /// What was not taken over from the row, as a text for the row's result; `nil` if everything
+    /// was.
     package var note: String?
 
     package init(email: EmailAddress) { self.email = email }
 }
 
-/// A row that cannot be imported, and why.
+/// The reason why a row cannot be imported.
 package struct ImportFault: Error, Sendable, Equatable {
-    /// A code like that of a problem.
+    /// An error code like those in the responses of `/v1`.
     package var code: String
-    /// A text for people; it names no person.
+    /// The reason as a text for people; it names no person.
     package var detail: String
 
     package init(_ code: String, _ detail: String) {
@@ -70,7 +71,7 @@ package struct ImportFault: Error, Sendable, Equatable {
     }
 }
 
-/// A row as it is staged, numbered from 1.
+/// A row of an upload, before its import; rows are numbered from 1.
 package struct StagedRow: Sendable {
     package var row: Int
     package var content: Result<ImportedUser, ImportFault>
@@ -81,7 +82,7 @@ package struct StagedRow: Sendable {
     }
 }
 
-/// The form in which a row is stored while it waits.
+/// The JSON form in which a row is stored until it is imported.
 extension ImportedUser {
     var document: JSONValue {
         var members: [JSONValue.Member] = [.init("email", .string(email.original))]
@@ -155,11 +156,11 @@ extension ImportedIdentity {
     }
 }
 
-/// An address that the other system never verified proves nothing: anyone could have signed up
-/// there with it, with a password and sign-ins of their own.
+/// What a row may bring to a user. An address that the other system never verified proves nothing:
+/// anyone could have signed up there with it, and with a password and sign-ins of their own.
 extension ImportedUser {
-    /// An id that the user does not get is kept as the external id if the row has none. The note is
-    /// the same whether the id is another user's or no one's.
+    /// Keeps an id that cannot be the user's id as the external id, if the row has none. The note
+    /// does not say whether another user has the id.
     mutating func takeForeignID() {
         if externalID == nil {
             externalID = id
@@ -169,9 +170,9 @@ extension ImportedUser {
         }
     }
 
-    /// The row as it creates a new user. If the only sign-in is the password of an unverified
-    /// address, the user waits for a reset by mail: only a person who reads that mail can set a
-    /// password.
+    /// Returns the row as it may create a new user. With an unverified address the password is left
+    /// out. If there are no other sign-ins, the user must reset the password by mail, so that only
+    /// a person who reads that mail can set it.
     var asNew: ImportedUser {
         guard !emailVerified else { return self }
         var user = self
@@ -180,13 +181,14 @@ extension ImportedUser {
             user.awaitsPassword = true
             user.add("The address is not verified, so the password is not taken over.")
         }
-        // The reset would prove the address, and so accept sign-ins that may be another person's.
+        // A reset would prove the address, and so would confirm sign-ins that may be another
+        // person's.
         if !identities.isEmpty { user.awaitsPassword = false }
         return user
     }
 
-    /// The row as it may update a known user: it brings sign-ins only with a verified address, and
-    /// only if no other person may hold the sign-ins that the user already has.
+    /// Returns the row as it may update an existing user. It brings sign-ins only if its address is
+    /// verified, and only if the sign-ins that the user already has cannot be another person's.
     func asUpdate(of known: UserRow, hasPassword: Bool) -> ImportedUser {
         guard known.emailKey == email.key else { return withoutSignIns(Self.otherAddress) }
         let added = identities.contains { identity in
@@ -207,7 +209,8 @@ extension ImportedUser {
     private static let unproved =
         "The user's address and sign-ins were never proved, so the file's are not taken over."
 
-    /// Whether the user's address is proved, or only this row's person can sign in as the user.
+    /// Whether the user's address is proved, or the user has no password and no sign-in besides the
+    /// row's.
     private func holdsAll(of known: UserRow, _ hasPassword: Bool) -> Bool {
         let others = known.identities.contains { identity in
             !identities.contains { identity.isSameSignIn(as: $0) }
@@ -238,18 +241,19 @@ extension IdentityRow {
 
 extension ImportedUser {
     /// The keys that no earlier row of the import may have. For a row with an unverified address
-    /// their bits are inverted, so that it does not compete with a row whose address is verified.
+    /// their bits are inverted, so that such rows compete only with each other.
     var keys: [Int64] { emailVerified ? ownKeys : ownKeys.map { ~$0 } }
 
-    /// For a row with an unverified address: the keys that no row with a verified address may have.
+    /// For a row with an unverified address, the keys that no row with a verified address may have;
+    /// otherwise empty.
     var verifiedKeys: [Int64] { emailVerified ? [] : ownKeys }
 
     private var ownKeys: [Int64] {
         var keys = [StagedPerson.key(email: email.key)]
-        // A row of a deleted person claims no keys.
+        // A row of a deleted person has no keys.
         if isDeleted { return [] }
-        // If a new user cannot get the row's id, the id becomes the external id. This is decided
-        // later, so the row claims the id as both.
+        // The id is also a possible external id: it becomes that if a new user cannot get it. This
+        // is decided later, so the row has both keys.
         if let externalID = externalID ?? id { keys.append(Self.key(externalID: externalID)) }
         if let id { keys.append(StagedPerson.key(id: id)) }
         return keys + identities.map(\.key)
@@ -259,7 +263,7 @@ extension ImportedUser {
 }
 
 extension ImportedIdentity {
-    /// A key made from the bytes of the three parts.
+    /// A key for the sign-in, computed from the bytes of its three parts.
     var key: Int64 {
         StagedPerson.key(provider: provider, issuer: issuer, subject: subject)
     }

@@ -3,40 +3,42 @@ import JSON
 import Postgres
 import Text
 
-/// A user to whom an inactivity rule may apply.
+/// A user to whom the tenant's inactivity rule may apply.
 package struct InactiveUser: Sendable {
     package var id: UUID
     package var facts: InactivityFacts
 }
 
-/// A page of users in the order of their ids.
+/// The result of scanning the next users of a tenant, in the order of their ids.
 package struct InactivityPage: Sendable {
     /// The users to whom the rule may apply.
     package var users: [InactiveUser]
-    /// The last user scanned; `nil` at the end of the table.
+    /// The id of the last scanned user; `nil` if no user is left to scan.
     package var end: UUID?
 }
 
-/// The rule of the policy in force, and the time from which it counts.
+/// The inactivity rule of the policy in force, and the time from which it counts.
 package struct StandingInactivity: Sendable {
     package var rule: InactivityRule
     package var since: Timestamp
 
-    /// The latest time of last activity for which the rule may require something now.
+    /// Returns the latest time of last activity for which the rule may already require an action.
     package func latest(at now: Timestamp) -> Timestamp { rule.latest(at: now) }
 }
 
 extension InactivityRule {
-    /// The latest time of last activity for which the rule may require something now.
+    /// Returns the latest time of last activity for which the rule may already require an action.
     package func latest(at now: Timestamp) -> Timestamp {
         now.adding(seconds: -Int64(leastDays ?? Self.days.upperBound) * 86_400)
     }
 }
 
-/// The statements. They read sessions and keys only if the user's own row leaves the question open.
+/// The SQL that finds inactive users. It reads sessions and keys only if the user's own row does
+/// not settle the matter.
 enum InactivityReading {
-    /// Rows after `after`, in the order of their ids, read one at a time: if the table has no
-    /// statistics, PostgreSQL would read and sort the whole tenant for a page.
+    /// Selects the next users after the id `after`, in the order of their ids. It reads row by row:
+    /// without statistics of the table, PostgreSQL would read and sort the whole tenant for one
+    /// page.
     static func page(
         of tenant: UUID, after: UUID?, limit: Int, activeUntil latest: Timestamp
     ) -> SQL {
@@ -62,8 +64,9 @@ enum InactivityReading {
     private static let columns: SQL =
         "id, status, version, role, keep, created_at, last_sign_in_at, resumed_at"
 
-    /// The second column is NULL for users to whom the rule does not apply: admins, users to be
-    /// kept, and users who are neither active nor suspended by the rule.
+    /// Selects for each user the time of last activity. It is NULL for users to whom the rule does
+    /// not apply: admins, users who are exempt, users who are neither active nor suspended by the
+    /// rule, and those whose own row shows later activity.
     private static func select(of tenant: UUID, _ latest: Timestamp, _ rows: SQL) -> SQL {
         """
         SELECT u.id, CASE WHEN u.is_open AND (u.status = 'active' OR i.suspended_version = u.version)

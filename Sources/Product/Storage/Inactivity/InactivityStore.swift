@@ -3,8 +3,8 @@ import Postgres
 import Text
 
 extension Database {
-    /// Tenants after `after` that have a rule, in the order of their ids. `isDue` is true if the
-    /// tenant is active and was not processed today.
+    /// Returns the next tenants after the id `after` that have an inactivity rule, in the order of
+    /// their ids. `isDue` is whether the tenant is active and was not processed today (in UTC).
     package func tenantsWithInactivity(
         after: UUID?, limit: Int
     ) async throws(PostgresError) -> [(id: UUID, isDue: Bool)] {
@@ -21,14 +21,14 @@ extension Database {
 }
 
 extension Timestamp {
-    /// The start of its day in UTC.
+    /// The start of the day in UTC that contains the time.
     fileprivate var startOfDay: Timestamp {
         Timestamp(microseconds: microseconds / 86_400_000_000 * 86_400_000_000)
     }
 }
 
 extension TenantScope {
-    /// The rule in force; `nil` if the policy has none.
+    /// Returns the inactivity rule in force; `nil` if the policy has none.
     package func standingInactivity() async throws(PostgresError) -> StandingInactivity? {
         try await read(InactivityReading.standing(tenant)).standingInactivity()
     }
@@ -43,8 +43,8 @@ extension TenantScope {
 }
 
 extension Change {
-    /// The rule in force; `nil` if the policy has none. The batch locks the tenant's row, so the
-    /// rule cannot change.
+    /// Returns the inactivity rule in force; `nil` if the policy has none. It cannot change
+    /// meanwhile, since the batch locks the tenant's row.
     package func standingInactivity() async throws(PostgresError) -> StandingInactivity? {
         try await query(InactivityReading.standing(tenant)).standingInactivity()
     }
@@ -57,7 +57,7 @@ extension Change {
         ).inactivityPage(limit)
     }
 
-    /// The user's current row, locked; `nil` if the rule no longer applies to the user.
+    /// Returns the user's current row, locked; `nil` if the rule no longer applies to the user.
     package func lockInactive(
         _ id: UUID, activeUntil latest: Timestamp
     ) async throws -> (row: UserRow, facts: InactivityFacts)? {
@@ -73,12 +73,12 @@ extension Change {
         return found.first.map { (row, $0.facts) }
     }
 
-    /// The most users that are counted for the daily share, so that one statement does not read the
-    /// whole of a larger tenant.
+    /// The most users that are counted for the daily limit, so that one statement does not read all
+    /// of a very large tenant.
     private static let countedUsers = 1_000_000
 
-    /// The most users that the rule may act on in one day: 5 % of those who are not deleted, and at
-    /// least one.
+    /// Returns the most users on whom the rule may act in one day: 5 % of those who are not
+    /// deleted, and at least one.
     package func inactivityCap() async throws -> Int {
         let live = try await query(
             """
@@ -90,8 +90,8 @@ extension Change {
         return max(1, live / 20)
     }
 
-    /// The number of users that the rule acted on today. Later days count too, since a clock may be
-    /// set back.
+    /// Returns the number of users on whom the rule has acted today. Counts of later days are
+    /// included, in case the clock was set back.
     package func inactivityActs() async throws -> Int {
         try await query(
             """
@@ -111,7 +111,7 @@ extension Change {
             """)
     }
 
-    /// Marks today as processed. Returns false if another replica was first.
+    /// Marks today as processed. Returns false if another replica has already done so.
     package func beginInactivityDay() async throws(PostgresError) -> Bool {
         try await query(
             """
@@ -131,7 +131,8 @@ extension Change {
         return !rows.isEmpty
     }
 
-    /// Counts a merge or its undo as a use of these accounts, although their users did nothing.
+    /// Records that these accounts are in use, because of a merge or its undo; their users did
+    /// nothing.
     func noteUse(of users: [UUID]) async throws(PostgresError) {
         try await query(
             """
@@ -155,15 +156,16 @@ extension Change {
 }
 
 extension Change {
-    /// Seconds for which the mail may wait to be sent.
+    /// Seconds after which a warning that was not sent is given up.
     private static let warningSeconds: Int64 = 7 * 86_400
 
-    /// How many users may still be warned within this hour. Ask once per batch, and count down.
+    /// Returns how many more users may be warned in this hour. Call it once for each batch, and
+    /// count down.
     package func warningsLeft() async throws(PostgresError) -> Int {
         database.options.sendsMail ? try await mailsLeft(.inactivityWarning) : Int.max
     }
 
-    /// Records that the mail server never accepted the warning, so that the user is warned again.
+    /// Records that no mail server accepted the warning, so that the user is warned again.
     func noteUnsentWarning(of user: UUID) async throws(PostgresError) {
         try await query(
             """
@@ -172,9 +174,9 @@ extension Change {
             """)
     }
 
-    /// Warns the user by mail, or records that there is no mail server. Returns whether a mail is
-    /// sent. `suspension` is the earliest time at which the account is suspended, or nil if it
-    /// never is. `left` is a value from `warningsLeft`. Throws `MailLimitReached`.
+    /// Warns the user by mail and returns true. Without a mail server, only records the warning and
+    /// returns false. `suspension` is the earliest time at which the account is suspended; `nil` if
+    /// it never is. `left` comes from `warningsLeft`. Throws `MailLimitReached`.
     package func warnOfInactivity(
         _ row: UserRow, suspension: Timestamp?, left: Int
     ) async throws -> Bool {
