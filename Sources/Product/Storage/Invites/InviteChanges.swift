@@ -2,11 +2,12 @@ import Domain
 import Postgres
 import Text
 
-/// An invite's values after a PATCH; a member that was not sent keeps its value.
+/// The values of an invite after a PATCH. A member that the request does not contain keeps its
+/// value.
 package struct InviteChange: Sendable {
-    /// Must not exceed what the actor may give; the caller checks this.
+    /// The role. The caller must have checked that the actor may give it.
     package var role: UserRole
-    /// Exclusive.
+    /// The end of the invite, exclusive.
     package var expiresAt: Timestamp
     package var message: String?
     package var attributes: AttributePair
@@ -23,9 +24,9 @@ package struct InviteChange: Sendable {
 }
 
 extension Change {
-    /// Changes a locked invite that is pending; its token stays valid. The row that the invite
-    /// created gets the same role. Throws 409 `conflict` if it was accepted, revoked or has
-    /// expired. Throws `AttributeFaults`.
+    /// Changes a locked, pending invite; its token stays valid. The user row that the invite
+    /// created gets the same role. Throws 409 `conflict` if the invite was accepted or revoked, or
+    /// has expired. Throws `AttributeFaults` if the attributes are not allowed.
     package func editInvite(
         _ invite: InviteRow, to next: InviteChange
     ) async throws -> InviteRow {
@@ -62,8 +63,9 @@ extension Change {
         return edited
     }
 
-    /// Called when the role of a pending row was changed. A pending invite to its address gets the
-    /// same role, since otherwise the sign-in would undo the change. The user's row is locked.
+    /// Gives a role to the pending invite of a user whose own role was just changed; otherwise the
+    /// sign-in would undo the change. Does nothing if the user is not pending. The user's row must
+    /// be locked.
     func giveInviteOfRow(_ row: UserRow, _ role: UserRole) async throws {
         guard row.status == .pending else { return }
         let rows = try await query(
@@ -84,7 +86,8 @@ extension Change {
         }
     }
 
-    /// The row that an invite created gets the invite's role; an operator's row is not changed.
+    /// Gives a role to the user row that an invite created. Changes no row that an operator
+    /// created.
     func giveRowOfInvite(_ emailKey: String, _ role: UserRole) async throws {
         let rows = try await query(
             """
@@ -103,8 +106,8 @@ extension Change {
         }
     }
 
-    /// SQL assignments for a role that this change's actor gives. If the role does not change, its
-    /// recorded giver stays.
+    /// Returns the SQL assignments for a role that this change's actor gives. If the role stays the
+    /// same, so does the recorded actor who gave it.
     func roleGiven(_ role: UserRole) -> SQL {
         """
         role_by_type = CASE WHEN role = \(role.rawValue) THEN role_by_type ELSE \(actor.type) END,

@@ -7,45 +7,46 @@ package struct InviteRow: ListedRow {
     package var id: UUID
     package var tenantID: UUID
     package var email: String
-    /// The normalised address. There is at most one pending invite for each.
+    /// The normalised address. Each address has at most one pending invite.
     package var emailKey: String
     package var role: UserRole
-    /// The inviter's text in the mail; `nil` if there is none.
+    /// The text that the inviter adds to the mail; `nil` if there is none.
     package var message: String?
     /// `mail` or `link`.
     package var delivery: String
-    /// `pending`, `accepted` or `revoked`; `expired` follows from the time.
+    /// The stored status: `pending`, `accepted` or `revoked`. Whether a pending invite has expired
+    /// follows from the time.
     var stored: String
-    /// The pending row that was made for the invite; `nil` if there is none.
+    /// The pending user row that was created for the invite; `nil` if there is none.
     package var userID: UUID?
-    /// The actor's type, such as `operator` or `key`.
+    /// The type of the inviting actor, such as `operator` or `key`.
     package var inviterType: String
-    /// The actor's id as text.
+    /// The id of the inviting actor, as text.
     package var inviterID: String
-    /// The actor's name when the invite was made.
+    /// The inviting actor's name at the time of the invite.
     package var inviterName: String
     package var sentCount: Int
-    /// Exclusive.
+    /// The end of the invite, exclusive.
     package var expiresAt: Timestamp
     package var acceptedAt: Timestamp?
-    /// The user that the acceptance led to; nil unless accepted.
+    /// The user who accepted the invite; `nil` if no one has.
     package var acceptedUserID: UUID?
     /// Increases with each change; the ETag is made from it.
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
-    /// The external id that the user who accepts the invite gets.
+    /// The external id for the user who accepts the invite; `nil` if there is none.
     package var externalID: String?
-    /// The address to which the acceptance page leads in the end; `nil` if it leads nowhere.
+    /// The address to which the acceptance page redirects at the end; `nil` for none.
     package var returnTo: String?
-    /// The mail that the delivery status is about; `nil` if there is none, or if it was sent before
-    /// there was a status.
+    /// The id of the mail whose delivery status is stored; `nil` if there is no mail, or if the
+    /// mail is older than the delivery status.
     package var mailID: UUID?
     /// A raw value of `Invite.DeliveryStatus`; `nil` for an invite by link.
     package var deliveryStatus: String?
-    /// The mail server's text of a refusal, a bounce or a delay.
+    /// The mail server's text about a refusal, a bounce or a delay; `nil` if there is none.
     package var deliveryDetail: String?
-    /// The attributes that the user who accepts the invite gets, merged into their own.
+    /// The attributes for the user who accepts the invite. They are merged into the user's own.
     package var attributes: AttributePair
     /// Whether the private attributes are hidden from the caller.
     package var hidesPrivate = false
@@ -69,7 +70,7 @@ package struct InviteRow: ListedRow {
         attributes = AttributePair(public: shown, private: kept)
     }
 
-    /// Expiry is exclusive: at `expiresAt` itself the invite is no longer live.
+    /// Returns the status at a time. At `expiresAt` itself the invite has expired.
     package func status(at now: Timestamp) -> Invite.Status {
         switch stored {
         case "accepted": .accepted
@@ -78,7 +79,7 @@ package struct InviteRow: ListedRow {
         }
     }
 
-    /// The cursor's value: the email key, or `created_at` in microseconds since 1970.
+    /// The row's value in a cursor: the email key, or `created_at` in microseconds since 1970.
     package func value(of sort: ListQuery.Sort) -> String {
         sort == .email ? emailKey : "\(createdAt.microseconds)"
     }
@@ -88,20 +89,21 @@ package struct InviteRow: ListedRow {
 
 /// The filters of a list of invites.
 package struct InviteFilter: Sendable {
-    /// The current status; `expired` follows from the time.
+    /// The status now; whether an invite has expired follows from the time.
     package var status: Invite.Status?
-    /// A part of the address; under 3 characters, its prefix. Searched first.
+    /// A part of the address; with fewer than 3 characters, its beginning. It is looked up before
+    /// the other filters apply.
     package var text: String?
-    /// The key of the whole address.
+    /// The email key of the whole address.
     package var emailKey: String?
-    /// The delivery status of the last mail is one of these; `nil` for any status.
+    /// The accepted delivery statuses of the last mail; `nil` for any.
     package var deliveries: [Invite.DeliveryStatus]?
-    /// The external id that the invite gives.
+    /// The external id for the user who accepts the invite.
     package var externalID: String?
-    /// The job that created the invites.
+    /// The id of the job that created the invites.
     package var job: UUID?
 
-    /// The other filters start unset.
+    /// Creates a filter in which all further conditions are unset.
     package init(status: Invite.Status? = nil, text: String? = nil) {
         self.status = status
         self.text = text
@@ -111,14 +113,14 @@ package struct InviteFilter: Sendable {
         deliveries == nil && externalID == nil && job == nil && status == nil && emailKey == nil
     }
 
-    /// The conditions for several delivery statuses; each status has an index by age.
+    /// One condition for each accepted delivery status. For each status there is an index by age.
     fileprivate var ways: [SQL] {
         (deliveries ?? []).map { " AND delivery_status = '\(raw: $0.rawValue)'" }
     }
 
     fileprivate func condition(_ now: Timestamp, in tenant: UUID) -> SQL {
         var sql: SQL = ""
-        // Written as literals, so that the planner knows which of them are rare.
+        // The statuses are literals, so that the planner knows which of them are rare.
         if let deliveries {
             let names = deliveries.map { "'\($0.rawValue)'" }.joined(separator: ", ")
             sql += deliveries.isEmpty ? " AND false" : " AND delivery_status IN (\(raw: names))"
@@ -143,15 +145,15 @@ package struct InviteFilter: Sendable {
 }
 
 extension TenantScope {
-    /// The invite; `nil` if the tenant has no such invite.
+    /// Returns the invite; `nil` if the tenant has no such invite.
     package func invite(_ id: UUID) async throws(PostgresError) -> InviteRow? {
         let rows = try await read(
             "SELECT \(InviteRow.columns) FROM invites WHERE tenant_id = \(tenant) AND id = \(id)")
         return try rows.first.map(InviteRow.init)
     }
 
-    /// One page. `walking` sets how many rows are scanned for a frequent text, instead of the usual
-    /// number.
+    /// Returns one page of invites. If many rows match the filter's text, `walking` overrides how
+    /// many rows are scanned.
     package func invites(
         _ list: ListQuery, _ filter: InviteFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<InviteRow> {
@@ -170,15 +172,16 @@ extension TenantScope {
 }
 
 extension Database {
-    /// The tenant of a token's locator; `nil` also for a token of the wrong form.
+    /// Returns the tenant to which a token belongs; `nil` if there is none, or if the token is
+    /// malformed.
     package func tenant(ofToken token: String) async throws(PostgresError) -> UUID? {
         guard let locator = TenantToken.locator(token) else { return nil }
         let rows = try await app.read("SELECT directory_tenant_by_locator(\(locator))")
         return try rows.first?.get(0, as: UUID?.self)
     }
 
-    /// The live invite of a token, with its tenant, for the acceptance page. Does not use up the
-    /// token.
+    /// Returns the pending invite of a token, with its tenant, for the acceptance page; `nil` if
+    /// the token is not valid now. Does not use up the token.
     package func invitePreview(_ token: String) async throws -> (InviteRow, TenantRow)? {
         guard let found = try await offeredInvite(token), found.tenant.status == .active,
             found.invite.status(at: clock()) == .pending

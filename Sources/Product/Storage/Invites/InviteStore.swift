@@ -3,43 +3,46 @@ import Domain
 import Postgres
 import Text
 
-/// A request for an invite, with checked input.
+/// A request to invite an address; its input is checked.
 package struct InviteRequest: Sendable {
-    /// Compared with pending invites by its key.
+    /// The address to invite. Two addresses with the same key are the same.
     package var email: EmailAddress
-    /// `nil` gives a new invite `defaultRole`, and lets a pending one keep its role.
+    /// The role; with nil a new invite gets `defaultRole`, and a pending invite keeps its role.
     package var role: UserRole?
-    /// `nil` for the policy's default.
+    /// The role of a new invite if `role` is nil; `nil` for the policy's default.
     package var defaultRole: UserRole?
-    /// Exclusive; `nil` for `Invite.defaultLifetime` from now.
+    /// The end of the invite, exclusive; `nil` for `Invite.defaultLifetime` from now.
     package var expiresAt: Timestamp?
-    /// Text for the mail; `nil` for none. With nil a renewed invite keeps its text.
+    /// The inviter's text for the mail; `nil` for none. With nil an invite that is sent again keeps
+    /// its text.
     package var message: String?
-    /// `mail` is checked against the mail limits before anything is written.
+    /// How the token is delivered. For `mail` the mail limits are checked before anything is
+    /// written.
     package var delivery: Invite.Delivery
-    /// A pending invite gets a new token, instead of being returned unchanged.
+    /// Whether a pending invite is sent again with a new token. Otherwise it is returned unchanged.
     package var resend: Bool
-    /// A pending invite gets `role` instead of its own role, and keeps its token.
+    /// Whether a pending invite gets `role` instead of its own role. It then keeps its token.
     package var rolePrevails = false
-    /// The external id that the user who accepts it gets.
+    /// The external id for the user who accepts the invite; `nil` for none.
     package var externalID: String?
-    /// The attributes that the user who accepts it gets. With `resend` they are merged into those
+    /// The attributes for the user who accepts the invite. With `resend` they are merged into those
     /// of a pending invite.
     package var attributes = AttributePair()
-    /// The address to which the acceptance page leads in the end; `nil` for none. With nil a
-    /// renewed invite keeps its address.
+    /// The address to which the acceptance page redirects at the end; `nil` for none. With nil an
+    /// invite that is sent again keeps its address.
     package var returnTo: String?
     /// The widest role that the inviter may give; `nil` if the inviter may give none.
     package var widest: UserRole?
-    /// The rights that the inviter lacks to give an admin; for the refusal.
+    /// The rights that the inviter lacks for giving the role of an admin; they are named in a
+    /// refusal.
     package var lacks: [String] = []
-    /// The latest possible end of the invite: the expiry of the key that makes it. `nil` if there
-    /// is no limit.
+    /// The latest permitted end of the invite, which is the expiry of the inviting key; `nil` for
+    /// no limit.
     package var latest: Timestamp?
-    /// What the policy's quotas still allow, read once for a whole list; `nil` to read it for this
-    /// request.
+    /// What the policy's quotas still allow. A list of invites reads it once for all; with nil it
+    /// is read for this request.
     package var quotas: InviteQuotas?
-    /// How many mails the tenant may still cause, from `Change.mailsLeft`.
+    /// How many more mails the tenant may send, from `Change.mailsLeft`.
     package var mailsLeft = MailLimit.ofTenant
 
     /// If `widest` is nil, every role is refused.
@@ -60,12 +63,13 @@ package struct InviteRequest: Sendable {
 
 /// The result of a request for an invite.
 package struct InviteResult: Sendable {
-    /// `existing` means that a pending invite is returned without a token.
+    /// Whether the invite is new, was pending and keeps its token (`existing`), or was sent again
+    /// with a new token.
     package enum Outcome: String, Sendable { case created, existing, resent }
 
     package var outcome: Outcome
     package var invite: InviteRow
-    /// The token, shown only once; `nil` for an existing invite.
+    /// The token, which cannot be shown again; `nil` for an existing invite.
     package var token: String?
 
     package init(outcome: Outcome, invite: InviteRow, token: String? = nil) {
@@ -79,17 +83,19 @@ package struct InviteResult: Sendable {
 package enum InviteRefusal: Error, Sendable, Equatable {
     /// The address is outside the policy's `allowed_domains`.
     case outsideDomains
-    /// The address is on the policy's block list, in this member.
+    /// The policy blocks the address by the named member.
     case blocked(by: String)
-    /// A quota of the policy, named by its member, is used up.
+    /// The named quota of the policy is used up; it has room again after `seconds`.
     case quota(String, limit: Int, seconds: Int64)
-    /// The inviter may not give the role; `lacks` is what the inviter needs to give an admin.
+    /// The inviter may not give the role. `lacks` lists the rights that the inviter lacks for
+    /// giving the role of an admin.
     case roleTooWide(lacks: [String])
 }
 
 extension Change {
-    /// Creates the invite and its pre-provisioned row, or finds the pending one. It refuses before
-    /// anything is written, so that a list can continue after a refusal. Throws `AttributeFaults`.
+    /// Creates an invite and the pending user row for it, or finds the address's pending invite.
+    /// All refusals happen before anything is written, so that a list of invites can go on after
+    /// one. Throws `AttributeFaults` if the attributes are not allowed.
     package func invite(
         _ request: InviteRequest
     ) async throws -> InviteResult {
@@ -148,7 +154,7 @@ extension Change {
         return InviteResult(outcome: .created, invite: invite, token: token)
     }
 
-    /// Gives the pending invite another role, and an end no later than `latest`.
+    /// Changes the role of a pending invite. Its end becomes `latest` if that is earlier.
     private func give(
         _ role: UserRole, to pending: InviteRow, until latest: Timestamp?
     ) async throws -> InviteResult {
@@ -163,7 +169,7 @@ extension Change {
         earlier(asked ?? now.adding(seconds: Invite.defaultLifetime), latest)
     }
 
-    /// Refuses an address for which the policy accepts no invite.
+    /// Throws if the policy accepts no invite for the address.
     private static func requireTaken(_ email: EmailAddress, by policy: TenantPolicy) throws {
         guard policy.signUp != .closed else {
             throw StorageFailure.conflict(
@@ -178,7 +184,8 @@ extension Change {
         }
     }
 
-    /// Checks the limits of a mail, if one is sent. An existing invite is mailed only on request.
+    /// Checks the mail limits if this request sends a mail. An existing invite is mailed only with
+    /// `resend`.
     private func checkMail(
         of request: InviteRequest, _ policy: TenantPolicy
     ) async throws {
@@ -194,7 +201,8 @@ extension Change {
         try checkMail(left: request.mailsLeft)
     }
 
-    /// The invite, locked after the live user at its address. All transactions lock in this order.
+    /// Returns the invite, locked. The live user at its address is locked first: all transactions
+    /// use this order.
     package func lockInvite(_ id: UUID) async throws -> InviteRow {
         _ = try await policy()
         let address = try await query(
@@ -210,9 +218,9 @@ extension Change {
         ).only(InviteRow.init)
     }
 
-    /// Gives a locked invite a new token; the old one is invalid from then on. An expired invite
-    /// becomes live again. `latest` is its latest possible end. Throws `MailLimitReached` if it was
-    /// mailed too often.
+    /// Gives a locked invite a new token and sends it; the old token becomes invalid. An expired
+    /// invite becomes pending again. `latest` is its latest permitted end. Throws
+    /// `MailLimitReached` if too many mails were sent.
     package func resend(
         _ invite: InviteRow, _ delivery: Invite.Delivery, until latest: Timestamp? = nil
     ) async throws -> InviteResult {
@@ -237,7 +245,8 @@ extension Change {
         return try await renew(invite, delivery, until: end(nil, latest))
     }
 
-    /// Returns the pending invite unchanged. Throws 409 with its id if another role was requested.
+    /// Returns the pending invite unchanged. Throws 409 with its id if the request has another
+    /// role.
     private static func standing(
         _ pending: InviteRow, _ standsAsAsked: Bool
     ) throws -> InviteResult {
@@ -251,8 +260,8 @@ extension Change {
         return InviteResult(outcome: .existing, invite: pending)
     }
 
-    /// Revokes a locked invite, and deletes the row that it created unless a sign-in has used it.
-    /// Revoking it again changes nothing.
+    /// Revokes a locked invite. Deletes the user row that it created, unless someone has signed in
+    /// with it. Revoking again changes nothing. Throws 409 if the invite was accepted.
     package func revoke(_ invite: InviteRow) async throws -> InviteRow {
         switch invite.status(at: now) {
         case .revoked: return try await revokeAgain(invite)
@@ -277,8 +286,8 @@ extension Change {
         return try rows.first.map(InviteRow.init)
     }
 
-    /// Role, expiry and message of `request`, if given, replace the invite's own; attributes are
-    /// merged.
+    /// Sends an invite again. The role, expiry and text of `request` replace those of the invite,
+    /// if they are not nil; the attributes are merged.
     private func renew(_ invite: InviteRow, _ request: InviteRequest) async throws -> InviteResult {
         let attributes = invite.attributes.merging(request.attributes)
         _ = try await check(attributes, after: invite.attributes)
@@ -326,12 +335,13 @@ extension Change {
         try await audit(.inviteResent, invite.target, changes)
     }
 
-    /// The values of `mail_id` and `delivery_status` for an invite that is about to be mailed.
+    /// Returns the SQL values of `mail_id` and `delivery_status` for an invite that will be mailed,
+    /// or NULL for one by link.
     private func mailToBe(_ delivery: Invite.Delivery) -> SQL {
         delivery == .mail ? "\(UUID.random()), 'queued'" : "NULL, NULL"
     }
 
-    /// SQL assignments. A mail that is still waiting is no longer sent.
+    /// The SQL assignments that revoke an invite. A mail that is still queued will not be sent.
     static let revoked: SQL =
         "status = 'revoked', delivery_status = nullif(delivery_status, 'queued')"
 
@@ -350,8 +360,8 @@ extension Change {
         return try rows.only(InviteRow.init)
     }
 
-    /// Revoking an invite that a merge has revoked makes it final: undoing the merge then leaves
-    /// the invite revoked.
+    /// Marks a revoked invite as changed, if a merge revoked it, so that undoing the merge leaves
+    /// it revoked.
     private func revokeAgain(_ invite: InviteRow) async throws -> InviteRow {
         let rows = try await query(
             """
@@ -366,7 +376,7 @@ extension Change {
         return try await lockInvite(invite.id)
     }
 
-    /// The locator with which the tenant's tokens begin.
+    /// Returns the locator with which the tenant's tokens begin.
     func locator() async throws -> String {
         try await query("SELECT locator FROM tenants WHERE id = \(tenant)").only {
             (row) throws(PostgresError) in try row.get(0)
@@ -374,31 +384,33 @@ extension Change {
     }
 }
 
-/// What the quotas of a tenant's policy still allow an inviter.
+/// How many more invites the quotas of a policy allow for one tenant and one inviter.
 package struct InviteQuotas: Sendable {
     fileprivate var policy: TenantPolicy
-    /// How many more invites may be pending, and how many more this inviter may make.
+    /// How many more invites of the tenant may be pending (`pendingLeft`), and how many more this
+    /// inviter may make within the hour (`hourlyLeft`).
     fileprivate var pendingLeft: Int
     fileprivate var hourlyLeft: Int
     /// Seconds until the inviter's quota has room again.
     fileprivate var hourlySeconds: Int64
 
-    /// Counts one more invite that this transaction made.
+    /// Counts one invite that this transaction has just made.
     package mutating func use() {
         pendingLeft -= 1
         hourlyLeft -= 1
     }
 }
 
-/// The quotas limit how much one tenant, and one inviter in it, can use the service's own mail
-/// address. The limits of `MailLimit` apply in addition.
+/// Quotas of invites. They limit how much one tenant, and one inviter in it, can use the service's
+/// own mail address. The limits of `MailLimit` apply in addition.
 extension Change {
     private static let hour: Int64 = 3600
     private static let day: Int64 = 86_400
-    /// When to try again if no exact time is known.
+    /// Seconds after which to try again, if no exact time is known.
     private static let pendingSeconds: Int64 = 3600
 
-    /// The quotas of the policy in force, to be read once for a whole list of invites.
+    /// Returns what the quotas of the policy in force still allow. A list of invites reads it only
+    /// once.
     package func inviteQuotas() async throws -> InviteQuotas {
         try await inviteQuotas(policy().policy)
     }
@@ -426,8 +438,9 @@ extension Change {
             hourlySeconds: first.map { left(of: Self.hour, since: $0) } ?? Self.hour)
     }
 
-    /// Throws `InviteRefusal.quota` if a further pending invite for this address would exceed a
-    /// quota. An address that has one already does not count again.
+    /// Throws `InviteRefusal.quota` if another pending invite, for this address, would exceed a
+    /// quota. Nothing is thrown if the address already has a pending invite, since its number does
+    /// not grow then.
     func requireRoom(_ quotas: InviteQuotas, at emailKey: String) async throws {
         guard quotas.pendingLeft <= 0 || quotas.hourlyLeft <= 0 else { return }
         let own = try await query(
@@ -444,8 +457,8 @@ extension Change {
             seconds: isHourly ? quotas.hourlySeconds : Self.pendingSeconds)
     }
 
-    /// Throws `InviteRefusal.quota` if this tenant has mailed the address as many invites today as
-    /// it may.
+    /// Throws `InviteRefusal.quota` if this tenant has already mailed the address as many invites
+    /// today as the policy allows.
     func requireRecipient(
         _ address: String, _ policy: TenantPolicy
     ) async throws {

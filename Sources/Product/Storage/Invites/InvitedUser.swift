@@ -3,10 +3,10 @@ import JSON
 import Postgres
 import Text
 
-/// The row of an invited user until the first sign-in.
+/// The user row of an invited person, from the invite until the first sign-in.
 extension Change {
-    /// The live user at an address, locked. Every transaction locks it before the address's
-    /// invites.
+    /// Returns the live user at an address, locked; `nil` if there is none. Every transaction locks
+    /// this user before the address's invites.
     func lockLiveUser(
         _ emailKey: String
     ) async throws(PostgresError) -> (id: UUID, status: User.Status)? {
@@ -20,12 +20,14 @@ extension Change {
         return (try row.get(0), try row.get(1))
     }
 
-    /// The pending row at the address, created if there is none. Throws 409 if the user is a member
-    /// already. A row that an operator created is not changed.
+    /// Returns the id of the pending user row at the address, and creates one if there is none. A
+    /// row from an earlier invite that is no longer pending gets the role; a row that an operator
+    /// created is not changed. Throws 409 if the user is active or suspended.
     func invitedUser(
         _ email: EmailAddress, _ role: UserRole
     ) async throws -> UUID {
-        // A row that another transaction is deleting is not found, and does not block for long.
+        // If another transaction deletes the row at the same time, it is not found. It is then
+        // tried again.
         for _ in 0..<3 {
             if let user = try await lockLiveUser(email.key) {
                 try Self.checkInvitable(user.id, user.status)
@@ -70,8 +72,8 @@ extension Change {
         return try await insertUser(new) ? new.id : nil
     }
 
-    /// Deletes the row of a revoked invite, without a tombstone, unless it has a sign-in or another
-    /// source.
+    /// Deletes the user row of a revoked invite, unless it has a sign-in or was not created by an
+    /// invite. Leaves no tombstone.
     func removeUnusedRow(_ emailKey: String) async throws {
         let rows = try await query(
             """
@@ -89,8 +91,8 @@ extension Change {
         try await audit(.userRemoved, AuditTarget("user", id, try row.get(1)))
     }
 
-    /// Removes the address from the directory, unless the tenant still knows it: a deleted user or
-    /// an ended invite at the address must stay findable, since it explains a refusal.
+    /// Removes the address from the directory, unless a user or an invite of the tenant still has
+    /// it. Even a deleted user or an ended invite must be found, since it explains a refusal.
     func removeFromDirectory(_ emailKey: String) async throws(PostgresError) {
         let known = try await query(
             """
@@ -104,9 +106,10 @@ extension Change {
     }
 }
 
-/// The attributes that invites give. They belong to the invite alone until it is accepted.
+/// The attributes of an invite. They become the user's when the invite is accepted.
 extension Change {
-    /// Throws 409 with the id of a pending invite that does not give these attributes already.
+    /// Throws 409 with the pending invite's id if that invite does not already have these
+    /// attributes.
     static func requireSame(_ attributes: AttributePair, as pending: InviteRow) throws {
         guard pending.attributes.merging(attributes) != pending.attributes else { return }
         throw StorageFailure.conflict(
@@ -116,9 +119,9 @@ extension Change {
             id: pending.id)
     }
 
-    /// Merges an invite's attributes into those of the user who accepted it. Since the invite was
-    /// made, the rules and the user's own values may have changed. What no longer fits is left out
-    /// and recorded in the invite's changes, but it does not keep the person out.
+    /// Merges an invite's attributes into those of the user who accepted it. Attributes that no
+    /// longer fit, because the rules or the user's own values have changed since, are left out.
+    /// `inviteChanges` records them, and the acceptance goes on.
     func give(
         _ attributes: AttributePair, to user: UUID, _ inviteChanges: inout AuditChanges
     ) async throws {
@@ -153,7 +156,7 @@ extension Change {
 }
 
 extension AttributeSchema {
-    /// The values that may be merged into those of a user.
+    /// Returns those of the values that may be merged into the user's attributes without a fault.
     fileprivate func fitting(_ values: AttributePair, on before: AttributePair) -> AttributePair {
         var given = values
         while !given.isEmpty {
@@ -161,7 +164,7 @@ extension AttributeSchema {
             let faults = after.faults() + faults(after, after: before, isNew: false)
             if faults.isEmpty { return given }
             let fewer = given.without(faults)
-            // Each value fits, but together they exceed a limit.
+            // No single value is at fault, but together they exceed a limit: none is merged.
             if fewer == given { return AttributePair() }
             given = fewer
         }
@@ -170,7 +173,7 @@ extension AttributeSchema {
 }
 
 extension AttributePair {
-    /// These values with the other's merged into them (RFC 7396).
+    /// Returns these attributes with the other ones merged into them (RFC 7396).
     func merging(_ other: AttributePair) -> AttributePair {
         var merged = self
         merged.public = `public`.merging(.object(other.public.members))
@@ -195,12 +198,12 @@ extension AttributePair {
     }
 }
 
-/// The external ids that invites give. The row that an invite creates has the id at once, so that
-/// it is taken.
+/// The external ids of invites. The user row that an invite creates gets the id at once, so that no
+/// one else can take it.
 extension Change {
-    /// Throws 409 `conflict` with the id of a live user at another address who has the external id,
-    /// or of the user at this address who has another one. It is checked before anything is
-    /// written, so that the other invites of a list remain.
+    /// Throws 409 `conflict` with a user's id if a live user at another address has the external
+    /// id, or if the user at this address has a different one. It runs before anything is written,
+    /// so that the other invites of a list can go on.
     func requireFits(_ externalID: String?, at emailKey: String) async throws {
         guard let externalID else { return }
         let rows = try await query(
@@ -217,8 +220,8 @@ extension Change {
             detail: "Another user has the external id, or the person has another.", id: other)
     }
 
-    /// Throws 409 with the id of a pending invite that gives another external id or, unless it is
-    /// to be sent again, does not give the attributes.
+    /// Throws 409 with the pending invite's id if that invite has another external id. Without
+    /// `resend`, also throws if it does not have the request's attributes.
     static func requireSame(_ request: InviteRequest, as pending: InviteRow) throws {
         if !request.resend { try requireSame(request.attributes, as: pending) }
         guard let externalID = request.externalID,
@@ -229,9 +232,9 @@ extension Change {
             id: pending.id)
     }
 
-    /// Gives the id to a user who has none. Throws 503 if another transaction has taken the id
-    /// since it was found free: a statement has failed, and with it the transaction and the whole
-    /// list.
+    /// Gives the external id to a user who has none. Throws 503 if another transaction has taken
+    /// the id since it was checked. A failed statement ends the whole transaction, so all invites
+    /// of a list fail.
     func give(_ externalID: String?, to user: UUID, _ email: String) async throws {
         guard let externalID else { return }
         let rows = try await givingWay {
@@ -249,8 +252,8 @@ extension Change {
         try await audit(.userUpdated, AuditTarget("user", user, email), changes)
     }
 
-    /// Moves the id from the row that the invite created to the user who accepted the invite. It
-    /// takes the id from no other user, and does not replace an id that the user already has.
+    /// Moves the external id from the user row that the invite created to the user who accepted it.
+    /// Takes the id from no other user, and replaces no id that the user already has.
     func pass(
         _ externalID: String, from invited: UUID?, to user: UUID, _ email: String
     ) async throws {

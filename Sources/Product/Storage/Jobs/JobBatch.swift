@@ -4,20 +4,23 @@ import Postgres
 import Text
 
 extension Database {
-    /// This runner lost the job to another one, or the job was paused or ended.
+    /// Thrown if this runner no longer has the job: another runner took it, or it was paused or
+    /// ended.
     fileprivate struct LostJob: Error {}
 
-    /// What became of one batch.
+    /// The result of one batch.
     fileprivate enum Batch {
         case paused(JobPause)
         case done(JobStep)
     }
 
-    /// Runs one batch. Its results and the job's counts are written in the same transaction, which
-    /// commits nothing if the runner no longer has the job. `rights` are what the maker must still
-    /// have, `worked` the microseconds since the previous batch, and `attempts` the failures that
-    /// stay counted after the batch. `ended` is called in the transaction that ends the job.
-    /// Returns nil if the job is no longer this runner's.
+    /// Runs one batch, and writes its results and the job's counts in the same transaction. Commits
+    /// nothing and returns nil if this runner no longer has the job.
+    ///
+    /// - `rights` returns the rights that the job's maker must still have.
+    /// - `worked` is the number of microseconds since the previous batch.
+    /// - `attempts` is the number of failures that stay counted after the batch.
+    /// - `ended` is called in the transaction that ends the job.
     package func runBatch(
         of lease: JobRow, limit: Int, worked: Int, attempts: Int = 0, rights: (JobRow) -> [Right],
         body: (JobWork) async throws -> JobStep,
@@ -48,7 +51,7 @@ extension Database {
         }
     }
 
-    /// Ends a job that cannot go on. Returns nil if it is no longer this runner's.
+    /// Ends a job as failed, with a reason. Returns nil if this runner no longer has the job.
     package func failJob(
         _ lease: JobRow, reason: String, ended: (Change, JobRow) async throws -> Void
     ) async throws -> JobRow? {
@@ -66,7 +69,7 @@ extension Database {
 }
 
 extension Change {
-    /// The same transaction, acting as the system, for what no caller asked for.
+    /// The same change with the system as its actor, for what no caller requested.
     fileprivate var bySystem: Change {
         var change = self
         change.actor = .system
@@ -84,13 +87,15 @@ extension Change {
             try await body(JobWork(change: self, job: job, principal: who, limit: limit)))
     }
 
-    /// A right over one's own objects is enough to begin, since each row is checked again.
+    /// Whether the job may run for this principal. A right that covers only the principal's own
+    /// objects is enough, since the rights are checked again for each row.
     fileprivate func mayBegin(_ who: Principal, _ right: Right) -> Bool {
         Permissions.permits(
             who, right, in: tenant, target: PermissionTarget(ownerID: who.selfID)) == .allowed
     }
 
-    /// The job, locked: until the transaction ends no one else takes, pauses or ends it.
+    /// Returns the job, locked, so that no one else takes, pauses or ends it before the transaction
+    /// ends. Throws `LostJob` if this runner no longer has it.
     fileprivate func leasedJob(_ lease: JobRow) async throws -> JobRow {
         let rows = try await query(
             """
@@ -101,7 +106,7 @@ extension Change {
         return try JobRow(row)
     }
 
-    /// Whether the tenant is active. Its status cannot change until the transaction ends.
+    /// Whether the tenant is active. This cannot change until the transaction ends.
     fileprivate func isTenantActive() async throws -> Bool {
         let rows = try await query("SELECT status FROM tenants WHERE id = \(tenant) FOR SHARE")
         return try rows.first?.get(0, as: Tenant.Status.self) == .active
@@ -131,15 +136,15 @@ extension Change {
         return last
     }
 
-    /// Writes each row once. A row that was already handled is an internal fault, and rolls the
-    /// batch back.
+    /// Writes the results of rows. If a row already has a result, that is an internal fault, and
+    /// the batch is rolled back.
     private func write(_ results: [JobResult], of job: JobRow) async throws {
         guard !results.isEmpty else { return }
         let effects = results.map { result in
             result.effect.map { String(decoding: $0.encoded(), as: UTF8.self) } ?? ""
         }
         let before = job.isUndoing ? "done" : "waiting"
-        // A dry run claims no external ids.
+        // A dry run records no external ids.
         let externalIDs = results.map { job.isDryRun ? "" : $0.externalID ?? "" }
         let written = try await query(
             """
@@ -169,24 +174,25 @@ extension Change {
     }
 }
 
-/// What the job's kind needs to run a batch.
+/// One batch of a job, as given to the code of the job's kind.
 package struct JobWork: Sendable {
     package let change: Change
     package let job: JobRow
-    /// The maker, or the caller who resumed the job, with their current rights.
+    /// The principal in whose name the job acts (its maker, or who resumed it), with their current
+    /// rights.
     package let principal: Principal
-    /// The most rows of the batch.
+    /// The most rows of this batch.
     package let limit: Int
 
-    /// Returns the result of one row. If `body` throws a refusal, the row becomes a failed one, and
-    /// its writes are rolled back. A database error is thrown on.
+    /// Returns the result of one row. If `body` throws a refusal, its writes are rolled back and a
+    /// failed result is returned. Other errors are rethrown.
     package func row(
         _ number: Int, _ body: () async throws -> JobResult
     ) async throws -> JobResult {
         try await change.result(ofRow: number, body)
     }
 
-    /// The next waiting rows, in order.
+    /// Returns the next waiting rows, in order.
     package func waiting() async throws -> [WaitingRow] {
         try await change.query(
             """
@@ -197,7 +203,7 @@ package struct JobWork: Sendable {
         ).all(WaitingRow.init)
     }
 
-    /// The next rows to undo, the last row first.
+    /// Returns the next rows to undo, from the last row backwards.
     package func undoable() async throws -> [JobResult] {
         try await change.query(
             """
@@ -209,14 +215,14 @@ package struct JobWork: Sendable {
     }
 }
 
-/// What one batch of a job did.
+/// The outcome of one batch of a job.
 package struct JobStep: Sendable {
     package var results: [JobResult]
-    /// `nil` leaves the kind's state unchanged.
+    /// The new progress of the job's kind; `nil` leaves it unchanged.
     package var state: JSONValue?
-    /// `nil` leaves the total unchanged.
+    /// The new total number of rows; `nil` leaves it unchanged.
     package var total: Int?
-    /// Whether no rows are left.
+    /// Whether no rows are left after this batch.
     package var isLast: Bool
 
     package init(
@@ -241,19 +247,21 @@ package struct JobResult: Sendable {
 
     package var row: Int
     package var status: Status
-    /// A stable code like that of a problem; `nil` unless the row failed or was kept.
+    /// A stable code like those of `/v1`; `nil` unless the row failed, or an undo left it unchanged
+    /// (`kept`).
     package var code: String?
-    /// A text for people; it names no person.
+    /// An explanation for people; it names no person.
     package var detail: String?
     /// The type of the object: `user`, `invite` or `api_key`.
     package var targetType: String?
     package var targetID: UUID?
-    /// The user who survived a merge; for a stored row, the current one.
+    /// The user who survived, if the row failed because its user was merged. For a stored row, that
+    /// is the user who has survived until now.
     package var conflictingID: UUID?
-    /// What an undo needs; `nil` if there is nothing to undo.
+    /// What the undo of this row needs; `nil` if there is nothing to undo.
     package var effect: JSONValue?
-    /// For an import's row of a known user: an external id that the row gives and that another user
-    /// has.
+    /// In an import: the row's external id, if the row is about an existing user and another user
+    /// or row has that id.
     var externalID: String?
 
     package init(
@@ -281,7 +289,8 @@ package struct JobResult: Sendable {
         if case let effect = try found.json(6), effect != .null { self.effect = effect }
     }
 
-    /// `columns` and, for a row that failed because its user was merged, the surviving user.
+    /// The SQL of `columns` and, for a row that failed because its user was merged, of the
+    /// surviving user.
     static func reported(in tenant: UUID) -> SQL {
         """
         \(columns), CASE WHEN target_type = 'user' AND code = 'conflict' THEN
@@ -290,7 +299,7 @@ package struct JobResult: Sendable {
         """
     }
 
-    /// Decodes a row of `reported`.
+    /// Decodes a row with the columns of `reported`.
     static func ofReport(_ found: Row) throws(PostgresError) -> JobResult {
         var result = try JobResult(found)
         result.conflictingID = try found.get(7)
@@ -301,7 +310,7 @@ package struct JobResult: Sendable {
 /// A waiting row, with its input.
 package struct WaitingRow: Sendable {
     package var row: Int
-    /// The object of the row, if it already exists.
+    /// The id of the row's object; `nil` if it does not exist yet.
     package var targetID: UUID?
     package var input: JSONValue
 
@@ -311,8 +320,8 @@ package struct WaitingRow: Sendable {
 }
 
 extension Change {
-    /// Runs one row of many: if `body` throws, its writes are rolled back and the transaction goes
-    /// on.
+    /// Runs a part of the transaction, such as one row of many. If `body` throws, only its writes
+    /// are rolled back, and the transaction can go on.
     package func savepoint<Result>(_ body: () async throws -> Result) async throws -> Result {
         queryLater("SAVEPOINT row")
         do {

@@ -3,12 +3,12 @@ import JSON
 import Postgres
 import Text
 
-/// The job's state does not permit the action.
+/// The error if the job's state does not permit the requested action.
 package struct WrongJobState: Error, Sendable {
     package var detail: String
 }
 
-/// What people can do to a job. Its row is locked.
+/// What a caller can do to a job. The job's row must be locked.
 extension Change {
     package func pauseJob(_ job: JobRow) async throws -> JobRow {
         guard job.status == .queued || job.status == .running else {
@@ -23,7 +23,7 @@ extension Change {
             "due_at = NULL, reason = \(reason.rawValue)")
     }
 
-    /// From now on the job acts in the name of `maker`.
+    /// Resumes a paused job, which from now on acts in the name of `maker`.
     package func resumeJob(_ job: JobRow, by maker: JobMaker) async throws -> JobRow {
         guard job.status == .paused else {
             throw WrongJobState(detail: "The job is \(job.status.rawValue), not paused.")
@@ -31,7 +31,7 @@ extension Change {
         return try await queue(job, .jobResumed, "actor_type = \(maker.type)", by: maker)
     }
 
-    /// What is done stays, and can be undone.
+    /// Cancels a job. The rows that are done keep their effects, which can be undone later.
     package func cancelJob(_ job: JobRow) async throws -> JobRow {
         guard job.status.isLive else {
             throw WrongJobState(detail: "The job is \(job.status.rawValue) already.")
@@ -42,7 +42,8 @@ extension Change {
         return try await end(job, .cancelled)
     }
 
-    /// Undoes what was done, row by row, starting with the last, in the name of `maker`.
+    /// Starts to undo the job's effects in the name of `maker`, row by row, from the last row
+    /// backwards.
     package func undoJob(_ job: JobRow, by maker: JobMaker) async throws -> JobRow {
         guard [.done, .cancelled, .failed].contains(job.status) else {
             throw WrongJobState(
@@ -75,8 +76,8 @@ extension Change {
             """)
     }
 
-    /// Ends the job. The input is deleted at once, and what was done is kept until it can no longer
-    /// be undone.
+    /// Ends the job with a status. Deletes the input of its rows at once. The results are kept
+    /// until they can no longer be undone.
     func end(_ job: JobRow, _ status: JobRow.Status, reason: String? = nil) async throws -> JobRow {
         try await query(
             """
@@ -125,10 +126,10 @@ extension Change {
 
 /// Why a job is paused.
 package enum JobPause: String, Sendable {
-    /// A caller asked for it.
+    /// A caller paused it.
     case requested
-    /// The tenant is suspended. The job goes on by itself when the tenant is active again.
+    /// The tenant is suspended. The job is resumed automatically when the tenant is active again.
     case tenantSuspended = "tenant_suspended"
-    /// The job's maker no longer has the rights that it needs.
+    /// The principal in whose name the job acts no longer has the necessary rights.
     case rightsLost = "rights_lost"
 }

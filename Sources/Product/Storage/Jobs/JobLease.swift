@@ -9,13 +9,14 @@ package struct DueJob: Sendable {
     var isTenantActive: Bool
 }
 
-/// Which runner has a job: the runner holds a lease, which each of its batches renews.
+/// The leases of jobs. The runner of a job has a lease, which each of its batches renews.
 extension Database {
-    /// Seconds of a lease; after a crash another runner takes the job once the lease is over.
+    /// The length of a lease in seconds. After a crash, another runner takes the job when the lease
+    /// is over.
     package static let jobLease: Int64 = 30
     static let dueJobs = 64
 
-    /// One job for each tenant that has no other job running, the longest waiting first.
+    /// Returns the due jobs, the longest waiting first: one for each tenant without a running job.
     package func dueJobs() async throws(PostgresError) -> [DueJob] {
         let now = clock()
         return try await platform.read(
@@ -35,7 +36,7 @@ extension Database {
         }
     }
 
-    /// Queues the jobs that were paused with their tenant, if the tenant is active again.
+    /// Resumes the jobs that were paused because their tenant was suspended, if it is active again.
     package func releaseJobs() async throws {
         let rows = try await platform.read(
             """
@@ -47,7 +48,8 @@ extension Database {
             let (tenant, id): (UUID, UUID) = (try row.get(0), try row.get(1))
             try await scope(tenant).change(by: .system) { change in
                 let job = try await change.lockJob(id)
-                // Another runner was first, or the job has been paused by hand since.
+                // Another runner has resumed the job already, or someone has paused it in the
+                // meantime.
                 guard job.status == .paused, job.reason == JobPause.tenantSuspended.rawValue else {
                     return
                 }
@@ -56,9 +58,9 @@ extension Database {
         }
     }
 
-    /// Takes the job and returns it, if no other runner was first; a job of a suspended tenant is
-    /// paused instead. A job that was left running, for example by a process that ended, counts as
-    /// a failed batch.
+    /// Takes a lease on the job and returns it; `nil` if another runner took it first. A job of a
+    /// suspended tenant is paused instead. If the job's last runner has stopped without a result,
+    /// for example in a crash, that counts as a failed batch.
     package func takeJob(_ due: DueJob) async throws -> JobRow? {
         guard due.isTenantActive else {
             try await pauseJobOfSuspended(due)
@@ -80,7 +82,7 @@ extension Database {
                 """
             ).first.map(JobRow.init)
         } catch let error as PostgresError where error.isUniqueViolation {
-            // Another job of the tenant began at the same moment.
+            // Another job of the tenant was started at the same moment.
             return nil
         }
     }
@@ -93,7 +95,8 @@ extension Database {
         }
     }
 
-    /// Leaves the job to any runner, `seconds` from now; `failed` counts a failed batch.
+    /// Gives up the lease, so that any runner may take the job after `seconds`. `failed` is whether
+    /// to count a failed batch.
     package func yieldJob(
         _ job: JobRow, after seconds: Int64 = 0, failed: Bool = false
     ) async throws {

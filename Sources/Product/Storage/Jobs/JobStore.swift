@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// Work on many rows that goes on after its request was answered.
+/// A job: work on many rows that goes on after the response to its request.
 package struct JobRow: ListedRow {
     package enum Status: String, Sendable, CaseIterable {
         case queued, running, paused, cancelled, done, failed, undone
@@ -19,37 +19,37 @@ package struct JobRow: ListedRow {
     package var isDryRun: Bool
     /// Whether the job's effects are being undone.
     package var isUndoing: Bool
-    /// `nil` while it is not known yet.
+    /// The number of rows; `nil` while it is not known yet.
     package var total: Int?
     package var done: Int
     package var failed: Int
     package var undone: Int
-    /// Rows that an undo left unchanged.
+    /// The number of rows that an undo left unchanged.
     package var kept: Int
-    /// The job's input, which never changes.
+    /// The job's settings from its request, which never change.
     package var parameters: JSONValue
-    /// The progress of its kind, in addition to the position.
+    /// The progress that the job's kind stores in addition to `position`.
     package var state: JSONValue
     package var position: Int
-    /// Why it is paused (`JobPause`) or failed; `nil` otherwise.
+    /// Why the job is paused (a `JobPause`) or has failed; `nil` otherwise.
     package var reason: String?
     package var attempts: Int
     package var createdByType: String
     package var createdByID: String
     package var createdByName: String
-    /// The credential whose rights are checked at each batch.
+    /// The credential in whose name the job acts. Its rights are checked at each batch.
     package var maker: JobMaker
     package var fence: Int
-    /// Microseconds for which runners had the job.
+    /// The microseconds that runners have spent on the job.
     package var worked: Int
     package var version: Int
     package var createdAt: Timestamp
     package var startedAt: Timestamp?
     package var finishedAt: Timestamp?
-    /// The end of the time for an undo, exclusive; `nil` if there is nothing to undo.
+    /// The time until which the job can be undone, exclusive; `nil` if there is nothing to undo.
     package var undoUntil: Timestamp?
 
-    /// Seconds after its end for which the job, its rows and its undo are kept.
+    /// Seconds for which a job is kept after its end, with its rows and its undo.
     package static let keptSeconds: Int64 = 30 * 86_400
 
     static let columns: SQL =
@@ -82,7 +82,7 @@ package struct JobRow: ListedRow {
         (finishedAt, undoUntil) = (try row.get(28), try row.get(29))
     }
 
-    /// The job as the object of audit events.
+    /// The job as the target of audit events.
     package var target: AuditTarget { AuditTarget("job", id, kind) }
 }
 
@@ -105,7 +105,7 @@ package struct JobFilter: Sendable {
 }
 
 extension Database {
-    /// The jobs of all tenants.
+    /// Returns one page of the jobs of all tenants.
     package func jobs(
         _ list: ListQuery, _ filter: JobFilter
     ) async throws(PostgresError) -> ListPage<JobRow> {
@@ -113,7 +113,7 @@ extension Database {
         return try await readLagging(statement.page(list), in: nil).page(list, JobRow.init)
     }
 
-    /// The tenant of a job; `nil` if there is no such job.
+    /// Returns the tenant of a job; `nil` if there is no such job.
     package func tenant(ofJob id: UUID) async throws(PostgresError) -> UUID? {
         try await platform.read("SELECT tenant_id FROM jobs WHERE id::text = \(id.description)")
             .first?.get(0)
@@ -136,7 +136,7 @@ extension TenantScope {
         return try rows.first.map(JobRow.init)
     }
 
-    /// The rows after a row number, in order.
+    /// Returns the results of the rows after row number `row`, in order.
     package func results(
         of job: UUID, after row: Int, limit: Int, status: JobResult.Status? = nil
     ) async throws(PostgresError) -> [JobResult] {
@@ -149,7 +149,7 @@ extension TenantScope {
         ).all(JobResult.ofReport)
     }
 
-    /// Counts at most 10,001 rows.
+    /// Returns the number of rows, counted up to 10,001.
     package func resultCount(
         of job: UUID, status: JobResult.Status? = nil
     ) async throws(PostgresError) -> ListTotal {
@@ -164,7 +164,8 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Creates a job that waits for its turn; `addRows` adds its rows. Throws `TooManyJobs`.
+    /// Creates a queued job; `addRows` adds its rows. Throws `TooManyJobs` if the tenant has
+    /// reached a limit.
     package func createJob(
         _ kind: String, _ parameters: JSONValue, total: Int?, by maker: JobMaker,
         isDryRun: Bool = false, state: JSONValue? = nil
@@ -186,7 +187,8 @@ extension Change {
         return row
     }
 
-    /// Takes a lock, so that no two transactions count the same jobs.
+    /// Throws `TooManyJobs` if the tenant has no room for a job with this many rows. Takes a lock,
+    /// so that no other transaction counts at the same time.
     private func requireRoomForJob(of total: Int) async throws {
         try await query("SELECT pg_advisory_xact_lock(hashtextextended(\("jobs \(tenant)"), 0))")
         let rows = try await query(
@@ -201,7 +203,8 @@ extension Change {
         guard kept + total <= JobLimits.kept else { throw TooManyJobs.rows }
     }
 
-    /// Adds waiting rows, numbered from 1, each for one object.
+    /// Adds waiting rows, each for one object. Their numbers follow `last`, so they begin with 1 by
+    /// default.
     package func addRows(
         to job: UUID, _ type: String, _ targets: [UUID], after last: Int = 0
     ) async throws {
@@ -214,8 +217,8 @@ extension Change {
             """)
     }
 
-    /// Adds waiting rows, each with its input. An empty `emailKey` means that the row names no
-    /// person.
+    /// Adds waiting rows, each with its number and its input. An empty `emailKey` means that the
+    /// row names no person.
     package func addRows(
         to job: UUID, _ inputs: [(row: Int, emailKey: String, input: JSONValue)]
     ) async throws {
@@ -230,7 +233,7 @@ extension Change {
             """)
     }
 
-    /// The job's row, locked for this transaction.
+    /// Returns the job's row, locked for this transaction.
     package func lockJob(_ id: UUID) async throws -> JobRow {
         let rows = try await query(
             """
@@ -242,36 +245,39 @@ extension Change {
     }
 }
 
-/// How much a tenant may have at a time.
+/// The limits of a tenant's jobs.
 package enum JobLimits {
-    /// Jobs of a tenant that are queued, running or paused.
+    /// The most jobs that are queued, running or paused.
     package static let live = 20
     /// The most rows of a bulk action.
     package static let rows = 100_000
-    /// The most rows of all jobs that are kept for their reports: ten of the largest imports.
+    /// The most rows of all jobs of a tenant together, including ended jobs that are kept for their
+    /// reports. It is ten of the largest imports.
     package static let kept = 50_000_000
-    /// Rows of one batch. Each has a savepoint, and PostgreSQL keeps 64 per transaction in memory.
+    /// The rows of one batch. Each needs a savepoint, and PostgreSQL holds 64 of a transaction in
+    /// memory.
     package static let batch = 50
 }
 
-/// The tenant has reached a limit.
+/// The limit that the tenant has reached.
 package enum TooManyJobs: Error, Sendable {
     case live
-    /// Together with the rows of the new job.
+    /// The rows of all the tenant's jobs, including the new one.
     case rows
 }
 
 /// The credential in whose name a job acts.
 package struct JobMaker: Sendable, Equatable {
-    /// `operator`, `key`, `user`, or `system` for a rule of the tenant itself.
+    /// The credential's type: `operator`, `key`, `user`, or `system` for a rule of the tenant's
+    /// policy.
     package var type: String
     package var id: String
     package var name: String
     /// The tenant that the credential belongs to; `nil` for the platform.
     package var home: UUID?
 
-    /// The service itself, for a tenant's standing rule, which goes on when the person who
-    /// published it leaves.
+    /// The service itself. A rule of the tenant's policy acts in this name, so that it continues
+    /// when the person who published it leaves.
     package static let system = JobMaker(
         type: Actor.system.type, id: Actor.system.id, name: Actor.system.name, home: nil)
 
@@ -288,10 +294,10 @@ package struct JobMaker: Sendable, Equatable {
 }
 
 extension Change {
-    /// The current rights of a job's maker, which cannot change until the transaction ends; `nil`
-    /// if the credential is no longer valid.
+    /// Returns the current rights of a job's maker; `nil` if the credential is no longer valid.
+    /// They cannot change until the transaction ends.
     func principal(of maker: JobMaker) async throws -> Principal? {
-        // The system has no rights of its own: only a kind of job that requires none goes on.
+        // The system has no rights, so only jobs that require none can run in its name.
         if maker.isSystem { return .anyone }
         guard let id = UUID(maker.id) else { return nil }
         switch maker.type {

@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// The hash of the token that a page passes on when a sign-in begins there.
+/// The hash of the invite token or join link token with which a person began a sign-in.
 package enum BroughtToken: Sendable, Equatable {
     case invite([UInt8])
     case join([UInt8])
@@ -12,8 +12,8 @@ package enum BroughtToken: Sendable, Equatable {
 }
 
 extension Change {
-    /// Whether the key, of this tenant or of the platform, was not revoked and may still invite.
-    /// Its expiry needs no check, since its links expire with it.
+    /// Whether a key of this tenant or of the platform is not revoked and may still invite. Its
+    /// expiry is not checked, since its links expire with it.
     private func isLive(inviter text: String) async throws(PostgresError) -> Bool {
         guard let id = UUID(text) else { return false }
         let condition: SQL =
@@ -31,8 +31,8 @@ extension Change {
         return !platforms.isEmpty
     }
 
-    /// The join link of a token or of a reservation, without a lock: taking a place checks it
-    /// again.
+    /// Returns the join link that meets the condition, without a lock. Its facts are checked again
+    /// when a use of the link is counted.
     func joinLink(where condition: SQL) async throws(PostgresError) -> JoinLinkFacts? {
         let rows = try await query(
             """
@@ -54,9 +54,9 @@ extension Change {
 }
 
 extension TenantScope {
-    /// The links, showing as revoked those whose makers may no longer invite. The rules find the
-    /// same when a person comes by a link: its maker is a revoked key, or an operator or user who
-    /// was removed or demoted.
+    /// Returns the links, with those shown as revoked whose makers may no longer invite: a revoked
+    /// key, or an operator or user who was removed or lost the right. The sign-up rules decide the
+    /// same when a person uses such a link.
     func withLiveMakers(_ rows: [JoinLinkRow]) async throws(PostgresError) -> [JoinLinkRow] {
         let now = database.clock()
         let active = rows.filter { $0.link.status(at: now) == .active }
@@ -92,7 +92,8 @@ extension TenantScope {
                 """))
     }
 
-    /// The keys that are live, with the users who own them.
+    /// Returns those of the keys that are not revoked and may still invite, each with the user who
+    /// owns it.
     private func liveKeys(_ ids: [UUID]) async throws(PostgresError) -> [UUID: UUID?] {
         if ids.isEmpty { return [:] }
         let rows = try await database.readLagging(
@@ -126,12 +127,12 @@ extension TenantScope {
     }
 }
 
-/// A join link with its tenant, as its page shows it.
+/// A join link with its tenant, as its public page shows it.
 package struct OfferedJoinLink: Sendable {
     package var row: JoinLinkRow
     package var tenant: TenantRow
 
-    /// Why the link admits no one, such as `join_revoked`; `nil` if it is live.
+    /// Returns the code for why the link admits no one, such as `join_revoked`; `nil` if it works.
     package func fault(at now: Timestamp) -> String? {
         let status = row.link.status(at: now)
         guard status == .active else { return "join_\(status.rawValue)" }
@@ -140,7 +141,7 @@ package struct OfferedJoinLink: Sendable {
 }
 
 extension Database {
-    /// The link of a token, live or not. Does not use it up.
+    /// Returns the join link of a token, even if it no longer works. Does not count a use.
     package func joinLink(ofToken token: String) async throws -> OfferedJoinLink? {
         guard let id = try await tenant(ofToken: token) else { return nil }
         let scope = scope(id)

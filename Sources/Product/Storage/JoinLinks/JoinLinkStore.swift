@@ -5,13 +5,14 @@ import Text
 /// A join link as stored, with only a hash of its token.
 package struct JoinLinkRow: ListedRow {
     package var link: JoinLink
-    /// The address to which its page leads in the end, one of the tenant's clients; `nil` for none.
+    /// The address to which the link's page redirects at the end, at one of the tenant's clients;
+    /// `nil` for none.
     package var returnTo: String?
-    /// The actor's type, such as `operator` or `key`.
+    /// The type of the actor who made the link, such as `operator` or `key`.
     package var makerType: String
-    /// The actor's id as text.
+    /// The id of that actor, as text.
     package var makerID: String
-    /// The actor's name when the link was made.
+    /// The actor's name at the time when the link was made.
     package var makerName: String
     /// Increases with each change; the ETag is made from it.
     package var version: Int
@@ -25,7 +26,7 @@ package struct JoinLinkRow: ListedRow {
         maker_id, maker_name, version, created_at
         """
 
-    /// The number of columns; what is selected after `columns` begins at this index.
+    /// The number of `columns`. Further selected columns begin at this index.
     static let end = 13
 
     init(_ row: Row) throws(PostgresError) {
@@ -39,7 +40,7 @@ package struct JoinLinkRow: ListedRow {
         createdAt = try row.get(12)
     }
 
-    /// The changes that the audit row of its creation shows.
+    /// The values that the audit event of the link's creation shows.
     var creation: AuditChanges {
         var changes = AuditChanges()
         changes.add("max_uses", nil, "\(link.maxUses)")
@@ -53,17 +54,18 @@ package struct JoinLinkRow: ListedRow {
     var target: AuditTarget { AuditTarget("join_link", id, id.description) }
 }
 
-/// A request for a join link, with checked input.
+/// A request to make a join link; its input is checked.
 package struct JoinLinkRequest: Sendable {
-    /// A-labels; empty for every domain.
+    /// The email domains that the link admits, as A-labels; empty for every domain.
     package var domains: [String]
     package var maxUses: Int
-    /// Exclusive.
+    /// The end of the link, exclusive.
     package var expiresAt: Timestamp
-    /// An address that was checked against the tenant's clients.
+    /// The address to which the link's page redirects at the end, checked against the tenant's
+    /// clients; `nil` for none.
     package var returnTo: String?
 
-    /// If `returnTo` is nil, the page leads nowhere.
+    /// If `returnTo` is nil, the page does not redirect.
     package init(domains: [String], maxUses: Int, expiresAt: Timestamp, returnTo: String?) {
         self.domains = domains
         self.maxUses = maxUses
@@ -73,7 +75,8 @@ package struct JoinLinkRequest: Sendable {
 }
 
 extension TenantScope {
-    /// One page, newest first. Links whose makers may no longer invite show as revoked.
+    /// Returns one page of links, by default the newest first. Links whose makers may no longer
+    /// invite are shown as revoked.
     package func joinLinks(_ list: ListQuery) async throws(PostgresError) -> ListPage<JoinLinkRow> {
         let statement = ListStatement(
             columns: JoinLinkRow.columns, source: "join_links WHERE tenant_id = \(tenant)",
@@ -83,7 +86,7 @@ extension TenantScope {
         return page
     }
 
-    /// The link; `nil` if the tenant has no such link.
+    /// Returns the link; `nil` if the tenant has no such link.
     package func joinLink(_ id: UUID) async throws(PostgresError) -> JoinLinkRow? {
         let rows = try await read(
             """
@@ -95,12 +98,14 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Creates a link and its token, which is shown only once. Throws 409 `sign_up_closed` if the
-    /// policy is closed, and 409 `conflict` if the tenant has as many live links as it may.
+    /// Creates a link and its token, which cannot be shown again. Throws 409 `sign_up_closed` if
+    /// the policy is closed. Throws 409 `conflict` if the tenant has reached its limit of live
+    /// links.
     package func makeJoinLink(
         _ request: JoinLinkRequest
     ) async throws -> (row: JoinLinkRow, token: String) {
-        // The lock on the tenant keeps a concurrent link from being left out of the count.
+        // Locks the tenant, so that a link of a concurrent request cannot be missing from the
+        // count.
         guard try await lockPolicy().policy.signUp != .closed else {
             throw StorageFailure.conflict(
                 code: "sign_up_closed", detail: "The tenant's policy is closed.", id: nil)
@@ -135,7 +140,7 @@ extension Change {
             id: nil)
     }
 
-    /// Ends a link for good. Revoking it again changes nothing.
+    /// Revokes a link. Revoking it again changes nothing.
     package func revokeJoinLink(_ id: UUID) async throws -> JoinLinkRow {
         let found = try await lockJoinLink(id)
         guard found.link.revokedAt == nil else {
@@ -167,8 +172,8 @@ extension Change {
 }
 
 extension TenantScope {
-    /// The address to which the page of an invite or a join link leads in the end; `nil` if there
-    /// is none, or if it is no longer an address of the tenant's clients.
+    /// Returns the address to which the page of an invite or a join link redirects at the end;
+    /// `nil` if there is none, or if it no longer belongs to the tenant's clients.
     package func returnAddress(of token: BroughtToken) async throws(PostgresError) -> String? {
         let sql: SQL =
             switch token {
@@ -181,7 +186,7 @@ extension TenantScope {
         return try await listed(rows.first?.get(0, as: String?.self) ?? nil)
     }
 
-    /// The same for a password reset.
+    /// Returns the same kind of address for a password reset.
     package func returnAddress(ofReset token: String) async throws(PostgresError) -> String? {
         let rows = try await read(
             """
@@ -196,7 +201,7 @@ extension TenantScope {
         return try await returnAddresses().contains { sameBytes($0, address) } ? address : nil
     }
 
-    /// The redirect addresses of the tenant's enabled clients.
+    /// Returns the redirect addresses of the tenant's enabled clients.
     package func returnAddresses() async throws(PostgresError) -> [String] {
         let rows = try await read(
             """

@@ -1,17 +1,18 @@
 import Postgres
 import Text
 
-/// How many rows of a filtered list fall into each part of a period.
+/// The number of rows of a filtered list in each part of a period.
 package struct ListHistogram: Sendable {
     package struct Bar: Sendable {
         package var at: Timestamp
         package var count: Int
-        /// False if counting stopped at `most`.
+        /// Whether the count is exact; false if counting stopped because there are more than `most`
+        /// rows.
         package var exact: Bool
     }
 
-    /// Counting of a bar stops above this number, so that a histogram reads a limited number of
-    /// rows, however many there are, and still shows something for every part of the period.
+    /// The largest exact count of a bar; counting stops above it. So a histogram of any list reads
+    /// a limited number of rows.
     package static let most = 1000
 
     package var since: Timestamp
@@ -19,8 +20,8 @@ package struct ListHistogram: Sendable {
     package var until: Timestamp
     package var bars: [Bar]
 
-    /// Selects the start of each bar and the number of its rows, which is `most` plus one if there
-    /// are more.
+    /// Returns the SQL that selects the start of each bar and its number of rows, counted up to
+    /// `most` plus one. `source` returns the rows that meet a further condition.
     static func counting(
         _ starts: [Timestamp], until: Timestamp, of column: SQL, _ source: (SQL) -> SQL
     ) -> SQL {
@@ -34,7 +35,7 @@ package struct ListHistogram: Sendable {
             """
     }
 
-    /// The same for one bar.
+    /// Returns the same SQL for a single bar.
     static func counting(
         from start: Timestamp, until end: Timestamp, of column: SQL, _ source: (SQL) -> SQL
     ) -> SQL {
@@ -57,21 +58,21 @@ extension ListHistogram.Bar {
 
 /// A histogram that is requested with a list.
 package struct HistogramRequest: Sendable {
-    /// The accepted numbers of bars.
+    /// The numbers of bars that a request may ask for.
     package static let bars = 10...120
-    /// The lengths of a bar in seconds, from a minute to 30 days.
+    /// The possible lengths of a bar in seconds: from a minute to 30 days.
     private static let steps: [Int64] = [
         60, 300, 900, 3600, 10_800, 21_600, 43_200, 86_400, 604_800, 2_592_000,
     ]
     private static let day: Int64 = 86_400
 
-    /// `nil` for the time of the oldest row.
+    /// The start of the period; `nil` for the time of the oldest row.
     package var since: Timestamp?
-    /// `nil` for now.
+    /// The end of the period; `nil` for now.
     package var until: Timestamp?
-    /// The most bars, approximately.
+    /// Approximately the most bars.
     package var most: Int
-    /// An IANA time zone name; bars of a day begin at midnight there.
+    /// An IANA time zone name. Bars of a day or longer begin at midnight in this zone.
     package var zone: String
 
     package init(since: Timestamp?, until: Timestamp?, most: Int, zone: String) {
@@ -81,14 +82,15 @@ package struct HistogramRequest: Sendable {
         self.zone = zone
     }
 
-    /// The length of a bar, in seconds.
+    /// Returns the length of a bar in seconds, for a period of this many seconds with at most about
+    /// `most` bars.
     static func step(of seconds: Int64, most: Int) -> Int64 {
         let most = Int64(most)
         return steps.first { seconds / $0 <= most } ?? (seconds / most / day + 1) * day
     }
 
-    /// Selects the starts of the bars: the start of the period itself, and then the times at which
-    /// a clock in the zone shows a multiple of the step.
+    /// Returns the SQL that selects the starts of the bars: first the start of the period, then the
+    /// times at which a clock in the zone shows a multiple of the step.
     static func starts(from since: Timestamp, to until: Timestamp, step: Int64, zone: String) -> SQL
     {
         """
@@ -103,9 +105,9 @@ package struct HistogramRequest: Sendable {
 }
 
 extension Database {
-    /// `column` has the time of the rows, `oldest` selects the time of the first row of all, and
-    /// `source` gives the rows that pass the filters and a further condition. Returns nil if
-    /// PostgreSQL does not know the zone.
+    /// Returns the histogram; `nil` if PostgreSQL does not know the zone. `column` is the rows'
+    /// column of time, and `oldest` selects the time of the oldest row. `source` returns the rows
+    /// that pass the filters and a further condition.
     func histogram(
         _ request: HistogramRequest, of column: SQL, oldest: SQL, in tenant: UUID?,
         _ source: (SQL) -> SQL
@@ -139,7 +141,8 @@ extension Database {
                 ListHistogram.counting(starts, until: until, of: column, source), in: tenant
             ).all { row throws(PostgresError) in try ListHistogram.Bar(row) }
         } catch  where error.sqlstate == "0A000" {
-            // A distributed database counts all tenants' rows only for one bar per statement.
+            // A distributed database can count the rows of all tenants only with a separate
+            // statement for each bar.
             for (start, end) in zip(starts, Array(starts.dropFirst()) + [until]) {
                 let counted = ListHistogram.counting(
                     from: start, until: end, of: column, source)

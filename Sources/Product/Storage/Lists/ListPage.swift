@@ -1,10 +1,10 @@
 import Postgres
 import Text
 
-/// How many rows a list has, or a lower bound.
+/// The number of rows in a list, exact or at least.
 package struct ListTotal: Sendable, Equatable {
-    /// Counting stops here: a larger number is of no use, and counting further would read the
-    /// table.
+    /// The largest exact total; counting stops above it. An exact larger number is of little use,
+    /// and would require reading the whole table.
     package static let most = 10_000
 
     package var value: Int
@@ -15,14 +15,15 @@ package struct ListTotal: Sendable, Equatable {
         self.exact = exact
     }
 
-    /// Makes a total from a count that stopped beyond `most`.
+    /// Creates a total from a count of at most `most` plus one rows.
     init(counted: Int) { self.init(min(counted, Self.most), exact: counted <= Self.most) }
 }
 
-/// The rows of a page, the position where the next one begins, and the list's total.
+/// One page of a list: its rows, the position of the next page, and the list's total.
 package struct ListPage<Row: Sendable>: Sendable {
     package var rows: [Row]
-    /// The sort value and the id of the last row, if more follow.
+    /// The sort value and the id of the last row, with which the next page begins; `nil` if there
+    /// is none.
     package var next: (value: String, id: UUID)?
     package var total: ListTotal
 
@@ -32,17 +33,17 @@ package struct ListPage<Row: Sendable>: Sendable {
         self.total = total
     }
 
-    /// All rows in one page.
+    /// Creates a page that contains the whole list.
     package init(whole rows: [Row]) {
         self.init(rows: rows, total: ListTotal(rows.count, exact: true))
     }
 }
 
-/// A row that can be sorted in any order of its list.
+/// A row of a list that pages can be made of.
 package protocol ListedRow: Sendable {
     var id: UUID { get }
     var createdAt: Timestamp { get }
-    /// The value of the column by which the list is ordered.
+    /// Returns the row's value in the column by which the list is sorted, as a cursor contains it.
     func value(of sort: ListQuery.Sort) -> String
 }
 
@@ -51,7 +52,8 @@ extension ListedRow {
 }
 
 extension ListPage where Row: ListedRow {
-    /// `fetched` are the rows that the query's `tail` selects.
+    /// Creates a page from the rows that the query's `tail` selects. Rows beyond the page's limit
+    /// only show that a next page exists.
     init(_ fetched: consuming [Row], _ list: ListQuery, total: ListTotal) {
         var rows = fetched
         let further = rows.count - list.limit
@@ -62,7 +64,7 @@ extension ListPage where Row: ListedRow {
 }
 
 extension Rows {
-    /// A page from the rows of a `ListStatement`.
+    /// Returns the page that the rows of a `ListStatement` form.
     func page<T: ListedRow>(
         _ list: ListQuery, _ decode: (Row) throws(PostgresError) -> T
     ) throws(PostgresError) -> ListPage<T> {
@@ -76,22 +78,22 @@ extension Rows {
         return found
     }
 
-    /// After the first page the total is the one that the cursor carries. If the first page is
-    /// empty, the total is 0.
+    /// Returns the list's total: from the cursor, if it has one, or else from the column `counted`.
+    /// It is 0 if the first page is empty.
     func total(_ list: ListQuery) throws(PostgresError) -> ListTotal {
         if let total = list.total { return total }
         return ListTotal(counted: try first?.get("counted", as: Int.self) ?? 0)
     }
 }
 
-/// A list as SQL: which columns of which rows. Page and count are one statement, which takes one
-/// round trip and one transaction; the planner runs the count once, before the page.
+/// The SQL of a list. One statement selects the page and the count, in one round trip and one
+/// transaction.
 struct ListStatement {
     var columns: SQL
     /// A table and a condition, such as `users WHERE tenant_id = …`.
     var source: SQL
-    /// Whether the condition is the tenant alone, or one that most of its rows meet, and an index
-    /// by age exists.
+    /// Whether nearly all of the tenant's rows meet the condition, and an index by age exists for
+    /// them.
     var isWide = false
 
     func page(_ list: ListQuery) -> SQL {
@@ -99,7 +101,7 @@ struct ListStatement {
         return "SELECT \(columns)\(counting(list)) FROM \(source)\(everyTime)\(list.tail)"
     }
 
-    /// The column `counted`, up to 10,001; nothing if the total is already known.
+    /// Returns the SQL of the column `counted`, up to 10,001; empty if the total is already known.
     func counting(_ list: ListQuery) -> SQL {
         guard list.total == nil else { return "" }
         let most = ListTotal.most + 1
@@ -110,7 +112,8 @@ struct ListStatement {
     }
 }
 
-/// One page by keyset: page n costs as much as page 1.
+/// Which page of a list to fetch, and in which order. The page is found by the values of the
+/// previous page's last row, so late pages cost no more than the first.
 package struct ListQuery: Sendable {
     package enum Sort: Sendable {
         case createdAt
@@ -127,9 +130,9 @@ package struct ListQuery: Sendable {
     package var limit: Int
     package var sort: Sort
     package var descending: Bool
-    /// The sort value and the id of the last row of the previous page.
+    /// The sort value and the id of the previous page's last row; `nil` for the first page.
     package var after: (value: String, id: UUID)?
-    /// The total from the first page, which the cursor carries: only the first page counts.
+    /// The list's total, as the cursor contains it; `nil` for the first page, which counts it.
     package var total: ListTotal?
 
     package init(
@@ -143,16 +146,16 @@ package struct ListQuery: Sendable {
         self.total = total
     }
 
-    /// How many rows are fetched: one more than the page, to see whether there is a next page. It
-    /// is one of a few literals for two reasons: each text is a prepared statement, and a statement
-    /// with a limit that the planner does not know is planned again at every call.
+    /// The number of rows to fetch: more than the page has, to see whether there is a next page.
+    /// Only a few values are used, as literals. Each text is a separate prepared statement, and
+    /// with a parameter PostgreSQL would plan the statement again at every call.
     var fetched: Int { [2, 11, 21, 51, 101].first { $0 > limit } ?? max(201, limit + 1) }
 
-    /// The keyset condition, the order and the limit, for appending to a WHERE clause with a
-    /// condition.
+    /// The SQL to append to a WHERE clause: the condition on the previous page's last row, the
+    /// order and the limit.
     var tail: SQL { "\(keyset)\(order(of: "")) LIMIT \(raw: "\(fetched)")" }
 
-    /// ` ORDER BY` in the list's order, for the columns of `table` (which includes its dot).
+    /// Returns the ORDER BY clause of the list. `table` precedes each column and includes its dot.
     func order(of table: SQL) -> SQL {
         let direction: SQL = descending ? "DESC" : "ASC"
         return " ORDER BY \(column(of: table)) \(direction), \(table)id \(direction)"
@@ -166,7 +169,7 @@ package struct ListQuery: Sendable {
         case .occurredAt: table + "occurred_at"
         case .email: table + "email_key"
         case .name: table + "name_key"
-        // Under row-level security no index serves a condition on coalesce.
+        // A condition on `coalesce` would use no index under row-level security.
         case .lastSignIn:
             """
             CASE WHEN \(table)last_sign_in_at IS NULL THEN '-infinity' ELSE \(table)last_sign_in_at END
@@ -174,18 +177,18 @@ package struct ListQuery: Sendable {
         }
     }
 
-    /// The cursor's value for a user who has never signed in.
+    /// A cursor's value for a user who has never signed in.
     static let never = "never"
 
-    /// A condition, beginning with AND, that every time meets, for a list that only the tenant
-    /// narrows. If a table has no statistics, it makes PostgreSQL read by the index of that order.
-    /// Otherwise the tenant's rows are estimated as so few that all of them are read and sorted for
-    /// one page.
+    /// Returns a condition, beginning with AND, that is true for every time. It is for lists whose
+    /// only other condition is the tenant. Without statistics of the table, PostgreSQL assumes few
+    /// rows and would sort all of them for one page; this condition makes it read in the order of
+    /// the index.
     static func everyTime(_ column: SQL) -> SQL {
         " AND \(column) BETWEEN '-infinity' AND 'infinity'"
     }
 
-    /// The same for the column by which the list is ordered; nothing if that is not a time.
+    /// The same condition on the column by which the list is sorted; empty if that is not a time.
     var everyTime: SQL {
         switch sort {
         case .createdAt, .occurredAt, .lastSignIn: Self.everyTime(column)
@@ -193,7 +196,8 @@ package struct ListQuery: Sendable {
         }
     }
 
-    /// The keyset condition for the rows after the previous page; it begins with AND.
+    /// The condition, beginning with AND, for the rows after the previous page; empty for the first
+    /// page.
     var keyset: SQL {
         guard let after else { return "" }
         let comparison: SQL = descending ? "<" : ">"

@@ -1,24 +1,26 @@
 import Postgres
 import Text
 
-/// How a filtered list is searched: few matches are fetched by id and then ordered; many matches
-/// are soon found by walking the list in its own order.
+/// How the rows of a searched list are found. If few rows match, they are fetched by their ids and
+/// then sorted. If many match, reading the list in its own order soon finds enough of them.
 struct ListSearch: Sendable {
-    /// For each condition that few rows meet, the ids of those rows.
+    /// For each condition that few rows meet, the ids of these rows.
     var ids: [[UUID]] = []
-    /// Conditions that many rows meet, each beginning with AND.
+    /// The conditions that many rows meet, each beginning with AND.
     var conditions: [SQL] = []
-    /// The text that is searched for. Unless many rows match it, `ids` contains the matches of its
-    /// `patterns`.
+    /// The text to search for; `nil` if there is none. If few rows match its `patterns`, their ids
+    /// are in `ids`.
     var text: SearchedText?
-    /// The same text, if many rows match it.
+    /// The text to search for, if many rows match it; otherwise nil.
     var frequent: SearchedText?
-    /// Some of the many matches: the list has at least those of them that pass its filters.
+    /// Some of the rows that match, if there are many. They give a lower bound of the total, after
+    /// the list's filters.
     var some: [UUID]?
-    /// Many rows that an index of another table has in order of age.
+    /// The rows that meet a frequent condition, from the index of another table, in order of age;
+    /// `nil` if there are none.
     var byAge: AgedRows?
 
-    /// The rows that are in every list of `ids`; `nil` if there is no list.
+    /// The ids that are in every list of `ids`; `nil` if `ids` is empty.
     var fewIDs: [UUID]? {
         guard let first = ids.first else { return nil }
         return ids.dropFirst().reduce(first) { found, other in
@@ -27,22 +29,23 @@ struct ListSearch: Sendable {
         }
     }
 
-    /// The table expression to use in place of the list's table, if it is read by that index.
+    /// Returns the table expression of `byAge`, if this list can be read from it instead of from
+    /// its own table.
     func aged(_ list: ListQuery) -> SQL? {
         guard list.sort == .createdAt, frequent == nil, ids.isEmpty else { return nil }
         return byAge?.table
     }
 }
 
-/// Rows in order of age: a table expression with the name and the columns of the list's table, and
-/// a condition, beginning with AND, that the same rows of the list's table meet.
+/// Rows in order of age. `table` is a table expression with the name and the columns of the list's
+/// table. `condition`, which begins with AND, selects the same rows from the list's table.
 struct AgedRows: Sendable {
     var table: SQL
     var condition: SQL
 }
 
 extension TenantScope {
-    /// The search for a text in a list; without a text every row passes.
+    /// Returns how to search a list for a text; with nil every row passes.
     func search(
         _ text: String?, in name: SearchedList.Name
     ) async throws(PostgresError) -> ListSearch {
@@ -51,15 +54,15 @@ extension TenantScope {
         return search
     }
 
-    /// More rows than this are many: in a table of a million rows, both ways of making a page then
-    /// cost about the same.
+    /// The most matches that count as few. In a table of a million rows, both ways of making a page
+    /// then cost about the same.
     static let few = 4000
-    /// How many matches of a frequent text are fetched at once.
+    /// How many matches of a frequent text are fetched at a time.
     private static let most = 2000
 
-    /// A frequent text is found soon by walking the list, unless all its matches were inserted
-    /// together, far away. Then they are fetched by the text, in the list's order. If a filter
-    /// leaves few of those, the scan runs to its end.
+    /// Returns one page. The rows with a frequent text are first looked for in the order of the
+    /// list, up to a number of rows. If that finds too few, they are fetched by the text, in the
+    /// same order. If the filters leave too few of those, the whole list is scanned.
     func page<Found: ListedRow>(
         of listed: SearchedList, _ search: ListSearch, _ list: ListQuery,
         walking most: Int? = nil,
@@ -74,7 +77,7 @@ extension TenantScope {
             other.ids.append(together)
             rows = try await readLagging(listed.sql(other, list))
             found = try decode(rows)
-            // The first matches by age or by text are not the first ones in any other order.
+            // In the order by last sign-in, these matches are not the first ones of the list.
             let isOther = list.sort == .lastSignIn
             if isOther || found.count < list.fetched, together.count == Self.most {
                 other.ids.removeLast()
@@ -88,7 +91,7 @@ extension TenantScope {
         return ListPage(found, list, total: total)
     }
 
-    /// Looks up the matching rows, or some of them if there are many.
+    /// Adds the rows that match the text to the search, or some of them if there are many.
     private func look(
         for text: SearchedText, in name: SearchedList.Name, _ search: inout ListSearch
     ) async throws(PostgresError) {
@@ -112,7 +115,7 @@ extension TenantScope {
         }
     }
 
-    /// The first matches in the list's order, from the page's position on.
+    /// Returns the ids of the first matches after the previous page, in the order of the list.
     private func matches(
         of text: SearchedText, in name: SearchedList.Name, _ list: ListQuery, _ most: Int
     ) async throws(PostgresError) -> [UUID] {
@@ -132,12 +135,14 @@ extension TenantScope {
     }
 }
 
-/// The words of a search as patterns for LIKE. A text matches if it has every word, in any order.
+/// A searched text as patterns for LIKE. A row matches if its text contains every word, in any
+/// order.
 struct SearchedText: Sendable {
-    /// The patterns that are looked up. If words have three characters or more, the text must
-    /// contain each of these. Otherwise the text, or a word in it, must begin with the first word.
+    /// The patterns that are looked up first. If any word has three characters or more, a row must
+    /// match each of these patterns, one for each such word. Otherwise the row's text, or a word in
+    /// it, must begin with the first word.
     let patterns: [String]
-    /// For each further word: the patterns of which the text must match one.
+    /// For each word that is not looked up, its patterns. A row must match one of them.
     private let others: [[String]]
     private let isAll: Bool
 
@@ -151,31 +156,32 @@ struct SearchedText: Sendable {
         others = isAll ? short : Array(short.dropFirst())
     }
 
-    /// Whether `content` matches.
+    /// Returns the condition, beginning with AND, that `content` matches all words.
     func condition(on content: SQL) -> SQL {
         Self.condition(patterns, isAll ? "ALL" : "ANY", on: content) + further(on: content)
     }
 
-    /// Whether `content` matches the words that are not looked up.
+    /// Returns the condition, beginning with AND, that `content` matches the words that are not
+    /// looked up.
     func further(on content: SQL) -> SQL {
         others.map { Self.condition($0, "ANY", on: content) }.reduce("", +)
     }
 
-    /// Under row-level security the planner assumes that any LIKE is rare. For a CASE it assumes
-    /// even odds, and walks the index.
+    /// Under row-level security the planner assumes that few rows meet a LIKE. CASE makes it assume
+    /// half of them, so that it reads in the order of the index.
     private static func condition(_ patterns: [String], _ which: SQL, on content: SQL) -> SQL {
         " AND CASE WHEN \(content) LIKE \(which) (\(patterns)) THEN true ELSE false END"
     }
 }
 
 extension Database {
-    /// At most eight words, in lower case. A text of only white space counts as one word.
+    /// Returns the first eight words, in lower case. A text of only white space counts as one word.
     static func words(of text: String) -> [String] {
         let words = text.lowercased().split(whereSeparator: \.isWhitespace).prefix(8)
         return words.isEmpty ? [text.lowercased()] : words.map(String.init)
     }
 
-    /// Patterns for LIKE ALL or ILIKE ALL: the text must contain each word.
+    /// Returns patterns for LIKE ALL or ILIKE ALL, by which a text must contain each word.
     static func patterns(of text: String) -> [String] {
         words(of: text).map { "%\(escapeLike($0))%" }
     }
@@ -191,27 +197,30 @@ struct SearchedList: Sendable {
 
     var name: Name
     var tenant: UUID
-    /// The text of a row, in lower case, that is searched.
+    /// The SQL of a row's text that is searched, in lower case.
     var content: SQL
-    /// The columns that it is made from.
+    /// The columns from which `content` is computed.
     var searched: SQL
-    /// The list's filters besides a search, beginning with the tenant.
+    /// The condition of the list's filters, without the search. It begins with the tenant.
     var condition: SQL
-    /// Whether the condition is the tenant alone, or one that most of its rows meet.
+    /// Whether nearly all of the tenant's rows meet the condition.
     var isWide = false
-    /// If the filter passes several values of one column: disjoint conditions, each beginning with
-    /// AND and each with an index in the list's order.
+    /// If the filter allows several values of one column: a condition for each value. Each begins
+    /// with AND and has an index in the list's order.
     var ways: [SQL] = []
-    /// Makes the whole statement around the page's rows and the column `counted` (or nothing).
+    /// Returns the whole statement, from the SQL of the page's rows and of the column `counted` (or
+    /// empty).
     var statement: @Sendable (_ page: SQL, _ counting: SQL, _ list: ListQuery) -> SQL
 
     private var rows: SQL { "\(raw: name.rawValue) WHERE \(condition)" }
 
-    /// `walking` sets how many rows are scanned for a frequent text, instead of the usual number.
+    /// Returns the statement for one page. If many rows match the text, `walking` overrides how
+    /// many rows are scanned.
     func sql(_ search: ListSearch, _ list: ListQuery, walking most: Int? = nil) -> SQL {
         let walked = search.aged(list)
         var source = walked.map { $0 + " WHERE \(condition)" } ?? rows
-        // First the rows by id, then the other conditions: the order is not left to the planner.
+        // First selects the rows by id, then applies the other conditions, whatever the planner
+        // assumes.
         let few = search.fewIDs
         if let few {
             source = """
@@ -235,9 +244,9 @@ struct SearchedList: Sendable {
                 """
         }
         if few != nil {
-            // There are few, and ordering the page reads all of them anyway, so they are counted on
-            // the way. OFFSET 0 keeps the planner from walking the order instead: it assumes an
-            // even spread, but they may all be at the far end.
+            // The rows are few, and sorting the page reads all of them anyway, so the same pass
+            // counts them. OFFSET 0 keeps the planner from reading in the order of the index
+            // instead: it assumes that the rows are evenly spread, but they may all be at the end.
             let isWhole = list.total == nil && list.after == nil && search.some == nil
             if isWhole { counting = ", counted" }
             page = """
@@ -249,7 +258,8 @@ struct SearchedList: Sendable {
         if let text = search.frequent {
             var walk = list
             walk.limit = most ?? Self.walked(list)
-            // Selects only what the text needs, so that an index-only scan is possible.
+            // The inner query selects only the columns that the text needs, so that an index-only
+            // scan is possible.
             page = """
                 SELECT * FROM \(rows) AND id = ANY (ARRAY(
                     SELECT id FROM (SELECT id, \(searched) FROM \(source)\(walk.tail)) AS walked
@@ -259,15 +269,16 @@ struct SearchedList: Sendable {
         return statement(page, counting, list)
     }
 
-    /// By age the rows are stored in the order of the scan. In any other order only an index is
-    /// scanned, and the matches may be far apart.
+    /// Returns how many rows are scanned for a frequent text. Rows are stored roughly by age, so a
+    /// scan by age reads adjacent rows. In any other order the scan reads only an index, in which
+    /// matches may be far apart.
     private static func walked(_ list: ListQuery) -> Int {
         list.sort == .createdAt ? 10_000 : 40_000
     }
 }
 
 extension SearchedList {
-    /// A list of one table's rows that are searched in one column.
+    /// Creates a list of the rows of one table, of which one column is searched.
     init(
         _ name: Name, of tenant: UUID, in column: SQL, of columns: SQL, where condition: SQL,
         isWide: Bool = false,
@@ -286,7 +297,8 @@ extension SearchedList {
     }
 }
 
-/// A text as it is stored, in UTF-8. One inside the database's response is not copied into a string.
+/// A stored text in UTF-8. A text from a row of the database is not copied until it is needed as a
+/// string.
 package struct StoredText: Sendable {
     private enum Source {
         case column(Row, Int)
@@ -295,7 +307,7 @@ package struct StoredText: Sendable {
 
     private let source: Source
 
-    /// `nil` if the column is NULL.
+    /// Creates the text of a column; `nil` if the column is NULL.
     init?(_ row: Row, _ column: Int) {
         guard row.bytes(column) != nil else { return nil }
         source = .column(row, column)
@@ -303,7 +315,7 @@ package struct StoredText: Sendable {
 
     init(_ text: String) { source = .string(text) }
 
-    /// Passes the bytes, which are valid only during the call.
+    /// Calls `body` with the bytes, which are valid only during the call.
     package func withUTF8(_ body: (UnsafeBufferPointer<UInt8>) -> Void) {
         switch source {
         case .column(let row, let column):
@@ -322,23 +334,24 @@ package struct StoredText: Sendable {
 }
 
 extension SQL {
-    /// A condition, beginning with AND, that every id meets, for a walk that starts at one id. See
-    /// `ListQuery.everyTime`.
+    /// A condition, beginning with AND, that is true for every id. It is for lists that are read in
+    /// the order of ids, like `ListQuery.everyTime`.
     static let everyID: SQL = " AND id <= 'ffffffff-ffff-ffff-ffff-ffffffffffff'"
 
-    /// The value of a text column, written so that no index serves a condition on it. It is for a
-    /// condition beside another one whose index finds few rows. If a table has no statistics,
-    /// PostgreSQL considers all indexes for the two conditions equally good, even the one of all
-    /// rows with a frequent status.
+    /// Returns the value of a text column in a form that no index can be used for. It is for a
+    /// condition beside another one whose index finds few rows. Without statistics of the table,
+    /// PostgreSQL considers both indexes equally good, and might choose the one that finds nearly
+    /// all rows.
     static func unindexed(_ column: StaticString) -> SQL { "(\(raw: "\(column)") || '')" }
 }
 
 extension Database {
-    /// A list with at least this many rows checks the statistics of the tables that it writes to.
+    /// The number of rows from which a list of invites first updates the statistics of the tables
+    /// that it writes to.
     package static let largeWrite = 100
 
-    /// Analyzes tables that earlier large writes have grown. It only affects the speed of
-    /// statements, so a failure (such as a concurrent ANALYZE) is ignored.
+    /// Updates the statistics of tables that large writes have made grow. They affect only the
+    /// speed of statements, so a failure (such as a concurrent ANALYZE) is ignored.
     package func analyzeGrownTables() async {
         _ = try? await app.query("SELECT analyze_grown_tables()")
     }
