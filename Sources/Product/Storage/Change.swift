@@ -4,7 +4,7 @@ import Text
 
 /// The actor of a change: an operator, a key, a user, a hook or the system itself.
 package struct Actor: Sendable {
-    /// `operator`, `key`, `user`, `hook` or `system`.
+    /// The actor's type: `operator`, `key`, `user`, `hook` or `system`.
     package var type: String
     /// The actor's id as text.
     package var id: String
@@ -14,7 +14,7 @@ package struct Actor: Sendable {
     package var requestID: String
     /// The caller's address; `nil` if no request caused the change.
     package var ip: String?
-    /// The decision that makes this change, or that led to it.
+    /// The id of the decision that makes this change, or that led to it; `nil` if there is none.
     package var decisionID: UUID?
     /// Why the actor makes the change, in the actor's words; stored with each audit event.
     package var reason: String?
@@ -32,7 +32,7 @@ package struct Actor: Sendable {
         type: "system", id: "gatehouse", name: "Gatehouse", requestID: "", ip: nil)
 }
 
-/// One transaction in the scope of one tenant.
+/// One transaction that changes the rows of one tenant.
 package struct Change: Sendable {
     package let database: Database
     /// The tenant whose rows the transaction sees.
@@ -53,7 +53,8 @@ package struct Change: Sendable {
     /// Returns the locking clause, or empty SQL if this change locks no rows.
     func locking(_ clause: SQL) -> SQL { locksRows ? clause : "" }
 
-    /// Runs one statement of the change. After a failure the change can only be rolled back.
+    /// Runs one statement in the transaction. After an error the transaction can only be rolled
+    /// back.
     @discardableResult
     package func query(_ sql: SQL) async throws(PostgresError) -> Rows {
         try await transaction.query(sql)

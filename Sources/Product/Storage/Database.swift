@@ -8,7 +8,7 @@ import Text
 package final class Database: Sendable {
     /// The role that requests use: under row-level security it sees one tenant at a time.
     package let app: Postgres
-    /// Reads across tenants; has no write rights.
+    /// The role that reads the rows of all tenants. It cannot write.
     package let platform: Postgres
     /// Further connections of the platform role, only for the most frequent look-ups, so that slow
     /// list queries on the same connections cannot delay them.
@@ -44,7 +44,7 @@ package final class Database: Sendable {
         /// The standbys for reads that may lag; `nil` if the primary answers all reads.
         package var standbys: Standbys?
         package var personLock = PersonLock()
-        /// Limits for attempts at secrets; tests set smaller ones.
+        /// The limits for attempts to guess secrets; tests set smaller ones.
         package var limits = AttemptLimits()
         /// Whether mail is sent. Without a mail server no informational mail is stored.
         package var sendsMail = false
@@ -54,7 +54,7 @@ package final class Database: Sendable {
         /// The site (origin and host) for which operators' passkeys are valid; a failure if
         /// passkeys are not available.
         package var passkeySite: Result<PasskeySite, PasskeySite.Fault> = .failure(.address)
-        /// How long ended rows are kept.
+        /// How long expired rows are kept.
         package var retention = Retention()
         /// Called for each answered decision, including retries but not dry runs.
         package var onDecision: @Sendable (Outcome) -> Void = { _ in }

@@ -77,7 +77,7 @@ extension Database {
 }
 
 extension TenantScope {
-    /// `Database.readLagging` for this tenant.
+    /// Calls `Database.readLagging` for this tenant.
     func readLagging(_ sql: SQL) async throws(PostgresError) -> Rows {
         try await database.readLagging(sql, in: tenant)
     }

@@ -4,8 +4,8 @@ import Text
 
 /// How long expired data is kept, in seconds.
 package struct Retention: Sendable, Equatable {
-    /// How long a deleted user or tenant can be restored before it is purged. This is no setting:
-    /// the sign-up rules, the restore and the sweep must agree on it.
+    /// How long a deleted user or tenant can be restored before it is purged. It is a constant
+    /// because the sign-up rules, the restore and the deletion of expired rows must agree on it.
     package static let deleted = Provisioning.deletedFor
 
     /// How long responses are stored under an Idempotency-Key.

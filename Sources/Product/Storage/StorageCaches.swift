@@ -28,7 +28,8 @@ package final class StorageCaches: Sendable {
     }
 }
 
-/// The key of cached origin rows: the list's owner and the origin.
+/// The cache key of origin rows: the owner of the origin list, the origin and the wildcard that
+/// would cover it.
 package struct CORSLookup: Hashable, Sendable {
     let holder: Database.CORSOwner
     let listed: [String]
@@ -84,7 +85,7 @@ extension Database {
 }
 
 extension Database {
-    /// The cached rows; `nil` if they are not cached.
+    /// Returns the cached origin rows; `nil` if they are not cached.
     package func cachedOrigins(_ listed: [String], of holder: CORSOwner) -> CORSRows? {
         caches.origins.fresh(CORSLookup(holder: holder, listed: listed))?.value
     }
@@ -102,7 +103,7 @@ extension Database {
         caches.locators.fresh(locator)?.value.tenant == tenant
     }
 
-    /// Whether the entry may still be used for an answer.
+    /// Whether the cached key may still be used for an answer.
     package func isFresh(_ entry: CachedKey) -> Bool { replica.isFresh(entry.token, entry.tags) }
 
     /// Caches the key. `token` must be taken before the query.

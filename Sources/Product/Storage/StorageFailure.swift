@@ -29,7 +29,7 @@ package struct MemberFault: Sendable {
     package var pointer: String
     /// A code for a field error in `/v1`, such as `not_allowed`.
     package var code: String
-    /// Completes the sentence "the member …".
+    /// What is wrong, as the end of a sentence that begins with "the member …".
     package var detail: String
 
     /// Returns one sentence for a list of faults: the first fault, and how many more there are.
@@ -52,7 +52,7 @@ package struct MemberFault: Sendable {
 
 /// Translates errors of storage and of the database to what they mean for a caller.
 extension StorageFailure {
-    /// `nil` if the error is an internal fault.
+    /// Translates an error; `nil` if it is an internal fault.
     package init?(_ error: any Error) {
         switch error {
         case let failure as StorageFailure: self = failure

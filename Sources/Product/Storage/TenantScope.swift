@@ -44,7 +44,8 @@ package struct TenantScope: Sendable {
         _ body: (Change) async throws -> Result
     ) async throws -> Result {
         let held = HeldChange.current
-        // If a request makes two changes, only the last one is held.
+        // If a request makes several changes, only the last one is delayed; earlier ones are
+        // committed here.
         try await held?.commit()
         let now = database.clock()
         var settings: [(StaticString, String)] = []

@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// Revocations of many keys at once: one transaction, one invalidation.
+/// Revocations of many keys at once, in one transaction and with one invalidation.
 extension Change {
     /// Revokes every active key of one user, or of the whole tenant. Returns the number of keys.
     package func revokeAPIKeys(owner: UUID?, reason: String?) async throws -> Int {
@@ -236,7 +236,7 @@ package struct EndedWithKey: Sendable {
     /// The number of all these actions, including those beyond `reviewLimit`.
     package var reviewTotal = 0
 
-    /// The kinds in the order in which they are shown.
+    /// The kinds of `counts`, in the order in which they are shown.
     package static let kinds = [
         "keys", "hook_credentials", "invites", "join_links", "link_grants", "password_links",
         "email_changes", "operators", "operator_links", "jobs",

@@ -11,7 +11,7 @@ package struct APIKeyRow: ListedRow {
     package var createdByType: String
     /// The id of that actor, as text.
     package var createdByID: String
-    /// Increases with each change; the ETag is made from it.
+    /// The version, which increases with each change; the ETag is made from it.
     package var version: Int
     package var updatedAt: Timestamp
     /// The name in lower case; the list can be ordered by it.

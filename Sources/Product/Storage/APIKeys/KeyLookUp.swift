@@ -208,7 +208,7 @@ extension Database {
 /// request gets it from the cache: copying a structure would cost more than the verdict.
 package final class PresentedKey: Sendable {
     package let tenant: UUID
-    /// Stays the same when the secret rotates.
+    /// The key's id, which stays the same when the secret rotates.
     package let id: UUID
     package let environment: String
     /// Whether the request presented the secret from before the last rotation.

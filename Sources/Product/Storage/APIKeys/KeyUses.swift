@@ -9,7 +9,7 @@ import Text
 package final class KeyUses: Sendable {
     /// The number of uses of a key within one hour.
     struct Hour: Sendable {
-        /// The start of the hour, in microseconds.
+        /// The start of the hour, in microseconds since 1970.
         let start: Int64
         var uses = 0
         /// How many of the uses were verifications of the key.
@@ -77,7 +77,8 @@ package final class KeyUses: Sendable {
     static let hour: Int64 = 3_600_000_000
     static let day = 24 * hour
 
-    /// The start of the hour or day that contains the time, in microseconds.
+    /// Returns the start of the hour or day that contains the time, in microseconds since 1970.
+    /// `span` is `hour` or `day`.
     static func start(of span: Int64, _ time: Timestamp) -> Int64 {
         time.microseconds / span * span
     }
@@ -85,7 +86,7 @@ package final class KeyUses: Sendable {
     /// The uses in the current minute, of keys with a limit only; at most `keyLimit` keys.
     private let minute = MinuteCounters<UUID>(keyLimit: 1_000_000)
     let writing = CountWriting()
-    /// The unwritten uses, by `Lane`.
+    /// The unwritten uses. Each event loop (`Lane`) has its own part.
     private let parts = (0..<Lane.count).map { _ in Part() }
 
     /// Whether the key may be used once more in this minute. Counts the use if so.
@@ -192,7 +193,7 @@ extension Database {
         }
     }
 
-    /// The uses of all keys in the batch, summed by hour.
+    /// Returns the uses of all keys in the batch, added up by hour.
     private func usesByHour(_ batch: KeyUses.Batch) -> [KeyUses.Hour] {
         var sums: [Int64: KeyUses.Hour] = [:]
         for hour in batch.values.flatMap(\.hours) {

@@ -107,7 +107,7 @@ package struct AttributeFault: Sendable, Equatable {
     /// The attribute's name; `nil` if the fault concerns all attributes together.
     package var name: String?
     package var kind: Kind
-    /// Completes the sentence "the member …".
+    /// What is wrong, as the end of a sentence that begins with "the member …".
     package var detail: String
 
     init(_ name: String?, _ kind: Kind, _ detail: String) {

@@ -20,7 +20,7 @@ package struct AuditRow: ListedRow {
     package var actorID: String
     /// The actor's name at the time of the event; later renames are not shown.
     package var actorName: String
-    /// An `AuditAction` raw value, such as `api_key.revoked`.
+    /// The raw value of an `AuditAction`, such as `api_key.revoked`.
     package var action: String
     /// The kind of changed object, such as `user`.
     package var targetType: String
@@ -166,7 +166,7 @@ package struct AuditFilter: Sendable {
 
 /// Pages of events. The list must be sorted by `occurredAt`.
 extension TenantScope {
-    /// One page of this tenant's events.
+    /// Returns one page of this tenant's events.
     package func auditEvents(
         _ list: ListQuery, _ filter: AuditFilter
     ) async throws(PostgresError) -> ListPage<AuditRow> {

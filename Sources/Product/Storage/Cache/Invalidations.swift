@@ -90,7 +90,7 @@ extension Database {
 }
 
 extension CacheTag {
-    /// The tag of answers that depend on any tenant's lists.
+    /// The tag of answers that may depend on the lists of any tenant, such as its origins.
     static let anyTenant = CacheTag(UUID(high: 0, low: 1))
     static let nothing = CacheTag(UUID(high: 0, low: 2))
 }

@@ -101,7 +101,7 @@ extension TenantScope {
             try await database.count(name) <= FailedSignIn.mostInAMinute
         else { return }
         try await database.app.tenantTransaction(tenant) { transaction in
-            // Two concurrent failures may get the same number; both are then trimmed together.
+            // Two concurrent failures may get the same number; they are then deleted together.
             let number =
                 try await FailedSignIn.newest(.failures, of: tenant, in: transaction) + 1
             try await transaction.query(
@@ -191,7 +191,7 @@ package final class WrongPasswords: Sendable {
 
     struct Row: Hashable {
         var account: Account
-        /// The start of the minute, in microseconds.
+        /// The start of the minute, in microseconds since 1970.
         var minute: Int64
     }
 

@@ -15,7 +15,7 @@ package struct DomainRow: ListedRow {
     package var mode: TenantDomain.Mode?
     /// The role of a user who joins by the domain; `nil` for the policy's default role.
     package var role: UserRole?
-    /// `pending` or `verified`.
+    /// Whether the claim is `pending` or `verified`.
     package var status: TenantDomain.Status
     /// How the domain was proved; `nil` while the claim is pending.
     package var method: String?

@@ -51,7 +51,8 @@ extension Database {
     /// must have failed, since every request is answered within half of that time.
     package static let claimHolds: Int64 = 10
 
-    /// Claims the key for this request, or returns what an earlier request with the key has left.
+    /// Claims the key for this request, or returns the state of an earlier request with the same
+    /// key.
     package func claimIdempotency(
         _ row: IdempotencyRow
     ) async throws(PostgresError) -> IdempotencyRow.State {

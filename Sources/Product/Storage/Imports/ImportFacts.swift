@@ -25,7 +25,7 @@ struct ImportFacts: Sendable {
         }
     }
 
-    /// The tenant's users by email key.
+    /// The tenant's users who are not deleted, by email key.
     var known: [String: Known] = [:]
     /// The tenant's users whose ids occur in the file, deleted ones too. The keys are the ids in
     /// canonical form.

@@ -168,7 +168,7 @@ extension Database {
     }
 }
 
-/// What one batch of a removal has left.
+/// How far a removal is after one batch.
 enum ImportRemoval: Sendable {
     case more, done
     /// Another replica is removing the import, or it no longer exists.

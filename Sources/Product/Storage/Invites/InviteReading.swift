@@ -12,7 +12,7 @@ package struct InviteRow: ListedRow {
     package var role: UserRole
     /// The text that the inviter adds to the mail; `nil` if there is none.
     package var message: String?
-    /// `mail` or `link`.
+    /// How the token is delivered: `mail` or `link`.
     package var delivery: String
     /// The stored status: `pending`, `accepted` or `revoked`. Whether a pending invite has expired
     /// follows from the time.
@@ -31,7 +31,7 @@ package struct InviteRow: ListedRow {
     package var acceptedAt: Timestamp?
     /// The user who accepted the invite; `nil` if no one has.
     package var acceptedUserID: UUID?
-    /// Increases with each change; the ETag is made from it.
+    /// The version, which increases with each change; the ETag is made from it.
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
@@ -42,7 +42,7 @@ package struct InviteRow: ListedRow {
     /// The id of the mail whose delivery status is stored; `nil` if there is no mail, or if the
     /// mail is older than the delivery status.
     package var mailID: UUID?
-    /// A raw value of `Invite.DeliveryStatus`; `nil` for an invite by link.
+    /// The raw value of an `Invite.DeliveryStatus`; `nil` for an invite by link.
     package var deliveryStatus: String?
     /// The mail server's text about a refusal, a bounce or a delay; `nil` if there is none.
     package var deliveryDetail: String?

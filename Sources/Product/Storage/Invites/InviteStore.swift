@@ -79,7 +79,7 @@ package struct InviteResult: Sendable {
     }
 }
 
-/// Refusals of an invite that are not conflicts.
+/// The reasons for which an invite is refused, other than a conflict.
 package enum InviteRefusal: Error, Sendable, Equatable {
     /// The address is outside the policy's `allowed_domains`.
     case outsideDomains

@@ -14,7 +14,7 @@ package struct JoinLinkRow: ListedRow {
     package var makerID: String
     /// The actor's name at the time when the link was made.
     package var makerName: String
-    /// Increases with each change; the ETag is made from it.
+    /// The version, which increases with each change; the ETag is made from it.
     package var version: Int
     package var createdAt: Timestamp
 

@@ -56,7 +56,7 @@ extension ListHistogram.Bar {
     }
 }
 
-/// A histogram that is requested with a list.
+/// A request for a histogram of a list.
 package struct HistogramRequest: Sendable {
     /// The numbers of bars that a request may ask for.
     package static let bars = 10...120
