@@ -3,7 +3,7 @@ import Domain
 import Postgres
 import Text
 
-/// A mail is not sent because a limit was reached.
+/// Thrown when a mail is not sent because a limit was reached.
 package struct MailLimitReached: Error, Sendable {
     /// One sentence for the caller.
     package var detail: String
@@ -12,8 +12,8 @@ package struct MailLimitReached: Error, Sendable {
     package var seconds: Int64
 }
 
-/// Limits of mails per hour. Mails carry a sender's name and a text of a tenant's choice from the
-/// server's own domain, to addresses that never asked for them.
+/// Limits of mails per hour. They matter because anyone may be a recipient: a mail comes from the
+/// server's own domain, but a tenant chooses the sender's name and the text.
 package enum MailLimit {
     package static let seconds: Int64 = 3600
     /// Mails of one tenant to all addresses together.
@@ -22,21 +22,21 @@ package enum MailLimit {
     package static let asksOfTenant = 4
     /// Mails in `MailPot.asks` of all tenants to one address.
     package static let asks = 8
-    /// Mails in `MailPot.ownAsks` to one address.
+    /// Mails in `MailPot.ownAsks` of all tenants to one address.
     package static let ownAsks = 4
-    /// Notices to one address that are sent at once; further ones are folded into one mail.
+    /// Notices to one address that are sent at once; further ones are collected into one mail.
     package static let notices = 3
-    /// Seconds for which a mail with folded notices waits for more of them. Together with the
+    /// Seconds for which a mail that collects notices waits for more of them. Together with the
     /// sender's pause that is under ten minutes.
     package static let foldingSeconds: Int64 = 540
-    /// The most notices that a folded mail shows; the others are only counted.
+    /// The most notices whose text a collecting mail shows; the others are only counted.
     package static let foldedNotices = 20
     /// Why a mail is not sent to an address at its limit; the text is the same for every cause.
     package static let words = "too many mails to this address"
 }
 
-/// The mails that are counted together, for one recipient and hour. Pots are independent, so that
-/// neither a tenant's invites nor a stranger's requests keep a warning from a person.
+/// A group of mail kinds that share one count per recipient and hour. The counts are independent,
+/// so that neither a tenant's invites nor a stranger's requests use up the limit of a warning.
 enum MailPot: Sendable {
     /// Mails by which tenants and operators ask something of a person.
     case asks
@@ -59,8 +59,9 @@ extension Database {
 }
 
 extension Change {
-    /// How many mails of the kind the tenant may still cause within this hour. Ask once for a whole
-    /// list, and count down: the mails of this transaction are not included.
+    /// How many mails of the kind the tenant may still send within this hour. Mails that this
+    /// transaction sends are not counted: a caller with a list asks once and then counts down
+    /// itself.
     package func mailsLeft(_ kind: OutgoingMail.Kind) async throws(PostgresError) -> Int {
         let sent =
             try await query(
@@ -73,8 +74,8 @@ extension Change {
         return MailLimit.ofTenant - sent
     }
 
-    /// Throws `MailLimitReached` if the tenant has no mail left. `left` is a value from
-    /// `mailsLeft`.
+    /// Throws `MailLimitReached` if the tenant may send no more mail in this hour. `left` is a
+    /// value from `mailsLeft`, which the caller has counted down.
     package func checkMail(left: Int) throws(MailLimitReached) {
         guard left > 0 else {
             throw MailLimitReached(
@@ -95,7 +96,8 @@ extension Change {
         let own = try await query(sent(pot, to: recipient, "tenant_id = \(tenant)"))
             .only { row throws(PostgresError) in try row.get(0, as: Int.self) }
         if pot == .asks, own >= MailLimit.asksOfTenant { return false }
-        // No tenant may delay what the platform writes to its operators.
+        // A notice of the platform to an operator is not delayed by what tenants send to the
+        // address.
         var others = 0
         if pot != .notices || tenant != .platform {
             others = try await database.platform.read(
@@ -111,8 +113,8 @@ extension Change {
         return own + others < most
     }
 
-    /// How many mails of the pot were sent to the address. The kinds are filtered outside, so that
-    /// not all mails of a kind are read to find these.
+    /// Selects how many mails of the pot were sent to the address. The subquery finds them by the
+    /// recipient and only then are the kinds filtered: otherwise all mails of a kind would be read.
     private func sent(_ pot: MailPot, to recipient: [UInt8], _ whose: SQL) -> SQL {
         """
         SELECT count(*) FROM (SELECT kind, failure FROM mail

@@ -3,26 +3,26 @@ import Domain
 import Postgres
 import Text
 
-/// A mail that this replica has leased.
+/// A due mail that this replica has leased in order to send it.
 package struct DueMail: Sendable {
     package var id: UUID
     package var tenant: UUID
     package var about: UUID
-    /// The number of attempts, including this one.
+    /// The number of attempts to send it, including the current one.
     package var attempts: Int
-    /// The token of the address to which the mail bounces; `nil` for the sender's own address.
+    /// Identifies the mail in its return address, to which the mail bounces; `nil` if the return
+    /// address is the sender's own.
     package var returnToken: String?
     package var mail: OutgoingMail
 }
 
 extension Change {
-    /// Queues a mail, which is sent if this transaction commits. Waiting mails of the same kind
-    /// about the same object are dropped, since their links are no longer valid. `people` are users
-    /// whose purge drops the mail, besides the object itself. `known` is the mail's id if the
-    /// object stores it, so that reports about the mail are expected. Returns false if the
-    /// recipient has got as many as allowed within an hour: then the mail is not sent, and an
-    /// invite shows that. A notice is always sent, but beyond its limit it waits to be sent
-    /// together with those that follow.
+    /// Queues a mail, which is sent if this transaction commits. Replaces waiting mails of the same
+    /// kind about the same object, whose links are no longer valid. Returns false if the
+    /// recipient's limit per hour is reached: then the mail is not sent, and its invite shows so. A
+    /// notice is never refused; beyond its limit it is collected into a later mail. The purge of
+    /// one of `people`, or of the object, drops the mail. `known` is the mail's id if the object
+    /// stores it, so that delivery reports are expected.
     @discardableResult
     package func post(
         _ mail: OutgoingMail, about thing: UUID, of people: [UUID] = [], as known: UUID? = nil
@@ -44,12 +44,12 @@ extension Change {
         return true
     }
 
-    /// Adds the notice to the mail that waits for more of them, or queues such a mail.
+    /// Adds the notice to the waiting mail that collects notices, or queues such a mail.
     private func fold(
         _ mail: OutgoingMail, of people: [UUID]
     ) async throws {
         if !mail.link.isEmpty {
-            // Counts the folded notice for the limit of its kind.
+            // Records the notice itself, so that the limit of its kind counts it.
             try await query(
                 """
                 INSERT INTO mail (tenant_id, id, kind, about, recipient, created_at, ended_at,
@@ -159,13 +159,14 @@ extension Database {
     /// How many senders, across all replicas, can find mail for a batch at the same moment.
     static let mailTakers = 8
     package static let mailAttempts = 8
-    /// Seconds between the turns of a tenant's mails. It is longer than sending a mail takes, so
-    /// that a tenant with many mails always queues behind one with few.
+    /// Seconds by which each mail of a tenant delays the tenant's next mail in the queue. It is
+    /// longer than sending a mail takes, so that a tenant with many mails always queues behind a
+    /// tenant with few.
     static let mailStep: Int64 = 60
     static let urgentMailStep: Int64 = 1
 
-    /// Takes due mails, in the order of their turns. Each goes to only one replica until the lease
-    /// is over.
+    /// Leases due mails, in the order of the queue, so that until the lease is over no other
+    /// replica takes them.
     package func takeDueMail() async throws -> [DueMail] {
         let now = clock()
         var found: [DueMail] = []
@@ -177,7 +178,7 @@ extension Database {
                 WHERE tenant_id = \(tenant) AND id = \(id) AND next_at <= \(now)
                 RETURNING kind, about, letter, attempts, return_token
                 """)
-            // Another sender has taken it since.
+            // Another sender has taken the mail in the meantime.
             guard let row = taken.first else { continue }
             let sealed: [UInt8]? = try row.get(2)
             let plain = try? open(sealed ?? [], .mail, of: tenant, row: id)
@@ -199,8 +200,9 @@ extension Database {
         return found
     }
 
-    /// The ids of due mails with their tenants, in the order of their turns. If few are due, only
-    /// those are read: a scan by turn would also read all mails that wait for a later attempt.
+    /// The ids of due mails with their tenants, in the order of the queue. If few mails are due, it
+    /// reads only those: a scan in the order of the queue would also read all mails that wait for a
+    /// later attempt.
     private func dueMail(at now: Timestamp) async throws(PostgresError) -> [(UUID, UUID)] {
         let few = try await platform.read(
             """
@@ -244,11 +246,11 @@ extension Database {
     }
 }
 
-/// The delivery of an invite's mail. A later mail of the invite has another id, so that reports
-/// about the earlier one do not count.
+/// The delivery of an invite's mail. If the invite is mailed again, the new mail has another id, so
+/// that reports about the earlier mail are ignored.
 extension Change {
-    /// Records that the mail server accepted or refused the mail. Does nothing if a report came
-    /// first.
+    /// Records that the mail server accepted the mail or, with `words`, that it was refused. Does
+    /// nothing if a delivery report came first.
     func showSending(_ mail: UUID, of invite: UUID, refused words: String?) async throws {
         guard let words else {
             try await query(
@@ -263,7 +265,8 @@ extension Change {
         if let shown { try await audit(.inviteMailRefused, shown.target, shown.changes) }
     }
 
-    /// `report` is nil if the message was not a report.
+    /// Records a delivery report on the invite whose mail it is about, and returns what it changed.
+    /// `report` is nil if the returned message was no delivery report.
     package func take(
         _ report: DeliveryReport?, to token: String
     ) async throws -> BounceResult {
@@ -275,8 +278,8 @@ extension Change {
         guard let row = rows.first else { return .unknown }
         guard let report, report.action != .other else { return .ignored }
         let (mail, invite): (UUID, UUID) = (try row.get(0), try row.get(1))
-        // A mail that bounces at once may do so before it is recorded that the mail server accepted
-        // it.
+        // A mail may bounce even before its acceptance by the mail server is recorded, so `queued`
+        // counts too.
         let isOpen: SQL =
             "\(SQL.unindexed("status")) = 'pending' AND delivery_status IN ('queued', 'sent')"
         if report.action == .delayed {
@@ -290,8 +293,8 @@ extension Change {
         return .bounced
     }
 
-    /// Returns nil if the invite's last mail is another one, or if the condition does not hold.
-    /// `updated_at` stays, since no caller changed the invite.
+    /// Sets the invite's delivery status if `mail` is its last mail and the condition is true;
+    /// otherwise returns nil. `updated_at` does not change, since no caller changed the invite.
     private func show(
         _ status: Invite.DeliveryStatus, _ words: String, _ mail: UUID, of invite: UUID,
         _ condition: SQL
@@ -323,9 +326,9 @@ extension Database {
         return try rows.first?.get(0, as: UUID?.self)
     }
 
-    /// Ends a mail that the mail server accepted, or that is given up for the reason in `failure`,
-    /// which is logged. `words` is what its invite shows about it. `isRefused` means that the
-    /// refusal is permanent, so that another mail would fare no better.
+    /// Records that a mail is finished: the mail server accepted it, or it is given up for the
+    /// reason in `failure`, which is logged. `words` is what its invite shows about the failure.
+    /// `isRefused` means that the refusal is permanent, so that another attempt would fail too.
     package func endMail(
         _ mail: DueMail, failure: String?, words: String?, isRefused: Bool = false
     ) async throws {
@@ -339,7 +342,7 @@ extension Database {
         failure: String?, words: String?, isRefused: Bool = false
     ) async throws {
         try await scope(tenant).change(by: .system) { change in
-            // The invite is locked first, as it is when it is sent again.
+            // Locks the invite first, in the same order as when the invite is sent again.
             if kind == .invite { try await change.showSending(id, of: thing, refused: words) }
             let ended = try await change.query(
                 """
@@ -354,16 +357,17 @@ extension Database {
     }
 }
 
-/// The outcome of a report about a mail.
+/// What a returned message about a mail changed.
 package enum BounceResult: String, Sendable, CaseIterable {
     /// The invite shows that its mail bounced.
     case bounced
-    /// The invite still shows that it was sent, with the mail server's text.
+    /// The invite still shows that its mail was sent, now with the mail server's text about the
+    /// delay.
     case delayed
-    /// The invite was mailed again since, has ended, or already shows it.
+    /// Nothing: the invite was mailed again since, is no longer pending, or already shows a bounce.
     case outdated
-    /// No stored mail has the return address.
+    /// Nothing: no stored mail has the return address.
     case unknown
-    /// The message does not report a failure or a delay.
+    /// Nothing: the message reports neither a failure nor a delay.
     case ignored
 }

@@ -3,22 +3,22 @@ import Domain
 import Postgres
 import Text
 
-/// Mails to operators about their own account. They warn of a thief, so no mail of others replaces
-/// them. Beyond three notices in an hour, further ones wait a few minutes to be sent together;
-/// those to the platform's own operators are not even delayed by what tenants send to the same
-/// address.
+/// Mails to operators about their own account. They may reveal a thief, so no later mail replaces
+/// them. Beyond three notices in an hour, further ones wait a few minutes to be sent together.
+/// Mails of tenants to the same address never delay those to the platform's own operators.
 extension Change {
     /// The most mails of one kind to one operator in an hour.
     private static let alarmLimit = 20
-    /// The same for mails about a factor: no factor is added without a mail.
+    /// The most mails about an added factor to one operator in an hour. Beyond it no factor can be
+    /// added, since each addition must be mailed.
     private static let factorLimit = 60
     /// How many wrong second factors after the right password cause a mail.
     private static let refusalsToTell = 3
 
     /// Notifies the operator that a factor or the password of the account changed; `what` is a
-    /// clause such as `passkey added`. If the mail cannot be sent, the change is still made, unless
-    /// it adds a factor: only the link in the mail can disown a factor, so beyond the limit that
-    /// throws 409.
+    /// clause such as `passkey added`. Beyond the limit no mail is sent: a change is then made
+    /// without one, but adding a factor throws 409, since only the link in the mail can invalidate
+    /// the factor.
     package func tellOfChange(
         _ what: String, added factor: AddedFactor? = nil, to person: OperatorRow,
         publicURL: String
@@ -60,8 +60,8 @@ extension Change {
         try await addOperatorLink(
             TokenSecret.hash(token) ?? [], for: person.id, to: .notMe, seconds: Self.noticeSeconds,
             isMailed: true, about: factor)
-        // Each mail gets a random object, since a later mail about the same object would replace
-        // it.
+        // Each mail gets a random object's id, since a later mail about the same object would
+        // replace it.
         try await post(
             OutgoingMail(
                 kind, to: person.email,

@@ -1,8 +1,8 @@
 import JSON
 import Text
 
-/// The content of a mail before it is rendered. It holds a one-time link, so it is stored sealed
-/// and never shown.
+/// The content of a mail before it is rendered. It may contain a one-time link, so it is stored
+/// encrypted and never shown.
 package struct OutgoingMail: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         case invite
@@ -12,16 +12,17 @@ package struct OutgoingMail: Sendable {
         case emailChange = "email_change"
         /// To a user's old address; `message` is the new one.
         case emailChanged = "email_changed"
-        /// To a user whose account got another identity; `message` says which.
+        /// To a user whose account got another identity; `message` says at which provider.
         case signInAdded = "sign_in_added"
         /// To the inviter: the invited person, whose address is `message`, declined.
         case inviteDeclined = "invite_declined"
-        /// To both addresses: an operator gave an account to the person who proved its address.
+        /// To the old and the new address of an account: an operator gave the account to the person
+        /// who proved its address.
         case accountGiven = "account_given"
         /// To both addresses of a person whose records were merged; `message` is the address that
         /// stays.
         case merged
-        /// To both addresses: the merged records are two again.
+        /// To both addresses: a merge was undone, so that there are two users again.
         case mergeUndone = "merge_undone"
         /// To a person who asked to join: they may sign in now.
         case joinApproved = "join_approved"
@@ -37,13 +38,13 @@ package struct OutgoingMail: Sendable {
         /// To an operator: the password was right and the second factor wrong; `message` says
         /// where.
         case operatorFactorRefused = "operator_factor_refused"
-        /// The record that proves a domain is missing; `message` says which one.
+        /// To an operator: the DNS record that proves a domain is missing; `message` says which.
         case domainLost = "domain_lost"
-        /// Several notices in one mail, in `parts`; `message` is the number of further ones, if
-        /// any.
+        /// Several notices in one mail, in `parts`; `message` is the number of further notices that
+        /// are not shown; `nil` if there are none.
         case notices
 
-        /// The count to which the mail belongs.
+        /// The group of kinds with which the mail is counted for its limit.
         var pot: MailPot {
             switch self {
             case .invite, .operatorLink, .emailChange, .inviteDeclined, .joinApproved,
@@ -56,8 +57,8 @@ package struct OutgoingMail: Sendable {
             }
         }
 
-        /// Whether a person is waiting for the mail at a page, or it warns of a thief. Such a mail
-        /// goes before a tenant's invites.
+        /// Whether a person waits for the mail at a page, or the mail may reveal a thief. Such a
+        /// mail is sent before a tenant's invites.
         var isUrgent: Bool {
             switch self {
             case .passwordReset, .operatorLink, .emailChange, .operatorChanged, .operatorSignIn,
@@ -81,7 +82,7 @@ package struct OutgoingMail: Sendable {
     package var role: String?
     package var message: String?
     package var expiresAt: Timestamp
-    /// The notices that are folded into this mail.
+    /// The notices that this mail combines; empty for any other kind.
     package var parts: [OutgoingMail] = []
 
     package init(
@@ -99,7 +100,7 @@ package struct OutgoingMail: Sendable {
         self.expiresAt = expiresAt
     }
 
-    /// The content that is sealed.
+    /// The content as bytes, to be encrypted.
     var bytes: [UInt8] {
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
         var members: [JSONValue.Member] = [

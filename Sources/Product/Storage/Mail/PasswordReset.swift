@@ -4,16 +4,16 @@ import Postgres
 import Text
 
 extension Change {
-    /// The same transaction with another actor in its audit rows.
+    /// The same transaction, whose audit rows name another actor from now on.
     func acting(as actor: Actor) -> Change {
         var change = self
         change.actor = actor
         return change
     }
 
-    /// Invalidates links that were mailed earlier, and drops mails that are still waiting, so that
-    /// a reader of an old mail cannot undo a new password. It also ends a pending change of the
-    /// address.
+    /// Invalidates all reset links of the user, and drops reset mails that are still waiting, so
+    /// that a reader of an old mail cannot undo a new password. Also cancels a pending change of
+    /// the address.
     func endResets(of user: UUID) async throws(PostgresError) {
         try await dropMail(.passwordReset, about: user)
         try await endEmailChange(of: user)
@@ -24,8 +24,8 @@ extension Change {
             """)
     }
 
-    /// Mails a reset to the confirmed operator with the address, or to the only operator with it;
-    /// in a tenant, only to the tenant's own.
+    /// Mails a reset link to the operator who has confirmed the address, or else to the only
+    /// operator with it. In a tenant, only the tenant's own operators count.
     func offerOperatorReset(
         _ emailKey: String, _ publicURL: String
     ) async throws {
@@ -41,7 +41,7 @@ extension Change {
         try await mailReset(of: row.get(0), to: row.get(1), publicURL)
     }
 
-    /// Mails an operator a link to a new password.
+    /// Mails an operator a link to set a new password.
     func mailReset(
         of id: UUID, to email: String, _ publicURL: String
     ) async throws {
@@ -60,8 +60,9 @@ extension Change {
             about: id)
     }
 
-    /// A user gets a link only if they have a password, or had one that an import did not bring
-    /// along: a federated user's mailbox must not become a second way in.
+    /// Mails a user a reset link, but only if they have a password, or had one that an import could
+    /// not bring along. A user who signs in at a provider gets none: their mailbox must not become
+    /// a second way to sign in.
     func offerUserReset(
         _ emailKey: String, returnTo: String?, _ publicURL: String
     ) async throws {
@@ -100,8 +101,8 @@ extension Database {
     /// Seconds for which the link of a reset is valid.
     package static let resetSeconds: Int64 = 3600
 
-    /// Creates a link to choose a new password, which the server's administrator hands over without
-    /// mail. Returns nil if no operator has the address, or if that operator is suspended.
+    /// Creates a link to set a new password, which the server's administrator gives to the operator
+    /// without mail. Returns nil if no operator has the address, or if that operator is suspended.
     package func offerOperatorReset(
         to emailKey: String, tokenHash: [UInt8], by actor: Actor
     ) async throws -> OperatorRow? {
@@ -124,7 +125,8 @@ extension Database {
         }
     }
 
-    /// Whether an operator's link is still valid, so that no password is hashed for an invalid one.
+    /// Whether an operator's reset link is still valid. It is checked first, so that no password is
+    /// hashed for an invalid link.
     package func isOperatorResetLive(_ tokenHash: [UInt8]) async throws(PostgresError) -> Bool {
         try await !app.read(
             """
@@ -134,8 +136,8 @@ extension Database {
         ).isEmpty
     }
 
-    /// Sets an operator's password with a link's token and ends all their sessions. Returns nil if
-    /// the token is unknown, used or expired.
+    /// Sets an operator's password by the token of a reset link, and ends all their sessions.
+    /// Returns nil if the token is unknown, used or expired.
     package func resetOperatorPassword(
         tokenHash: [UInt8], passwordHash: String, requestID: String, ip: String?
     ) async throws -> OperatorRow? {
@@ -164,8 +166,8 @@ extension Database {
             if link.isMailed {
                 try await named.confirmOperator(id)
             } else {
-                // The server's administrator handed the link over, to an operator who has lost
-                // every other way in.
+                // This link came from the server's administrator, for an operator who can no longer
+                // sign in in any other way.
                 try await named.resetFactors(of: person)
             }
             return person
@@ -187,8 +189,8 @@ extension Database {
         return (tenant, try await scope(tenant).policy().policy)
     }
 
-    /// Sets a user's password with a link's token and ends all their sessions. Returns false if the
-    /// token is unknown, used or expired.
+    /// Sets a user's password by the token of a reset link, and ends all their sessions. Returns
+    /// false if the token is unknown, used or expired.
     package func resetUserPassword(
         _ token: String, in tenant: UUID, passwordHash: String, requestID: String, ip: String?
     ) async throws -> Bool {
@@ -254,21 +256,23 @@ extension Database {
     }
 }
 
-/// Rolls back a reset whose token was used concurrently.
+/// Thrown to roll back a reset whose token was used concurrently.
 private struct DeadReset: Error {}
 
 /// A request for a password reset that has not been handled yet.
 package struct ResetAsk: Sendable {
     package var id: UUID
-    /// The nil tenant for an operator; any other for its user and its own operator.
+    /// The nil tenant if the request is for an operator of the platform; any other tenant for its
+    /// users and its own operators.
     package var tenant: UUID
     package var emailKey: String
-    /// The address to which the page of a user's reset leads in the end; `nil` for none.
+    /// The address to which the page of a user's reset leads after the new password is set; `nil`
+    /// for none.
     var returnTo: String?
 }
 
-/// Requests for resets have their own queue, so that they neither delay mails nor wait for them.
-/// Most have no effect: a request for an unknown address costs one look-up.
+/// The queue of requests for resets. It is separate from the queue of mails, so that neither delays
+/// the other. Most requests have no effect: one for an unknown address costs one look-up.
 extension Database {
     /// The most requests per hour that are handled for one address and tenant; more are dropped.
     static let resetsAnHour = MailLimit.ownAsks
@@ -278,8 +282,8 @@ extension Database {
     private static let resetAskLease: Int64 = 60
     package static let resetAskBatch = 50
 
-    /// Stores a request for a reset. Returns false if too many requests are waiting. It does the
-    /// same whether or not there is an account. If `tenant` is nil, the request is for an operator.
+    /// Queues a request for a reset; if `tenant` is nil, the request is for an operator. Does the
+    /// same whether or not there is an account. Returns false if too many requests are waiting.
     package func askForReset(
         emailKey: String, tenant: UUID?, returnTo: String? = nil
     ) async throws -> Bool {
@@ -304,7 +308,8 @@ extension Database {
         return try !(rows.only { try $0.get(0, as: Bool.self) })
     }
 
-    /// Takes requests in order. Each goes to only one replica until the lease is over.
+    /// Leases waiting requests in order, so that until the lease is over no other replica takes
+    /// them.
     package func takeResetAsks() async throws(PostgresError) -> [ResetAsk] {
         let now = clock()
         let rows = try await app.query(
@@ -321,7 +326,7 @@ extension Database {
         }
     }
 
-    /// Ends a request, after mailing a link if an account may have one.
+    /// Mails a reset link if the request's account may have one, and removes the request.
     package func answer(_ ask: ResetAsk, publicURL: String) async throws {
         try await scope(ask.tenant).change(by: .system) { change in
             let ended = try await change.query(
@@ -342,8 +347,8 @@ extension Database {
 }
 
 /// The part of a mail's return address that identifies the mail: the locator of its tenant and 128
-/// random bits. It gives no right; it only means that a report sent to the address is about this
-/// mail. It is in lower-case hexadecimal, since mail systems may change the case.
+/// random bits. Whoever knows it gains no access: it only shows that a message sent to the address
+/// is about this mail. It is lower-case hexadecimal, since mail systems may change the case.
 package enum ReturnToken {
     private static let locatorSize = 6
     private static let randomSize = 16

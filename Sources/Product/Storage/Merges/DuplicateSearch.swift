@@ -3,11 +3,11 @@ import Postgres
 import Text
 
 extension TenantScope {
-    /// The most partners of one user that are looked up by one address or subject.
+    /// The most possible duplicates of one user that one address or subject finds.
     static let partnerLimit = 5
 
-    /// The pairs for one page of users, each once per kind of evidence, and the page itself. Only
-    /// addresses from trusted providers count.
+    /// The possible duplicates of the users of one page, and the page itself. A pair has one item
+    /// of evidence for each look-up that found it. Only addresses from trusted providers count.
     package func duplicates(
         _ list: ListQuery
     ) async throws(PostgresError) -> (pairs: [DuplicatePair], page: ListPage<UserRow>) {
@@ -39,7 +39,8 @@ struct DuplicateSearch {
         var partner: UUID
     }
 
-    /// The parameters of a look-up: parallel arrays of users, texts and providers.
+    /// The parameters of a look-up as parallel arrays: the users, their texts to look up, and the
+    /// providers.
     private typealias Asked = (users: [UUID], texts: [String], providers: [String])
 
     private let users: [UserRow]
@@ -90,7 +91,7 @@ struct DuplicateSearch {
         user.identities.filter(\.isEmailTrusted).compactMap(\.email)
     }
 
-    /// Finds users whose address a trusted provider reported for an identity of another user.
+    /// Finds users whose own address a trusted provider reported for an identity of another user.
     func addresses(in tenant: UUID) -> SQL {
         let asked = asked { user in
             Self.trusted(user).compactMap { text in
@@ -100,11 +101,11 @@ struct DuplicateSearch {
         return Self.atAddress(asked, tenant)
     }
 
-    /// Finds users whose address is the plain spelling of another user's address.
+    /// Finds users whose own address is the plain spelling of another user's address.
     func spellings(in tenant: UUID) -> SQL { Self.atAddress(plainSpellings, tenant) }
 
-    /// Finds users with different spellings of one address: the user with the lower id finds the
-    /// other.
+    /// Finds users whose addresses have the same plain spelling but are both written differently.
+    /// Each pair is found once, from the user with the lower id.
     func sharedSpellings(in tenant: UUID) -> SQL {
         """
         SELECT a.user_id, o.id, a.text
@@ -116,7 +117,7 @@ struct DuplicateSearch {
         """
     }
 
-    /// The plain spellings of users whose address is another spelling.
+    /// The users whose address differs from its plain spelling, with that plain spelling.
     private var plainSpellings: Asked {
         asked { user in
             guard let key = (try? EmailAddress(user.email))?.key,
@@ -126,7 +127,7 @@ struct DuplicateSearch {
         }
     }
 
-    /// Finds users with the external id that an import's row gives to another user's address.
+    /// Finds users who have the external id that a row of an import gives to another user.
     func externalIDs(in tenant: UUID) -> SQL {
         """
         SELECT a.user_id, o.id, r.external_id
@@ -157,9 +158,9 @@ struct DuplicateSearch {
         """
     }
 
-    /// Finds identities of other users with the same trusted address. If two users have the same
-    /// text, the user with the lower id finds the other; a text with capitals also finds the plain
-    /// one.
+    /// Finds other users with an identity for which a trusted provider reported the same address.
+    /// Each pair with the same spelling is found once, from the user with the lower id. An address
+    /// with capitals is also looked up in its normalised spelling.
     func sharedAddresses(in tenant: UUID) -> SQL {
         let asked = asked { user in
             Self.trusted(user).flatMap { text in
@@ -178,8 +179,8 @@ struct DuplicateSearch {
             """
     }
 
-    /// Finds the same subject under another issuer of the same kind of provider. The subject of a
-    /// password is the user's own id.
+    /// Finds other users with the same subject at the same kind of provider, such as under another
+    /// issuer. Password identities never match, since their subject is the user's own id.
     func subjects(in tenant: UUID) -> SQL {
         let asked = asked { user in
             user.identities.map { ($0.subject, $0.provider) }
@@ -206,15 +207,15 @@ package struct DuplicatePair: Sendable {
 /// Why two users may be one person.
 package struct DuplicateEvidence: Sendable, Hashable {
     package enum Kind: String, Sendable, CaseIterable {
-        /// A trusted provider reported the address for both users, or the other user's address for
-        /// one.
+        /// A trusted provider reported the same address for both users, or reported for one user
+        /// the address of the other.
         case verifiedAddress = "verified_address"
-        /// The same subject of the same kind of provider, under another issuer.
+        /// Both users have the same subject at the same kind of provider, under different issuers.
         case subject
         /// Both addresses are the same without dots and without what follows a plus sign. This is
         /// weak evidence.
         case spelling
-        /// An import's row with the address of one user has the external id of the other.
+        /// A row of an import gives one user the external id that the other user has.
         case externalID = "external_id"
     }
 

@@ -3,15 +3,16 @@ import JSON
 import Postgres
 import Text
 
-/// What an undo of a merge ended because it was made as the winner after the merge, possibly by the
-/// other person.
+/// What was ended by the undo of a merge: access that was created for the winner after the merge,
+/// possibly by the other person.
 package struct EndedAccess: Sendable {
-    /// Keys that were created or rotated after the merge, and the keys that those created.
+    /// Keys that were created or rotated after the merge, and further keys that were created with
+    /// those.
     package var keys: [UUID] = []
     package var sessions = 0
     package var linkGrants = 0
     package var passwordLinks = 0
-    /// A change of the address that was not yet proved.
+    /// Whether a pending change of the address was cancelled.
     package var emailChange = false
     package var password = false
     package var pin = false
@@ -38,14 +39,13 @@ package struct EndedAccess: Sendable {
     }
 }
 
-/// What was made as the winner between a merge and its undo may be the other person's. After the
-/// undo none of it gives access to the winner, and the new secrets of moved keys give none to the
-/// loser.
+/// Ends access that was created for the winner between a merge and its undo, since the loser's
+/// person may have created it. After the undo none of it works for the winner, and keys that return
+/// to the loser do not work with secrets from after the merge.
 extension Change {
-    /// What prevents the undo: sign-ins and a new address since the merge, which a person must
-    /// assign first, because only a person can say whose they are. An identity that an operator
-    /// linked counts as assigned. A deletion since the merge meant both records, so it prevents the
-    /// undo too.
+    /// The reasons why the merge cannot be undone yet: sign-ins that were added since the merge, a
+    /// changed address, and a deletion of the winner. Only a person can say to whom a new sign-in
+    /// or address belongs. A sign-in that an operator linked was already decided by a person.
     func accessToJudge(_ merge: MergeRow, _ winner: UserRow) async throws -> [UndoConflict.Reason] {
         let rows = try await query(
             """
@@ -73,7 +73,8 @@ extension Change {
         return reasons
     }
 
-    /// Ends all other access. The moved keys belong to the loser again.
+    /// Ends all access since the merge that `accessToJudge` does not report. Must be called after
+    /// the moved keys were given back to the loser.
     func endAccess(
         to winner: UserRow, since merge: MergeRow
     ) async throws -> EndedAccess {
@@ -96,7 +97,8 @@ extension Change {
         return ended
     }
 
-    /// It does not matter who created or rotated a key: either person may hold its secret.
+    /// The keys that were created or rotated since the merge. It does not matter who did so, since
+    /// either person may know the secret.
     private func keys(since merge: MergeRow) async throws -> [UUID] {
         try await query(
             """
@@ -127,8 +129,8 @@ extension Change {
         ).all(Self.id)
     }
 
-    /// Removes a password that is newer than the merge. The earlier password is lost, so if there
-    /// was one, a mailed reset may set another.
+    /// Removes a password that is newer than the merge; returns whether there was one. The winner's
+    /// password from before the merge is lost, so if there was one, a new one can be set by mail.
     private func endPassword(
         of winner: UserRow, since merge: MergeRow
     ) async throws -> Bool {
@@ -147,7 +149,8 @@ extension Change {
         return ended.affected > 0
     }
 
-    /// A first password is removed together with its sign-in.
+    /// Removes the password identity if it is newer than the merge, that is, if the winner had none
+    /// before.
     private func removePasswordSignIns(
         of winner: UserRow, since merge: MergeRow
     ) async throws {
@@ -161,8 +164,8 @@ extension Change {
         }
     }
 
-    /// Removes a PIN that is newer than the merge. An earlier PIN is lost as well; setting a new
-    /// one requires no old one.
+    /// Removes a PIN that is newer than the merge; returns whether there was one. A PIN from before
+    /// the merge is lost as well, but a new one can be set without it.
     private func endPin(of winner: UserRow, since merge: MergeRow) async throws -> Bool {
         let ended = try await query(
             """
@@ -174,7 +177,8 @@ extension Change {
                         AND e.occurred_at >= \(merge.createdAt))
             """)
         if ended.affected == 0 { return false }
-        // An earlier session may have been elevated by it.
+        // Ends the elevation also of sessions from before the merge, since the new PIN may have
+        // elevated them.
         try await query(
             """
             UPDATE sessions SET elevated_until = NULL

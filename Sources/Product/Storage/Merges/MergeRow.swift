@@ -2,7 +2,7 @@ import JSON
 import Postgres
 import Text
 
-/// A merge of two records of one person, which may have been undone.
+/// A merge of two records of one person, as stored; it may have been undone.
 package struct MergeRow: ListedRow {
     package enum Status: String, Sendable, CaseIterable {
         case done, undone
@@ -11,11 +11,11 @@ package struct MergeRow: ListedRow {
     package var id: UUID
     /// The user that remains.
     package var winner: UUID
-    /// The user whose id now leads to the winner.
+    /// The user who was merged into the winner; the id now refers to the winner.
     package var loser: UUID
     package var status: Status
     package var createdAt: Timestamp
-    /// `operator`, `key` or `user`.
+    /// The type of the actor who merged the users: `operator`, `key` or `user`.
     package var createdByType: String
     package var createdByID: String
     package var createdByName: String
@@ -24,13 +24,14 @@ package struct MergeRow: ListedRow {
     package var invites: Int
     package var addresses: Int
     package var keys: [MovedKey]
-    /// How many of the loser's sign-ins were not moved: a password, and what was never proved.
+    /// How many of the loser's sign-ins were not moved but removed: a password, and sign-ins that
+    /// were never proved.
     package var left: Int
 
-    /// What the undo ended; `nil` before the undo.
+    /// What access the undo ended; `nil` before the undo.
     package var ended: EndedAccess?
 
-    /// The end of the time for an undo, exclusive.
+    /// The time until which the merge can be undone, exclusive.
     package var undoUntil: Timestamp { createdAt.adding(seconds: Self.undoSeconds) }
 
     /// Seconds for which a merge can be undone.
@@ -61,7 +62,7 @@ package struct MergeRow: ListedRow {
 }
 
 extension TenantScope {
-    /// One page, newest first. If `winner` is nil, merges of all users.
+    /// One page of merges, newest first. If `winner` is nil, the merges of all users.
     package func merges(
         _ list: ListQuery, winner: UUID?
     ) async throws(PostgresError) -> ListPage<MergeRow> {

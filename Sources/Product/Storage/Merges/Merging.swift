@@ -4,9 +4,9 @@ import Postgres
 import Text
 
 extension Change {
-    /// Merges two records of one person. `permit` is called with the winner and the loser before
-    /// anything changes, and throws if the caller may not merge them. Throws 404 if there is no
-    /// such user, and 409 `conflict` with the id of a user who is suspended, deleted or merged.
+    /// Merges the loser's record into the winner's. Before anything changes, calls `permit` with
+    /// both users, which throws if the caller may not merge them. Throws 404 if a user does not
+    /// exist, and 409 `conflict` with the id of a user who is suspended, deleted or merged.
     package func mergeUsers(
         winner: UUID, loser: UUID,
         permit: (_ winner: UserRow, _ loser: UserRow) throws -> Void
@@ -34,7 +34,8 @@ extension Change {
         }
     }
 
-    /// A merge must not activate a sign-up without proof: anyone may know its password.
+    /// Throws 409 if the merge would activate a winner whose sign-ins were never proved. Anyone may
+    /// have signed up so, and knows the password.
     private func requireProved(_ winner: UserRow, _ loser: UserRow) async throws {
         guard winner.status == .pending, loser.status == .active else { return }
         let unproved = try await query(
@@ -53,7 +54,8 @@ extension Change {
         }
     }
 
-    /// Moves what is proved, and records what an undo needs.
+    /// Moves the loser's proved sign-ins, keys, invites and addresses to the winner, and records
+    /// what an undo needs.
     private func move(
         from loser: UserRow, to winner: UserRow
     ) async throws -> MergeRow {
@@ -127,7 +129,8 @@ extension Change {
         return try rows.only(MergeRow.init)
     }
 
-    /// Moves the loser's keys. A key's scopes never grow, whichever user owns it.
+    /// Moves the loser's keys to the winner. Each keeps at most the scopes that it has already and
+    /// that the winner's role permits.
     private func moveKeys(
         from loser: UserRow, to winner: UserRow
     ) async throws -> [MovedKey] {
@@ -163,7 +166,7 @@ extension Change {
         try await audit(.apiKeyUpdated, AuditTarget("api_key", key.id, name), changes)
     }
 
-    /// The loser's address and the loser's former addresses become former addresses of the winner.
+    /// Records the loser's current and former addresses as former addresses of the winner.
     private func moveAddresses(
         from loser: UserRow, to winner: UserRow
     ) async throws -> [String] {
@@ -184,7 +187,8 @@ extension Change {
         return former
     }
 
-    /// The loser's address stays with the winner until the merge is undone.
+    /// The end of the time for which the winner keeps the loser's address: in effect never, unless
+    /// the merge is undone.
     static let endOfTime = Timestamp(microseconds: 253_402_300_799_000_000)
 
     static func id(_ row: Row) throws(PostgresError) -> UUID { try row.get(0) }
@@ -230,8 +234,8 @@ extension Change {
             """)
     }
 
-    /// The winner keeps their role, name, password and PIN. If either user was to be kept, the
-    /// winner is.
+    /// Completes the winner's row. The winner's own role, name, password and PIN stay. If either
+    /// user was exempt from the inactivity rule, the winner is.
     private func settle(
         _ winner: UserRow, after loser: UserRow
     ) async throws(PostgresError) {
@@ -257,18 +261,18 @@ extension Change {
     }
 }
 
-/// Locks on persons, with which sign-ins and merges wait for each other.
+/// Locks on persons, so that sign-ins and merges of the same person run one after the other.
 extension Change {
-    /// Locks one row for each identity, then one for each address: the holder has these persons for
-    /// itself on all replicas. Each parameter is any number of keys from `Database.personKey`,
-    /// concatenated.
+    /// A statement that locks one row for each identity, then one for each address. Until the
+    /// transaction ends, no other replica can decide about these persons. Each parameter is any
+    /// number of keys from `Database.personKey`, concatenated.
     static func lockingPeople(identities: [UInt8], addresses: [UInt8]) -> SQL {
         "SELECT lock_people(\(identities), \(addresses))"
     }
 
-    /// Locks these users and every identity and address that can sign in as them. Users that do not
-    /// exist are missing in the result. `also` has further addresses. Throws 409 `conflict` if a
-    /// sign-in was added in between.
+    /// Locks these users, and every identity and address with which they can sign in; `also` has
+    /// further addresses. Returns the users that exist. Throws 409 `conflict` if a sign-in was
+    /// added in the meantime.
     func lockPeople(
         _ ids: [UUID], also: [String] = []
     ) async throws -> [UUID: UserRow] {
@@ -308,12 +312,13 @@ extension UserRow {
     }
 }
 
-/// A key of the loser that now belongs to the winner.
+/// A key of the loser that the merge moved to the winner.
 package struct MovedKey: Sendable {
     package var id: UUID
     /// The scopes before the merge.
     package var scopes: [String]
-    /// The scopes that the winner's role permits too, and those of the tenant's own catalogue.
+    /// The scopes that the key keeps: those that the winner's role permits too, and those of the
+    /// tenant's own catalogue.
     package var kept: [String]
 
     /// The scopes that the key lost.
@@ -352,7 +357,7 @@ extension Change {
         guard database.options.sendsMail else { return }
         let name = try await tenantName()
         for (address, other) in [(winner.email, loser.email), (loser.email, winner.email)] {
-            // Each mail gets a random object, since a later mail about the same object would
+            // Each mail gets a random object's id, since a later mail about the same object would
             // replace it.
             try await post(
                 OutgoingMail(

@@ -5,10 +5,10 @@ import Text
 
 /// Why a merge cannot be undone.
 package struct UndoConflict: Error {
-    /// One obstacle. `pointer` is a JSON pointer into the merge.
+    /// One reason. `pointer` is a JSON pointer into the merge.
     package struct Reason: Sendable {
         package var pointer: String
-        /// One sentence.
+        /// The reason in one sentence.
         package var detail: String
     }
 
@@ -17,9 +17,10 @@ package struct UndoConflict: Error {
 }
 
 extension Change {
-    /// Undoes a merge within 30 days and restores both records; the latest merge must be undone
-    /// first. Undoing it again changes nothing. Throws `UndoConflict` if the winner or what was
-    /// moved no longer exists. `permit` is called as for the merge.
+    /// Undoes a merge within 30 days and restores both users. Later merges into the winner must be
+    /// undone first. If the merge is undone already, nothing changes. Throws `UndoConflict` if the
+    /// undo is impossible, for example because the winner or a moved sign-in no longer exists.
+    /// `permit` is called as for the merge.
     package func undoMerge(
         _ id: UUID,
         permit: (_ winner: UserRow, _ loser: UserRow) throws -> Void
@@ -47,7 +48,7 @@ extension Change {
         return try await markUndone(merge, winner, restored, ended)
     }
 
-    /// Locks the persons of a merge, before the merge itself is locked.
+    /// Locks the users and persons of a merge. The merge itself must be locked after them.
     private func lockMerged(
         _ id: UUID
     ) async throws -> (winner: UUID, loser: UUID, users: [UUID: UserRow]) {
@@ -66,7 +67,7 @@ extension Change {
         return (winner, try first.get(1), users)
     }
 
-    /// Why the winner does not exist: it was merged itself, or purged.
+    /// The conflict if the winner no longer exists, because it was merged itself or purged.
     private func withoutWinner(_ user: UUID) async throws -> UndoConflict {
         let later: UUID? = try await query(
             """
@@ -103,7 +104,8 @@ extension Change {
         guard reasons.isEmpty else { throw UndoConflict(reasons: reasons) }
     }
 
-    /// Requires that no other user has taken the user's address or external id since.
+    /// Throws `UndoConflict` if another user has taken the loser's address or external id since the
+    /// merge.
     private func requireFree(_ id: UUID) async throws {
         let taken = try await query(
             """
@@ -120,8 +122,8 @@ extension Change {
         guard reasons.isEmpty else { throw UndoConflict(reasons: reasons) }
     }
 
-    /// Restores the loser's row, except for its version and time. If the winner was suspended after
-    /// the merge, the loser is restored suspended.
+    /// Restores the loser's row as it was before the merge, with a new version and time of change.
+    /// If the winner was suspended after the merge, the loser is restored as suspended.
     private func restoreLoser(
         _ id: UUID, of merge: MergeRow, _ winner: UserRow
     ) async throws -> UserRow {
@@ -143,7 +145,7 @@ extension Change {
         return try rows.only(UserRow.init)
     }
 
-    /// Gives back everything that the merge moved or removed.
+    /// Gives back to the loser everything that the merge moved or removed.
     private func giveBack(
         _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow
     ) async throws {
@@ -175,7 +177,7 @@ extension Change {
             by: try await attributeSchema().schema)
     }
 
-    /// Gives back the invites that the loser accepted, and those that the merge revoked.
+    /// Gives back the invites that the loser had accepted, and those that the merge revoked.
     private func giveBackInvites(
         _ merge: MergeRow, _ winner: UserRow, _ loser: UserRow
     ) async throws {
@@ -196,7 +198,8 @@ extension Change {
             """)
     }
 
-    /// Gives back the keys with their earlier scopes, unless a key's scopes were changed since.
+    /// Gives the moved keys back to the loser. Each has its earlier scopes again, unless its scopes
+    /// were changed since the merge.
     private func giveBackKeys(_ merge: MergeRow, to loser: UserRow) async throws {
         for key in merge.keys.sorted(by: { $0.id < $1.id }) {
             let rows = try await query(
@@ -212,7 +215,8 @@ extension Change {
         }
     }
 
-    /// Restores the sign-ins that were removed, except those that a user has by now.
+    /// Restores the loser's sign-ins that the merge removed, except those that a user has again by
+    /// now.
     private func giveBackLeft(_ merge: MergeRow) async throws {
         let rows = try await query(
             """
@@ -246,7 +250,8 @@ extension Change {
             "DELETE FROM former_identities WHERE tenant_id = \(tenant) AND id = ANY (\(ids))")
     }
 
-    /// Removes from the winner a status that came only from the loser.
+    /// Takes from the winner what came only from the loser: the active status, the time of the last
+    /// sign-in, and the exemption from the inactivity rule.
     private func settle(
         _ winner: UserRow, without loser: UserRow, _ merge: MergeRow
     ) async throws(PostgresError) {

@@ -3,13 +3,13 @@ import JSON
 import Postgres
 import Text
 
-/// "This was not me": the effects of the link in a mail about an operator's account.
+/// "This was not me": what happens when an operator uses the link in a mail about their account.
 extension Database {
-    /// Ends every session, the password and the known devices, and mails a link to a new password,
-    /// since an old mail may be in others' hands and must not set one. The factor that the mail is
-    /// about no longer proves anything. All other factors stay: a reader of the mail must not get
-    /// around them. `needsPassword` says whether there was a password. Returns nil if the token is
-    /// unknown, used or expired.
+    /// Ends every session, removes the password, forgets the known devices, and mails a link to set
+    /// a new password. This link itself cannot set one, since an old mail may be in others' hands.
+    /// The factor that the mail is about proves nothing any more; all other factors stay, since a
+    /// reader of the mail must not get around them. Returns nil if the token is unknown, used or
+    /// expired. `needsPassword` says whether there was a password.
     package func disown(
         tokenHash: [UInt8], publicURL: String, requestID: String, ip: String?
     ) async throws -> (person: OperatorRow, needsPassword: Bool)? {
@@ -52,7 +52,7 @@ struct UsedLink {
     let person: UUID
     let isMailed: Bool
     let madeAt: Timestamp
-    /// The factor that the link's mail is about.
+    /// The factor that the mail with the link is about; `nil` if it is about none.
     let factor: AddedFactor?
 
     init(person: UUID, _ row: Row) throws(PostgresError) {
@@ -63,18 +63,19 @@ struct UsedLink {
     }
 }
 
-/// Which "this was not me" links are kept when an operator's links are deleted.
+/// Which "this was not me" links survive when an operator's other links are deleted.
 enum KeptLinks {
-    /// All of them: a thief who sets a password must not be able to delete them.
+    /// All "this was not me" links: a thief who sets a password must not be able to delete them.
     case aboutAnything
-    /// Those about a factor: each disowns another factor. The sessions have already ended.
+    /// Only those about an added factor, each of which can still invalidate its factor. The others
+    /// are not needed, since the sessions have already ended.
     case aboutFactors
 }
 
 extension Change {
-    /// Marks a link as used. Returns nil if it is unknown, used or expired. The operator's row is
-    /// locked first, as in every transaction: code that ends all links of an operator holds that
-    /// lock, and does not wait for a link.
+    /// Marks a link as used. Returns nil if it is unknown, used or expired. Locks the operator's
+    /// row before the link, as every transaction does: a transaction that deletes all of an
+    /// operator's links has that lock, so the two cannot deadlock.
     func useLink(_ tokenHash: [UInt8], to purpose: LinkPurpose) async throws -> UsedLink? {
         let found = try await query(
             "SELECT operator_id FROM operator_links WHERE token_hash = \(tokenHash)")

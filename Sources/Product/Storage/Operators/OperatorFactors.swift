@@ -4,26 +4,30 @@ import JSON
 import Postgres
 import Text
 
-/// What an operator can use as a proof of presence.
+/// The factors with which an operator can prove that they are present.
 package struct OperatorFactors: Sendable, Equatable {
-    /// A password that can sign in. If the provider is required, it cannot.
+    /// Whether there is a password that can sign in. A password cannot if the provider is required.
     package var hasPassword = false
-    /// The passkeys that browsers offer at this server's name.
+    /// The number of passkeys that browsers offer at this server's name.
     package var passkeys = 0
-    /// Passkeys that were made for another name of the server, or were disowned. They cannot be
-    /// requested, but while one exists no password signs in alone.
+    /// The number of passkeys that cannot be used: they were made for another name of the server,
+    /// or invalidated by a "this was not me" link. While there is one, the password alone cannot
+    /// sign in.
     package var unusablePasskeys = 0
-    /// The authenticator app was disowned; the effect is the same.
+    /// Whether a "this was not me" link invalidated the authenticator app. Then, too, the password
+    /// alone cannot sign in.
     package var isAppDisowned = false
     /// Whether there is an authenticator app whose seed was confirmed with a code.
     package var totp = false
     package var recoveryCodesLeft = 0
     /// The kind of the provider to which the operator's sign-in is bound; `nil` if there is none.
     package var providerKind: String?
-    /// Only the provider signs the operator in; it finds the operator by the address.
+    /// Whether the operator may sign in only at the provider, which finds the operator by the
+    /// address.
     package var mustUseProvider = false
 
-    /// Recovery codes alone do not count: they stand in for a lost factor.
+    /// Whether the operator has a second factor, usable or not. Recovery codes do not count, since
+    /// they only replace a lost factor.
     package var hasSecondFactor: Bool {
         passkeys > 0 || unusablePasskeys > 0 || totp || isAppDisowned
     }
@@ -31,15 +35,17 @@ package struct OperatorFactors: Sendable, Equatable {
     /// Whether there are second factors but none can be used.
     package var areUnusable: Bool { hasSecondFactor && passkeys == 0 && !totp }
 
-    /// Whether the operator can sign in and prove presence without a link or a recovery code.
+    /// Whether the operator can sign in and prove presence without a mailed link or a recovery
+    /// code.
     var hasWayIn: Bool { passkeys > 0 || (hasPassword || providerKind != nil) && !areUnusable }
 
     /// Whether the operator can end every session and sign in again without a link or a colleague.
     package var canReturn: Bool { hasWayIn || mustUseProvider && !areUnusable }
 
-    /// The methods for a step-up. An operator with a second factor must use that, never the
-    /// password. The list is empty if the operator signed in by a link and chose no password, or
-    /// has only passkeys for another name of the server.
+    /// The methods with which the operator can prove presence again during a session. An operator
+    /// with a second factor must use that, never the password. The list is empty if the operator
+    /// signed in by a link and has no password, or has only passkeys for another name of the
+    /// server.
     package var stepUpMethods: [StepUpMethod] {
         var methods: [StepUpMethod] = []
         if passkeys > 0 { methods.append(.passkey) }
@@ -50,13 +56,14 @@ package struct OperatorFactors: Sendable, Equatable {
         return methods
     }
 
-    /// Whether a sign-in with this method proves what a step-up would require.
+    /// Whether a sign-in with this method proves as much as a step-up, so that none is needed.
     package func isStepUp(_ method: SignInMethod) -> Bool {
         !hasSecondFactor || method.isSecondFactor
     }
 
-    /// The columns for the operator `o`. They use counts instead of EXISTS, because PostgreSQL may
-    /// read a whole table to answer EXISTS for many operators at once.
+    /// The columns of the factors, for the row `o` of `operators`. They use counts instead of
+    /// EXISTS, because PostgreSQL may read a whole table to answer EXISTS for many operators at
+    /// once.
     static let columns: SQL =
         """
         o.password_hash IS NOT NULL AND NOT (\(OperatorSignIn.endsPassword)),
@@ -83,8 +90,8 @@ package struct OperatorFactors: Sendable, Equatable {
         ) = try row.columns()
     }
 
-    /// Whether the operator `o` has a second factor. It counts even if the server now has another
-    /// name.
+    /// A condition: whether the operator `o` has a second factor. A passkey counts even if it was
+    /// made for an earlier name of the server.
     static let hasSecondFactor: SQL =
         """
         (EXISTS (SELECT 1 FROM operator_totp t WHERE t.operator_id = o.id AND t.confirmed)
@@ -92,7 +99,7 @@ package struct OperatorFactors: Sendable, Equatable {
         """
 }
 
-/// A factor that was just added. The link in the mail about it can disown it.
+/// A factor that was just added. The link in the mail about it can invalidate it.
 package enum AddedFactor: Sendable, Equatable {
     case passkey(UUID)
     case totp, recoveryCodes, provider
@@ -123,10 +130,9 @@ package enum AddedFactor: Sendable, Equatable {
 }
 
 extension Change {
-    /// Marks the factor as disowned. A passkey, an app and an account at the provider stay stored
-    /// but prove nothing, so that they cannot be added again under the same name; without another
-    /// factor the operator needs `gatehouse operator reset`. A factor that was added after `time`
-    /// is another one and is not affected.
+    /// Invalidates a factor that was added before `time`. A passkey, an authenticator app and an
+    /// account at the provider stay stored, so that they cannot be added again, but they prove
+    /// nothing. An operator who has no other factor then needs `gatehouse operator reset`.
     package func disown(_ factor: AddedFactor, of person: UUID, addedBefore time: Timestamp)
         async throws
     {
@@ -160,8 +166,8 @@ extension Change {
 }
 
 extension Change {
-    /// Locks the operator's row before reading the factors, so that the later of two concurrent
-    /// changes finds what the earlier one left.
+    /// The operator's factors, read after the operator's row was locked. Of two concurrent changes,
+    /// the later one thus sees what the earlier one did.
     func lockFactors(of person: UUID) async throws -> OperatorFactors {
         let locked = try await query("SELECT 1 FROM operators WHERE id = \(person) FOR UPDATE")
         guard !locked.isEmpty else { throw StorageFailure.notFound("operator") }
@@ -174,7 +180,8 @@ extension Change {
         ).only { row throws(PostgresError) in try OperatorFactors(row) }
     }
 
-    /// Ends the recovery codes if no second factor is left, and invalidates earlier proofs.
+    /// Must be called after a factor was removed. Deletes the recovery codes if no second factor is
+    /// left, and invalidates earlier proofs.
     func factorRemoved(from person: UUID) async throws {
         if try await !factors(of: person).hasSecondFactor {
             try await endRecoveryCodes(of: person)
@@ -182,8 +189,8 @@ extension Change {
         try await renewProofs(of: person)
     }
 
-    /// Called when the operator's factors have changed: an earlier proof can no longer begin a
-    /// session.
+    /// Must be called when the operator's factors have changed. A proof that was made before the
+    /// change can no longer start a session.
     func renewProofs(of person: UUID) async throws(PostgresError) {
         try await query(
             """
@@ -193,15 +200,16 @@ extension Change {
             """)
     }
 
-    /// Called when the operator's row shows something new, such as how many recovery codes are
-    /// left.
+    /// Raises the operator's version. Must be called when the operator's row shows something new,
+    /// such as how many recovery codes are left.
     func renewVersion(of person: UUID) async throws(PostgresError) {
         try await query(
             "UPDATE operators SET version = version + 1, updated_at = \(now) WHERE id = \(person)")
     }
 
-    /// Throws 409 if the operator's factors changed since the row was read, which was before the
-    /// proof. Locks the row against such a change.
+    /// Throws 409 if the operator's factors have changed since `person` was read, which must be
+    /// before the proof. Locks the row, so that the factors cannot change until the transaction
+    /// ends.
     package func requireProof(of person: OperatorRow) async throws {
         let same = try await query(
             """
@@ -219,13 +227,13 @@ extension StorageFailure {
         code: "conflict", detail: "Your sign-in methods have just changed; sign in again.", id: nil)
 }
 
-/// Authenticator apps of operators. Only the sealed seed is stored.
+/// Authenticator apps of operators. The seed is stored only in encrypted form.
 extension Database {
     /// Seconds within which a new seed must be confirmed with a code.
     package static let totpSetupSeconds: Int64 = 900
 
-    /// Uses a code up. Returns false if it is wrong or was used before. One statement decides which
-    /// of two requests with the same code succeeds.
+    /// Uses up a code of the app. Returns false if it is wrong or was used before. One statement
+    /// decides which of two requests with the same code succeeds.
     package func useTotp(_ code: String, of person: UUID) async throws -> Bool {
         let rows = try await app.read(
             """
@@ -253,7 +261,8 @@ extension Database {
 }
 
 extension Change {
-    /// Stores a new seed, in place of an earlier unconfirmed one. It proves nothing yet.
+    /// Stores a new seed in place of an earlier unconfirmed one. It counts as a factor only after
+    /// it was confirmed.
     package func offerTotp(_ seed: [UInt8], to person: OperatorRow)
         async throws
     {
@@ -267,8 +276,9 @@ extension Change {
             """)
     }
 
-    /// Confirms the new seed, which replaces an earlier confirmed one. Returns false if the code
-    /// does not match. The code is used up. Links that sign in without the app end.
+    /// Confirms the new seed with a code, which is used up. The seed replaces an earlier confirmed
+    /// one, and sign-in links, which need no app, become invalid. Returns false if the code is
+    /// wrong.
     package func confirmTotp(
         _ code: String, of person: OperatorRow
     ) async throws -> Bool {
@@ -295,8 +305,8 @@ extension Change {
         return true
     }
 
-    /// Throws 404 if there is none, and 409 if only passkeys that cannot be used would be left.
-    /// Recovery codes end with the last second factor.
+    /// Removes the authenticator app. Throws 404 if there is none, and 409 if only passkeys that
+    /// cannot be used would be left. Deletes the recovery codes if no second factor is left.
     package func removeTotp(of person: OperatorRow) async throws {
         _ = try await lockFactors(of: person.id)
         let removed = try await query(
@@ -314,7 +324,7 @@ extension Change {
         try await audit(.operatorTotpRemoved, person.target)
     }
 
-    /// Ends the operator's sign-in links, since they sign in without a second factor.
+    /// Invalidates the operator's sign-in links, since they sign in without a second factor.
     package func endSignInLinks(of person: UUID) async throws(PostgresError) {
         try await query(
             """
@@ -328,21 +338,21 @@ extension OperatorRow {
     package var target: AuditTarget { AuditTarget("operator", id, email) }
 }
 
-/// Codes that sign an operator in without the second factor, each once. Only hashes are stored: the
-/// 80 random bits cannot be guessed from a hash.
+/// Codes that replace the second factor of an operator's sign-in, each once. Only hashes are
+/// stored, from which the 80 random bits of a code cannot be guessed.
 package enum RecoveryCode {
     /// How many codes are made together.
     package static let count = 10
     private static let bytes = 10
 
-    /// Four groups of four, `ABCD-EFGH-IJKL-MNOP`.
+    /// A new code: four groups of four characters, such as `ABCD-EFGH-IJKL-MNOP`.
     package static func make() -> String {
         let text = Array(Base32.encode(RandomBytes.make(bytes)))
         return stride(from: 0, to: text.count, by: 4).map { String(text[$0..<$0 + 4]) }
             .joined(separator: "-")
     }
 
-    /// Hashes only the letters and digits of the code, in either case.
+    /// The hash of a code. Only its letters and digits count, in either case.
     package static func hash(_ code: String) -> [UInt8] {
         SHA256.hash(
             code.utf8.compactMap { byte in
@@ -356,7 +366,7 @@ package enum RecoveryCode {
 }
 
 extension Database {
-    /// Uses a code up. Returns false if it is unknown or was used before.
+    /// Uses up a code. Returns false if it is unknown or was used before.
     package func useRecoveryCode(
         _ code: String, of person: OperatorRow, by actor: Actor
     ) async throws -> Bool {
@@ -380,10 +390,11 @@ extension Database {
 }
 
 extension Change {
-    /// Makes new codes, which are shown once; earlier codes end. Throws 409 without a second
-    /// factor.
+    /// Makes new codes, which are shown once and replace the earlier ones. Throws 409 if the
+    /// operator has no second factor.
     package func makeRecoveryCodes(for person: OperatorRow) async throws -> [String] {
-        // Of two concurrent requests, the codes of the later one remain.
+        // The lock lets two concurrent requests run one after the other: the later one's codes
+        // remain.
         guard try await lockFactors(of: person.id).hasSecondFactor else {
             throw StorageFailure.conflict(
                 code: "conflict",
@@ -406,8 +417,9 @@ extension Change {
         try await query("DELETE FROM operator_recovery_codes WHERE operator_id = \(person)")
     }
 
-    /// Removes every second factor, including passkeys for an earlier name of the server, and the
-    /// requirement of the provider: the last way back for an operator who has lost them all.
+    /// Removes every second factor, including passkeys for an earlier name of the server, and no
+    /// longer requires the provider. It is the last resort for an operator who has lost every way
+    /// to sign in.
     func resetFactors(of person: OperatorRow) async throws {
         let removed = try await query(
             """

@@ -7,24 +7,26 @@ import Text
 package struct OperatorSession: Sendable {
     package var id: UUID
     package var `operator`: OperatorRow
-    /// When the operator last proved presence in this session; `nil` if never. `method` is how.
+    /// When the operator last proved presence in this session, with `method`; `nil` if never.
     private var steppedUpAt: Timestamp?
     private var method: SignInMethod
 
     /// Whether the operator has a second factor here but signed in through the provider without
-    /// one. Such a session waits for a step-up.
+    /// one. The console first requires a step-up of such a session.
     package var lacksSecondFactor: Bool {
         method == .provider && `operator`.factors.hasSecondFactor
     }
 
-    /// Whether the provider reported a second factor in this session.
+    /// Whether the provider reported that the sign-in of this session used a second factor.
     package private(set) var hasProvidersFactor: Bool
 
-    /// Seconds after a proof of presence during which the console does what is hard to take back.
+    /// Seconds for which a proof of presence counts as recent. Actions that are hard to undo
+    /// require a recent one.
     package static let recentSeconds: Int64 = 600
 
-    /// The time until which the operator counts as present. A proof by password ends when a second
-    /// factor is set up, also in other sessions.
+    /// The time until which the operator counts as present; `nil` without a proof. A proof by
+    /// password does not count once the operator has a second factor, in whichever session it was
+    /// set up.
     package var stepUpUntil: Timestamp? {
         guard `operator`.factors.isStepUp(method) else { return nil }
         return steppedUpAt?.adding(seconds: Self.recentSeconds)
@@ -33,7 +35,7 @@ package struct OperatorSession: Sendable {
     static let columns: SQL = "s.id, s.stepped_up_at, s.method, s.provider_factor"
     static let columnCount = 4
 
-    /// Decodes the columns of `OperatorRow`, followed by those of the session.
+    /// Decodes the columns of `OperatorRow`, followed by the columns of the session.
     init(_ row: Row) throws(PostgresError) {
         `operator` = try OperatorRow(row)
         id = try row.get(OperatorRow.columnCount)
@@ -44,7 +46,7 @@ package struct OperatorSession: Sendable {
     }
 }
 
-/// A sign-in that may have to be mailed to its operator.
+/// What a mail about a sign-in would say; it is sent only if the browser is new.
 package struct NewDeviceMail: Sendable {
     /// When, where and with what the sign-in happened.
     package var words: String
@@ -59,12 +61,12 @@ package struct NewDeviceMail: Sendable {
 /// Console sessions, which end after 30 minutes without use or 12 hours in all. Only hashes are
 /// stored.
 extension Database {
-    /// Lifetime of a console session, used or not.
+    /// Seconds after which a console session ends even if it is used.
     package static let sessionSeconds: Int64 = 12 * 3600
-    /// Seconds without use after which a console session has expired.
+    /// Seconds without use after which a console session ends.
     package static let sessionIdleSeconds: Int64 = 30 * 60
 
-    /// An active session, by the hash of its cookie.
+    /// The active session whose cookie has this hash, with its operator; `nil` if there is none.
     package func operatorSession(
         tokenHash: [UInt8]
     ) async throws(PostgresError) -> OperatorSession? {
@@ -84,8 +86,9 @@ extension Database {
         return session
     }
 
-    /// Runs at most once a minute per session. A failure is ignored, since a database that refuses
-    /// writes still answers reads. A row that another request is writing is skipped.
+    /// Records that a session was used, at most once a minute. A failure is ignored, since a
+    /// database that refuses writes still answers reads. Skips a row that another request is
+    /// writing.
     private func noteUse(of session: UUID, at now: Timestamp) async {
         _ = try? await app.mark(
             """
@@ -97,18 +100,18 @@ extension Database {
     }
 
     /// Signs an operator in: creates the session, stores the time of the sign-in, and writes the
-    /// audit row. It counts as a step-up if it proved what a step-up would require, unless
-    /// `isFresh` is false because the provider says that its user signed in there long ago.
-    /// `provider` is where it was proved. `device` is the browser, which counts as known from now
-    /// on; a mail reports a new one.
+    /// audit row. The sign-in counts as a step-up if `method` proves as much as one; `isFresh` is
+    /// false if the provider says that its user signed in there long ago, which proves less.
+    /// `provider` is the provider at which the operator signed in. `device` is the browser, which
+    /// is known from now on; a mail reports a new one.
     package func startOperatorSession(
         _ person: OperatorRow, tokenHash: [UInt8], userAgent: String?, method: SignInMethod,
         at provider: UUID? = nil, isFresh: Bool = true, by actor: Actor,
         in device: [UInt8]? = nil, mailing mail: NewDeviceMail? = nil
     ) async throws {
         try await scope(person.tenant ?? .platform).change(by: actor) { change in
-            // Takes the row's lock first: a concurrent suspension must neither be lifted nor miss
-            // the new session, and the proof must still be of the operator's current factors.
+            // Locks the row first: a concurrent suspension must neither be lifted nor miss the new
+            // session, and the factors must still be those of the proof.
             let alive = try await change.query(
                 """
                 UPDATE operators SET last_sign_in_at = \(change.now), status = 'active',
@@ -144,8 +147,8 @@ extension Database {
         }
     }
 
-    /// Owners and admins have this many days from their first sign-in after a second factor became
-    /// required.
+    /// An expression for the time from which an operator needs a second factor. Owners and admins
+    /// have some days from their first sign-in after it became required.
     private func secondFactorDue(at now: Timestamp) -> SQL {
         guard let secondFactorDays = options.secondFactorDays else { return "NULL" }
         let due = now.adding(seconds: Int64(secondFactorDays) * 86_400)
@@ -154,10 +157,10 @@ extension Database {
             """
     }
 
-    /// Records a new proof of presence of the session's operator. The session gets a new id and a
-    /// new token, so that the old ones are worthless. Returns nil if the session has ended, for
-    /// example by a concurrent step-up. `provider` is where it was proved. A recovery code does not
-    /// prove presence: it only opens the session.
+    /// Records a new proof of presence in the session. The session gets a new id and a new token,
+    /// and the old ones become invalid. Returns nil if the session has ended, for example by a
+    /// concurrent step-up. `provider` is the provider at which presence was proved. A recovery code
+    /// does not prove presence: it only lets the session be used.
     package func stepUp(
         _ session: UUID, of person: OperatorRow, tokenHash: [UInt8], method: SignInMethod,
         at provider: UUID? = nil, by actor: Actor
@@ -186,8 +189,8 @@ extension Database {
         }
     }
 
-    /// Resets the operator to never having signed in: a program acted in their name, and its
-    /// sign-ins are not theirs.
+    /// Records that the operator has never signed in. It is for an operator in whose name a program
+    /// signed in.
     package func forgetSignIns(of person: OperatorRow) async throws {
         _ = try await scope(person.tenant ?? .platform).change(by: .system) { change in
             try await change.query(
@@ -205,7 +208,7 @@ extension Database {
         }
     }
 
-    /// Stores a link that signs in once.
+    /// Stores the hash of a sign-in link, which can be used once.
     package func storeOperatorLink(
         _ tokenHash: [UInt8], for person: UUID, seconds: Int64
     ) async throws(PostgresError) {
@@ -218,9 +221,9 @@ extension Database {
     }
 
     /// Marks a link as used. Returns nil if it is unknown, used or expired. One statement enforces
-    /// single use. The caller must check `isProviderRequired`, since a link must not sign in an
-    /// operator for whom the provider is required; that check takes into account a mailbox that a
-    /// mailed link has just proved.
+    /// single use. The caller must then check `isProviderRequired`, since a link must not sign in
+    /// an operator who may sign in only at the provider. That check must come after this call,
+    /// since using a mailed link may have confirmed the address.
     package func consumeOperatorLink(_ tokenHash: [UInt8]) async throws -> OperatorRow? {
         let now = clock()
         let rows = try await app.query(
@@ -235,8 +238,8 @@ extension Database {
         return person
     }
 
-    /// A mailed link was followed, which proves the mailbox. From now on this row owns the address,
-    /// unless another row with the address was confirmed earlier.
+    /// Confirms the operator's address, because a link that was mailed to it was used. From now on
+    /// this row owns the address, unless another row with it was confirmed earlier.
     private func confirm(_ person: OperatorRow) async throws {
         if person.isConfirmed { return }
         do {
@@ -244,14 +247,15 @@ extension Database {
                 try await change.confirmOperator(person.id)
             }
         } catch let error as PostgresError where error.isUniqueViolation {
-            // Another row was confirmed concurrently. Both can sign in, but only the other one owns
-            // the address.
+            // Another row was confirmed concurrently. Both operators can sign in, but only the
+            // other row owns the address.
         }
     }
 }
 
 extension Change {
-    /// Setting up a second factor also proves presence with it, only in this session.
+    /// Records that the operator proved presence by setting up a second factor. It counts only in
+    /// this session.
     package func provePresence(in session: UUID?, by method: SignInMethod) async throws {
         guard let session else { return }
         try await query(
@@ -262,7 +266,7 @@ extension Change {
     }
 }
 
-/// A console session in its operator's list.
+/// A console session as its own operator sees it in a list.
 package struct OwnSessionRow: Sendable {
     package var id: UUID
     package var method: String
@@ -280,7 +284,7 @@ package struct OwnSessionRow: Sendable {
 package struct OwnSignInRow: Sendable {
     package var at: Timestamp
     package var ip: String?
-    /// `nil` for sign-ins from before methods were recorded.
+    /// How the operator signed in; `nil` for sign-ins from before methods were recorded.
     package var method: String?
 
     init(_ row: Row) throws(PostgresError) { (at, ip, method) = try row.columns() }
@@ -306,7 +310,7 @@ extension Database {
         ).map(OwnSessionRow.init)
     }
 
-    /// An operator's last sign-ins, newest first.
+    /// An operator's latest sign-ins, newest first.
     package func signIns(of person: OperatorRow) async throws(PostgresError) -> [OwnSignInRow] {
         let tenant = person.tenant ?? .platform
         return try await scope(tenant).read(
@@ -319,8 +323,8 @@ extension Database {
         ).map(OwnSignInRow.init)
     }
 
-    /// Ends one session of the operator, or all but `current`. Throws 404 for a session that is not
-    /// theirs.
+    /// Ends one session of the operator or, if `id` is nil, all except `current`. Throws 404 if the
+    /// operator has no such session.
     package func endSessions(
         of person: OperatorRow, id: UUID? = nil, except current: UUID? = nil, by actor: Actor
     ) async throws {
@@ -337,7 +341,7 @@ extension Database {
 }
 
 extension Change {
-    /// Returns how many sessions ended.
+    /// Ends the same sessions without a check or an audit row. Returns how many ended.
     func endOperatorSessions(
         of person: UUID, id: UUID? = nil, except current: UUID? = nil
     ) async throws(PostgresError) -> Int {
@@ -347,8 +351,8 @@ extension Change {
         return try await query(sql).affected
     }
 
-    /// Sets an operator's own new password. Every other session and every link ends, and no other
-    /// browser counts as known any more.
+    /// Sets a new password that the operator chose. Ends every session except `session`,
+    /// invalidates every link, and forgets every browser except `device`.
     package func setOwnPassword(
         _ hash: String, of person: OperatorRow, keeping session: UUID?, in device: [UInt8]?
     ) async throws {

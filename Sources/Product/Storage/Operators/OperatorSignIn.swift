@@ -3,11 +3,11 @@ import JSON
 import Postgres
 import Text
 
-/// How operators sign in at a provider of the platform.
+/// The setting by which operators sign in at a provider of the platform.
 package struct OperatorSignIn: Sendable, Equatable {
     package var provider: UUID
-    /// A-labels. An operator with an address at one of these domains is found by it at the first
-    /// sign-in.
+    /// The domains of operators' addresses, as A-labels. At the first sign-in, the provider's
+    /// address finds the operator at one of these domains.
     package var domains: [String]
     /// Whether operators of the domains can no longer sign in with their password.
     package var isRequired: Bool
@@ -24,8 +24,9 @@ package struct OperatorSignIn: Sendable, Equatable {
 
     package func covers(_ domain: String) -> Bool { domains.contains { sameBytes($0, domain) } }
 
-    /// Whether the operator `o` can no longer sign in with their own password. It requires a
-    /// confirmed address, since without one the operator cannot sign in at the provider.
+    /// A condition: whether the operator `o` can no longer sign in with their own password. This
+    /// applies only to a confirmed address, since without one the operator cannot sign in at the
+    /// provider.
     static let endsPassword: SQL =
         """
         (o.confirmed AND EXISTS (SELECT 1 FROM operator_sign_in s
@@ -43,7 +44,7 @@ package struct OperatorSignIn: Sendable, Equatable {
 }
 
 extension Database {
-    /// `nil` if operators do not sign in at a provider.
+    /// How operators sign in at a provider; `nil` if they do not.
     package func operatorSignIn() async throws(PostgresError) -> OperatorSignIn? {
         try await app.read("SELECT \(OperatorSignIn.columns) FROM operator_sign_in").first
             .map(OperatorSignIn.init)
@@ -56,7 +57,7 @@ extension Database {
         ).only { row throws(PostgresError) in try row.get(0) }
     }
 
-    /// The operator to whom the sign-in is bound.
+    /// The operator whose sign-in is bound to this account at the provider; `nil` if there is none.
     package func operatorRow(
         issuer: String, subject: String
     ) async throws(PostgresError) -> OperatorRow? {
@@ -71,7 +72,7 @@ extension Database {
 }
 
 extension Change {
-    /// Locks the row until the transaction ends.
+    /// The same as `operatorSignIn` of `Database`, but locks the row until the transaction ends.
     package func lockOperatorSignIn() async throws(PostgresError) -> OperatorSignIn? {
         try await query("SELECT \(OperatorSignIn.columns) FROM operator_sign_in FOR UPDATE").first
             .map(OperatorSignIn.init)
@@ -88,7 +89,7 @@ extension Change {
         ).isEmpty
     }
 
-    /// `current` is the locked row; nil if there is none yet.
+    /// Stores the sign-in at the provider. `current` is the locked row; nil if there is none yet.
     package func putOperatorSignIn(
         at provider: ProviderRow, domains: [String], isRequired: Bool, over current: OperatorSignIn?
     ) async throws -> OperatorSignIn {
@@ -114,8 +115,8 @@ extension Change {
         return try rows.only(OperatorSignIn.init)
     }
 
-    /// Ends the sessions that began with a password or a link; those of passkeys and of the
-    /// provider go on.
+    /// Ends the sessions that began with a password or a link. Sessions that began with a passkey
+    /// or at the provider stay.
     private func endPasswordSessions(of domains: [String]) async throws(PostgresError) {
         try await query(
             """
@@ -126,7 +127,7 @@ extension Change {
             """)
     }
 
-    /// Removes the sign-in at the provider. Operators of the domains can use their passwords again.
+    /// Removes the sign-in at the provider. Operators at its domains can use their passwords again.
     package func deleteOperatorSignIn(_ row: OperatorSignIn) async throws {
         try await query("DELETE FROM operator_sign_in")
         let names = try await query("SELECT name FROM providers WHERE id = \(row.provider)")
@@ -135,9 +136,10 @@ extension Change {
             AuditTarget("provider", row.provider, try names.first?.get(0) ?? ""))
     }
 
-    /// Binds the first sign-in at a provider to its operator. Returns false if the operator already
-    /// has another account there, or if the account belongs to another operator or was disowned.
-    /// Links that sign in without the provider end.
+    /// Binds an account at the provider to its operator, at the first sign-in there. Returns false
+    /// if the operator is already bound to another account, or if the account belongs to another
+    /// operator or was invalidated. Invalidates the operator's sign-in links, since they sign in
+    /// without the provider.
     package func bind(
         _ person: OperatorRow, issuer: String, subject: String, provider: String
     ) async throws -> Bool {
@@ -158,7 +160,7 @@ extension Change {
     }
 
     /// Unbinds the operator's account at the provider. The next sign-in there may bind another
-    /// account, but not one that was disowned. Returns false if no account was bound.
+    /// account, but not one that was invalidated. Returns false if no account was bound.
     package func unbind(_ person: OperatorRow) async throws -> Bool {
         let unbound = try await query(
             """
@@ -172,8 +174,8 @@ extension Change {
         return true
     }
 
-    /// The last way back for an operator who cannot sign in at the provider: unbinds their account
-    /// there, and lets the passwords of the domains sign in again.
+    /// Unbinds the operator's account at the provider, and permits the passwords of all domains
+    /// again. It is the last resort for an operator who cannot sign in at the provider.
     func reopenPasswords(of person: OperatorRow) async throws {
         _ = try await unbind(person)
         let reopened = try await query(
@@ -195,16 +197,16 @@ extension Change {
     }
 }
 
-/// Browsers that an operator is known to use, by the hash of their cookie. An IP address would say
-/// less: behind a carrier's network many people share one.
+/// The browsers that each operator has used, identified by the hash of a cookie. An IP address
+/// would say less: behind a carrier's network many people share one.
 extension Database {
     /// The most browsers per operator; the least recently used one is forgotten first.
     package static let knownDevices = 20
     /// Seconds for which a browser is known after its last sign-in.
     package static let knownDeviceSeconds: Int64 = 90 * 86_400
 
-    /// Whether the operator, or any operator if `person` is nil, has signed in with this browser
-    /// within 90 days.
+    /// Whether the operator has signed in with this browser within 90 days. If `person` is nil,
+    /// whether any operator has.
     package func isKnownDevice(
         _ device: [UInt8], of person: UUID?
     ) async throws(PostgresError) -> Bool {
@@ -219,7 +221,7 @@ extension Database {
 }
 
 extension Change {
-    /// Records a successful sign-in with the browser. Returns whether the browser was new.
+    /// Records a successful sign-in with the browser. Returns true if the browser was not known.
     func rememberDevice(_ device: [UInt8], of person: UUID) async throws -> Bool {
         let since = now.adding(seconds: -Database.knownDeviceSeconds)
         let known = try await query(
@@ -242,7 +244,7 @@ extension Change {
         return known.isEmpty
     }
 
-    /// `kept` is the browser that the operator is using now.
+    /// Forgets the browsers of the operator, except `kept`, the one that the operator is using now.
     func forgetDevices(
         of person: UUID, except kept: [UInt8]? = nil
     ) async throws(PostgresError) {

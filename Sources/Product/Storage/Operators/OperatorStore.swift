@@ -4,16 +4,17 @@ import JSON
 import Postgres
 import Text
 
-/// An operator as stored. The password's hash is only read to check it.
+/// An operator as stored, without the password's hash.
 package struct OperatorRow: ListedRow {
     package var id: UUID
     package var email: String
-    /// The normalised address. It is unique in one scope, and among confirmed operators.
+    /// The normalised address. It is unique within a tenant or the platform, and among all
+    /// confirmed operators.
     package var emailKey: String
     package var name: String?
     package var role: Operator.Role
     package var tenant: UUID?
-    /// The tenant's name, where it is shown; see `named`. Not stored in the operator's row.
+    /// The tenant's name; set only by `named`, since it is not stored in the operator's row.
     package var tenantName: String?
     package var status: Operator.Status
     /// Increases with each change; the ETag is made from it.
@@ -21,13 +22,14 @@ package struct OperatorRow: ListedRow {
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
     package var lastSignInAt: Timestamp?
-    /// Whether the mailbox is proved or the platform created the row. Such a row owns the address.
+    /// Whether the operator owns the address, because the mailbox was proved or the platform
+    /// created the row.
     package var isConfirmed: Bool
     /// Increases with each change of the operator's factors; see `requireProof`.
     package var proofVersion: Int
     /// What the operator can use as a proof of presence.
     package var factors: OperatorFactors
-    /// The stored value; see `secondFactorDue`.
+    /// The stored time of `secondFactorDue`, even if the operator has a second factor by now.
     private var dueAt: Timestamp?
 
     static let columns: SQL =
@@ -49,8 +51,8 @@ package struct OperatorRow: ListedRow {
         ) = try row.columns()
     }
 
-    /// The time from which the operator must have a second factor; `nil` if they have one, or may
-    /// go without.
+    /// The time from which the operator must have a second factor; `nil` if they have one already,
+    /// or need none.
     package var secondFactorDue: Timestamp? { factors.hasSecondFactor ? nil : dueAt }
 }
 
@@ -66,8 +68,8 @@ extension Database {
         return try await named(rows.map(OperatorRow.init)).first
     }
 
-    /// The operators with the names of their tenants, read with one query for all, since outside a
-    /// tenant's transaction its name is not visible.
+    /// The same operators with `tenantName` set. One query reads all names, since a tenant's name
+    /// is visible only within its own transactions.
     package func named(_ rows: [OperatorRow]) async throws(PostgresError) -> [OperatorRow] {
         let names = try await tenantNames(rows.compactMap(\.tenant), to: nil)
         return rows.map { row in
@@ -77,8 +79,8 @@ extension Database {
         }
     }
 
-    /// The operators with the address: first the confirmed one, then the unproved claims. The text
-    /// is the PHC string of the password, nil if none is set.
+    /// The operators with the address, each with the PHC string of the password; nil if none is
+    /// set. The confirmed operator is first, then those who have not proved the address.
     package func operatorsWithPassword(
         emailKey: String
     ) async throws(PostgresError) -> [(OperatorRow, String?)] {
@@ -92,7 +94,7 @@ extension Database {
         }
     }
 
-    /// The one operator who has confirmed the address.
+    /// The only operator who has confirmed the address; `nil` if there is none.
     package func confirmedOperator(emailKey: String) async throws(PostgresError) -> OperatorRow? {
         try await app.read(
             """
@@ -116,7 +118,7 @@ extension Database {
         ).map(OperatorRow.init)
     }
 
-    /// If `scope` is nil, every operator; otherwise only the tenant's own.
+    /// One page of operators. If `scope` is nil, every operator; otherwise only the tenant's own.
     package func operators(
         _ list: ListQuery, scope: UUID?, matching text: String? = nil
     ) async throws(PostgresError) -> ListPage<OperatorRow> {
@@ -128,8 +130,8 @@ extension Database {
         return page
     }
 
-    /// Creates an operator that the platform confirms. Throws 409 `email_taken` if there is a
-    /// confirmed operator with the address.
+    /// Creates an operator whose address the platform confirms. Throws 409 `email_taken` if another
+    /// confirmed operator has the address.
     package func createOperator(
         email: String, emailKey: String, name: String?, role: Operator.Role, tenant: UUID?,
         passwordHash: String?, by actor: Actor
@@ -148,7 +150,7 @@ extension Database {
     }
 }
 
-/// What a PATCH may change of an operator.
+/// The values of an operator's fields after a PATCH.
 package struct OperatorChange: Sendable {
     package var name: String?
     package var role: Operator.Role
@@ -173,8 +175,8 @@ extension Database {
 }
 
 extension Change {
-    /// Creates an operator. Returns nil if the scope already has one with the address or, for a
-    /// confirmed one, if any confirmed operator has it.
+    /// Creates an operator. Returns nil if the tenant or platform already has one with the address.
+    /// A confirmed one is also refused if any confirmed operator has the address.
     package func insertOperator(
         email: String, emailKey: String, name: String?, role: Operator.Role, tenant: UUID?,
         passwordHash: String?, isConfirmed: Bool
@@ -196,16 +198,16 @@ extension Change {
         return try OperatorRow(row)
     }
 
-    /// What a one-time link permits its operator.
+    /// What a one-time link permits its operator to do.
     package enum LinkPurpose: String, Sendable {
         case signIn = "sign_in"
         case passwordReset = "password_reset"
-        /// In a mail about the account; see `disown`.
+        /// To report a change or a sign-in that was not theirs; see `disown`.
         case notMe = "not_me"
     }
 
-    /// Records that the operator's mailbox is proved: the row owns the address, unless another row
-    /// already does.
+    /// Records that the operator's mailbox was proved. The row then owns the address, unless
+    /// another row already does.
     func confirmOperator(_ id: UUID) async throws {
         let rows = try await query(
             """
@@ -220,8 +222,8 @@ extension Change {
         try await audit(.operatorConfirmed, AuditTarget("operator", id, email), changes)
     }
 
-    /// Creates a one-time link in this transaction. `isMailed` means that it goes only to the
-    /// operator's address, so that following it proves the mailbox.
+    /// Creates a one-time link. `isMailed` means that it goes only to the operator's address, so
+    /// that its use proves the mailbox.
     package func addOperatorLink(
         _ tokenHash: [UInt8], for person: UUID, to purpose: LinkPurpose = .signIn, seconds: Int64,
         isMailed: Bool, about factor: AddedFactor? = nil
@@ -235,9 +237,8 @@ extension Change {
             """)
     }
 
-    /// Locks the operator, and the scope until the transaction ends, so that two owners cannot
-    /// remove each other. `others` is 1 if the scope has another active owner who has signed in,
-    /// otherwise 0.
+    /// Locks the operator, and all owners of the scope, so that two owners cannot remove each
+    /// other. `others` is 1 if the scope has another active owner who has signed in, otherwise 0.
     package func lockOperator(
         _ id: UUID, scope: UUID?
     ) async throws -> (row: OperatorRow, others: Int)? {
@@ -261,7 +262,7 @@ extension Change {
         return (found, others.count)
     }
 
-    /// Writes and audits the fields that differ. If none does, nothing changes.
+    /// Writes and audits the fields that differ from the row. If none does, nothing changes.
     package func updateOperator(
         _ row: OperatorRow, to next: OperatorChange
     ) async throws -> OperatorRow {
@@ -286,26 +287,26 @@ extension Change {
         return try rows.only(OperatorRow.init)
     }
 
-    /// Deletes the operator's row, and with it the sessions and links.
+    /// Deletes the operator's row, and so also their sessions and links.
     package func deleteOperator(_ row: OperatorRow) async throws {
         try await query("DELETE FROM operators WHERE id = \(row.id)")
         try await audit(.operatorDeleted, AuditTarget("operator", row.id, row.email))
     }
 }
 
-/// The set-up: the first owner is created with a token that the server logs.
+/// The set-up of a new server: whoever has the token that the server logs creates the first owner.
 extension Database {
-    /// The state of the set-up when the server starts.
+    /// Whether the set-up is open when the server starts.
     package enum OpenSetup: Sendable {
-        /// There is an operator, or there was one.
+        /// The set-up is closed: there is or was an operator.
         case closed
         case token(String)
-        /// There is a valid link that only the person who made it knows.
+        /// The set-up is open, with a token that this server cannot show again.
         case hidden
     }
 
-    /// The token of the set-up: the one that an earlier start showed, which stays valid, or a new
-    /// one.
+    /// The token of the set-up. The token that an earlier start showed stays valid; otherwise makes
+    /// a new one.
     package func openSetup() async throws -> OpenSetup {
         try await storeSetup(RandomBytes.make(32), "DO NOTHING")
         let rows = try await app.query(
@@ -315,12 +316,14 @@ extension Database {
             """)
         guard let row = rows.first else { return .closed }
         let (salt, hash): ([UInt8]?, [UInt8]?) = try row.columns()
-        // With another server key the salt gives another token.
+        // With another server key the same salt gives another token, so the stored one cannot be
+        // shown.
         guard let salt, TokenSecret.hash(setupToken(salt)) == hash else { return .hidden }
         return .token(setupToken(salt))
     }
 
-    /// Replaces an earlier token with a new one. Returns nil if there is already an operator.
+    /// Makes a new token, which replaces the earlier one. Returns nil if there is already an
+    /// operator.
     package func renewSetup() async throws(PostgresError) -> String? {
         let salt = RandomBytes.make(32)
         let rows = try await storeSetup(
@@ -344,7 +347,7 @@ extension Database {
             """)
     }
 
-    /// Only a holder of the server's key can compute the token.
+    /// The token for a salt. Only a process with the server's key can compute it.
     private func setupToken(_ salt: [UInt8]) -> String {
         Base64URL.encode(SHA256.authenticate(Array("set-up".utf8) + salt, key: directoryKey))
     }

@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// One stored entry of an allow list.
+/// One stored entry of an allow list for CORS.
 package struct CORSOriginRow: ListedRow {
     package var tenant: UUID
     package var id: UUID
@@ -46,7 +46,7 @@ package struct CORSOriginEntry: Sendable {
 
 /// Allow lists of origins: those of a tenant or, under the nil tenant, of the platform.
 extension TenantScope {
-    /// `text` is a part of the origin; nil to list all.
+    /// One page of the list. `text` is a part of the origin or of its label; nil to list all.
     package func origins(
         _ list: ListQuery, matching text: String?
     ) async throws(PostgresError) -> ListPage<CORSOriginRow> {
@@ -57,7 +57,8 @@ extension TenantScope {
         return try await read(statement.page(list)).page(list, CORSOriginRow.init)
     }
 
-    /// A version that changes with every change of the list, whichever page is read.
+    /// A hash of the whole list, which changes with every change of the list, whichever page is
+    /// read.
     package func originListVersion() async throws(PostgresError) -> String {
         try await read(Self.originVersion(tenant)).first?.get(0, as: String.self) ?? ""
     }
@@ -77,8 +78,8 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Serialises the writers of one list, so that only one at a time checks and changes its
-    /// version.
+    /// Locks the list until the transaction ends, so that only one writer at a time checks and
+    /// changes its version.
     package func lockOrigins() async throws(PostgresError) {
         try await query(
             "SELECT pg_advisory_xact_lock(hashtextextended('cors ' || \(tenant.description), 0))")
@@ -109,7 +110,8 @@ extension Change {
         return try rows.first.map(CORSOriginRow.init)
     }
 
-    /// Whether the tenant may list a wildcard below this domain.
+    /// Whether the tenant may list a wildcard for the subdomains of this domain, because it has
+    /// verified the domain or one above it.
     package func wildcardStands(_ base: String) async throws(PostgresError) -> Bool {
         let rows = try await query(
             """
@@ -120,7 +122,7 @@ extension Change {
         return try rows.first?.get(0, as: Bool.self) ?? false
     }
 
-    /// Adds an origin to the list. Throws 409 with the id of the row that lists it already.
+    /// Adds an origin to the list. Throws 409 with the id of the entry if the list has it already.
     package func addOrigin(_ entry: CORSOriginEntry) async throws -> CORSOriginRow {
         let id = UUID.random()
         let rows = try await query(
@@ -166,12 +168,13 @@ extension Change {
     }
 }
 
-/// The rows that list one origin for one request, and the tenant's other relevant settings.
+/// What is stored about one origin for one request: the entries that list it, and the settings of
+/// the tenant that matter.
 package struct CORSRows: Sendable {
     package var rows: [CORSRow] = []
-    /// `nil` if the request named no tenant, or an unknown one.
+    /// The tenant of the request; `nil` if it named none, or an unknown one.
     package var tenant: UUID?
-    /// `nil` if the request named no tenant, or an unknown one.
+    /// The status of the tenant; `nil` if there is no `tenant`.
     package var tenantStatus: Tenant.Status?
     package var devOrigins = false
     package var privateNetwork = false
@@ -180,15 +183,16 @@ package struct CORSRows: Sendable {
 extension Database {
     package enum CORSOwner: Sendable, Hashable {
         case platform
-        /// An id or a slug.
+        /// The tenant with this id or slug.
         case tenant(String)
-        /// The tenant of the key with this locator.
+        /// The tenant whose key or token begins with this locator.
         case locator(String)
-        /// Any active tenant.
+        /// Any active tenant that lists the origin.
         case anyone
     }
 
-    /// Runs one query. `listed` has the origin and the wildcard that would cover it.
+    /// The entries for an origin in the allow list of `holder`, read with one query. `listed` has
+    /// the origin itself and the wildcard that would cover it.
     package func origins(_ listed: [String], of holder: CORSOwner) async throws -> CORSRows {
         var id: UUID?
         var slug: String?

@@ -4,7 +4,7 @@ import Synchronization
 import Text
 
 /// Origins that this process has refused, counted in memory and written in batches. Anyone can
-/// cause an entry, so every number is limited, and the origin seen least often is dropped first.
+/// cause an entry, so every number is limited, and the least frequent origin is dropped first.
 package final class RefusedOrigins: Sendable {
     /// The most origins of one tenant, in memory and stored per hour.
     static let ofTenant = 100
@@ -23,7 +23,7 @@ package final class RefusedOrigins: Sendable {
         var count = 0
         var first: Timestamp
         var last: Timestamp
-        /// Path templates, which contain no ids.
+        /// Templates of the requested paths, without ids.
         var paths: [String] = []
     }
 
@@ -32,7 +32,8 @@ package final class RefusedOrigins: Sendable {
     let writing = CountWriting()
     private let pending = Mutex<[UUID: Batch]>([:])
 
-    /// `path` is the template of the requested path; empty if it is not known.
+    /// Counts a refusal of the origin. `path` is the template of the requested path; empty if it is
+    /// not known.
     package func note(_ origin: String, of tenant: UUID, path: String, at now: Timestamp) {
         pending.withLock { all in
             guard all.count < Self.tenants || all[tenant] != nil else { return }
@@ -54,10 +55,10 @@ package final class RefusedOrigins: Sendable {
         }
     }
 
-    /// The tenants that have unwritten refusals.
+    /// The tenants with refusals that are not written yet.
     var unwritten: Set<UUID> { pending.withLock { Set($0.keys) } }
 
-    /// Takes the tenant's unwritten refusals out, to write them.
+    /// Removes and returns the tenant's unwritten refusals, for the caller to write.
     func take(_ tenant: UUID) -> Batch {
         pending.withLock { $0.removeValue(forKey: tenant) ?? [:] }
     }
@@ -69,19 +70,20 @@ extension RefusedOrigins.Pending {
     }
 }
 
-/// A refused origin, summed over the requested hours.
+/// A refused origin with its counts, summed over the requested hours.
 package struct RefusedOriginRow: Sendable {
     package var origin: String
     package var count: Int
     package var firstSeen: Timestamp
     package var lastSeen: Timestamp
-    /// Path templates, at most three.
+    /// Templates of the requested paths, at most three.
     package var paths: [String]
 }
 
 extension Database {
-    /// Writes what was counted for one tenant, or for all tenants. What fails is lost, since
-    /// nothing depends on it. Returns the first error that is not an outage.
+    /// Writes the counted refusals of one tenant or, if `tenant` is nil, of all. Counts that cannot
+    /// be written are lost, since nothing depends on them. Returns the first error that is not an
+    /// outage of the database.
     @discardableResult
     package func writeRefusedOrigins(of tenant: UUID? = nil) async -> (any Error)? {
         await refusedOrigins.writing.write(of: tenant, among: refusedOrigins.unwritten) { tenant in
@@ -92,7 +94,7 @@ extension Database {
 
     private func write(_ batch: RefusedOrigins.Batch, of tenant: UUID) async throws {
         if batch.isEmpty { return }
-        // All writers use one order, which prevents deadlocks.
+        // All writers use the same order, which prevents deadlocks.
         let found = batch.sorted { $0.key < $1.key }.map { RefusedHour($0.key, $0.value) }
         try await app.tenantTransaction(tenant) { transaction in
             // Refusals from before a tenant's deletion must not be written after its purge.
@@ -137,7 +139,7 @@ extension Database {
     }
 }
 
-/// The counts of an origin, with the hour to which they belong.
+/// The counts of an origin in one hour.
 private struct RefusedHour {
     let hour: Timestamp
     let origin: String
@@ -151,8 +153,8 @@ private struct RefusedHour {
 }
 
 extension TenantScope {
-    /// The origins refused in the hour of `since` and later, the most frequent first. What this
-    /// process has counted is written first.
+    /// The origins refused since the start of the hour of `since`, the most frequent first. Writes
+    /// the counts of this process first, so that they are included.
     package func refusedOrigins(since: Timestamp, limit: Int) async throws -> [RefusedOriginRow] {
         await database.writeRefusedOrigins(of: tenant)
         let from = RefusedOrigins.hour(of: since)

@@ -2,9 +2,9 @@ import Domain
 import Postgres
 import Text
 
-/// What needs an operator's attention in one tenant.
+/// A number of things of one kind that need an operator's attention in one tenant.
 package struct Attention: Sendable {
-    /// Raw values are the wire format's `kind`.
+    /// What needs attention. The raw values are those of `kind` in a response.
     package enum Kind: String, Sendable, CaseIterable {
         case joinRequests = "join_requests"
         case domainsUnproved = "domains_unproved"
@@ -15,7 +15,7 @@ package struct Attention: Sendable {
     }
 
     package var kind: Kind
-    /// The nil id for the platform itself.
+    /// The tenant's id; the nil id for the platform itself.
     package var tenantID: UUID
     package var slug: String
     package var name: String
@@ -23,16 +23,16 @@ package struct Attention: Sendable {
 
     /// A key counts if it expires within this many days.
     package static let keyDays = 14
-    /// The most tenants of each kind; those with the highest counts come first.
+    /// The most tenants that are shown for each kind; those with the highest counts come first.
     package static let tenants = 5
-    /// The most refused origins, as many as their list shows.
+    /// The most refused origins that are counted, as many as their list shows.
     package static let refusedOrigins = 200
 }
 
 extension Attention.Kind {
-    /// Selects the tenant of each row that counts; the caller limits the number of rows. `own` is
-    /// the condition on the tenant. With `isAcross` it includes all tenants, and the index over all
-    /// of them is used.
+    /// A SELECT without its keyword, of the tenant of each row that counts; the caller limits the
+    /// rows. `own` is the condition on the tenant. `isAcross` means that it admits all tenants, so
+    /// the index over all of them must be used.
     fileprivate func source(
         _ own: SQL, isAcross: Bool, covering: [String], at now: Timestamp
     ) -> SQL {
@@ -66,7 +66,7 @@ extension Attention.Kind {
         }
     }
 
-    /// The most rows of one day that are read, since anyone can cause such rows.
+    /// The most refused origins of one day that are read, since anyone can cause them.
     private static let refusedRows = 100_000
 
     /// Whether the platform itself can have items of this kind.
@@ -76,8 +76,9 @@ extension Attention.Kind {
         self == .originsRefused ? Attention.refusedOrigins : ListTotal.most
     }
 
-    /// Selects kind, tenant and count, and whether the count is exact. Counting stops at one limit
-    /// for all tenants together, so that the cost does not depend on their number.
+    /// A statement that selects the kind, the tenant, the count, and whether the count is exact.
+    /// Counting stops at one limit for all tenants together, so that the cost does not depend on
+    /// their number.
     fileprivate func counting(
         _ own: SQL, isAcross: Bool, covering: [String], at now: Timestamp
     ) -> SQL {
@@ -96,8 +97,9 @@ extension Attention.Kind {
 }
 
 extension Database {
-    /// The tenants with the highest counts of each kind, up to one more per kind than
-    /// `Attention.tenants` if there are more. If `tenant` is nil, of all tenants.
+    /// What needs attention in the tenant or, if `tenant` is nil, in all tenants. Each kind has the
+    /// tenants with the highest counts, at most one more than `Attention.tenants`, so that the
+    /// caller can tell that there are more.
     package func attention(
         _ kinds: [Attention.Kind], tenant: UUID?
     ) async throws(PostgresError) -> [Attention] {
@@ -118,8 +120,8 @@ extension Database {
             }
     }
 
-    /// The ids of those who cover an admin, wherever they act: operators, and the id under which
-    /// the command line acts.
+    /// The ids of the actors whose rights include those of an admin: all active operators who are
+    /// owners or admins, and the id that stands for the command line.
     package func coveringOperators() async throws(PostgresError) -> [String] {
         try await readLaggingAsApp(
             "SELECT id::text FROM operators WHERE role IN ('owner', 'admin') AND status = 'active'"
@@ -127,7 +129,7 @@ extension Database {
             + [UUID.platform.description]
     }
 
-    /// What has been set up, in the tenant or, if `tenant` is nil, anywhere.
+    /// Which of the first steps are done in the tenant or, if `tenant` is nil, in any.
     package func firstSteps(tenant: UUID?) async throws(PostgresError) -> FirstSteps {
         let own: SQL = if let tenant { "tenant_id = \(tenant)" } else { "true" }
         let operators: SQL =
@@ -143,7 +145,7 @@ extension Database {
         if let row = ofTenants.first {
             (steps.tenant, steps.invite, steps.call) = try row.columns()
         }
-        // These rows belong to the system, and the platform's role cannot read them.
+        // Only the app's role can read these rows, which belong to the system.
         let others = try await readLaggingAsApp(
             """
             SELECT EXISTS (SELECT 1 FROM providers WHERE \(own)),
@@ -160,7 +162,7 @@ package struct FirstSteps: Sendable {
     package var tenant = false
     package var invite = false
     package var provider = false
-    /// Whether a key was used.
+    /// Whether any key was used.
     package var call = false
     package var secondOwner = false
 }

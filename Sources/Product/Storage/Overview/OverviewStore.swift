@@ -2,7 +2,7 @@ import Domain
 import Postgres
 import Text
 
-/// Numbers for the overview: of decisions and of uses between `since` and `until`.
+/// Numbers for the overview page, of the time between `since` and `until`.
 package struct Overview: Sendable {
     package struct Bucket: Sendable {
         package var at: Timestamp
@@ -11,27 +11,28 @@ package struct Overview: Sendable {
     }
 
     package var users: ListTotal
-    /// All tenants except the deleted ones.
+    /// The number of tenants, without the deleted ones.
     package var tenants: Int
     /// The start of the first bucket.
     package var since: Timestamp
-    /// The end of the last bucket, which is now: a list of decisions with both bounds contains
-    /// exactly the decisions that were counted.
+    /// The end of the last bucket, which is now. A list of decisions between `since` and `until`
+    /// has exactly the decisions that were counted.
     package var until: Timestamp
     package var signUps: [Bucket]
-    /// How many verifications found a key valid; counted in whole hours.
+    /// How often the verification of a key found it valid; counted in whole hours.
     package var verifications: Int
     /// How often keys were used in any way; counted in whole hours.
     package var keyUses: Int
 }
 
-/// The period of an overview, up to now.
+/// The period of an overview, which is divided into buckets.
 package enum OverviewWindow: Sendable {
-    /// A number of hours, each beginning on a full hour in UTC.
+    /// The last hours, with one bucket for each, which begins on a full hour in UTC.
     case hours(Int)
-    /// A number of days, each beginning at midnight in this time zone (an IANA name).
+    /// The last days, with one bucket for each, which begins at midnight in this time zone (an IANA
+    /// name).
     case days(Int, zone: String)
-    /// From one time to another; the end is exclusive.
+    /// From one time to another, which is exclusive. The buckets follow the time zone.
     case between(Timestamp, Timestamp, zone: String)
 
     /// The most buckets of a period.
@@ -60,8 +61,8 @@ package enum OverviewWindow: Sendable {
         }
     }
 
-    /// The end of the last bucket. Times on the wire have milliseconds, so the current millisecond
-    /// is counted whole.
+    /// The end of the last bucket. Times in responses have milliseconds, so the current millisecond
+    /// is counted as a whole.
     fileprivate func end(at now: Timestamp) -> Timestamp {
         let end = Timestamp(microseconds: (now.microseconds / 1000 + 1) * 1000)
         guard case .between(_, let until, _) = self else { return end }
@@ -73,9 +74,9 @@ extension Database {
     /// The number at which counting stops.
     private static let overviewCap = 1_000_000
 
-    /// If `tenant` is nil, the numbers are of all tenants, and beyond a list's limit users are
-    /// estimated from PostgreSQL's statistics of the index of active users. Returns nil if
-    /// PostgreSQL does not know the time zone.
+    /// The numbers of the tenant or, if `tenant` is nil, of all tenants. Of all tenants, users
+    /// beyond the limit of a list are estimated from PostgreSQL's statistics of the index of active
+    /// users. Returns nil if PostgreSQL does not know the time zone.
     package func overview(
         tenant: UUID?, _ window: OverviewWindow
     ) async throws(PostgresError) -> Overview? {
@@ -128,7 +129,7 @@ extension Database {
             return try await readLagging(window.starts(at: now), in: nil)
                 .all { row throws(PostgresError) in try row.get(0) }
         } catch  where error.sqlstate == "22023" {
-            // invalid_parameter_value: no such time zone.
+            // `invalid_parameter_value` means that there is no such time zone.
             return nil
         }
     }

@@ -2,17 +2,17 @@ import Domain
 import Postgres
 import Text
 
-/// Looks for an id that may be of any kind and in any tenant. Only the search uses it.
+/// Looks for an id whose kind and tenant are not known. Only the search uses it.
 extension Database {
-    /// Tables that belong to tenants and whose rows are shown with their ids.
+    /// Tables of tenants whose rows have ids that are shown to users.
     private static let tables: [StaticString] = [
         "users", "merged_users", "identities", "former_identities", "sessions", "api_keys",
         "invites",
         "join_links", "domains", "cors_origins", "jobs",
     ]
 
-    /// The tenants that have an object with this id, in the order of the tenants' ids; the nil id
-    /// is the platform. At most ten.
+    /// The tenants that have a row with this id, ordered by their own ids, at most ten. The nil id
+    /// stands for the platform.
     package func tenants(withThing id: UUID) async throws(PostgresError) -> [UUID] {
         let found = Self.tables.map { table -> SQL in
             "(SELECT tenant_id FROM \(raw: "\(table)") WHERE id::text = \(id.description) LIMIT 10)"
@@ -25,8 +25,8 @@ extension Database {
         return try rows.all { row throws(PostgresError) in try row.get(0) }
     }
 
-    /// Keys whose secrets end with this text, at most ten. If `tenant` is nil, of every tenant, for
-    /// the platform.
+    /// Keys whose secrets end with `last4`, at most ten. If `tenant` is nil, of every tenant, which
+    /// only the platform may see.
     package func keys(
         endingIn last4: String, tenant: UUID?
     ) async throws(PostgresError) -> [(tenant: UUID, id: UUID, name: String)] {
@@ -41,7 +41,7 @@ extension Database {
 }
 
 extension TenantScope {
-    /// The user whose identity, former identity or session has this id.
+    /// The user whose identity, former identity or session has this id; `nil` if there is none.
     package func user(ofSignIn id: UUID) async throws(PostgresError) -> UUID? {
         let rows = try await readLagging(
             """
@@ -52,7 +52,7 @@ extension TenantScope {
         return try rows.first?.get(0)
     }
 
-    /// The entry; `nil` if the list has no such entry.
+    /// The entry of the allow list; `nil` if the list has no entry with this id.
     package func origin(_ id: UUID) async throws(PostgresError) -> CORSOriginRow? {
         let rows = try await readLagging(
             """

@@ -1,18 +1,18 @@
 import Postgres
 import Text
 
-/// The site where passkeys are made and used, which follows from the server's public URL: browsers
-/// offer passkeys to a domain over https, and to `localhost`.
+/// The web site for which passkeys are made and used. It follows from the server's public URL:
+/// browsers permit passkeys only on a domain over https, and on `localhost`.
 package struct PasskeySite: Sendable {
-    /// Why a server has no such site.
+    /// Why no passkeys are possible at a server's public URL.
     package enum Fault: Error, Sendable {
         /// The public URL names an IP address instead of a domain.
         case address
-        /// The public URL is plain http.
+        /// The public URL is plain http, and not on `localhost`.
         case insecure
     }
 
-    /// The origin as browsers write it.
+    /// The origin as browsers write it, such as `https://example.com`.
     package let origin: String
     package let host: String
 
@@ -27,7 +27,7 @@ package struct PasskeySite: Sendable {
         host = origin.host
     }
 
-    /// The site of a server, or why it has none.
+    /// The site of a server, or why passkeys are not possible there.
     package static func of(publicURL: String) -> Result<PasskeySite, Fault> {
         do { return .success(try PasskeySite(publicURL: publicURL)) } catch {
             return .failure(error)
@@ -46,8 +46,8 @@ package struct PasskeySite: Sendable {
 }
 
 extension Database {
-    /// The one RP id for new requests: that of the passkeys in use, otherwise the host. So a move
-    /// to a host below the first one loses no passkeys.
+    /// The RP id for new passkeys and requests: that of the passkeys in use, or else the host. So a
+    /// server that moves to a subdomain of its first host loses no passkeys.
     package func relyingParty(of site: PasskeySite) async throws -> String {
         try await relyingParty(of: site, usable: "usable AND") ?? site.host
     }
@@ -62,9 +62,9 @@ extension Database {
         return try rows.first?.get(0)
     }
 
-    /// Called at a start. Marks the passkeys that browsers offer at this server's name, which are
-    /// those of one RP id. Passkeys that browsers do not offer cannot be requested, but still count
-    /// as a second factor: another name of the server must not open accounts to a password alone.
+    /// Called when the server starts. Marks as usable the passkeys that browsers offer at this
+    /// server's name, which are those of one RP id. The others cannot be requested, but still count
+    /// as a second factor: renaming the server must not make a password alone enough to sign in.
     package func markUsablePasskeys() async throws {
         let party = try await partyAtStart()
         _ = try await app.query(
@@ -78,15 +78,15 @@ extension Database {
             """)
     }
 
-    /// The RP id at a start; empty if passkeys are not available.
+    /// The RP id when the server starts; empty if passkeys are not possible.
     private func partyAtStart() async throws -> String {
         guard let site = try? options.passkeySite.get() else { return "" }
         if let party = try await relyingParty(of: site, usable: "usable AND") { return party }
         return try await relyingParty(of: site) ?? site.host
     }
 
-    /// The number of passkeys that browsers do not offer at this server's name, by the domain that
-    /// they were made for.
+    /// The number of passkeys that browsers do not offer at this server's name, for each domain
+    /// that they were made for.
     package func passkeysLost() async throws -> [(party: String, count: Int)] {
         let rows = try await app.read(
             """
@@ -97,7 +97,7 @@ extension Database {
         return try rows.map { row in (try row.get(0), try row.get(1)) }
     }
 
-    /// How many operators have only such passkeys as a second factor.
+    /// How many operators have, as a second factor, only passkeys that browsers do not offer here.
     package func operatorsLost() async throws -> Int {
         try await app.read(
             """

@@ -8,7 +8,7 @@ package struct PasskeyRow: Sendable {
     package var id: UUID
     package var person: UUID
     package var credentialID: [UInt8]
-    /// The RP id that it was made for; no other site can use it.
+    /// The RP id for which it was made; it works at no other.
     package var relyingParty: String
     package var key: [UInt8]
     package var counter: Int64
@@ -38,7 +38,7 @@ package struct PasskeyRow: Sendable {
     }
 }
 
-/// A passkey that was proved by its registration and is to be stored.
+/// A new passkey, which its registration has proved and which is to be stored.
 package struct NewPasskey: Sendable {
     package var credential: RegisteredCredential
     package var relyingParty: String
@@ -55,12 +55,12 @@ package struct NewPasskey: Sendable {
     }
 }
 
-/// Why a passkey is not stored or removed.
+/// Why a passkey cannot be added or removed.
 package enum PasskeyRefusal: Error, Sendable {
     case tooMany
-    /// The same credential is stored already.
+    /// The passkey is stored already, for this or another operator.
     case known
-    /// It is the operator's only way in.
+    /// It is the operator's only way to sign in.
     case onlyWay
 }
 
@@ -94,7 +94,7 @@ extension Database {
         )
     }
 
-    /// The user handle by which authenticators know the operator. It is made when first needed, and
+    /// The user handle by which authenticators know the operator. It is made at the first call and
     /// then kept.
     package func passkeyHandle(of person: UUID) async throws -> [UInt8] {
         let made = RandomBytes.make(32)
@@ -106,8 +106,9 @@ extension Database {
         ).only { try $0.get(0) }
     }
 
-    /// Stores the counter and the backup state of a valid assertion. Returns false if the stored
-    /// counter is not lower any more: of two copies of one authenticator, one comes too late.
+    /// Records the use of a passkey: stores the counter and the backup state of a valid assertion.
+    /// Returns false if the counter is not higher than the stored one, as with the second of two
+    /// copies of an authenticator.
     package func usePasskey(
         _ id: UUID, counter: UInt32, isBackedUp: Bool
     ) async throws(PostgresError) -> Bool {
@@ -122,8 +123,8 @@ extension Database {
         ).count == 1
     }
 
-    /// Audits that a passkey's counter did not increase, which happens if an authenticator was
-    /// copied.
+    /// Audits that a passkey was refused because its counter did not increase. This happens if the
+    /// authenticator was copied.
     package func passkeyRefused(
         _ passkey: PasskeyRow, of person: OperatorRow, because reason: String, by actor: Actor
     ) async throws {
@@ -138,8 +139,8 @@ extension Database {
 }
 
 extension Change {
-    /// Adds a passkey, within the limit. The operator's row is locked, so that of two concurrent
-    /// requests both are counted.
+    /// Adds a passkey, if the operator's limit permits. Locks the operator's row, so that
+    /// concurrent requests together cannot exceed the limit.
     package func addPasskey(_ new: NewPasskey, to person: OperatorRow) async throws -> PasskeyRow {
         let before = try await lockFactors(of: person.id)
         guard before.passkeys + before.unusablePasskeys < Passkey.most else {
@@ -168,8 +169,8 @@ extension Change {
         return passkey
     }
 
-    /// Renames a passkey. Returns nil if the operator has no such passkey. Without a new name
-    /// nothing changes.
+    /// Renames a passkey; if `name` is nil, nothing changes. Returns nil if the operator has no
+    /// such passkey.
     package func renamePasskey(
         _ id: UUID, to name: String?, of person: OperatorRow
     ) async throws -> PasskeyRow? {
@@ -188,8 +189,8 @@ extension Change {
         return row
     }
 
-    /// Removes a passkey. Returns nil if the operator has no such passkey. Recovery codes end with
-    /// the last second factor.
+    /// Removes a passkey. Returns nil if the operator has no such passkey. Deletes the recovery
+    /// codes if no second factor is left.
     package func removePasskey(_ id: UUID, of person: OperatorRow) async throws -> PasskeyRow? {
         let before = try await lockFactors(of: person.id)
         guard let passkey = try await passkey(id, of: person.id) else { return nil }
@@ -214,10 +215,10 @@ extension Change {
     }
 }
 
-/// Challenges, each for one response.
+/// Challenges for passkeys, each valid for one response.
 extension Database {
-    /// Creates a challenge for this purpose and binding. If the binding has too many, it replaces
-    /// the oldest.
+    /// Makes a challenge that is valid only for this purpose and binding. If the binding has too
+    /// many challenges, the new one replaces the oldest.
     package func makeChallenge(
         for purpose: Passkey.Purpose, boundTo binding: [UInt8]
     ) async throws(PostgresError) -> [UInt8] {
@@ -235,8 +236,8 @@ extension Database {
         return challenge
     }
 
-    /// Uses a challenge up. Returns false if it was not made for this purpose and binding, or is
-    /// used or expired. Of two concurrent responses only one finds it.
+    /// Uses up a challenge. Returns false if it was not made for this purpose and binding, or is
+    /// used or expired. Of two concurrent responses only one succeeds.
     package func useChallenge(
         _ challenge: [UInt8], for purpose: Passkey.Purpose, boundTo binding: [UInt8]
     ) async throws(PostgresError) -> Bool {
@@ -250,16 +251,16 @@ extension Database {
         ).count == 1
     }
 
-    /// A challenge for a browser without a session. It carries its time and a code of this server,
-    /// and has no row before its response: anyone may request one, so they could fill up a table,
-    /// and a limit on rows would lock everyone out.
+    /// Makes a challenge for a browser without a session. It contains its own time and a MAC of
+    /// this server, and is stored only when it is used. Anyone may request one, so stored ones
+    /// could fill a table, and a limit on them would lock everyone out.
     package func makeOpenChallenge(boundTo binding: [UInt8]) -> [UInt8] {
         let body = Self.bytes(clock().microseconds) + RandomBytes.make(16)
         return body + openChallengeCode(body, binding)
     }
 
-    /// Uses such a challenge up. Returns false if it was not made here for this binding, or is used
-    /// or expired.
+    /// Uses up a challenge of `makeOpenChallenge`. Returns false if this server did not make it for
+    /// this binding, or if it is used or expired.
     package func useOpenChallenge(
         _ challenge: [UInt8], boundTo binding: [UInt8]
     ) async throws(PostgresError) -> Bool {

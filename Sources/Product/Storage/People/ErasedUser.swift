@@ -3,21 +3,20 @@ import JSON
 import Postgres
 import Text
 
-/// One user whom an erasure removed, as the tenant's audit trail records it.
+/// The record in the tenant's audit trail that one user was erased.
 package struct ErasedUser: Sendable {
     package let tenant: UUID
     package let id: UUID
     package let erasedAt: Timestamp
-    /// The operator's id.
+    /// The id of the operator who erased the user.
     package let erasedBy: String
-    /// In the form that `ErasureEvidence.json` writes.
+    /// What was erased, in the form of `ErasureEvidence.json`.
     package let evidence: JSONValue
 }
 
 extension Database {
-    /// The confirmation of an erasure. It is bound to these users as they were read, and to the
-    /// console session, so that it is valid for no other users and ends with the next change of one
-    /// of them.
+    /// The token that confirms an erasure. It is bound to these users in their current versions and
+    /// to the console session, so it becomes invalid when one of the users changes.
     package func erasureConfirmation(
         of users: [(tenant: UUID, id: UUID, version: Int?)], session: UUID
     ) -> String {
@@ -29,7 +28,7 @@ extension Database {
 }
 
 extension TenantScope {
-    /// The audit event of an erasure; nil if the user was never erased with evidence.
+    /// The record of a user's erasure; nil if the user was never erased with evidence.
     package func erasedUser(_ id: UUID) async throws -> ErasedUser? {
         let rows = try await read(
             """
@@ -47,8 +46,8 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Purges the user, whatever its status, and records what there was. Throws 412 if the row now
-    /// has another version.
+    /// Purges the user, whatever the status, and records what was stored. Throws 412 if the row no
+    /// longer has this version.
     package func eraseUser(
         _ id: UUID, version: Int
     ) async throws -> ErasedUser {
@@ -63,25 +62,26 @@ extension Change {
             tenant: tenant, id: id, erasedAt: now, erasedBy: actor.id, evidence: evidence.json)
     }
 
-    /// Records that the data about the user was handed out.
+    /// Audits that the data about the user was exported.
     package func recordExport(of row: UserRow) async throws {
         try await audit(.userExported, row.target)
     }
 }
 
-/// What is stored about one user, table by table, and what a purge leaves of it. It has only
-/// numbers and ids, so that the record of an erasure keeps nothing of what was erased.
+/// How many rows are stored about one user in each table, and what a purge leaves. It has only
+/// numbers and ids, so that it reveals nothing of what was erased.
 package struct ErasureEvidence: Sendable {
-    /// By table; only tables that have rows.
+    /// The number of rows in each table that has any.
     package var counts: [(table: PersonTable, rows: Int)] = []
     /// The ids that were merged into this user's.
     package var mergedIDs: [UUID] = []
-    /// HMACs of the address and of the identities, by which the tenant refuses the person.
+    /// The HMACs of the address and of the identities that the purge left, by which the tenant
+    /// refuses the person; `nil` before the purge.
     package var left: LeftTombstones?
 
     package init() {}
 
-    /// The transaction must see merged users.
+    /// Counts the rows. The transaction must be able to see merged users.
     init(of row: UserRow, _ transaction: Transaction) async throws(PostgresError) {
         let records = try await PersonRecords(of: row, isOwnOnly: true, transaction)
         let found = try await transaction.query(PersonTable.counts(records))
@@ -93,14 +93,15 @@ package struct ErasureEvidence: Sendable {
         }
     }
 
-    /// The evidence after the purge.
+    /// The same evidence, completed after the purge.
     func leaving(_ left: LeftTombstones) -> ErasureEvidence {
         var evidence = self
         evidence.left = left
         return evidence
     }
 
-    /// `{"removed": {"users": 1, …}, "redacted": {…}, "revoked": {…}, "tombstones": 2, …}`.
+    /// The evidence as JSON: `{"removed": {"users": 1, …}, "redacted": {…}, "revoked": {…},
+    /// "tombstones": 2, …}`.
     package var json: JSONValue {
         var members = PersonTable.Fate.allCases.map { fate in
             JSONValue.Member(

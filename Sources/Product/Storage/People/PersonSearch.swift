@@ -36,16 +36,15 @@ package struct FoundPerson: Sendable {
 }
 
 /// Finds a person across all tenants. The directory says which tenants know the address or the
-/// identity, and only those are read.
+/// identity, and only those tenants are read.
 extension Database {
     /// The most rows of one search.
     package static let foundPeopleLimit = 200
     /// The most tenants that one search reads.
     private static let tenantsOfPersonLimit = 1000
 
-    /// Users with the address, with it as a former address, with a sign-in whose provider proves
-    /// it, and users who were created or admitted by an invite to it. One more than the limit if
-    /// there are more.
+    /// Users who have the address, had it before, have a sign-in whose provider proves it, or came
+    /// by an invite to it. If there are more than `foundPeopleLimit`, returns one more than that.
     package func people(email: EmailAddress) async throws -> [FoundPerson] {
         let tenants = try await tenants(of: personKey(emailKey: email.key))
         return try await people(
@@ -95,7 +94,8 @@ extension Database {
         return tenants
     }
 
-    /// A merged user is found as the user who remains.
+    /// Reads the users that `found` selects in these tenants. For a merged user it returns the
+    /// winner.
     private func people(in tenants: [UUID], _ found: SQL) async throws -> [FoundPerson] {
         let rows = try await platform.read(
             """
@@ -133,9 +133,9 @@ package struct NamedPerson: Sendable {
 }
 
 extension Database {
-    /// Users of all tenants who are not deleted and whose address or name contains each word of
-    /// `text`; at most `most`. A text without three letters or digits in a row finds no one, since
-    /// the index has nothing shorter.
+    /// Users of any tenant who are not deleted and whose address or name contains each word of
+    /// `text`; at most `most`. Finds nobody if `text` has no three letters or digits in a row,
+    /// since the index has nothing shorter.
     package func people(matching text: String, most: Int) async throws -> [NamedPerson] {
         let words = Self.words(of: text)
         let isFound = words.contains { word in
@@ -161,7 +161,8 @@ extension Database {
 }
 
 extension TenantScope {
-    /// `nil` if the tenant has no such user, or if the user was merged into another.
+    /// The user, and how the tenant's tables refer to them. `nil` if the tenant has no such user,
+    /// or if the user was merged into another.
     package func personRecords(of id: UUID) async throws -> (UserRow, PersonRecords)? {
         await database.writeSignIns(of: tenant)
         await database.writeKeyUses(of: tenant)
@@ -172,7 +173,7 @@ extension TenantScope {
         return (row, records)
     }
 
-    /// Rows of one table as JSON objects: at most `limit`, after the first `start`.
+    /// At most `limit` rows of one table as JSON objects, without the first `start`.
     package func rows(
         _ table: PersonTable, of records: PersonRecords, from start: Int, limit: Int
     ) async throws -> [String] {
@@ -196,7 +197,7 @@ extension TenantScope {
     }
 }
 
-/// The addresses of several users, by which the platform's own records refer to them.
+/// The addresses of several users, by which decisions that belong to no tenant refer to them.
 package struct PersonAddresses: Sendable {
     let keys: [String]
 
@@ -206,10 +207,10 @@ package struct PersonAddresses: Sendable {
 }
 
 extension Database {
-    /// The most decisions without a tenant that are shown for an address; the newest ones.
+    /// The most decisions without a tenant that are shown for an address; newer ones come first.
     private static let unplacedDecisionsLimit = 1000
 
-    /// Decisions about these addresses that led to no tenant, as JSON objects.
+    /// Decisions about these addresses that belong to no tenant, as JSON objects.
     package func unplacedDecisions(_ addresses: PersonAddresses) async throws -> [String] {
         let rows = try await platformScope.read(
             """

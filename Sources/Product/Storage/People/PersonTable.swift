@@ -1,8 +1,8 @@
 import Postgres
 import Text
 
-/// A table that holds rows about a person: what an export writes of it, and what an erasure does to
-/// it. A test compares the list with PostgreSQL's catalogue.
+/// A table with rows about a person: which of its columns an export contains, and what an erasure
+/// does to the rows. A test compares the list of tables with PostgreSQL's catalogue.
 package struct PersonTable: Sendable {
     /// What a purge does to the rows.
     package enum Fate: String, Sendable, CaseIterable {
@@ -15,22 +15,23 @@ package struct PersonTable: Sendable {
         case revoked
     }
 
-    /// The member's name in an export and in a certificate.
+    /// The table's name in an export and in the record of an erasure.
     package let name: String
     /// The table's name in the database.
     package let table: String
     package let fate: Fate
     /// Columns that an export leaves out: secrets, and what belongs to another person.
     let hidden: [String]
-    /// The only columns that an export contains, for a table with mostly another person's data;
-    /// `nil` for all but the hidden ones.
+    /// The only columns that an export contains, for a table whose rows are mostly about another
+    /// person. If it is `nil`, an export contains all columns that are not `hidden`.
     let shown: [String]?
-    /// The columns by which a row says that the person did something: `maker` stands for
-    /// `maker_type` and `maker_id`.
+    /// Columns that name who did something, such as `maker` for `maker_type` and `maker_id`. A row
+    /// may be about the person only because it names them there.
     package let actors: [String]
-    /// The columns that order the rows of one person, for an export in pages.
+    /// The columns by which an export sorts one person's rows.
     let order: String
-    /// The condition on rows of `t`, which is already restricted to the tenant.
+    /// The condition that selects the person's rows `t`; another condition restricts them to the
+    /// tenant.
     let condition: @Sendable (PersonRecords) -> SQL
 
     init(
@@ -48,21 +49,21 @@ package struct PersonTable: Sendable {
         self.condition = condition
     }
 
-    /// Rows that belong to a user and are deleted with it.
+    /// A table whose rows refer to a user by id and are deleted with it.
     private static func below(
         _ name: String, hiding hidden: [String] = [], by order: String
     ) -> PersonTable {
         PersonTable(name, .removed, hiding: hidden, by: order) { "t.user_id = ANY (\($0.ids))" }
     }
 
-    /// Rows found by an address.
+    /// A table whose rows are found by an address.
     private static func addressed(
         _ name: String, _ fate: Fate = .removed, hiding hidden: [String] = [], by order: String
     ) -> PersonTable {
         PersonTable(name, fate, hiding: hidden, by: order) { "t.email_key = ANY (\($0.keys))" }
     }
 
-    /// Rows in which these columns say that the person did something.
+    /// A condition on rows that name the person in these columns as the one who did something.
     private static func done(_ column: String, by records: PersonRecords) -> SQL {
         "t.\(raw: column)_type = 'user' AND t.\(raw: column)_id = ANY (\(records.idTexts))"
     }
@@ -128,7 +129,7 @@ package struct PersonTable: Sendable {
         PersonTable("decisions", .redacted, by: "id") {
             "(t.user_id = ANY (\($0.ids)) OR t.email_key = ANY (\($0.keys)))"
         },
-        // The merged records belong to other persons.
+        // The users who were merged belong to other persons.
         PersonTable(
             "merges_made", of: "user_merges", .redacted,
             showing: [
@@ -136,7 +137,7 @@ package struct PersonTable: Sendable {
             ],
             by: "created_at, id", doneBy: ["created_by"]
         ) { done("created_by", by: $0) },
-        // Each condition uses its own index, also if PostgreSQL has no statistics of the events.
+        // Each condition uses its own index, even if PostgreSQL has no statistics of the events.
         PersonTable("audit_events", .redacted, by: "id", doneBy: ["actor"]) { records in
             let events: SQL = "SELECT id FROM audit_events WHERE tenant_id = \(records.tenant)"
             return """
@@ -156,7 +157,8 @@ package struct PersonTable: Sendable {
         addressed("pending_choices", hiding: ["identity"], by: "created_at, identity"),
         addressed("reservations", hiding: ["link_grant"], by: "number"),
         addressed("reset_asks", .redacted, hiding: ["about"], by: "id"),
-        // The data for an undo and the row of a file may contain secrets.
+        // `effect` has the data for an undo, and `input` the row of a file: both may contain
+        // secrets.
         PersonTable("job_rows", .redacted, hiding: ["input", "effect"], by: "job_id, row") {
             "(t.target_id = ANY (\($0.ids)) OR t.email_key = ANY (\($0.keys)))"
         },
@@ -169,7 +171,7 @@ package struct PersonTable: Sendable {
         },
     ]
 
-    /// A page of the rows, each as a JSON object.
+    /// Selects a page of the person's rows, each as a JSON object.
     func page(_ records: PersonRecords, from start: Int, limit: Int) -> SQL {
         let object: SQL =
             if let shown {
@@ -187,7 +189,7 @@ package struct PersonTable: Sendable {
             """
     }
 
-    /// The number of rows in every table, in the order of `all`.
+    /// Selects the number of the person's rows in every table, in the order of `all`.
     static func counts(_ records: PersonRecords) -> SQL {
         var sql: SQL = "SELECT "
         for (index, one) in all.enumerated() {
@@ -201,26 +203,27 @@ package struct PersonTable: Sendable {
     }
 }
 
-/// How a tenant's tables refer to one user: by the ids, including those of merged users, the
-/// addresses, and the ids and spellings in the records of the past.
+/// How a tenant's tables refer to one user: by the id and those of merged users, by addresses and
+/// their spellings, and by the ids of identities and invites.
 package struct PersonRecords: Sendable {
     package let tenant: UUID
-    /// Begins with the user's own id.
+    /// The user's own id, followed by the ids of the users who were merged into it.
     let ids: [UUID]
-    /// Email keys.
+    /// The email keys of the addresses.
     let keys: [String]
-    /// Ids of identities and invites.
+    /// The ids of the user's identities and invites.
     let things: [UUID]
-    /// Spellings of the addresses.
+    /// The spellings of the addresses in records of the past.
     let words: [String]
 
-    /// Keys of rows that are waiting in imports.
+    /// Keys by which rows that wait in imports refer to the user; see `StagedPerson`.
     let imported: [Int64]
 
     var idTexts: [String] { ids.map(\.description) }
 
-    /// `row` is not read again. With `isOwnOnly` an address that another row of the tenant has is
-    /// left out, as a purge does. The transaction must see merged users.
+    /// Collects the references to the user of `row`, which is not read again. With `isOwnOnly`, an
+    /// address that another user of the tenant has too is left out, as a purge requires. The
+    /// transaction must be able to see merged users.
     init(
         of row: UserRow, isOwnOnly: Bool, _ transaction: Transaction
     ) async throws(PostgresError) {

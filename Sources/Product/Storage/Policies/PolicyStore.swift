@@ -4,7 +4,7 @@ import JSON
 import Postgres
 import Text
 
-/// A published policy, its author and its time.
+/// A published version of a policy, with its author and time.
 package struct PolicyRow: Sendable {
     package var policy: TenantPolicy
     package var createdBy: String
@@ -24,12 +24,13 @@ package struct PolicyRow: Sendable {
 }
 
 extension TenantScope {
-    /// The policy in force.
+    /// The policy that currently applies.
     package func policy() async throws -> PolicyRow {
         try await read(PolicyRow.current(tenant)).onlyPolicy()
     }
 
-    /// Every published policy, the newest first; one more than `limit` if there are more.
+    /// The published policies, the newest first. If there are more than `limit`, one more than
+    /// that.
     package func policyVersions(limit: Int, before version: Int?) async throws -> [PolicyRow] {
         let rows = try await read(
             """
@@ -40,7 +41,8 @@ extension TenantScope {
         return try rows.map(PolicyRow.init)
     }
 
-    /// The number of published policies: versions count from 1 without gaps.
+    /// The number of published policies, which is the newest version, since versions count from 1
+    /// without gaps.
     package func policyVersionCount() async throws -> Int { try await policy().version }
 }
 
@@ -61,19 +63,20 @@ extension PolicyRow {
 }
 
 extension Change {
-    /// The policy in force. It cannot be replaced until this transaction ends.
+    /// The policy that currently applies. It cannot be replaced until this transaction ends.
     package func policy() async throws -> PolicyRow {
         try await query(PolicyRow.current(tenant) + " FOR SHARE OF t").onlyPolicy()
     }
 
-    /// Locks the tenant and returns the policy in force, which cannot change until this transaction
-    /// ends.
+    /// Locks the tenant and returns the policy that currently applies, which cannot change until
+    /// this transaction ends.
     package func lockPolicy() async throws -> PolicyRow {
         _ = try await lockTenant()
         return try await policy()
     }
 
-    /// Publishes a policy after the locked one. Publishing an identical one changes nothing.
+    /// Publishes a policy as the next version after `current`, which `lockPolicy` returned. If it
+    /// is identical, nothing changes.
     package func publish(_ wanted: TenantPolicy, after current: PolicyRow) async throws -> PolicyRow
     {
         var policy = wanted
@@ -83,7 +86,7 @@ extension Change {
             return current
         }
         policy.version += 1
-        // A changed rule counts from now on.
+        // A changed inactivity rule counts inactivity from now on.
         let isOff = policy.inactivity.isOff
         let isSame = policy.inactivity == current.policy.inactivity
         try await query(
@@ -107,8 +110,8 @@ extension Change {
     private static func changes(from before: JSONValue, to after: JSONValue) -> AuditChanges {
         var changes = AuditChanges()
         for member in after.members ?? [] {
-            // The audit trail must not contain a person's address: the number of blocked ones is
-            // enough.
+            // Addresses of persons must not get into the audit trail, so it has only the number of
+            // blocked ones.
             let holdsAddresses = sameBytes(member.name, "blocked_emails")
             let (old, new) = (before[member.name] ?? .null, member.value)
             guard old != new else { continue }
@@ -127,7 +130,7 @@ extension Change {
 }
 
 /// A policy as stored in `policies.document`: the members of `/v1` without `version`. An absent
-/// member has the default of a new tenant, so that an old document stays readable.
+/// member has the default of a new tenant, so that documents from older servers can still be read.
 extension TenantPolicy {
     package init(document: JSONValue, version: Int) {
         self.init()
@@ -188,14 +191,14 @@ extension TenantPolicy {
 }
 
 extension InactivityRule {
-    /// A step that is nil is not taken.
+    /// The rule from its document. The rule does not take a step that is null or absent.
     package init(document: JSONValue?) {
         self.init(
             warnDays: document?["warn_days"]?.int, suspendDays: document?["suspend_days"]?.int,
             deleteDays: document?["delete_days"]?.int)
     }
 
-    /// The form in `/v1`: each step with its days or null.
+    /// The rule as in `/v1`: each step with its number of days, or null.
     package var document: JSONValue {
         .object(
             Step.allCases.map { step in
@@ -204,13 +207,14 @@ extension InactivityRule {
     }
 }
 
-/// A policy that changes the inactivity rule is published only after a dry run of the same policy
-/// against the same version.
+/// Dry runs of the inactivity rule. A policy that changes the rule can be published only after a
+/// dry run of that same policy, made while the current version was the same.
 extension PolicyRow {
     /// Seconds for which a dry run is valid.
     package static let trialSeconds: Int64 = 3600
 
-    /// Whether publishing `wanted` needs a dry run: its rule differs and is not off.
+    /// Whether publishing `wanted` requires a dry run, because its inactivity rule differs and is
+    /// not off.
     package func needsTrial(_ wanted: TenantPolicy) -> Bool {
         wanted.inactivity != policy.inactivity && !wanted.inactivity.isOff
     }
@@ -221,7 +225,8 @@ extension TenantPolicy {
 }
 
 extension TenantScope {
-    /// Records that this policy was tried against this version. Only the last dry run counts.
+    /// Records a dry run of this policy while `version` was the current one. Only the last dry run
+    /// counts.
     package func noteTrial(of wanted: TenantPolicy, against version: Int) async throws {
         _ = try await write(
             """
@@ -235,7 +240,7 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Whether this policy was tried against this version.
+    /// Whether there was a recent dry run of this policy while `version` was the current one.
     package func wasTried(
         _ wanted: TenantPolicy, against version: Int
     ) async throws(PostgresError) -> Bool {

@@ -4,7 +4,7 @@ import Postgres
 import Text
 
 extension Change {
-    /// Creates a provider. Its owner is this change's tenant, or the platform.
+    /// Creates a provider of this change's tenant or, under the nil tenant, of the platform.
     package func createProvider(
         kind: String, name: String, issuer: String, document: JSONValue, isConfirmed: Bool
     ) async throws -> ProviderRow {
@@ -25,7 +25,8 @@ extension Change {
         return try ProviderRow(row)
     }
 
-    /// Locks a provider of this owner until the transaction ends.
+    /// The provider, locked until the transaction ends. Throws 404 if this tenant or platform owns
+    /// none with this id.
     package func lockProvider(_ id: UUID) async throws -> ProviderRow {
         let owner: UUID? = tenant == .platform ? nil : tenant
         let rows = try await query(
@@ -71,7 +72,7 @@ extension Change {
         try await audit(.providerDeleted, AuditTarget("provider", row.id, row.name))
     }
 
-    /// This owner's provider with this kind and issuer.
+    /// The provider of this tenant or platform with this kind and issuer; `nil` if there is none.
     private func provider(_ kind: String, _ issuer: String) async throws -> ProviderRow? {
         let owner: UUID? = tenant == .platform ? nil : tenant
         return try await query(
@@ -90,14 +91,15 @@ extension Change {
     }
 }
 
-/// A change of the secret that the provider gave to its client.
+/// What a request does with the client secret that the provider issued.
 package enum ProviderSecret: Sendable {
     case keep, clear
     case set(String)
 }
 
 extension Database {
-    /// The secret in clear, only for a call to the provider; nil if none is set.
+    /// The client secret in clear, which is needed only to call the provider; nil if none is
+    /// stored.
     package func clientSecret(of provider: ProviderRow) async throws -> String? {
         let rows = try await app.read("SELECT secret FROM providers WHERE id = \(provider.id)")
         guard let sealed = try rows.first?.get(0, as: [UInt8]?.self) else { return nil }
@@ -106,9 +108,9 @@ extension Database {
         return String(decoding: plain, as: UTF8.self)
     }
 
-    /// Providers whose id tokens may have this issuer. For a pool, the last segment of the issuer
-    /// is its id; Google's issuer may lack the scheme. An unconfirmed pool never matches, since a
-    /// tenant could claim any keys.
+    /// The registered providers whose id tokens may have this issuer. A pool is found by the last
+    /// segment of its issuer, which is the pool's id, and Google also without the scheme. An
+    /// unconfirmed pool is never returned, since a tenant could claim any keys for it.
     package func providers(issuing issuer: String) async throws(PostgresError) -> [ProviderRow] {
         let names = [issuer, "https://" + issuer]
         let rows = try await app.read(
@@ -126,7 +128,7 @@ extension Database {
 }
 
 extension Change {
-    /// Changes the provider's secret and returns its row.
+    /// Changes or removes the provider's client secret and returns the new row.
     package func changeSecret(
         _ row: ProviderRow, _ secret: ProviderSecret
     ) async throws -> ProviderRow {

@@ -7,22 +7,23 @@ import Text
 package struct ProviderRow: ListedRow {
     package var id: UUID
     package var tenantID: UUID?
-    /// The tenant's name, where it is shown; see `named`. Not stored in the provider's row.
+    /// The tenant's name; set only by `named`, since it is not stored in the provider's row.
     package var tenantName: String?
     package var kind: String
     package var name: String
     package var issuer: String
-    /// All other settings, by their names on the wire.
+    /// All other settings, by their names in the API.
     package var document: JSONValue
     /// Whether a secret is stored; only `clientSecret(of:)` reads it.
     package var hasSecret: Bool
     package var version: Int
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
-    /// False if only one tenant asserts the pool: then it counts only for that tenant's
-    /// credentials.
+    /// Whether the registration counts for everyone. It is false for a pool that only one tenant
+    /// claims to own: then it counts only for that tenant's credentials.
     package var isConfirmed: Bool
-    /// The time since which this process cannot reach the provider; not stored.
+    /// The time since when this process has been unable to reach the provider; `nil` if it can. Not
+    /// stored.
     package var unreachableSince: Timestamp?
 
     static let columns: SQL =
@@ -33,7 +34,7 @@ package struct ProviderRow: ListedRow {
 
     init(_ row: Row) throws(PostgresError) { try self.init(row, from: 0) }
 
-    /// Decodes `columns`, the first of which is at `start`.
+    /// Decodes the columns of `columns`, which begin at the index `start` of the row.
     init(_ row: Row, from start: Int) throws(PostgresError) {
         id = try row.get(start)
         tenantID = try row.get(start + 1, as: UUID?.self)
@@ -44,7 +45,7 @@ package struct ProviderRow: ListedRow {
         (version, createdAt, updatedAt, isConfirmed, hasSecret) = try row.columns(from: start + 6)
     }
 
-    /// The provider as the rules read it; `nil` for a kind that the rules do not know.
+    /// The provider in the form that the rules use; `nil` for a kind that the rules do not know.
     var provider: Provider? {
         guard let kind = ProviderKind(rawValue: kind) else { return nil }
         var tenants: [String: UUID] = [:]
@@ -78,7 +79,7 @@ package struct ProviderRow: ListedRow {
 }
 
 extension Row {
-    /// A JSON column that was selected as text. NULL becomes null.
+    /// The value of a JSON column that was selected as text; SQL's NULL becomes JSON's null.
     func json(_ column: Int) throws(PostgresError) -> JSONValue {
         guard let text: String = try get(column, as: String?.self) else { return .null }
         do {
@@ -89,11 +90,11 @@ extension Row {
     }
 }
 
-/// Providers. Each is registered once per owner by kind and issuer; of the registrations of one
-/// Cognito pool, at most one is confirmed.
+/// Registered providers. An owner has at most one for each kind and issuer. A Cognito pool may be
+/// registered by several owners, but at most one registration is confirmed.
 extension Database {
-    /// If `owner` is nil, every provider, for the platform; otherwise only that tenant's own. If
-    /// `ids` is nil, providers with any id.
+    /// One page of providers. If `owner` is nil, of every owner, which only the platform may see;
+    /// otherwise only that tenant's own. If `ids` is nil, providers with any id.
     package func providers(
         _ list: ListQuery, owner: UUID?, kind: String? = nil, ids: [UUID]? = nil
     ) async throws(PostgresError) -> ListPage<ProviderRow> {
@@ -107,7 +108,7 @@ extension Database {
         return page
     }
 
-    /// The providers with the names of their tenants, read with one query for all.
+    /// The same providers with `tenantName` set. One query reads all names.
     package func named(_ rows: [ProviderRow]) async throws(PostgresError) -> [ProviderRow] {
         let names = try await tenantNames(rows.compactMap(\.tenantID), to: nil)
         return rows.map { row in
@@ -135,7 +136,7 @@ extension Database {
         return found
     }
 
-    /// Those of these providers that work in a browser.
+    /// The providers of `providers(near:)` with which a sign-in in a browser is possible.
     package func signInProviders(near tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
         try await providers(near: tenant).filter { row in
             ["oidc", "google", "github"].contains { sameBytes($0, row.kind) }
@@ -143,8 +144,9 @@ extension Database {
         }
     }
 
-    /// The providers on a tenant's own pages: its own, and a provider of the platform only if a
-    /// client of the tenant names it by id or kind, or if its `client_tenants` leads to the tenant.
+    /// The providers that a tenant's own pages offer: the tenant's own, and those of the platform
+    /// that lead to the tenant. A provider of the platform does so if a client of the tenant names
+    /// its id or kind, or if its `client_tenants` has the tenant.
     package func offeredProviders(of tenant: UUID) async throws(PostgresError) -> [ProviderRow] {
         let found = try await signInProviders(near: tenant)
         guard tenant != .platform else { return found }
@@ -162,8 +164,9 @@ extension Database {
         }
     }
 
-    /// The number of users' identities at the provider, in every tenant that it leads to; counts at
-    /// most 100,000. The identities of a pool's upstreams are included.
+    /// The number of users' identities at the provider; counts at most 100,000. For a provider of
+    /// the platform it counts those of all tenants. For a pool it includes identities from upstream
+    /// providers.
     package func identities(at row: ProviderRow) async throws(PostgresError) -> Int {
         var condition: SQL = "provider = \(row.kind) AND issuer = \(row.issuer)"
         if row.kind.utf8.elementsEqual("cognito".utf8) {
@@ -183,7 +186,8 @@ extension Database {
         return try rows.first?.get(0) ?? 0
     }
 
-    /// The provider; `nil` if `owner` may not see one with this id. A nil `owner` sees all.
+    /// The provider. `nil` if there is none with this id, or if it is not the one of `owner`; a nil
+    /// `owner` sees all providers.
     package func provider(_ id: UUID, owner: UUID?) async throws(PostgresError) -> ProviderRow? {
         let rows = try await app.read(
             "SELECT \(ProviderRow.columns) FROM providers WHERE id = \(id)")
@@ -193,8 +197,9 @@ extension Database {
 }
 
 extension ProviderRow {
-    /// Whether the provider alone proves such an address, as `auto_link` requires. A verified claim
-    /// is not enough, since other issuers may make the same one. `hostedDomain` is Google's `hd`.
+    /// Whether this provider alone can prove addresses in this domain, as `auto_link` requires. A
+    /// verified claim is not enough, since other issuers may make the same one. `hostedDomain` is
+    /// Google's `hd`.
     package func isAuthoritative(
         for domain: String, emailVerified: Bool?, hostedDomain: String?
     ) -> Bool {
@@ -207,7 +212,7 @@ extension ProviderRow {
             == .authoritative
     }
 
-    /// Whether the provider alone proves some addresses in this domain.
+    /// Whether the provider alone can prove some addresses in this domain.
     package func isAuthoritative(for domain: String) -> Bool {
         isAuthoritative(for: domain, emailVerified: true, hostedDomain: domain)
     }
