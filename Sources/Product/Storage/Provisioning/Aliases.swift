@@ -2,14 +2,14 @@ import Domain
 import Postgres
 import Text
 
-/// The second names of a pool's users: the pool's own `sub`, in addition to the name or subject
-/// that is the identity's key.
+/// Aliases of identities in a Cognito pool: each user's `sub`, in addition to the user name or
+/// subject that is the key of the identity.
 extension Change {
     /// The most `sub`s that are stored for one federated identity; the oldest is deleted first.
     private static let aliasLimit = 10
 
-    /// Binds the `sub` of a native user to the reservation of their sign-up. A `sub` that is
-    /// already bound stays.
+    /// Stores the `sub` of a native user with the reservation of their sign-up. A `sub` that the
+    /// reservation already has is not replaced.
     func bind(_ alias: PoolAlias, toReservationOf key: IdentityKey, caller: UUID) async throws {
         let rows = try await query(
             """
@@ -26,8 +26,9 @@ extension Change {
             .signUpBound, AuditTarget("identity", tenant, key.provider.rawValue))
     }
 
-    /// Binds a `sub` to an identity of this tenant: to a native name only the first `sub`, to an
-    /// upstream's user each new one. A `sub` that belongs to another identity is not moved.
+    /// Stores a `sub` as an alias of an identity of this tenant. An identity of a native user takes
+    /// only its first `sub`, one of an upstream's user takes each new one. A `sub` that is an alias
+    /// of another identity is not moved.
     func bind(_ alias: PoolAlias, to identity: UUID, _ key: IdentityKey) async throws {
         let unbound: SQL =
             key.isNativeName
@@ -61,7 +62,8 @@ extension Change {
 }
 
 extension Database {
-    /// The identity that a call names, whether it is known or not; `nil` for an unknown provider.
+    /// The identity that a call names, whether or not it is stored; `nil` if the provider is
+    /// unknown.
     package func identity(of call: ProvisioningCall) async throws -> IdentityKey? {
         try await platformScope.change(by: .system) { change in
             let named = try await preferringKnown(change.named(call), call, change)
@@ -71,7 +73,8 @@ extension Database {
 }
 
 extension Database {
-    /// For a user with several federated names, chooses the first one that is known.
+    /// The same attempt, for a user with several federated names: with the first name whose
+    /// identity is stored.
     func preferringKnown(
         _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
     ) async throws -> ResolvedAttempt {

@@ -2,19 +2,19 @@ import Cryptography
 import Domain
 import Text
 
-/// Limits of refusals per minute. Over the limit the rules still run, and their refusals become
-/// `rate_limited`, so that refusals do not reveal which users exist. An attempt that the rules
-/// would admit, reserve, defer or keep for approval still succeeds, so that others' failures lock
-/// no user out.
+/// Limits of refusals per minute. Over a limit the rules still run, but each refusal becomes
+/// `rate_limited`, so that refusals do not reveal which users exist. An attempt that is not refused
+/// succeeds as usual, so that others' failures lock no user out.
 package struct AttemptLimits: Sendable {
-    /// For one address and one caller, so that a tenant's hook does not use up another's limit.
+    /// The most refusals for one address, counted for each caller separately, so that a tenant's
+    /// hook does not use up another's limit.
     package var perAddress = 30
-    /// For one provider and one caller.
+    /// The most refusals at one provider, counted for each caller separately.
     package var perProvider = 600
-    /// Dry runs of one caller per minute.
+    /// The most dry runs of one caller.
     package var dryRuns = 60
-    /// The most reservations that are stored for one caller, per address and per pool. The oldest
-    /// are deleted first, since a reservation is only a hint and gives no right.
+    /// The most reservations that are stored for one caller, for each address and each pool. The
+    /// oldest are deleted first, since a reservation is only a hint and gives no access.
     package var reservationsPerAddress = 10
     package var reservationsPerPool = 100_000
 
@@ -22,8 +22,9 @@ package struct AttemptLimits: Sendable {
 }
 
 extension Database {
-    /// Counts this attempt and returns the exceeded limit, if any. The provider is always counted
-    /// before the address, since each is a row that stays locked until the attempt is over.
+    /// Counts this refused attempt and returns the limit that it exceeds, if any. Counts the
+    /// provider before the address in every attempt, which prevents deadlocks: each counter's row
+    /// stays locked until the attempt is over.
     func exceededLimit(
         _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
     ) async throws -> Limit? {
@@ -34,7 +35,7 @@ extension Database {
         return over
     }
 
-    /// The same for the attempts so far; counts nothing and locks nothing.
+    /// The limit that earlier attempts have used up, if any. Counts nothing and locks nothing.
     func usedUpLimit(
         _ named: ResolvedAttempt, _ call: ProvisioningCall, _ change: Change
     ) async throws -> Limit? {
@@ -45,7 +46,7 @@ extension Database {
         return over
     }
 
-    /// The provider's limit, followed by the address's.
+    /// The two limits that apply: the provider's, then the address's.
     private func bounding(_ named: ResolvedAttempt, _ call: ProvisioningCall) -> [Limit] {
         let provider = named.provider.map {
             Limit(
@@ -61,11 +62,11 @@ extension Database {
     }
 }
 
-/// A limit that is used up.
+/// A limit of one counter, which the attempt exceeds.
 struct Limit: Sendable {
     var key: String
     var most: Int
-    /// What the limit applies to: `provider` or `address`.
+    /// What the limit is counted for: `provider` or `address`.
     var of: String
 
     func verdict(in tenant: UUID?) -> Verdict {
@@ -79,8 +80,9 @@ struct Limit: Sendable {
         return verdict
     }
 
-    /// One decision is stored for all refusals over the limit of one caller in one minute, so that
-    /// a flood writes nothing.
+    /// The digest under which the decision of a rate-limited call is stored. It is the same for all
+    /// calls of one caller over this limit within one minute, so that a flood stores only one
+    /// decision.
     func digest(_ call: ProvisioningCall, _ tenant: UUID?, at now: Timestamp) -> [UInt8] {
         let parts = [
             "limited", key, call.callerName, tenant?.description ?? "",

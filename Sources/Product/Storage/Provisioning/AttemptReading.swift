@@ -42,8 +42,8 @@ extension Change {
             tokenHash: tokenHash, joinHash: joinHash, reservers: callers(call, provider, asked))
     }
 
-    /// The callers whose reservations count. For a hook, its own; for a person's token, the
-    /// provider's owner, then the credentials of the requested tenant.
+    /// The callers whose reservations this call may use. A hook uses only its own. A person's token
+    /// uses those of the provider's owner, then those of the requested tenant.
     private func callers(
         _ call: ProvisioningCall, _ provider: Provider?, _ asked: [AskedTenant]
     ) -> [UUID] {
@@ -58,7 +58,8 @@ extension Change {
         return try rows.first?.get(0, as: UUID?.self)
     }
 
-    /// A token carries its tenant's locator: the six characters after its prefix.
+    /// The locators that a token may contain. A tenant's locator is the six characters after the
+    /// token's prefix.
     private static func locators(ofToken token: String?) -> [String] {
         let bytes = Array((token ?? "").utf8)
         var starts = [0]
@@ -69,9 +70,9 @@ extension Change {
             .map { String(decoding: bytes[$0..<$0 + 6], as: UTF8.self) }
     }
 
-    /// Resolves the call's names in one statement. A kind means the requested tenant's own provider
-    /// if it has one, otherwise the platform's. An id or a pool means only a provider that the
-    /// caller may name.
+    /// Finds the requested tenant, the tenants of the tokens and the provider of a call, in one
+    /// statement. A provider's kind means the requested tenant's own provider if it has one,
+    /// otherwise the platform's. An id or a pool finds only a provider that the caller may name.
     private func found(
         _ call: ProvisioningCall
     ) async throws(PostgresError) -> (asked: UUID?, tokenTenants: [UUID], provider: Provider?) {
@@ -110,25 +111,26 @@ extension Change {
         return fitting.count == 1 ? fitting.first : nil
     }
 
-    /// The condition on a provider's owner. It is in SQL, since any number of tenants may claim one
-    /// pool: a pool that one tenant asserts counts only for that tenant's credentials.
+    /// The condition that a provider counts for the caller. For a tenant's credential these are the
+    /// platform's and the tenant's own, otherwise all that are confirmed. So a pool that only one
+    /// tenant claims counts only for that tenant's credentials. SQL checks it, since any number of
+    /// tenants may claim one pool.
     private static func counting(for caller: UUID?) -> SQL {
         caller.map { "(tenant_id IS NULL OR tenant_id = \($0))" } ?? "confirmed"
     }
 
-    /// The condition on the provider that a call names. `tenants` are further tenants whose own
-    /// providers count.
+    /// The condition on the provider that a call names. Providers of `tenants` may also be named.
     private static func naming(_ name: ProvisioningCall.ProviderName, _ tenants: [UUID?]) -> SQL {
         switch name {
         case .pool(let pool, _, _), .federated(let pool, _):
             return "kind = 'cognito' AND issuer = \(pool)"
         case .attempt(let text, var issuer, _):
             if let id = UUID(text) { return "id = \(id)" }
-            // If the issuer is a pool's upstream, the registered issuer is the pool.
+            // A pool's upstream appears in the issuer, but only the pool is registered.
             if sameBytes(text, ProviderKind.cognito.rawValue) {
                 issuer = issuer.map { CognitoMapping.parts(ofIssuer: $0).pool }
             }
-            // If the issuer is missing, the provider is the only one of that kind.
+            // Without an issuer the call means the only provider of that kind.
             return """
                 kind = \(text) AND (\(issuer)::text IS NULL OR issuer = \(issuer))
                     AND (tenant_id IS NULL OR tenant_id = near.asked
@@ -137,7 +139,7 @@ extension Change {
         }
     }
 
-    /// The built-in provider for passwords.
+    /// The built-in provider of password identities.
     private static let passwords = Provider(
         id: .platform, kind: .password, name: "Password", issuer: Self.passwordIssuer)
 
@@ -182,7 +184,8 @@ extension Change {
         return (IdentityKey(provider: .cognito, issuer: issuer, subject: subject), nil)
     }
 
-    /// The identity of the native sign-up to which this `sub` was bound.
+    /// The identity that a reservation of a native sign-up has for this `sub`; `nil` if there is
+    /// none.
     private func reserved(
         _ alias: PoolAlias, _ key: IdentityKey, _ callers: [UUID]
     ) async throws(PostgresError) -> IdentityKey? {
@@ -206,10 +209,10 @@ extension Change {
 }
 
 extension Database {
-    /// The call with the address that the decision uses, if a provider verified several. It is the
-    /// address of the call's invite; otherwise, if a tenant is requested, the only address that is
-    /// invited there or has a pending row; otherwise the primary one. It is chosen once, before
-    /// anything is locked.
+    /// Chooses the address that the decision uses, if a provider verified several and a tenant is
+    /// requested. It is the address of the call's invite. Otherwise it is the only address that is
+    /// invited or has a pending row there, and if there are several or none, the primary one; see
+    /// `isAddressOpen`. The choice is made once, before anything is locked.
     func choosingAddress(_ call: ProvisioningCall) async throws -> ProvisioningCall {
         guard !call.otherEmails.isEmpty, let text = call.tenant else { return call }
         var asked = UUID(text)
@@ -251,9 +254,9 @@ extension Database {
 }
 
 extension ProvisioningCall {
-    /// The same attempt with `chosen`, a verified address, as its own. Its former address joins the
-    /// other addresses if it is verified too, since each of these proves something about the
-    /// person.
+    /// The same attempt with `chosen`, a verified address, as its main address. The earlier main
+    /// address becomes one of the other addresses if it is verified too, since each verified
+    /// address proves something about the person.
     fileprivate func decided(by chosen: String?) -> ProvisioningCall {
         guard let chosen, email.map({ !sameBytes($0, chosen) }) ?? true else { return self }
         var call = self

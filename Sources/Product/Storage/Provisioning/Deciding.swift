@@ -3,8 +3,8 @@ import Postgres
 import Synchronization
 import Text
 
-/// The state of a decision's transaction: the tenant that it is in, so that it is not set again,
-/// and the audit rows that are written together with the decision.
+/// The state of a transaction that decides: the tenant whose rows it currently sees, and the audit
+/// rows that are to be written together with the decision.
 final class DecisionState: Sendable {
     private struct State {
         var tenant: UUID?
@@ -16,7 +16,7 @@ final class DecisionState: Sendable {
 
     init(by actor: Actor) { self.actor = actor }
 
-    /// Returns false if the transaction is in this tenant already.
+    /// Records that the transaction switches to this tenant. Returns false if it was there already.
     func enter(_ tenant: UUID) -> Bool {
         state.withLock { state in
             defer { state.tenant = tenant }
@@ -24,8 +24,8 @@ final class DecisionState: Sendable {
         }
     }
 
-    /// Keeps the row to be written later. Returns false if its tenant or actor is not that of the
-    /// gathered rows.
+    /// Keeps the audit row to be written later. Returns false if the transaction is in another
+    /// tenant, or the decision has another actor.
     func keep(_ event: AuditEvent, of tenant: UUID, by actor: Actor) -> Bool {
         guard sameBytes(actor.type, self.actor.type), sameBytes(actor.id, self.actor.id) else {
             return false
@@ -37,7 +37,8 @@ final class DecisionState: Sendable {
         }
     }
 
-    /// The statement that inserts the rows not yet written; `nil` if there are none.
+    /// The statement that inserts the audit rows kept so far, which are then no longer kept; `nil`
+    /// if there are none.
     func takeInsertion(by change: Change) -> SQL? {
         let (tenant, events) = state.withLock { state in
             defer { state.events = [] }
@@ -50,7 +51,7 @@ final class DecisionState: Sendable {
     }
 }
 
-/// The user of a decision.
+/// The user of a decision, with what only decisions read.
 struct DecidedUser: Sendable {
     /// The columns that `init` reads.
     static func columns(of tenant: UUID) -> SQL {
@@ -80,8 +81,9 @@ extension Change {
         return try rows.first.map(DecidedUser.init)
     }
 
-    /// Runs `body` with a new decision that its audit rows refer to. The rows are written with the
-    /// decision, or at the latest when the transaction leaves their tenant or `body` returns.
+    /// Runs `body` with the id of a new decision, which its audit rows will name. These rows are
+    /// written together with the decision, or at the latest when the transaction switches to
+    /// another tenant or `body` returns.
     func deciding<Result>(_ body: (Change) async throws -> Result) async throws -> Result {
         var change = self
         change.actor.decisionID = UUID.ordered(at: now)
@@ -91,24 +93,27 @@ extension Change {
         return result
     }
 
-    /// Must be called while the transaction is still in the tenant of these events.
+    /// Writes the audit rows kept so far. Must be called while the transaction is still in their
+    /// tenant.
     func writeGatheredEvents() {
         guard let events = decision?.takeInsertion(by: self) else { return }
         queryLater(events)
     }
 }
 
-/// Why a tenant may see its part of a decision that belongs to no tenant.
+/// Why a tenant may read a part of a decision that belongs to no tenant.
 enum DecisionPart: String, Sendable {
-    /// Because of its verified domain, or a user of it who has signed in: it sees the whole part.
+    /// The tenant has a verified domain of the address, or a user for it who has signed in. It may
+    /// read everything about itself.
     case domain, user
-    /// Only because of its invite: it sees the time, the outcome, and that this invite did not
-    /// help.
+    /// The tenant only has an invite to the address. It may read the time, the outcome, and that
+    /// this invite did not help.
     case invite
 }
 
 extension Change {
-    /// Records what each tenant involved may read of a decision that belongs to no tenant.
+    /// Records for each tenant involved the part that it may read of a decision that belongs to no
+    /// tenant.
     func recordParts(
         of result: ProvisioningResult, _ reading: FactsReading
     ) async throws(PostgresError) {

@@ -3,7 +3,7 @@ import JSON
 import Postgres
 import Text
 
-/// A recorded decision. `tenantID` is nil if no tenant was found.
+/// A recorded decision. `tenantID` is nil if it belongs to no tenant.
 package struct DecisionRow: ListedRow {
     package var id: UUID
     /// When the decision was made; lists sort by it.
@@ -11,21 +11,22 @@ package struct DecisionRow: ListedRow {
     package var outcome: String
     /// A `Reason` raw value; nil unless refused.
     package var reason: String?
-    /// The six characters that the person was shown.
+    /// Six characters that the person was shown, by which the decision can be found.
     package var reference: String
-    /// The address as the person wrote it; `nil` if missing or malformed.
+    /// The address as the person wrote it; `nil` if it was missing or malformed.
     package var email: String?
     /// A `ProviderKind` raw value.
     package var provider: String
-    /// For a pool: its id, with `/upstream` for an unmapped upstream.
+    /// The issuer. For a Cognito pool it is the pool's id, followed by `/upstream` if the user came
+    /// from an unmapped upstream.
     package var issuer: String
     package var subject: String
     package var tenantID: UUID?
-    /// Only set in lists and for a single decision; `nil` without a tenant, or if it no longer
-    /// exists.
+    /// The tenant's name, set only in lists and for a single decision; `nil` without a tenant, or
+    /// if the tenant no longer exists.
     package var tenantName: String?
-    /// The name of the registered provider that the call meant, set where `tenantName` is; `nil` if
-    /// there is none.
+    /// The name of the registered provider that the call meant, set only where `tenantName` is;
+    /// `nil` if there is none.
     package var providerName: String?
     /// The user found or created; `nil` if there is none.
     package var userID: UUID?
@@ -33,18 +34,18 @@ package struct DecisionRow: ListedRow {
     package var inviteID: UUID?
     /// The version of the tenant's policy that the rules read; `nil` without a tenant.
     package var policyVersion: Int?
-    /// `[{rule, result, detail, about}]`, as `Verdict.traceDocument` writes it.
+    /// What each rule found, as `[{rule, result, detail, about}]`; see `traceDocument`.
     package var trace: JSONValue
-    /// The time from the start of the transaction to the recording.
+    /// Milliseconds from the start of the transaction to the recording of the decision.
     package var durationMilliseconds: Double
     package var requestID: String?
-    /// Whether this is a tenant's part of a decision without a tenant; it lacks subject, issuer and
-    /// duration.
+    /// Whether this is what one tenant may read of a decision that belongs to no tenant. It has no
+    /// subject, issuer and duration.
     package var isPart: Bool
-    /// What would have admitted the attempt; `nil` if it was not computed.
+    /// The changes that would have admitted the attempt; `nil` if they were not computed.
     package var wouldAdmit: [NearestYes]?
 
-    /// If `tenant` is nil, across all tenants, for the platform.
+    /// The columns of a decision as a tenant reads it or, if `tenant` is nil, as the platform does.
     static func columns(of tenant: UUID?) -> SQL {
         let scope: SQL = tenant.map { "\($0)" } ?? "decisions.tenant_id"
         return """
@@ -80,9 +81,9 @@ package struct DecisionRow: ListedRow {
 
 extension DecisionRow {
     static func list(of tenant: UUID?, _ filter: DecisionFilter) -> ListStatement {
-        // For all tenants this is the condition of the index over all rows. Nearly all rows have no
-        // `part`. Without statistics of the table PostgreSQL would expect few such rows, and would
-        // sort all of them for one page.
+        // Without a tenant, this is the condition of the index over all rows. Nearly all rows have
+        // no `part`. Written as `part IS NULL`, PostgreSQL without statistics would expect few such
+        // rows, and would sort all of them for one page.
         let condition: SQL =
             tenant.map { "tenant_id = \($0)" } ?? "num_nulls(part) > 0 AND created_at > '-infinity'"
         return ListStatement(
@@ -93,34 +94,34 @@ extension DecisionRow {
 
 /// The filters of a list of decisions.
 package struct DecisionFilter: Sendable {
-    /// The outcome is one of these.
+    /// The outcomes to include; `nil` for all.
     package var outcomes: [String]?
     package var reason: String?
     package var since: Timestamp?
-    /// Exclusive.
+    /// The end of the period, exclusive.
     package var until: Timestamp?
-    /// The key of the whole address.
+    /// The email key of the address.
     package var emailKey: String?
     /// The user of the decision. Users who were merged into it count as this user.
     package var user: UUID?
-    /// All ids of that user.
+    /// The ids of `user` and of the users who were merged into it.
     fileprivate var users: [UUID] = []
     /// The reference that the person was shown.
     package var reference: String?
-    /// The id of the request that was decided, as its response showed it.
+    /// The id of the request that led to the decision, as its response showed it.
     package var requestID: String?
-    /// Words that are each a part of the address, in any order, ignoring case; or a whole
-    /// reference.
+    /// Words to find, in any order and ignoring case: each is a part of the address. A whole
+    /// reference is found too.
     package var text: String?
 
-    /// The other filters start unset.
+    /// Sets these filters; the others admit everything.
     package init(outcomes: [String]? = nil, reason: String? = nil, emailKey: String? = nil) {
         self.outcomes = outcomes
         self.reason = reason
         self.emailKey = emailKey
     }
 
-    /// Whether every decision passes, apart from its time and the text.
+    /// Whether the filter admits every decision, apart from its time and the text.
     var isWide: Bool {
         outcomes == nil && reason == nil && user == nil && emailKey == nil && reference == nil
             && requestID == nil
@@ -129,8 +130,8 @@ package struct DecisionFilter: Sendable {
     var condition: SQL {
         var sql: SQL = ""
         if emailKey != nil, outcomes == [Outcome.refused.rawValue] {
-            // Written as a literal, to match the condition of the index by address, which a
-            // parameter cannot do.
+            // A literal and not a parameter, since only a literal matches the condition of the
+            // index by address.
             sql += " AND outcome = 'refused'"
         } else if let outcomes {
             sql +=
@@ -157,7 +158,8 @@ package struct DecisionFilter: Sendable {
 }
 
 extension Database {
-    /// If `tenant` is nil, decisions of all tenants and those without one, for the platform.
+    /// One page of decisions. If `tenant` is nil, those of all tenants and of none, which only the
+    /// platform may see.
     package func decisions(
         _ list: ListQuery, tenant: UUID?, _ filter: DecisionFilter
     ) async throws(PostgresError) -> ListPage<DecisionRow> {
@@ -170,7 +172,7 @@ extension Database {
         return page
     }
 
-    /// The filter with the ids of users who were merged into its user.
+    /// The filter with all ids of its user, including those of merged users.
     func merged(
         _ filter: DecisionFilter, in tenant: UUID?
     ) async throws(PostgresError) -> DecisionFilter {
@@ -181,8 +183,8 @@ extension Database {
         return filter
     }
 
-    /// If `tenant` is nil, a decision of any tenant or of none, for the platform, but never a
-    /// tenant's part.
+    /// The decision with this id; `nil` if there is none. If `tenant` is nil, it may be of any
+    /// tenant or of none, which only the platform may see, but never a tenant's part.
     package func decision(_ id: UUID, tenant: UUID?) async throws(PostgresError) -> DecisionRow? {
         var sql: SQL = "SELECT \(DecisionRow.columns(of: tenant)) FROM decisions WHERE "
         sql +=
@@ -199,7 +201,7 @@ extension Database {
 }
 
 extension Database {
-    /// A histogram of the decisions that pass the filter.
+    /// A histogram of the decisions that the filter admits.
     package func histogram(
         _ request: HistogramRequest, of filter: DecisionFilter, tenant: UUID?
     ) async throws(PostgresError) -> ListHistogram? {
@@ -243,9 +245,8 @@ extension Change {
 
 /// Adds display names for the rows that a trace refers to by id.
 extension Database {
-    /// A trace with a `name` for each object that still exists. A `tenant` sees only its own rows,
-    /// and steps about other tenants are omitted. If `tenant` is nil, all are shown, for the
-    /// platform.
+    /// A trace with a `name` for each object that still exists. A `tenant` sees the names of only
+    /// its own rows, and no steps about other tenants. If `tenant` is nil, the platform sees all.
     package func shown(
         _ trace: JSONValue, to tenant: UUID?
     ) async throws(PostgresError) -> JSONValue {
@@ -273,8 +274,8 @@ extension Database {
         return .array(steps.map { $0.naming(names) })
     }
 
-    /// The decisions with the names of their tenants and registered providers. `reader` is the
-    /// tenant that reads them, nil for the platform.
+    /// The same decisions with the names of their tenants and registered providers set. `reader` is
+    /// the tenant that reads them, nil for the platform.
     func named(
         _ rows: [DecisionRow], to reader: UUID?
     ) async throws(PostgresError) -> [DecisionRow] {
@@ -303,8 +304,8 @@ extension Database {
 }
 
 extension JSONValue {
-    /// Whether a step refers to no row of another tenant. Providers of the platform are visible to
-    /// all.
+    /// Whether a tenant may see a step of a trace: it refers to no row of another tenant. Providers
+    /// of the platform are visible to all.
     fileprivate func isAbout(nothingBut tenant: UUID?) -> Bool {
         guard let tenant else { return true }
         return (self["about"]?.array ?? []).allSatisfy { reference in
@@ -329,13 +330,13 @@ extension JSONValue {
 }
 
 extension DecisionRow {
-    /// The registered provider that the rules read; `nil` if none was found.
+    /// The registered provider that the trace refers to; `nil` if none was found.
     fileprivate var registeredProvider: UUID? {
         let about = (trace.array ?? []).flatMap { $0["about"]?.array ?? [] }
         return about.first { $0["type"]?.string == "provider" }?["id"]?.string.flatMap { UUID($0) }
     }
 
-    /// The row without what the tenant may not read. If `tenant` is nil, the row is unchanged.
+    /// The row without what the tenant may not read. If `tenant` is nil, the unchanged row.
     package func cut(to tenant: UUID?) -> DecisionRow {
         var row = self
         row.trace = .array((trace.array ?? []).filter { $0.isAbout(nothingBut: tenant) })
@@ -344,7 +345,7 @@ extension DecisionRow {
 }
 
 extension Verdict {
-    /// `[{rule, result, detail, about: [{type, id, tenant_id}]}]`.
+    /// The trace as JSON: `[{rule, result, detail, about: [{type, id, tenant_id}]}]`.
     package var traceDocument: JSONValue { trace.document }
 }
 

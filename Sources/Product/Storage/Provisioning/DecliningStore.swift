@@ -2,15 +2,17 @@ import Domain
 import Postgres
 import Text
 
-/// Makes the mail to the inviter from the tenant, the inviter's address and the invited address.
+/// Makes the mail that tells an inviter of a declined invite, from the tenant, the inviter's
+/// address and the invited address.
 package typealias DeclineMail =
     @Sendable (_ tenant: TenantRow, _ inviter: String, _ invited: String) -> OutgoingMail
 
-/// A person declines a tenant that would admit them.
+/// How a person declines a tenant that would admit them.
 extension Database {
-    /// Declines the tenant with this id or slug. If it would not admit the person, nothing changes
-    /// and the response is the same. Such calls count like refusals; over a limit they become
-    /// `rate_limited`, with one decision per minute. If `mail` is nil, no mail is sent.
+    /// Declines the tenant with this id or slug for the person. If it would not admit the person,
+    /// nothing changes, but the response is the same. Such calls count like refusals; over a limit
+    /// they become `rate_limited`, with one decision per minute. If `mail` is nil, the inviter gets
+    /// no mail.
     package func decline(
         _ call: ProvisioningCall, tenant: String, by actor: Actor,
         mail: DeclineMail?, render: @escaping Render
@@ -56,7 +58,8 @@ extension Database {
         return try await answer(verdict, reading, named, nil, since: started, render)
     }
 
-    /// Records the decision like any other. With a `digest` it is also the response to other calls.
+    /// Records the decision and returns its result. With a `digest`, later calls with the same
+    /// digest get this result too.
     private func answer(
         _ verdict: Verdict, _ reading: FactsReading, _ named: ResolvedAttempt, _ digest: [UInt8]?,
         since started: ContinuousClock.Instant, _ render: Render
@@ -80,7 +83,8 @@ extension FactsReading {
         Provisioning.mayDecline(tenant, attempt: attempt, facts: facts, now: change.now)
     }
 
-    /// Revokes the live invite, if there is one. The tenant is no longer offered to the person.
+    /// Revokes the person's pending invite, if there is one, and records that they declined the
+    /// tenant, so that it is no longer offered to them.
     fileprivate func decline(_ tenant: UUID, mail: DeclineMail?) async throws {
         var tenantChange = try await change.switching(to: tenant)
         let user = facts.tenants[tenant]?.user?.id
@@ -114,7 +118,8 @@ extension FactsReading {
 }
 
 extension Change {
-    /// The mail address of an invite's sender; `nil` if a key without an owner sent it.
+    /// The address of the person who sent an invite; `nil` if it was sent with a key that has no
+    /// owner.
     fileprivate func inviterAddress(_ invite: InviteRow) async throws(PostgresError) -> String? {
         guard let id = UUID(invite.inviterID) else { return nil }
         let rows: Rows

@@ -2,32 +2,33 @@ import Domain
 import Postgres
 import Text
 
-/// Thrown if a row changed under a decision in spite of the locks; the whole call then runs again.
+/// Thrown if a row changed during a decision in spite of the locks. The whole call then runs again.
 struct ProvisioningRace: Error {}
 
-/// Writes a verdict's effects, with one audit row for each, in the verdict's tenant.
+/// Writes the effects of a verdict in its tenant, with one audit row for each.
 struct EffectWriting: Sendable {
     let database: Database
     let call: ProvisioningCall
     let attempt: Attempt
     let identityKey: [UInt8]
     let isAddressTrusted: Bool
-    /// Whether the identity is asserted only by a tenant's provider or credential.
+    /// Whether only a provider or credential of the tenant asserts the identity.
     let isAssertedByTenant: Bool
-    /// Whether the address was proved. A link that an operator has seen proves no mailbox.
+    /// Whether the address was proved. An operator's approval of a link does not prove the mailbox.
     let provesAddress: Bool
     let change: Change
     /// Whether the identity is added to a user who has signed in before.
     let addsToActiveUser: Bool
-    /// The verdict's user, or the one just created.
+    /// The user of the verdict, or the user whom an effect created.
     private(set) var userID: UUID?
     private(set) var identityID: UUID?
-    /// The user as this decision left it, if the last statement that changed the user returned it.
+    /// The user as this decision left it; `nil` if the last statement that changed the user did not
+    /// return it.
     private(set) var writtenUser: DecidedUser?
 
-    /// What remains to be done for an effect once its statement is answered.
+    /// What remains to be done for an effect once its statement has returned its rows.
     private typealias Rest = @Sendable (inout EffectWriting) async throws -> Void
-    /// In the order of the effects.
+    /// What remains to be done for the effects, in their order.
     private var rests: [Rest] = []
 
     init(_ reading: FactsReading, _ verdict: Verdict, _ change: Change) {
@@ -49,13 +50,14 @@ struct EffectWriting: Sendable {
     /// The key of the attempt's address; empty if there is none.
     private var address: String { attempt.email?.key ?? "" }
 
-    /// Writes the effects in order. Their statements are sent without waiting for each other's
-    /// answers, so that they share round trips. What follows from an answer, such as an audit row,
-    /// comes afterwards, in the same order.
+    /// Writes the effects in order. Sends their statements without waiting for results in between,
+    /// so that they share round trips. What needs a result, such as an audit row, follows in the
+    /// same order.
     mutating func write(_ effects: [Effect]) async throws {
         var at = 0
         while at < effects.count {
-            // The identity is written first, so that the returned row of its user includes it.
+            // Writes the identity first, so that the statement that activates its user returns it
+            // too.
             if at + 1 < effects.count, effects[at].activates,
                 case .linkIdentity(let user?) = effects[at + 1]
             {
@@ -177,7 +179,8 @@ struct EffectWriting: Sendable {
         userID = new.id
     }
 
-    /// Activates a pending row. If it has a name, the name stays.
+    /// Activates a pending user, or lets them wait for approval. A name that the user has already
+    /// stays.
     private mutating func settle(
         _ user: UUID, _ status: User.Status, _ role: UserRole, _ action: AuditAction,
         provesAddress: Bool? = nil
@@ -214,12 +217,14 @@ struct EffectWriting: Sendable {
         }
     }
 
-    /// Accepting an invite at its page is not yet a sign-in.
+    /// The time of the sign-in, if the user is now active. Accepting an invite at its page is not
+    /// yet a sign-in.
     private func signedIn(_ isActive: Bool) -> Timestamp? {
         isActive && attempt.trigger != .invitePage ? now : nil
     }
 
-    /// `isShown` means that a later statement returns the user's row with this identity.
+    /// Sends the statement that links the identity, and returns what remains to be done. `isShown`
+    /// means that a later statement returns the user's row with this identity.
     private mutating func sendLink(_ user: UUID, isShown: Bool) -> Rest {
         let id = UUID.random()
         let key = attempt.identity
@@ -267,7 +272,8 @@ struct EffectWriting: Sendable {
         return try rows.first?.get(0)
     }
 
-    /// Succeeds only once: a concurrent attempt finds no pending row.
+    /// Marks the invite as accepted. This succeeds only once: a concurrent attempt finds no pending
+    /// invite.
     private mutating func accept(_ invite: UUID, role: (before: String?, after: String)? = nil) {
         let asked = change.ask(
             """
@@ -288,7 +294,7 @@ struct EffectWriting: Sendable {
         }
     }
 
-    /// Gives the user what the invite brought.
+    /// Gives the user the attributes and the external id from the invite.
     private mutating func passOn(
         _ row: Row, of invite: UUID, _ changes: inout AuditChanges
     ) async throws {
@@ -313,8 +319,9 @@ extension Effect {
 }
 
 extension EffectWriting {
-    /// Takes a place for the user who was just admitted. If many come at once, this statement
-    /// decides who gets the last place. Without a place the call runs again, and the rules refuse.
+    /// Counts one use of the join link, by the user who was just admitted. If many come at once,
+    /// this statement decides who gets the last use. If none is left, the call runs again, and the
+    /// rules refuse.
     private mutating func use(joinLink link: UUID) throws {
         guard let userID else { throw ProvisioningRace() }
         let taken = change.ask(
@@ -339,10 +346,10 @@ extension EffectWriting {
     }
 }
 
-/// Effects stored for a later call: reservations and choices.
+/// Effects that are stored for a later call of the same person: reservations and choices.
 extension EffectWriting {
-    /// Later events do not carry the link grant, so it is stored here; it is used once the address
-    /// is proved.
+    /// Stores a reservation. It includes the link grant, since later events do not name it; the
+    /// grant is used once the address is proved.
     private mutating func reserve(_ tenant: UUID?, _ invite: UUID?, _ joinLink: UUID?) {
         let key = attempt.identity
         let caller = call.caller ?? .platform
@@ -406,8 +413,9 @@ extension EffectWriting {
         try await audit(action, "identity", change.tenant, attempt.identity.provider.rawValue)
     }
 
-    /// Keeps the caller's reservations within their limits. Those of a pool are trimmed only once
-    /// per `step`, so that a large number of rows is not counted at every sign-up.
+    /// Deletes the caller's oldest reservations beyond its limits. The limit of a pool is checked
+    /// only once per `step` reservations, so that a large number of rows is not counted at every
+    /// sign-up.
     private func trim(_ caller: UUID, number: Int64) {
         let limits = database.options.limits
         change.queryLater(
@@ -432,13 +440,13 @@ extension EffectWriting {
     }
 }
 
-/// The upstreams seen in a pool's events, so that no native user can take a name that begins with
+/// The upstreams that appeared in a pool's events. No native user may take a name that begins with
 /// one of them.
 extension Change {
-    /// The most names that are stored for one pool and one caller.
+    /// The most upstreams that are stored for one pool and one caller.
     private static let shownLimit = 50
 
-    /// The upstreams that the provider's owner or this caller reported.
+    /// The upstreams that appeared in calls of the provider's owner or of this caller.
     func shownUpstreams(
         of provider: Provider, by call: ProvisioningCall
     ) async throws(PostgresError) -> [String] {
@@ -453,9 +461,9 @@ extension Change {
         return names
     }
 
-    /// Stores the upstream of a federated attempt: for a hook under its caller, for a token under
-    /// the provider's owner, since the pool itself has signed the token. Must be called last, since
-    /// the row stays locked to the end.
+    /// Stores the upstream of a federated attempt. A hook's is stored for its caller. A token's is
+    /// stored for the provider's owner, since the pool itself has signed the token. Must be called
+    /// last, since the row stays locked until the transaction ends.
     func noteUpstream(
         of named: ResolvedAttempt, by call: ProvisioningCall
     ) async throws(PostgresError) {

@@ -2,22 +2,25 @@ import Domain
 import Postgres
 import Text
 
-/// All facts for the rules, read and locked in this transaction: first the person's locks, then the
-/// tenants in the order of their ids, and in each tenant the user before the invite.
+/// Reads and locks all facts that the rules need, in one transaction. It locks the person first,
+/// then the tenants in the order of their ids, and in each tenant the user before the invite.
 struct FactsReading: Sendable {
     let database: Database
     let call: ProvisioningCall
     let named: ResolvedAttempt
-    /// Locks what it reads, except rows that only explain a refusal.
+    /// The change in whose transaction the facts are read. It locks what it reads, except rows that
+    /// only explain a refusal.
     var change: Change
     private(set) var facts: Facts
     private(set) var tenants: [UUID: TenantRow] = [:]
-    /// The recorded answer to the same earlier call, if `begin` got the call's digest.
+    /// The recorded answer to an earlier identical call; `nil` if there is none or if `begin` got
+    /// no digest.
     private(set) var recorded: RecordedResponse?
     private var earlier: AskedRows?
-    /// The hash of a link grant that is stored with the reservation.
+    /// The hash of the link grant that the reservation has.
     private var keptGrant: [UInt8]?
-    /// A link grant that its own creator presented for their own address, and its tenant.
+    /// A link grant, and its tenant, that cannot be used because the operator who created it
+    /// presents it for their own address.
     private(set) var makersGrant: (tenant: UUID, grant: UUID)?
 
     init(_ database: Database, _ call: ProvisioningCall, _ named: ResolvedAttempt, _ change: Change)
@@ -41,9 +44,9 @@ struct FactsReading: Sendable {
     /// The keys of the address that the decision uses, and of the account's other addresses.
     private var addressKeys: [String] { [attempt.email?.key].compactMap(\.self) + call.otherKeys }
 
-    /// Locks the person's identity and addresses, which serialises the attempts of one person
-    /// across replicas, and asks for the answer that is recorded under `digest`. Both travel with
-    /// what `read` asks next.
+    /// Locks the person's identity and addresses, so that attempts of one person run one after the
+    /// other on all replicas, and asks for the answer that is recorded under `digest`. Both
+    /// statements are sent together with the next ones of `read`.
     mutating func begin(_ digest: [UInt8]? = nil, isEvent: Bool = false, locking: Bool = true) {
         earlier = change.askEarlier(
             digest, isEvent: isEvent, identity: identityKey,
@@ -61,18 +64,19 @@ struct FactsReading: Sendable {
         (facts.pendingChoices, facts.declined) = (found.pendingChoices, found.declined)
     }
 
-    /// Returns false if a refusal requires no tenant's rows.
+    /// Reads the facts of all tenants that matter. Returns false if the attempt will be refused
+    /// without any tenant's rows.
     private mutating func readTenants() async throws(PostgresError) -> Bool {
         guard let provider = facts.provider else { return false }
         if attempt.trigger == .nativeSignUp {
             facts.shownUpstreams = try await change.shownUpstreams(of: provider, by: call)
         }
-        // If the requested tenants contradict each other, the attempt is refused, and none of their
-        // rows is read or locked.
+        // If the call requests different tenants, the attempt is refused, and no tenant's rows are
+        // read or locked.
         let asked = Set(facts.asked.map(\.tenantID))
         guard asked.count <= 1, !asked.contains(nil) else { return false }
-        // A sign-up states itself what it requests; an earlier reservation under the same name does
-        // not count.
+        // A sign-up itself says what it requests, so an earlier reservation of the same name does
+        // not count for it.
         if attempt.identity.isNativeName, !attempt.trigger.isUnprovedNative {
             facts.reservation = try await reservation()
         }
@@ -87,9 +91,9 @@ struct FactsReading: Sendable {
         return true
     }
 
-    /// The reservation of the caller's own sign-up; for a token also one of the requested tenant. A
-    /// token does not complete a reservation of a name with another `sub`, which belongs to another
-    /// person.
+    /// The reservation that belongs to this attempt; `nil` if there is none. A token does not use a
+    /// reservation that was made with another `sub`, since that belongs to another person with the
+    /// same user name.
     private func reservation() async throws(PostgresError) -> Reservation? {
         let identity = attempt.identity
         let rows = try await change.query(
@@ -111,7 +115,8 @@ struct FactsReading: Sendable {
         return nil
     }
 
-    /// Only the requested tenants, or all that may know this person, in the order of their ids.
+    /// The tenants to read, in the order of their ids: the requested ones or, if none is requested,
+    /// all that may know this person.
     private func candidates() async throws(PostgresError) -> [UUID] {
         var ids = Set(facts.asked.compactMap(\.tenantID))
         if let reserved = facts.reservation?.tenantID { ids.insert(reserved) }
@@ -136,7 +141,7 @@ struct FactsReading: Sendable {
         return ids.sorted()
     }
 
-    /// Whether the provider, at its trust level, proves the address that it reported.
+    /// Whether the provider is trusted enough to prove the address that it reported.
     var isAddressTrusted: Bool {
         guard let provider = facts.provider, let email = attempt.email else { return false }
         let own = provider.tenantID.flatMap { facts.tenants[$0]?.domain }
@@ -144,7 +149,8 @@ struct FactsReading: Sendable {
             provider, attempt: attempt, domain: email.domain, ownDomain: own) > .none
     }
 
-    /// For example `a.b.c`, `b.c` and `c`, since a claim may cover subdomains.
+    /// The domain and all domains above it, such as `a.b.c`, `b.c` and `c`, since a verified domain
+    /// may cover its subdomains.
     static func suffixes(of domain: String) -> [String] {
         let labels = domain.split(separator: ".")
         return labels.indices.map { labels[$0...].joined(separator: ".") }
@@ -194,9 +200,9 @@ struct FactsReading: Sendable {
         facts.tenants[id] = tenant
     }
 
-    /// A suspended or deleted row at any address of the account causes the same refusal as one at
-    /// the address that the decision uses: a person who was removed cannot come back with another
-    /// address.
+    /// Reads whether another address of the account belongs to a suspended or deleted user. Such a
+    /// user causes the same refusal as one at the address that the decision uses: a person who was
+    /// removed cannot return with another address.
     private func readOtherAddresses(
         _ tenant: inout TenantFacts, _ change: Change
     ) async throws(PostgresError) {
@@ -221,8 +227,8 @@ struct FactsReading: Sendable {
         keptGrant = try rows.first?.get(0, as: [UInt8]?.self) ?? nil
     }
 
-    /// Reads the link grant of this call, or of the native sign-up. Its creator's own use is kept
-    /// in `makersGrant`.
+    /// Reads the link grant that this call or the reservation names. If the operator who created it
+    /// presents it for their own address, it goes to `makersGrant` instead.
     private mutating func readLinkGrant(_ change: Change) async throws(PostgresError) {
         guard facts.linkGrant == nil, let hash = call.linkGrant.map(TenantToken.hash) ?? keptGrant,
             let grant = try await change.linkGrant(hash: hash)
@@ -234,7 +240,7 @@ struct FactsReading: Sendable {
         }
     }
 
-    /// Reads the invite that the token or the reservation names.
+    /// Reads the invite that the call's token or the reservation names.
     private mutating func readInvite() async throws(PostgresError) {
         for id in facts.tenants.keys.sorted() {
             let change = try await change.switching(to: id)
@@ -261,10 +267,10 @@ struct FactsReading: Sendable {
             facts.invite = found
             return
         }
-        // A token of one tenant is unknown at another, so only the requested tenant is checked.
+        // A tenant does not know the token of another, so only the requested tenant is checked.
     }
 
-    /// Reads the join link that the token or the reservation names.
+    /// Reads the join link that the call's token or the reservation names.
     private mutating func readJoinLink() async throws(PostgresError) {
         for id in facts.tenants.keys.sorted() where facts.joinLink == nil {
             let change = try await change.switching(to: id)
@@ -277,14 +283,14 @@ struct FactsReading: Sendable {
     }
 }
 
-/// Explains a refusal. Read only for that, and without locks.
+/// Facts that only explain a refusal. They are read after the decision, without locks.
 extension FactsReading {
-    /// Adds what was found but did not help, in the tenants that were read and, if no tenant is
-    /// requested, in those that claim the address's domain.
+    /// Adds facts that did not help the attempt, such as an expired invite. Reads the tenants that
+    /// were read before and, if no tenant is requested, those that claim the address's domain.
     mutating func readUnhelpful() async throws(PostgresError) {
         guard facts.provider != nil, let email = attempt.email else { return }
         let names = Self.suffixes(of: email.domain)
-        // Without locks: claims do not come in the order of tenant ids, so locking could deadlock.
+        // Tenants found by their domains come in no fixed order, so locks could cause a deadlock.
         let deciding = change
         change.locksRows = false
         defer { change = deciding }
@@ -309,7 +315,7 @@ extension FactsReading {
 }
 
 extension Change {
-    /// The newest invite to the address, if it is expired or revoked.
+    /// The newest invite to the address if it is expired or revoked; otherwise `nil`.
     fileprivate func lapsedInvite(to email: Email) async throws(PostgresError) -> InviteFacts? {
         let rows = try await query(
             """
@@ -329,8 +335,8 @@ extension Change {
                 revokedAt: isRevoked ? try row.get(6) : nil))
     }
 
-    /// Claims that would cover the address if they were verified, and a verified domain above the
-    /// address that does not cover it.
+    /// The domains that almost cover the address: claims that are not verified, and a verified
+    /// domain above the address that does not include its subdomains.
     fileprivate func unhelpfulDomains(
         among suffixes: [String]
     ) async throws(PostgresError) -> [TenantDomain] {

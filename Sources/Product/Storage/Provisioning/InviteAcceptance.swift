@@ -2,18 +2,18 @@ import Domain
 import Postgres
 import Text
 
-/// What the acceptance page reads about a token before the rules run.
+/// What the page of an invite shows before the rules run.
 package struct OfferedInvite: Sendable {
     /// The invite, which may be expired, used or revoked.
     package var invite: InviteRow
     package var tenant: TenantRow
-    /// The policy in force.
+    /// The tenant's current policy.
     package var policy: TenantPolicy
 }
 
 extension Database {
-    /// The invite of a token; `nil` for an unknown token. Does not use up the token, and locks
-    /// nothing.
+    /// The invite that a token belongs to, with its tenant; `nil` for an unknown token. Does not
+    /// use up the token, and locks nothing.
     package func offeredInvite(_ token: String) async throws -> OfferedInvite? {
         guard let id = try await tenant(ofToken: token) else { return nil }
         let scope = scope(id)
@@ -29,9 +29,10 @@ extension Database {
 }
 
 extension ProvisioningCall {
-    /// The acceptance page's attempt: the token with a password proves the invited address. The
-    /// identity is named after the invite, since an address is never the key of an identity. If
-    /// `passwordHash` is nil, the invite has already ended, and the rules give the reason.
+    /// The call with which a person accepts an invite at its page. The token proves the invited
+    /// address, and the password becomes the identity. The key of that identity is made from the
+    /// invite's id, since an address is never the key of an identity. If `passwordHash` is nil, the
+    /// invite has already ended, and the rules give the reason.
     package init(accepting invite: InviteRow, token: String, passwordHash: String?, name: String?) {
         self.init(
             provider: .attempt(

@@ -4,7 +4,7 @@ import Postgres
 import Text
 
 extension ResolvedAttempt {
-    /// The parts of the attempt that are stored in addition to its decision.
+    /// What is stored about the attempt, in addition to its decision.
     var document: JSONValue {
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
         return .object([
@@ -22,8 +22,8 @@ extension ResolvedAttempt {
 }
 
 extension Database {
-    /// The single changes with which the rules would now admit what they refused. `reader` is the
-    /// only tenant whose facts are read; nil for the platform, which may read all.
+    /// Single changes, each of which would now admit the attempt that was refused. `reader` is the
+    /// only tenant whose facts are read; nil for the platform, for which all are read.
     package func wouldAdmit(_ decision: UUID, reader: UUID?) async throws -> [NearestYes] {
         let rows = try await platform.read(
             """
@@ -61,7 +61,7 @@ extension Database {
             joinLink: link, at: home, reason)
     }
 
-    /// The join link that a trace refers to.
+    /// The id of the join link that a trace refers to; `nil` if it refers to none.
     private static func joinLink(in trace: JSONValue) -> UUID? {
         (trace.array ?? []).flatMap { $0["about"]?.array ?? [] }
             .first { $0["type"]?.string == TraceReference.Kind.joinLink.rawValue }?["id"]?.string
@@ -98,7 +98,7 @@ extension Database {
 }
 
 extension Change {
-    /// The hashes of the tokens with which the person came.
+    /// The hashes of the tokens of the invite and the join link that the person used.
     fileprivate func tokenHashes(
         invite: UUID?, joinLink: UUID?
     ) async throws(PostgresError) -> (invite: [UInt8]?, joinLink: [UInt8]?) {

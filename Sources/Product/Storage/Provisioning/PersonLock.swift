@@ -2,17 +2,18 @@ import Domain
 import Synchronization
 import Text
 
-/// Serialises the attempts of one person before any of them takes a connection, since attempts that
-/// only wait for the person's row locks must not exhaust the pool. Between replicas the row locks
-/// decide, with at most one waiting attempt per replica.
+/// A lock in memory, by which the attempts of one person run one after the other. It is taken
+/// before a database connection, so that attempts that only wait for the same person do not use up
+/// the pool. Between replicas the person's row locks decide, so at most one attempt per replica
+/// waits with a connection.
 package final class PersonLock: Sendable {
-    /// The most waiters for all persons together; further ones are refused at once.
+    /// The most attempts that may wait, for all persons together; further ones are refused at once.
     package static let waitingLimit = 4096
-    /// The most waiters of one caller, so that others can wait too.
+    /// The most attempts of one caller that may wait, so that others can wait too.
     package static let waitingLimitOfCaller = 2048
 
-    /// The lock was closed to this caller during the wait; the caller may be able to answer in
-    /// another way.
+    /// Thrown to an attempt that `turnAway` removed from the queue. It may be answered without the
+    /// lock.
     struct TurnedAway: Error {}
 
     private enum Entry { case admitted, late, turnedAway }
@@ -25,7 +26,7 @@ package final class PersonLock: Sendable {
     }
 
     private struct Lines {
-        /// Contains a key while it is held; the waiters queue behind it.
+        /// The queue of each key that an attempt holds. A key without an entry is free.
         var waiting: [String: [Waiter]] = [:]
         var count = 0
         var counts: [String: Int] = [:]
@@ -43,9 +44,9 @@ package final class PersonLock: Sendable {
     private let patience: Duration
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// `patience` is how long an attempt may wait for all its keys together. With 2 s it still has
-    /// 3 of the 5 seconds that Cognito waits, which is more than the database allows a statement
-    /// (2.5 s).
+    /// `patience` is how long an attempt may wait for all its keys together. After the default of 2
+    /// s it still has 3 of the 5 seconds for which Cognito waits. A database statement may take at
+    /// most 2.5 s.
     package init(
         patience: Duration = .seconds(2),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -54,10 +55,10 @@ package final class PersonLock: Sendable {
         self.now = now
     }
 
-    /// Runs `body` while no other call runs under any of these keys. All callers name them in the
-    /// same order of kinds (identity, address), which prevents deadlocks. Throws
-    /// `StorageFailure.unavailable` if the wait was too long or too many are waiting and, with
-    /// `isTurnedAway`, `TurnedAway` if the lock was closed in the meantime.
+    /// Runs `body` while no other call runs under any of these keys. All callers must name identity
+    /// keys before address keys, which prevents deadlocks. Throws `StorageFailure.unavailable` if
+    /// it waited too long or too many are waiting. With `isTurnedAway`, it may also throw
+    /// `TurnedAway`.
     package func withExclusive<Result: Sendable>(
         keys: [String], by caller: String = "", isTurnedAway: Bool = false,
         _ body: () async throws -> Result
@@ -80,7 +81,8 @@ package final class PersonLock: Sendable {
         return try await body()
     }
 
-    /// Turns away those of this caller's waiters under this key that permit it.
+    /// Removes from the key's queue those attempts of this caller that permit it with
+    /// `isTurnedAway`.
     func turnAway(from key: String, of caller: String) {
         let away = lines.withLock { lines -> [Waiter] in
             guard let waiters = lines.waiting[key] else { return [] }
@@ -94,7 +96,7 @@ package final class PersonLock: Sendable {
         for waiter in away { waiter.admit.resume(returning: .turnedAway) }
     }
 
-    /// The number of waiters under all keys, without the holders.
+    /// The number of attempts that wait for any key, without those that hold one.
     package var waitingCount: Int { lines.withLock { $0.count } }
 
     private func enter(_ key: String, _ waiter: Waiter) {
@@ -115,11 +117,10 @@ package final class PersonLock: Sendable {
         if let answer { waiter.admit.resume(returning: answer) }
     }
 
-    /// Admits the next waiter, another caller's before one more of this caller's, so that a tenant
-    /// that floods one address does not block the others. Waiters past their deadline fail now,
-    /// wherever they are in the queue, since a waiter that comes from another key's queue may have
-    /// begun before those in front of it. The holder is bounded by the limits of its own
-    /// transaction.
+    /// Releases a key to the next attempt in its queue. An attempt of another caller goes first, so
+    /// that a tenant that floods one address does not block the others. Attempts past their
+    /// deadline fail now, wherever they are in the queue: those that waited for another key before
+    /// have earlier deadlines.
     private func leave(_ key: String, _ caller: String) {
         let now = now()
         let (late, next) = lines.withLock { lines -> ([Waiter], Waiter?) in

@@ -2,21 +2,21 @@ import Domain
 import Postgres
 import Text
 
-/// A provisioning request before resolution.
+/// A provisioning request before its tenant and provider have been looked up.
 package struct ProvisioningCall: Sendable {
-    /// How the entry point names the provider.
+    /// How the call names its provider.
     package enum ProviderName: Sendable {
-        /// A kind or a registered id, with the issuer if the caller gave one.
+        /// By a kind or a registered id, with the issuer if the caller gave one.
         case attempt(String, issuer: String?, subject: String)
-        /// A Cognito pool: its event determines the identity.
+        /// By a Cognito pool, whose event determines the identity.
         case pool(String, CognitoMapping.Trigger, userName: String)
-        /// A pool's id token for a user from an upstream.
+        /// By a Cognito pool whose id token is for a user from an upstream.
         case federated(pool: String, FederatedName)
     }
 
-    /// One entry of a token's `identities`.
+    /// One entry of `identities` in a pool's id token.
     package struct FederatedName: Sendable {
-        /// The name as in the token; compared without ASCII case.
+        /// The upstream's name as in the token. Comparisons ignore ASCII case.
         package var upstream: String
         package var subject: String
 
@@ -26,25 +26,27 @@ package struct ProvisioningCall: Sendable {
         }
     }
 
-    /// Determines the identity once the provider's row is read.
+    /// The provider and the subject as the call names them. The identity follows from them once the
+    /// provider's row is read.
     package var provider: ProviderName
     package var trigger: Attempt.Trigger
-    /// The address as sent; `nil` if missing.
+    /// The address as it was sent; `nil` if missing.
     package var email: String?
-    /// `nil` if the claim is absent, which is different from an explicit false.
+    /// The claim `email_verified`; `nil` if it is absent, which is not the same as false.
     package var emailVerified: Bool?
-    /// Further addresses that the provider verified for this account. If one of them was invited,
-    /// it replaces `email` before anything is locked. None of them is stored.
+    /// Further addresses of the account that the provider verified; they are never stored. If one
+    /// of them was invited, it replaces `email` before anything is locked.
     package var otherEmails: [String] = []
-    /// Whether two of the addresses are invited in the requested tenant, and the primary one is
-    /// not.
+    /// Whether at least two addresses, but not the primary one, are invited in the requested
+    /// tenant, so that none could be chosen.
     var isAddressOpen = false
-    /// Why the provider could not be asked for the address; `nil` if it answered or was not asked.
+    /// Why the provider could not be asked for the address; `nil` if it answered or if no request
+    /// was needed.
     package var addressFault: String?
-    /// Google's `hd`; `nil` if absent.
+    /// Google's claim `hd`, the domain of the person's organisation; `nil` if absent.
     package var hostedDomain: String?
-    /// The person's name. It is shortened if too long, and invisible characters are removed, so
-    /// that it cannot cause a refusal.
+    /// The person's name. A name that is too long is shortened, and invisible characters are
+    /// removed, so that no name causes a refusal.
     package var name: String? {
         didSet {
             guard let given = name else { return }
@@ -57,51 +59,52 @@ package struct ProvisioningCall: Sendable {
                     ? String(String.UnicodeScalarView(scalars.prefix(Self.nameLimit))) : shown
         }
     }
-    /// The id or slug of the requested tenant.
+    /// The id or slug of the requested tenant; `nil` if none is requested.
     package var tenant: String?
-    /// Where `tenant` comes from, shown in the trace; `.attempt` means that the request itself
-    /// named it.
+    /// What named the requested tenant, as the trace shows it; `.attempt` means the request itself.
     package var tenantSource: AskedTenant.Source = .attempt
-    /// The token as sent; the rules refuse unknown tokens.
+    /// The token of an invite as it was sent; the rules refuse unknown tokens.
     package var inviteToken: String?
-    /// The hash of a token that the entry point did not keep; its tenant is then the requested one.
+    /// The hash of an invite's token, if the caller kept only that. The invite is then one of the
+    /// requested tenant.
     package var inviteHash: [UInt8]?
-    /// The token as sent; the rules refuse unknown tokens.
+    /// The token of a join link as it was sent; the rules refuse unknown tokens.
     package var joinToken: String?
-    /// The hash of a join link's token that the entry point did not keep; its tenant is then the
-    /// requested one.
+    /// The hash of a join link's token, if the caller kept only that. The join link is then one of
+    /// the requested tenant.
     package var joinHash: [UInt8]?
-    /// An operator's one-time permission to link this identity to a user.
+    /// The token by which an operator permits to link this identity to a user, once.
     package var linkGrant: String?
     /// The OAuth client that started the sign-in; nil if the caller names none.
     package var clientID: String?
-    /// The caller's name of this event. A retry with the same name gets the recorded answer.
+    /// The caller's own id of this event. A retry with the same id gets the recorded answer.
     package var eventID: String?
     /// The tenant of the caller's credential; `nil` for the platform's.
     package var caller: UUID?
-    /// Whether the person calls directly, with a provider's token or at a page of this server, and
-    /// not through a hook.
+    /// Whether the person makes the call, with a provider's token or at a page of this server, and
+    /// not a hook.
     package var isInPerson = false
-    /// The only provider that the credential may name; `nil` if it may name any that the caller
-    /// may.
+    /// The only provider that the credential permits; `nil` if it permits all that its owner may
+    /// name.
     package var onlyProvider: UUID?
-    /// The pool's `sub`: it shows who currently owns a native user name, and is an alias of the
-    /// identity.
+    /// The user's `sub` in the pool. It shows who currently owns a native user name, and is an
+    /// alias of the identity.
     package var alias: PoolAlias?
-    /// Further names of one federated user, in the order of the token. The first known one
-    /// identifies the user, otherwise the one in `provider`.
+    /// Further names of one federated user, in the order of the token. The first name whose
+    /// identity is stored identifies the user; if there is none, the name in `provider` does.
     package var otherNames: [FederatedName] = []
     /// The PHC string of the password of a password identity.
     package var passwordHash: String?
-    /// When the provider's token was issued; `nil` without a token, such as for a hook.
+    /// When the provider's token was issued; `nil` without a token, as in a hook's call.
     package var tokenTime: TokenTime?
-    /// The call runs only to complete the reservation of a native sign-up.
+    /// Whether the call only completes the reservation of a native sign-up, and does nothing
+    /// without one.
     package var needsReservation = false
 
-    /// The longest name, in Unicode scalars: as much as Cognito stores of an attribute.
+    /// The most Unicode scalars of a name, which is as much as Cognito stores of an attribute.
     package static let nameLimit = 2048
 
-    /// Everything else starts unset; the entry point fills it in.
+    /// Sets the provider and the trigger; everything else is nil or empty until it is assigned.
     package init(provider: ProviderName, trigger: Attempt.Trigger = .federated) {
         self.provider = provider
         self.trigger = trigger
@@ -112,10 +115,10 @@ package struct ProvisioningCall: Sendable {
 package struct PoolAlias: Sendable {
     /// The pool's id, as in the token's issuer.
     package var pool: String
-    /// A UUID as AWS writes it; compared byte for byte.
+    /// A UUID as AWS writes it. Comparisons are byte for byte.
     package var sub: String
 
-    /// Both values as the pool sent them.
+    /// Takes both values as the pool sent them.
     package init(pool: String, sub: String) {
         self.pool = pool
         self.sub = sub
@@ -126,32 +129,33 @@ package struct PoolAlias: Sendable {
 package struct ProvisioningResult: Sendable {
     /// What the rules decided, or the recorded decision of a retry.
     package var verdict: Verdict
-    /// `nil` in a dry run.
+    /// The id of the recorded decision; `nil` in a dry run.
     package var decisionID: UUID?
-    /// Six characters that find the decision; empty in a dry run.
+    /// Six characters by which the decision can be found; empty in a dry run.
     package var reference: String
     package var user: UserRow?
-    /// `nil` if no tenant was found or the choice is open.
+    /// The tenant; `nil` if none was found, or if the person has not yet chosen one.
     package var tenant: TenantRow?
-    /// The tenants to choose from.
+    /// The tenants among which the person may choose.
     package var choices: [TenantRow]
-    /// The identity that the decision used or linked; `nil` if there is none.
+    /// The identity that was found or linked; `nil` if there is none.
     package var identityID: UUID?
-    /// For a refused dry run: what would admit the attempt, from the facts that were read.
+    /// For a refused dry run, the changes that would admit the attempt; otherwise `nil`.
     package var wouldAdmit: [NearestYes]?
     /// Whether the attempt's address is valid, and whether the provider is trusted to prove it.
     var isAddressSound = false
     var isAddressTrusted = false
-    /// The text from `render`, which is recorded for retries.
+    /// The response that `render` made, which is recorded for retries.
     package var answer: String
 }
 
 extension ProvisioningResult {
-    /// The refusal's reason as shown to a person who calls directly.
+    /// The reason of a refusal that a person who calls directly may see.
     package var publicReason: Reason { verdict.publicReason ?? verdict.reason ?? .approvalPending }
 
-    /// The result as shown to a person who calls directly: user and tenant only on success, and for
-    /// a refusal only the public reason and the reference. The recorded decision has everything.
+    /// The result that a person who calls directly may see: the user and the tenant only on
+    /// success, and for a refusal only the public reason and the reference. The recorded decision
+    /// has everything.
     package var publicView: ProvisioningResult {
         guard verdict.outcome == .refused else { return self }
         let verdict = Verdict(.refused, reason: publicReason)
@@ -162,7 +166,7 @@ extension ProvisioningResult {
 }
 
 extension ProvisioningCall {
-    /// Adopts the token of the page on which the sign-in began.
+    /// Takes over the token of the invite or join link on whose page the sign-in began.
     package mutating func bring(_ token: BroughtToken?) {
         switch token {
         case .invite(let hash): inviteHash = hash
@@ -171,31 +175,33 @@ extension ProvisioningCall {
         }
     }
 
-    /// The owner of retries and limits: other callers neither repeat nor use up these.
+    /// The name for whose retries and limits the call counts. Callers with different names do not
+    /// affect each other.
     var callerName: String { isInPerson ? "person" : (caller ?? .platform).description }
 
-    /// The keys that attempts of one person share before resolution: the subject and the address.
-    /// They are coarser than the row locks, never finer.
+    /// The keys of `PersonLock` for this call: the subject and the address. They can be known
+    /// before anything is read. Two calls that lock the same row share a key here; the reverse is
+    /// not always true.
     var personKeys: [String] {
         let addresses = Set([email].compactMap(\.self) + otherEmails).map(Self.addressKey)
         return [subjectKey] + addresses.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// The key of the address that the decision uses; `nil` without one.
+    /// The key for the address of the call; `nil` if it has none.
     var addressKey: String? { email.map(Self.addressKey) }
 
     private static func addressKey(_ email: String) -> String {
         "address " + ((try? EmailAddress(email))?.key ?? email)
     }
 
-    /// The keys of the further addresses, in byte order.
+    /// The email keys of the further addresses, in the order of their bytes.
     var otherKeys: [String] {
         Set(otherEmails.compactMap { try? EmailAddress($0).key }).sorted {
             $0.utf8.lexicographicallyPrecedes($1.utf8)
         }
     }
 
-    /// The key of the subject at the provider, as the call names it.
+    /// The key for the subject at the provider, as the call names them.
     package var subjectKey: String {
         var subject: String
         switch provider {
@@ -209,22 +215,23 @@ extension ProvisioningCall {
     }
 }
 
-/// A call with its names resolved: its provider, its tenants and its identity.
+/// A call after its provider, its tenants and its identity were looked up.
 struct ResolvedAttempt: Sendable {
     var attempt: Attempt
     var provider: Provider?
     var asked: [AskedTenant] = []
-    /// Tenants to which the locators of the tokens may belong.
+    /// The tenants that may have issued the call's tokens, by the locators in them.
     var tokenTenants: [UUID] = []
     var tokenHash: [UInt8]?
     var joinHash: [UInt8]?
-    /// The callers whose reservations count, in order of precedence.
+    /// The callers whose reservations this call may use, in order of precedence.
     var reservers: [UUID] = []
 }
 
 extension ProvisioningCall {
-    /// Whether the provider is not the one that the call names, or an upstream is missing: a
-    /// federated user's name without an upstream matches neither a federated nor a native user.
+    /// Whether the registered provider is not the one that the call names, or the name of a
+    /// federated user lacks its upstream. Without the upstream it would be neither a federated nor
+    /// a native user.
     func misnames(_ provider: Provider, upstream: String?) -> Bool {
         switch self.provider {
         case .pool(_, let trigger, _): return trigger == .externalProvider && upstream == nil

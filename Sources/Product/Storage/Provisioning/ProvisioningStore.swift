@@ -4,13 +4,15 @@ import Postgres
 import Synchronization
 import Text
 
-/// Provisioning before a sign-up: facts, decision, effects, audit and answer in one transaction.
+/// Decides about sign-ups and sign-ins. The facts, the decision, its effects, audit rows and answer
+/// are read and written in one transaction.
 extension Database {
-    /// Renders a result. The text is stored, so that a retry gets the same bytes.
+    /// Makes the response from a result. The text is stored, so that a retry gets the same bytes.
     package typealias Render = @Sendable (ProvisioningResult) -> String
 
-    /// A dry run uses the same function and is rolled back; it waits for no lock. Throws
-    /// `TokenOutdated` if the user was signed out everywhere after the token was issued.
+    /// Decides about a call and writes the effects. A dry run does the same but is rolled back, and
+    /// waits for no lock. Throws `TokenOutdated` if the user was signed out everywhere after the
+    /// token was issued.
     package func provision(
         _ call: ProvisioningCall, dryRun: Bool = false, by actor: Actor, render: @escaping Render
     ) async throws -> ProvisioningResult {
@@ -29,7 +31,8 @@ extension Database {
         _ = try await decide(call, dryRun: false, by: actor, render)
     }
 
-    /// Returns nil if the call needs a reservation and there is none.
+    /// Decides about a call under the person's lock. Returns nil if the call needs a reservation
+    /// and there is none.
     private func decide(
         _ call: ProvisioningCall, dryRun: Bool, by actor: Actor, _ render: @escaping Render
     ) async throws -> ProvisioningResult? {
@@ -146,7 +149,8 @@ extension Database {
         try await tenantChange.noteUpstream(of: named, by: reading.call)
     }
 
-    /// The verdict, adjusted for the recorded answer to an earlier call.
+    /// The verdict for the call, which may differ from that of the rules if an earlier identical
+    /// call has a recorded answer.
     private func ruled(
         _ call: ProvisioningCall, _ reading: FactsReading, _ change: Change,
         _ earlier: RecordedResponse?
@@ -156,8 +160,8 @@ extension Database {
         return Retry.waiting(after: earlier.recorded, recomputed: verdict, facts: reading.facts)
     }
 
-    /// The rules' verdict. Returns nil if the call is to complete a sign-up and there is nothing to
-    /// complete, or if the address is not proved yet; then only the `sub` is bound.
+    /// The verdict of the rules. For a call that only completes a sign-up, returns nil if there is
+    /// nothing to complete. If its address is not proved yet, binds the `sub` and returns nil.
     private func verdict(
         _ call: ProvisioningCall, _ reading: FactsReading, _ change: Change
     ) async throws -> Verdict? {
@@ -183,7 +187,7 @@ extension Database {
         return nil
     }
 
-    /// Writes what accompanies a verdict but is not an effect.
+    /// Writes what follows from a verdict but is not one of its effects.
     private func note(_ verdict: Verdict, of reading: FactsReading, _ tenantChange: Change)
         async throws
     {
@@ -192,8 +196,8 @@ extension Database {
             try await tenantChange.audit(
                 .identityNameGivenAnew, AuditTarget("identity", identity, key.subject))
         }
-        // An event binds only the identity that it links. A token may also bind a known one, since
-        // the pool itself has signed it.
+        // A hook's event binds its `sub` only to an identity that it links. A token may also bind
+        // one to a known identity, since the pool itself has signed the token.
         guard verdict.outcome == .existing, reading.call.isInPerson, let alias = reading.call.alias,
             let row = reading.facts.known.first(where: { $0.tenantID == verdict.tenantID }),
             !row.hasThisSub
@@ -201,7 +205,7 @@ extension Database {
         try await tenantChange.bind(alias, to: row.identityID, key)
     }
 
-    /// Whether a recomputed verdict would do more than repeat the recorded one.
+    /// Whether a verdict has effects beyond those of the recorded answer.
     private static func changesSomething(_ verdict: Verdict) -> Bool {
         verdict.effects.contains {
             switch $0 {
@@ -270,11 +274,11 @@ extension Database {
     }
 }
 
-/// Addresses that exceeded their limit in this minute, by the name of the counter. It is only a
-/// hint in this process: the count in the database and the rules decide.
+/// The addresses that exceeded their limit in this minute, each with the caller. It is only a hint
+/// in this process: the count in the database and the rules decide.
 package final class OverLimit: Sendable {
-    /// The most names that are kept. Beyond it the hint is missing, and the attempt waits for the
-    /// lock.
+    /// The most entries that are kept. An address beyond it is not marked, so its attempts wait for
+    /// the lock.
     private static let limit = 4096
     private let marked = Mutex<(minute: Int64, names: Set<String>)>((0, []))
 
@@ -294,14 +298,14 @@ package final class OverLimit: Sendable {
     }
 }
 
-/// Rate limiting of an address over its limit, without waiting for the person's lock. The rules
-/// still run, without row locks, and only their refusals become `rate_limited`.
+/// Answers attempts of an address that is over its limit without waiting for the person's lock. The
+/// rules still run, without row locks, and only their refusals become `rate_limited`.
 extension Database {
-    /// The most attempts per address that run at the same time.
+    /// How many of these attempts may run at the same time for one address and caller.
     private static let lanes = 4
 
-    /// Runs under the person's lock, but does not wait for it if the result would be
-    /// `rate_limited`.
+    /// Runs `body` under the person's lock. If the address is over its limit, first tries to answer
+    /// with `rate_limited` without that lock.
     func underPersonLock(
         _ call: ProvisioningCall, by actor: Actor, _ render: @escaping Render,
         _ body: () async throws -> ProvisioningResult?
@@ -334,8 +338,8 @@ extension Database {
         return try await options.personLock.withExclusive(keys: keys, by: call.callerName, body)
     }
 
-    /// Returns nil if the rules would not refuse, if the attempt is a retry, or if no limit is
-    /// exceeded. It is then decided under the lock.
+    /// The `rate_limited` result of an attempt. Returns nil if the rules would not refuse it, if it
+    /// is a retry, or if no limit is exceeded: then it must be decided under the lock.
     private func heldBack(
         _ call: ProvisioningCall, by actor: Actor, _ render: @escaping Render
     ) async throws -> ProvisioningResult? {
@@ -361,7 +365,8 @@ extension Database {
         return result
     }
 
-    /// The one decision of this minute for all rate-limited attempts; `nil` if there is none yet.
+    /// The result of the one decision that all rate-limited attempts of this minute share; `nil` if
+    /// it is not recorded yet.
     private func recorded(
         _ limit: Limit, _ reading: FactsReading, _ change: Change
     ) async throws -> ProvisioningResult? {

@@ -3,28 +3,28 @@ import JSON
 import Postgres
 import Text
 
-/// How an operator resolves a conflict over an account with an unproved address, after a sign-in
-/// that proved that address.
+/// How an operator resolves a conflict over an account whose address was never proved, after
+/// another person's sign-in proved that address.
 package enum Resolution: Sendable {
-    /// The account belongs to the newcomer: the new identity is linked, and every other way in
-    /// ends.
+    /// The account belongs to the newcomer. The new identity is linked, and all other sign-ins of
+    /// the account are removed.
     case giveAccount
-    /// The account belongs to another person and gets this address, unproved. The newcomer is
-    /// decided anew at the next attempt.
+    /// The account belongs to somebody else, and gets this other address, which is not proved. The
+    /// newcomer's next attempt is decided anew.
     case openAnother(EmailAddress)
 }
 
-/// A resolved decision and the resulting account.
+/// A decision that an operator resolved, and the account as it is now.
 package struct ResolvedDecision: Sendable {
-    /// The refusal that was resolved, unchanged.
+    /// The refusal that was resolved; it is not changed.
     package var decision: DecisionRow
     package var user: UserRow
-    /// The addresses to notify: the account's, and those of the removed identities.
+    /// The addresses to notify: the account's, and those of the identities that were removed.
     package var recipients: [String]
 }
 
 extension DecisionRow {
-    /// Whether the decision refused because it was never proved that the account's owner has its
+    /// Whether the decision refused because nobody ever proved that the account's owner has its
     /// address.
     package var isForResolving: Bool {
         guard outcome == "refused", reason == Reason.identityLinkRequired.rawValue else {
@@ -37,8 +37,9 @@ extension DecisionRow {
 }
 
 extension Change {
-    /// Throws 404 if this tenant has no such decision, 409 `conflict` if it no longer applies or
-    /// leaves nothing to decide, and `email_taken` if another user has the address.
+    /// Resolves the conflict of a decision. Throws 404 if this tenant has no such decision, 409
+    /// `conflict` if its conflict no longer exists, and 409 `email_taken` if another user has the
+    /// new address.
     package func resolve(
         _ id: UUID, _ resolution: Resolution, isAssertedByTenant: Bool
     ) async throws -> ResolvedDecision {
@@ -74,7 +75,8 @@ extension Change {
         }
     }
 
-    /// A refusal because the account's address was never proved, and the key of that address.
+    /// A decision that refused because the account's address was never proved, and the key of that
+    /// address. Throws if the decision is another one.
     private func unprovedDecision(
         _ id: UUID
     ) async throws -> (decision: DecisionRow, emailKey: String) {
@@ -93,7 +95,7 @@ extension Change {
     private static let nothingToResolve = StorageFailure.conflict(
         code: "conflict", detail: "This decision leaves nothing to resolve.", id: nil)
 
-    /// Takes the same locks as a sign-in of the same person, in the same order.
+    /// Locks the person as a sign-in does, in the same order.
     private func lockPerson(
         identity: [UInt8], emailKey: String
     ) async throws(PostgresError) {
@@ -158,7 +160,7 @@ extension Change {
             DELETE FROM former_addresses
             WHERE tenant_id = \(tenant) AND email_key = \(email.key)
             """)
-        // The links were sent to the mailbox of another person.
+        // These links were sent to a mailbox that may be another person's.
         try await endResets(of: user.id)
         try await query(
             "DELETE FROM link_grants WHERE tenant_id = \(tenant) AND user_id = \(user.id)")

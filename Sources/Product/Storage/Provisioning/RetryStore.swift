@@ -4,7 +4,7 @@ import JSON
 import Postgres
 import Text
 
-/// A recorded response, which a retry gets again byte for byte.
+/// A recorded response. A retry gets exactly the same bytes.
 struct RecordedResponse: Sendable {
     var tenant: UUID
     var decision: UUID
@@ -31,13 +31,13 @@ extension ProvisioningCall {
     }
 }
 
-/// What earlier calls of one person left behind.
+/// What is stored about earlier calls of one person.
 struct EarlierCalls: Sendable {
-    /// The answer to the same earlier call; `nil` if the call is new, or if no digest was given.
+    /// The answer to an earlier identical call; `nil` if there was none, or if no digest was given.
     var recorded: RecordedResponse?
-    /// Tenants among which the person has not yet chosen.
+    /// The tenants among which the person has been asked to choose.
     var pendingChoices: [UUID]
-    /// Tenants that the person declined, and when.
+    /// The tenants that the person declined, each with the time.
     var declined: [UUID: Timestamp]
 
     init(_ rows: Rows) throws(PostgresError) {
@@ -63,9 +63,9 @@ struct EarlierCalls: Sendable {
 }
 
 extension Change {
-    /// Asks for `EarlierCalls`. An event id is known as long as its row exists, any other digest
-    /// only for the retry window; with a nil digest no recorded answer is read. With `locking` it
-    /// takes the person's locks first.
+    /// Sends the query that `EarlierCalls` decodes. A digest of an event id finds its answer as
+    /// long as the row exists, any other digest only within the time for retries. Without a digest
+    /// no answer is read. With `locking` it locks the person first.
     func askEarlier(
         _ digest: [UInt8]?, isEvent: Bool, identity: [UInt8] = [], address: [UInt8] = [],
         locking: Bool = false
@@ -107,7 +107,8 @@ extension Change {
             """)
     }
 
-    /// Counts a further attempt in a row of its own, since a decision is never updated.
+    /// Counts a further identical attempt of a decision. The count has its own row, since a
+    /// decision is never updated.
     func countRepeat(of decision: UUID) {
         queryLater(
             """

@@ -3,14 +3,14 @@ import Postgres
 import Synchronization
 import Text
 
-/// Successful sign-ins as this process saw them. They are buffered and written in batches, so that
-/// a user who signs in repeatedly costs one write a minute.
+/// Successful sign-ins that this process saw and has not written yet. They are written in batches,
+/// so that a user who signs in repeatedly costs at most one write a minute.
 package final class SignIns: Sendable {
     /// The last unwritten sign-in of one identity.
     struct Pending: Sendable {
         var user: UUID
         var at: Timestamp
-        /// The address as the provider reported it; if nil, the stored one stays.
+        /// The address as the provider reported it; if nil, the stored address does not change.
         var email: String?
         var isTrustedAddress: Bool
     }
@@ -18,7 +18,7 @@ package final class SignIns: Sendable {
     /// Unwritten sign-ins by identity.
     typealias Batch = [UUID: Pending]
 
-    /// The most identities that wait to be written; others are recorded at their next sign-in.
+    /// The most identities that are buffered; the sign-ins of others are not recorded.
     package static let limit = 100_000
     /// The most rows of one statement.
     static let batch = 500
@@ -29,7 +29,7 @@ package final class SignIns: Sendable {
     func note(_ identity: UUID, _ signIn: Pending, of tenant: UUID) {
         pending.withLock { state in
             if let known = state.batches[tenant]?[identity] {
-                // A row of a failed write must not replace a later sign-in.
+                // A sign-in that is put back after a failed write must not replace a later one.
                 guard known.at <= signIn.at else { return }
             } else {
                 guard state.count < Self.limit else { return }
@@ -39,10 +39,11 @@ package final class SignIns: Sendable {
         }
     }
 
-    /// The tenants that have unwritten sign-ins.
+    /// The tenants with sign-ins that are not written yet.
     var tenants: Set<UUID> { pending.withLock { Set($0.batches.keys) } }
 
-    /// Takes up to `batch` of the tenant's unwritten sign-ins out, to write them.
+    /// Removes and returns up to `batch` of the tenant's unwritten sign-ins, for the caller to
+    /// write.
     func take(_ tenant: UUID) -> Batch {
         pending.withLock { state in
             var left = state.batches.removeValue(forKey: tenant) ?? [:]
@@ -60,8 +61,8 @@ package final class SignIns: Sendable {
 }
 
 extension ProvisioningResult {
-    /// The sign-in to record; `nil` for a refusal, a choice, an invite accepted at its page, or an
-    /// unproved native sign-up.
+    /// The identity that signed in, and the sign-in to record. `nil` for a refusal, an open choice,
+    /// an invite accepted at its page, or an unproved native sign-up.
     func signIn(by call: ProvisioningCall, at now: Timestamp) -> (UUID, SignIns.Pending)? {
         guard [.federated, .nativeProved].contains(call.trigger), verdict.maySignIn,
             let user, let identityID
@@ -76,7 +77,7 @@ extension ProvisioningResult {
 }
 
 extension Database {
-    /// Records a successful sign-in; a refused one is never recorded.
+    /// Buffers the sign-in of a result, if it was a successful one.
     package func noteSignIn(_ result: ProvisioningResult, by call: ProvisioningCall) {
         guard let tenant = result.verdict.tenantID,
             let (identity, signIn) = result.signIn(by: call, at: clock())
@@ -84,16 +85,16 @@ extension Database {
         signIns.note(identity, signIn, of: tenant)
     }
 
-    /// Writes the sign-ins of one tenant, or of all tenants: every few seconds, before a single
-    /// user is shown, and when the service stops. What fails is retried the next time. Returns the
-    /// first error that is not an outage.
+    /// Writes the sign-ins of one tenant or, if `tenant` is nil, of all. Called every few seconds,
+    /// before a single user is shown, and when the service stops. Sign-ins that cannot be written
+    /// stay for the next call. Returns the first error that is not an outage of the database.
     @discardableResult
     package func writeSignIns(of tenant: UUID? = nil) async -> (any Error)? {
         await signIns.writing.write(of: tenant, among: signIns.tenants) { tenant in
             let batch = signIns.take(tenant)
             if batch.isEmpty { return false }
             do {
-                // All writers use one order, which prevents deadlocks.
+                // All writers use the same order, which prevents deadlocks.
                 try await write(
                     batch.sorted { ($0.value.user, $0.key) < ($1.value.user, $1.key) }, of: tenant)
                 return batch.count == SignIns.batch
@@ -108,9 +109,9 @@ extension Database {
         _ rows: [(key: UUID, value: SignIns.Pending)], of tenant: UUID
     ) async throws {
         let (users, times) = (rows.map(\.value.user), rows.map(\.value.at))
-        // At most once a minute. The times are computed here, not as an interval in the statements:
-        // a distributed database refuses an update that depends on a column together with the
-        // session's time zone.
+        // A user's time is written at most once a minute. The limit is computed here and not with
+        // an interval in SQL: a distributed database refuses an update that depends on both a
+        // column and the session's time zone.
         let before = times.map { $0.adding(seconds: -60) }
         try await app.tenantTransaction(tenant) { transaction in
             try await transaction.query(

@@ -2,10 +2,10 @@ import Domain
 import Postgres
 import Text
 
-/// One tenant's part of the facts. Each row that a decision may change is locked.
+/// Reads one tenant's part of the facts. Locks each row that the decision may change.
 extension Change {
-    /// Asks for what `tenantRead` decodes: the tenant with its policy, the time when `identity` was
-    /// barred, and the verified domain nearest to an address whose domain has these suffixes.
+    /// Sends the query that `tenantRead` decodes. It reads the tenant with its policy, when
+    /// `identity` was barred there, and the nearest verified domain among `suffixes`.
     func askTenant(barring identity: IdentityKey, covering suffixes: [String]) -> AskedRows {
         ask(
             """
@@ -32,13 +32,13 @@ extension Change {
     private static let policyChanged = PostgresError(
         .server(sqlstate: "40001", message: "the policy changed meanwhile", constraint: nil))
 
-    /// Returns nil if there is no such tenant.
+    /// Decodes the rows of `askTenant`; `nil` if there is no such tenant.
     func tenantRead(_ rows: Rows) throws(PostgresError) -> TenantRead? {
         guard let row = rows.first else { return nil }
         let tenant = try TenantRow(row)
         let end = TenantRow.end
-        // The tenant's lock waited for a new policy, which the snapshot of this statement does not
-        // include.
+        // While the statement waited for the tenant's lock, a new policy was published, which the
+        // statement does not see.
         if locksRows, try row.get(end, as: String?.self) == nil { throw Self.policyChanged }
         var read = TenantRead(
             row: tenant,
@@ -56,11 +56,11 @@ extension Change {
         return read
     }
 
-    /// Asks for what `people` decodes: the users of an identity, and the live user and the deleted
-    /// users at an address, all locked. A native user name is its user's choice and may be reused.
-    /// So a `sub`, which the pool asserts, takes precedence: a `sub` other than the name's means
-    /// another person, and a known `sub` means its user, whatever the name. An upstream's users are
-    /// identified by its subject alone.
+    /// Sends the query that `people` decodes. It reads and locks the users of an identity and those
+    /// at an address. A native user name is chosen by its user and may be used again by another. So
+    /// the `sub`, which the pool asserts, decides: a known `sub` means its user, and a `sub` that
+    /// differs from the name's means another person. A user from an upstream is identified by the
+    /// subject alone.
     func askPeople(
         of key: IdentityKey? = nil, alias: PoolAlias? = nil, at emailKey: String?
     ) -> AskedRows {
@@ -102,8 +102,8 @@ extension Change {
             """)
     }
 
-    /// Decodes the users of `askPeople`, called with the same arguments. A locked user who no
-    /// longer has the address does not count for it.
+    /// Decodes the rows of `askPeople`, which was called with the same arguments. A user whose
+    /// address changed before the row was locked does not count as a user at the address.
     func people(
         _ rows: Rows, of key: IdentityKey? = nil, alias: PoolAlias? = nil, at emailKey: String?
     ) throws(PostgresError) -> People {
@@ -137,8 +137,9 @@ extension Change {
         return people
     }
 
-    /// The user who recently had the address, if no other user has it or gets it. The proved
-    /// address of a user who was merged into this one counts as this user's own.
+    /// The user who had the address until recently, if no other user has it now; `nil` if there is
+    /// none. If a user who was merged into this one had proved the address, it counts as this
+    /// user's own.
     func formerHolder(of emailKey: String) async throws(PostgresError) -> UserFacts? {
         let rows = try await query(
             """
@@ -158,8 +159,9 @@ extension Change {
         }
     }
 
-    /// Identities of a row that was never pending were linked by a rule or by an operator, so they
-    /// are proved. An identity that an operator linked is never removed.
+    /// The columns that `user` decodes. Identities of a user who was never pending were linked by a
+    /// rule or an operator, so they are proved. An identity that an operator linked is never
+    /// removed.
     private static func userFacts(of tenant: UUID) -> SQL {
         """
         u.id, u.status, u.role, u.source, u.deleted_at,
@@ -183,7 +185,8 @@ extension Change {
             isDeclined: try row.get(at + 8))
     }
 
-    /// Asks for an invite that `invite` decodes, locked, and for what its inviter may give.
+    /// Sends the query that `invite` decodes. It locks the invite, and reads what its inviter may
+    /// give.
     func askInvite(where condition: SQL) -> AskedRows {
         let (type, id): (SQL, SQL) = (
             "coalesce(v.role_by_type, v.inviter_type)", "coalesce(v.role_by_id, v.inviter_id)"
@@ -202,7 +205,8 @@ extension Change {
         askInvite(where: "v.email_key = \(emailKey) AND \(SQL.unindexed("v.status")) = 'pending'")
     }
 
-    /// Decodes `askInvite`; `nil` if there is none. `user` is the user at the invited address.
+    /// Decodes the rows of `askInvite`; `nil` if there is no invite. `user` is the user at the
+    /// invited address.
     func invite(_ rows: Rows, row user: UserFacts?) async throws(PostgresError) -> InviteFacts? {
         guard let row = rows.first else { return nil }
         let key: String = try row.get(2)
@@ -220,9 +224,9 @@ extension Change {
             sentAt: try row.get(10))
     }
 
-    /// Columns that `inviter` decodes: whether the inviter is a person, and the user's current role
-    /// or the operator's id. `type` and `id` are those of the actor. A person's own key acts as
-    /// that person.
+    /// The columns that `inviter` decodes: whether the inviter is a person, and the user's current
+    /// role or the operator's id. `type` and `id` name the actor who sent the invite. If a key has
+    /// an owner, the owner counts as the inviter.
     func inviterColumns(_ type: SQL, _ id: SQL) -> SQL {
         let isID: SQL = "\(id) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'"
         let key: SQL =
@@ -247,7 +251,7 @@ extension Change {
             """
     }
 
-    /// The widest role that an inviter may currently give, from `inviterColumns`.
+    /// Decodes `inviterColumns`: the highest role that the inviter may give at present.
     func inviter(_ row: Row, from at: Int) async throws(PostgresError) -> InviteFacts.Inviter {
         let role = try row.get(at + 1, as: String?.self)
         switch try row.get(at, as: String?.self) {
@@ -264,8 +268,8 @@ extension Change {
         }
     }
 
-    /// The role of an operator who may act for the tenant. Operators are not stored with the
-    /// tenant, so this is a separate statement.
+    /// The role of an operator who may act for the tenant; `nil` if there is none. Operators are
+    /// not stored with the tenant, so this is a separate statement.
     private func operatorRole(_ id: UUID?) async throws(PostgresError) -> String? {
         try await query(
             """
@@ -275,7 +279,7 @@ extension Change {
         ).first?.get(0)
     }
 
-    /// The user who accepted an invite.
+    /// The user who accepted an invite, and the identity with which they did.
     func accepted(
         _ user: UUID, _ invite: UUID
     ) async throws(PostgresError) -> (UserFacts?, IdentityKey?) {
@@ -301,22 +305,22 @@ extension Change {
 struct TenantRead: Sendable {
     var row: TenantRow
     var policy: TenantPolicy
-    /// When the identity was barred here, if it was.
+    /// When the identity was barred from this tenant; `nil` if it was not.
     var barredSince: Timestamp?
-    /// The verified domain nearest to the address.
+    /// The nearest verified domain for the address; `nil` if there is none.
     var domain: TenantDomain?
 }
 
-/// The users of one tenant whom an attempt may mean.
+/// The users of one tenant who may be the person of an attempt.
 struct People: Sendable {
     /// The user to whom the identity belongs; at most one.
     var known: [KnownIdentity] = []
-    /// Users of the identity's name, if the `sub` is another person's.
+    /// Users of the same user name, if the `sub` shows that it now belongs to another person.
     var former: [KnownIdentity] = []
-    /// The address key of the known user.
+    /// The email key of the known user.
     var knownAddress: String?
-    /// The user at the address who is not deleted.
+    /// The user at the address who is not deleted; `nil` if there is none.
     var live: UserFacts?
-    /// The most recently deleted user at the address.
+    /// The most recently deleted user at the address; `nil` if there is none.
     var deleted: UserFacts?
 }

@@ -3,7 +3,8 @@ import Postgres
 import Text
 
 extension TenantScope {
-    /// How many people wait for an operator's approval. Restored users may exceed the limit.
+    /// The number of people who wait for an operator's approval. Restored users may exceed the
+    /// limit.
     package func waitingCount() async throws(PostgresError) -> Int {
         let rows = try await read(
             """
@@ -15,9 +16,9 @@ extension TenantScope {
     }
 }
 
-/// The people of a tenant who wait for an operator's approval: at most `Provisioning.waitingMax`.
+/// The limit of people in a tenant who wait for an operator's approval: `Provisioning.waitingMax`.
 extension Change {
-    /// Whether the limit is reached; locks nothing.
+    /// Whether no further person may wait. Locks nothing.
     func isWaitingRoomFull() async throws(PostgresError) -> Bool {
         let rows = try await query(
             """
@@ -28,8 +29,8 @@ extension Change {
         return !rows.isEmpty
     }
 
-    /// Serialises the newcomers of one tenant, so that only one of them gets the last place. The
-    /// lock row is the last one that a decision takes.
+    /// Locks the tenant's list of people who wait, so that only one person can get the last place.
+    /// A decision takes this lock after all its others.
     func lockWaitingRoom() async throws(PostgresError) {
         try await query(
             """
@@ -40,7 +41,7 @@ extension Change {
 }
 
 extension EffectWriting {
-    /// If the last place was taken since the facts were read, the call is decided again.
+    /// Takes a place for a person who will wait. If none is left, the call is decided again.
     func enterWaitingRoom() async throws {
         try await change.lockWaitingRoom()
         guard try await !change.isWaitingRoomFull() else { throw ProvisioningRace() }

@@ -3,19 +3,19 @@ import JSON
 import Postgres
 import Text
 
-/// Deletes expired rows, in batches, one replica at a time.
+/// The sweep, which deletes expired rows in batches. Only one replica sweeps at a time.
 extension Database {
     /// The most rows that one transaction deletes, so that no lock is held for long.
     static let sweepBatch = 1000
-    /// The most batches of one table in one round; the rest waits for the next round.
+    /// The most batches of one table in one round; further rows are left to the next round.
     static let sweepBatches = 50
-    /// The advisory lock of every batch. A replica that does not get it leaves the work to the
-    /// replica that has it.
+    /// The key of the advisory lock that each batch takes. A replica that does not get the lock
+    /// stops its round, since another replica is sweeping.
     static let sweepLock: Int64 = 0x6761_7465_0001
 
     /// Runs one round over every table and calls `removed` for each batch. Returns false if another
-    /// replica is sweeping. What fails is skipped until the next round: the rest of its table and
-    /// the other tables are swept before the first `PassedOver` is thrown.
+    /// replica is sweeping. A row or a table that fails is skipped until the next round, and
+    /// everything else is still swept; then throws the first `PassedOver`.
     package func sweep(
         removed: @Sendable (_ table: String, _ rows: Int) -> Void
     ) async throws -> Bool {
@@ -34,7 +34,7 @@ extension Database {
         return true
     }
 
-    /// The tables that are swept, for labels of metrics.
+    /// The names of the tables that are swept, for the labels of metrics.
     package static var sweptTables: [String] { EndedRows.all.map(\.table) }
 
     private func sweep(
@@ -74,7 +74,8 @@ extension Database {
                 count = done
             }
             if count > 0 { removed(rows.table, count) }
-            // Rows that were skipped must not end the round for those after them.
+            // A batch in which rows were skipped counts as full, so that the rows after them are
+            // swept too.
             let isLast = count + passed.takeNew() < rows.batch
             if isLast { break }
         }
@@ -113,7 +114,7 @@ extension Database {
         }
     }
 
-    /// Tenants that own some of the rows that expired first.
+    /// The tenants that own the rows that expired first, up to one batch of rows.
     private func tenants(
         with rows: EndedRows, past end: Timestamp, but passed: PassedOver
     ) async throws -> [UUID] {
@@ -136,7 +137,7 @@ extension Database {
 }
 
 extension Change {
-    /// Removes one batch, with an audit event.
+    /// Removes one batch of decisions, and audits how many.
     fileprivate func removeDecisions(past end: Timestamp) async throws -> Int {
         let found = try await query(
             "SELECT decisions_remove(\(tenant), \(end), \(Database.sweepBatch))")
@@ -150,14 +151,15 @@ extension Change {
     }
 }
 
-/// What one round of the sweep could not remove from one table, and skipped.
+/// Thrown by a round of the sweep: what it could not remove from one table and therefore skipped.
 struct PassedOver: Error, CustomStringConvertible {
-    /// After this many failures a tenant is left for the next round, so that thousands of failures
-    /// in one tenant do not take the round's time from all others.
+    /// The number of failures after which a tenant is left to the next round, so that thousands of
+    /// failures in one tenant do not take up the time of all others.
     private static let ofTenant = 3
 
     let table: String
-    /// The ids of what failed; for rows that are removed tenant by tenant, the tenants' ids.
+    /// The ids of the users or jobs that could not be removed; for tables that are swept tenant by
+    /// tenant, the ids of the tenants.
     private(set) var things: [UUID] = []
     private(set) var count = 0
     private var tenants: [UUID: Int] = [:]
@@ -166,8 +168,8 @@ struct PassedOver: Error, CustomStringConvertible {
 
     init(_ table: String) { self.table = table }
 
-    /// Throws the error if the database is unavailable, since then everything else would fail too.
-    /// If `thing` is nil, the whole table failed.
+    /// Records a failure; if `thing` is nil, that of the whole table. Throws the error instead if
+    /// the database is unavailable, since then everything else would fail too.
     mutating func add(_ thing: UUID?, of tenant: UUID?, _ error: any Error) throws {
         if (error as? PostgresError)?.kind == .unavailable { throw error }
         if count == 0 {
@@ -182,17 +184,18 @@ struct PassedOver: Error, CustomStringConvertible {
         if let tenant { tenants[tenant, default: 0] += 1 }
     }
 
-    /// Whether the tenant is left for the next round.
+    /// Whether the tenant has failed so often that it is left to the next round.
     func leaves(_ tenant: UUID) -> Bool { tenants[tenant, default: 0] >= Self.ofTenant }
 
-    /// A condition for the things that may still be tried.
+    /// A condition for the rows that have not failed and whose tenants are not left to the next
+    /// round.
     func others(_ id: SQL, of tenant: SQL = "tenant_id") -> SQL {
         let left = tenants.filter { $0.value >= Self.ofTenant }.map(\.key)
         return "NOT \(id) = ANY (\(things)) AND NOT \(tenant) = ANY (\(left))"
     }
 
-    /// Counts as a full batch if anything failed since the last call, because a failure may keep
-    /// others from being tried.
+    /// The size of a full batch if anything failed since the last call, otherwise 0. After a
+    /// failure the round must go on, because the failed rows may have filled the batch.
     mutating func takeNew() -> Int {
         defer { new = 0 }
         return new > 0 ? Database.sweepBatch : 0
@@ -203,7 +206,7 @@ struct PassedOver: Error, CustomStringConvertible {
 
 /// Purges tenants that can no longer be restored, and completes purges that a crash interrupted.
 extension Database {
-    /// Selects the oldest deletions.
+    /// A statement that selects the tenants to purge, the earliest deletions first.
     static func tenantsSQL(deletedBy end: Timestamp, but passed: PassedOver) -> SQL {
         """
         SELECT id FROM tenants WHERE status = 'deleted' AND deleted_at <= \(end)
@@ -212,8 +215,8 @@ extension Database {
         """
     }
 
-    /// Returns how many were purged, nil if another replica is sweeping. The rest of a large tenant
-    /// waits for the next round.
+    /// Purges tenants that were deleted at or before `end`. Returns how many, or nil if another
+    /// replica is sweeping. The rest of a large tenant is left to the next round.
     func purgeTenants(deletedBy end: Timestamp, _ passed: inout PassedOver) async throws -> Int? {
         let found = try await platform.read(Self.tenantsSQL(deletedBy: end, but: passed))
         var (count, steps) = (0, 0)
@@ -239,11 +242,13 @@ extension Database {
 
 /// Purges users who can no longer be restored.
 extension Database {
-    /// Users that are looked up at a time. Each is purged in its own transaction, so that the locks
-    /// are those of an operator's purge, and a crash leaves the remaining users to the next round.
+    /// How many users are looked up at a time. Each is purged in its own transaction, which takes
+    /// the same locks as an operator's purge. After a crash the remaining users are left to the
+    /// next round.
     static let purgeBatch = 100
 
-    /// Selects the oldest deletions across tenants, except those that were skipped.
+    /// A statement that selects the users to purge in all tenants, the earliest deletions first,
+    /// except those that were skipped.
     static func usersSQL(deletedBy end: Timestamp, but passed: PassedOver) -> SQL {
         """
         SELECT tenant_id, id FROM users WHERE status = 'deleted' AND deleted_at <= \(end)
@@ -252,7 +257,8 @@ extension Database {
         """
     }
 
-    /// Returns how many were purged, nil if another replica is sweeping.
+    /// Purges users who were deleted at or before `end`. Returns how many, or nil if another
+    /// replica is sweeping.
     func purgeUsers(deletedBy end: Timestamp, _ passed: inout PassedOver) async throws -> Int? {
         let found = try await platform.read(Self.usersSQL(deletedBy: end, but: passed))
         var count = 0
@@ -271,7 +277,8 @@ extension Database {
         return count
     }
 
-    /// Returns false if the user was restored or purged in the meantime.
+    /// Purges one user. Returns false if the user was restored or purged in the meantime, nil if
+    /// another replica is sweeping.
     private func purge(_ id: UUID, of tenant: UUID, deletedBy end: Timestamp) async throws -> Bool?
     {
         try await scope(tenant).change(by: .system) { change -> Bool? in
@@ -295,10 +302,10 @@ extension Change {
     }
 }
 
-/// Removes jobs that can no longer be undone, with their rows.
+/// Removes jobs that can no longer be undone, together with their rows.
 extension Database {
-    /// Returns how many were removed, nil if another replica is sweeping. The rest of a large job
-    /// waits for the next round.
+    /// Removes jobs that had to be kept only until `end` or a time before. Returns how many, or nil
+    /// if another replica is sweeping. The rest of a large job is left to the next round.
     func removeJobs(keptUntil end: Timestamp, _ passed: inout PassedOver) async throws -> Int? {
         let found = try await platform.read(
             """
@@ -330,11 +337,11 @@ extension Database {
 }
 
 extension Change {
-    /// Removes one batch. Returns true if the job no longer exists, nil if another replica is
-    /// sweeping.
+    /// Removes one batch of a job's rows. Returns true once the job itself is removed or no longer
+    /// exists, nil if another replica is sweeping.
     fileprivate func removeRows(ofJob id: UUID, keptUntil end: Timestamp) async throws -> Bool? {
         guard try await Database.takeSweepLock(transaction) else { return nil }
-        // The job's undo may have begun in the meantime.
+        // The job may be kept for longer by now, if its undo has begun.
         let held = try await query(
             """
             SELECT 1 FROM jobs WHERE tenant_id = \(tenant) AND id = \(id) AND kept_until <= \(end)

@@ -1,8 +1,8 @@
 import Postgres
 import Text
 
-/// Rehashes the same password or PIN with the current parameters and pepper. If the stored hash is
-/// no longer the one that was read, nothing changes.
+/// Replaces the hash of a password or PIN by one with the current parameters and pepper. Does
+/// nothing if the stored hash is no longer the one that was read.
 extension Change {
     package func rehashPassword(
         _ hash: String, of user: UUID, from old: String

@@ -2,8 +2,9 @@ import Cryptography
 import Postgres
 import Text
 
-/// A column whose values are sealed, so that a dump of the database shows no secret. Each value
-/// opens only in its own row: the seal covers the column's name, the owner and the row's id.
+/// A column whose values are encrypted ("sealed"), so that a dump of the database shows no secret.
+/// A value can be decrypted only for its own row: its encryption is bound to the column's name, the
+/// owner and the row's id.
 package enum SealedColumn: String, Sendable {
     case providerSecret = "providers.secret"
     case mail = "mail.message"
@@ -29,8 +30,8 @@ extension Database {
     }
 }
 
-/// A column whose sealed values must survive a rotation of the secret key. Values that expire
-/// within days (pending sign-ins, stored responses) are not included.
+/// A kind of sealed values that must be encrypted anew when the secret key is rotated. Values that
+/// expire within days (pending sign-ins, stored responses) are not included.
 package enum SealedColumnKind: String, CaseIterable, Sendable {
     case providerSecrets = "secrets of providers"
     case clientSecrets = "secrets of clients"
@@ -39,7 +40,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
     case totpSeeds = "seeds of authenticator apps"
     case signingKeys = "signing keys"
 
-    /// One sealed value with the parts of its context.
+    /// One sealed value, with the key and the tenant to which it is bound.
     struct Entry {
         var key: String
         var tenant: UUID
@@ -54,7 +55,8 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         var id: UUID { UUID(key) ?? .platform }
     }
 
-    /// Selects every value with the columns `key`, `tenant` and `sealed`.
+    /// A statement that selects every value of this kind, in the columns `key`, `tenant` and
+    /// `sealed`.
     private var source: SQL {
         switch self {
         case .providerSecrets:
@@ -81,7 +83,8 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// Selects a batch of values that were sealed with a key other than these.
+    /// A statement that selects a batch of values that were encrypted with a secret key other than
+    /// these.
     func entries(not ids: [[UInt8]], most: Int) -> SQL {
         """
         SELECT key, tenant, sealed FROM (\(source)) AS sealed_rows
@@ -93,7 +96,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         "SELECT count(*) FROM (\(source)) AS sealed_rows WHERE substring(sealed FOR 4) = \(id)"
     }
 
-    /// The column with the sealed values.
+    /// The table and the column of the sealed values.
     private var column: (table: String, name: String) {
         switch self {
         case .providerSecrets: ("providers", "secret")
@@ -105,7 +108,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// Replaces a value, unless it was changed concurrently.
+    /// A statement that replaces a value, unless it was changed concurrently.
     func replace(_ entry: Entry, by sealed: [UInt8]) -> SQL {
         let row: SQL =
             switch self {
@@ -120,7 +123,7 @@ package enum SealedColumnKind: String, CaseIterable, Sendable {
             """
     }
 
-    /// Deletes the values that no key can open any more.
+    /// A statement that deletes the values that were encrypted with a secret key other than these.
     func forget(except ids: [[UInt8]]) -> SQL {
         let lost: SQL = "NOT substring(\(raw: column.name) FOR 4) = ANY (\(ids))"
         switch self {

@@ -2,14 +2,14 @@ import Cryptography
 import Postgres
 import Text
 
-/// The rotation from one secret key to the next. Each step can be repeated: a command that was
-/// killed is run again.
+/// The rotation from one secret key to the next. Each step can be repeated, so a command that was
+/// killed can simply be run again.
 extension Database {
-    /// How many sealed values, or users, one transaction renews.
+    /// How many sealed values, or users, are written anew in one transaction.
     static let rotationBatch = 200
 
-    /// Makes the current key the one that seals. Throws if a running replica does not know both
-    /// keys. Does nothing if it was done before.
+    /// Makes the current key the one that encrypts new values; does nothing if it is that already.
+    /// Throws if a running replica does not know both keys.
     package func switchSecrets() async throws {
         guard let previous = secrets.previous else { throw SecretKeyFault.noPrevious }
         try await app.transaction { transaction in
@@ -28,8 +28,8 @@ extension Database {
         }
     }
 
-    /// Whether every running replica seals with the current key. A request that began earlier may
-    /// still write with the previous key until it ends.
+    /// Whether every running replica encrypts with the current key. A request that began earlier
+    /// may still write with the previous key until it ends.
     package func secretsAreFollowed() async throws -> Bool {
         guard try await followSecrets(replica: nil) else { return false }
         let others = try await app.query(
@@ -37,14 +37,15 @@ extension Database {
         return try others.only { (row) throws(PostgresError) in try row.get(0, as: Int.self) } == 0
     }
 
-    /// How many replicas are running, or were killed within the last minute.
+    /// The number of replicas that are running or were seen within the last minute.
     package func secretHolders() async throws -> Int {
         try await app.query(Self.holders("count(*)")).only {
             (row) throws(PostgresError) in try row.get(0)
         }
     }
 
-    /// Reseals what another key sealed, and reports to `progress` how many values of each kind.
+    /// Encrypts anew all values that were encrypted with another key, and reports to `progress` how
+    /// many of each kind.
     package func resealAll(
         _ progress: @Sendable (SealedColumnKind, Int) -> Void = { _, _ in }
     ) async throws {
@@ -79,7 +80,7 @@ extension Database {
         }
     }
 
-    /// Forgets the previous key, which is no longer needed except for what expires by itself.
+    /// Deletes the previous key from the database. What still depends on it expires by itself.
     package func finishRotation() async throws {
         _ = try await app.query(
             "DELETE FROM secret_keys WHERE NOT seals AND id <> \(secrets.current.id)")
@@ -119,7 +120,7 @@ extension TenantScope {
         }
     }
 
-    /// The keys of former addresses, by which a user can still be found (V7).
+    /// The directory keys of the users' former addresses, by which they can still be found.
     private func formerAddressKeys(of users: [UUID]) async throws -> [[UInt8]] {
         try await read(
             """
@@ -142,13 +143,13 @@ extension TenantScope {
     }
 }
 
-/// Why the secret key in the settings does not fit this database.
+/// Why the secret key in the settings cannot be used with this database.
 package enum SecretKeyFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The database was sealed with another key.
+    /// The database was encrypted with another key; these are the kinds of values concerned.
     case foreign([String])
-    /// Other replicas run without one of the two keys.
+    /// Some running replicas do not know both keys.
     case heldByTooFew(replicas: Int)
-    /// Replicas still seal with the previous key.
+    /// Some running replicas still encrypt with the previous key.
     case notFollowed
     case noPrevious
 
@@ -169,7 +170,8 @@ package enum SecretKeyFault: Error, Sendable, Equatable, CustomStringConvertible
     }
 }
 
-/// Which secret key this database is sealed with, read from the canary.
+/// Finds out with which secret key this database is encrypted. A known value that is encrypted with
+/// that key, the canary, proves it.
 extension Database {
     private static let canary = Array("gatehouse canary".utf8)
     /// Seconds for which a replica counts as running after it was last seen.
@@ -177,10 +179,10 @@ extension Database {
 
     private var canarySealer: Sealer { Sealer(secrets.derive("canary")) }
 
-    /// Finds the key that seals new values. Throws `SecretKeyFault.foreign` if it is neither of
-    /// this process's keys. The first replica writes the canary, after it has opened a value of
-    /// every kind that exists. `replica` is the process that goes on running with these keys; nil
-    /// if there is none.
+    /// Finds the key that encrypts new values. Throws `SecretKeyFault.foreign` if it is neither of
+    /// this process's keys. If there is no canary yet, first checks that nothing is encrypted with
+    /// another key, and then writes the canary. `replica` is the id under which this process is
+    /// registered as running; nil if it ends soon.
     package func admitSecrets(replica: UUID?) async throws {
         if try await followSecrets(replica: replica) { return }
         let foreign = try await foreignPlaces()
@@ -189,10 +191,12 @@ extension Database {
         guard try await followSecrets(replica: replica) else { throw StorageFailure.unavailable }
     }
 
-    /// Reads which key seals, and uses it. Returns false if no key has been used here yet.
+    /// Reads which key encrypts new values, and uses it from now on. Returns false if no key has
+    /// been used with this database yet.
     package func followSecrets(replica: UUID?) async throws -> Bool {
         try await app.transaction { transaction -> Bool in
-            // Locked until this replica is registered: a rotation of the key waits for it.
+            // The row stays locked until this replica is registered, so a rotation of the key waits
+            // for it.
             let rows = try await transaction.query(
                 "SELECT id, canary FROM secret_keys WHERE seals FOR SHARE")
             guard let row = rows.first else { return false }
@@ -213,7 +217,7 @@ extension Database {
         }
     }
 
-    /// Removes the registration of a process that ends.
+    /// Removes the registration of a replica that is shutting down.
     package func leaveSecrets(replica: UUID) async {
         _ = try? await app.query("DELETE FROM secret_key_holders WHERE replica = \(replica)")
     }
@@ -227,7 +231,8 @@ extension Database {
             """)
     }
 
-    /// The kinds of sealed rows of which this process's keys open none.
+    /// What is encrypted with a key that this process does not have: kinds of sealed values, the
+    /// canary, or the directory.
     package func foreignPlaces() async throws -> [String] {
         let ids = secrets.all.map(\.id)
         var foreign: [String] = []
@@ -249,11 +254,12 @@ extension Database {
     }
 }
 
-/// What still depends on a secret key.
+/// One kind of data that still depends on a secret key, and how much of it.
 package struct SecretKeyRemains: Sendable, Equatable {
     package var name: String
     package var count: Int
-    /// Whether this ends without a further command: by expiry, or at the user's next sign-in.
+    /// Whether it ends without a further command, because it expires or is renewed at the user's
+    /// next sign-in.
     package var endsByItself: Bool
 
     package init(name: String, count: Int, endsByItself: Bool) {
@@ -320,8 +326,8 @@ extension Database {
         ]
     }
 
-    /// Deletes what none of this process's keys opens, and rewrites the canary and the directory.
-    /// What is deleted must be entered or created again.
+    /// Deletes the values that none of this process's keys can decrypt, and writes the canary and
+    /// the directory anew. What was deleted must be entered or created again.
     package func forgetSecrets(
         _ progress: @Sendable (_ people: Int) -> Void = { _ in }
     ) async throws {

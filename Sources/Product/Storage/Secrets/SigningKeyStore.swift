@@ -2,7 +2,7 @@ import Cryptography
 import Postgres
 import Text
 
-/// A signing key for access tokens as stored. The private part is sealed.
+/// A stored key that signs access tokens. The private part is encrypted.
 package struct SigningKeyRow: Sendable {
     package var generation: Int
     package var kid: String
@@ -33,7 +33,7 @@ package struct SigningKeyRow: Sendable {
 }
 
 extension Database {
-    /// The seal of a private key is bound to the key's name.
+    /// Encrypts and decrypts private keys. The encryption of each is bound to the key's name.
     package var signingKeySealer: Sealer { Sealer(secrets.derive("signing keys")) }
 
     /// Every key that is still published, the newest first.
@@ -48,14 +48,14 @@ extension Database {
         return keys
     }
 
-    /// The newest generation ever stored; 0 before the first.
+    /// The highest generation that was ever stored; 0 if there was none.
     package func newestSigningKey() async throws(PostgresError) -> Int {
         let rows = try await app.read("SELECT coalesce(max(generation), 0) FROM signing_keys")
         return try rows.first?.get(0, as: Int.self) ?? 0
     }
 
-    /// Stores a new key. If replicas add the same generation concurrently, one wins, and the others
-    /// read what it wrote.
+    /// Stores a new key. If replicas add the same generation concurrently, only the first is
+    /// stored, and the others must read that one.
     package func addSigningKey(_ key: SigningKeyRow) async throws(PostgresError) {
         _ = try await app.query(
             """
@@ -67,7 +67,8 @@ extension Database {
             """)
     }
 
-    /// Extends the publication of a key, since a key from the settings signs as long as it is set.
+    /// Publishes a key for longer. A key from the settings needs this, since it signs for as long
+    /// as it is set.
     package func republishSigningKey(
         _ kid: String, until end: Timestamp
     ) async throws(PostgresError) {

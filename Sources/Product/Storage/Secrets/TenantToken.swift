@@ -1,15 +1,16 @@
 import Cryptography
 
-/// A bearer secret of a tenant: the tenant's locator, so that the tenant is found first, and 256
-/// random bits. Invites, password resets, link grants and apps' opaque sessions use it.
+/// A secret token that belongs to a tenant: the tenant's locator, by which the tenant is found
+/// first, and 256 random bits. Invites, password resets, link grants and apps' opaque sessions use
+/// it.
 package enum TenantToken {
-    /// Makes a token of 6 + 43 characters.
+    /// A new token: the locator (6 characters) and 43 random characters.
     package static func make(locator: String) -> String { locator + TokenSecret.make() }
 
     /// SHA-256 of the whole token.
     package static func hash(_ token: String) -> [UInt8] { SHA256.hash(Array(token.utf8)) }
 
-    /// The locator of a token of the right form; nil for anything else.
+    /// The locator of a token. Returns nil if the text does not have the form of a token.
     package static func locator(_ token: String) -> String? {
         let bytes = Array(token.utf8)
         guard bytes.count == 49,

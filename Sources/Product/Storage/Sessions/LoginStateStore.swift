@@ -1,38 +1,38 @@
 import Postgres
 import Text
 
-/// A sign-in that has begun at a provider or on a device, and has not ended yet.
+/// The stored state of a sign-in that has begun at a provider or on a device and is not completed.
 package struct LoginState: Sendable {
-    /// The hash of the `state`, or of the device code.
+    /// The hash of the `state` parameter, or of the device code.
     package var hash: [UInt8]
     /// The name of the client that began the sign-in.
     package var client: String
     package var provider: UUID
-    /// The redirect address as registered for the client; empty for a device code.
+    /// The redirect URI as registered for the client; empty for a sign-in with a device code.
     package var redirectURI: String
-    /// The OIDC `nonce` that the id token must repeat.
+    /// The `nonce` of OpenID Connect, which the id token must contain.
     package var nonce: String
-    /// The S256 challenge; the app holds its verifier.
+    /// The S256 challenge of PKCE, if the app has the verifier.
     package var challenge: String?
-    /// The sealed verifier that the server holds.
+    /// The encrypted verifier of PKCE, if the server has it.
     package var secrets: [UInt8]?
     /// The app's own id of the device; `nil` if the app gives none.
     package var device: String?
-    /// The hash of the secret in the browser's cookie, without which the sign-in cannot be
+    /// The hash of the secret in the browser's cookie. Without that cookie the sign-in cannot be
     /// completed.
     package var browserHash: [UInt8]?
-    /// The token of the page on which the sign-in began: an invite's or a join link's.
+    /// The token of the invite or join link on whose page the sign-in began.
     package var token: BroughtToken?
-    /// The console session for which the sign-in is a step-up.
+    /// The console session that requires this sign-in as a step-up.
     package var operatorSession: UUID?
     /// The hash of the link grant on whose page the sign-in began.
     package var grantHash: [UInt8]?
-    /// The provider must ask the person to sign in again.
+    /// Whether the provider must ask the person to sign in again.
     package var isAskedAnew = false
     /// When the sign-in began; `nil` before it is stored.
     package private(set) var begunAt: Timestamp?
 
-    /// Optional values are nil if the flow does not use them.
+    /// Pass nil for values that the flow does not use.
     package init(
         hash: [UInt8], client: String, provider: UUID, redirectURI: String, nonce: String,
         challenge: String? = nil, secrets: [UInt8]? = nil, device: String? = nil,
@@ -77,8 +77,8 @@ extension TenantScope {
     /// Seconds until a sign-in expires.
     package static var loginSeconds: Int64 { 600 }
 
-    /// Stores the state. Returns false if the state is already in use: then a client chose it, and
-    /// not at random.
+    /// Stores the state. Returns false if it is in use already, which means that a client did not
+    /// choose it at random.
     package func begin(_ state: LoginState) async throws -> Bool {
         let now = database.clock()
         _ = try await write(
@@ -98,9 +98,10 @@ extension TenantScope {
         return rows.count == 1
     }
 
-    /// Records that the next sign-in of this place must ask the person again at the provider: an
-    /// app that caught the redirect itself cannot be sent back. `place` is a hash of the client and
-    /// its address. The record lasts as long as a sign-in.
+    /// Records that a sign-in was too old, so that the next one of `place` asks the person again at
+    /// the provider. It is for an app that received the redirect itself and so cannot be redirected
+    /// again. `place` is a hash of the client and its IP address. The record lasts as long as a
+    /// pending sign-in.
     package func noteStaleSignIn(_ place: [UInt8], at provider: UUID) async throws {
         let now = database.clock()
         _ = try await write(
@@ -113,7 +114,7 @@ extension TenantScope {
             """)
     }
 
-    /// Whether a sign-in of this place was too old within the last minutes; also removes the
+    /// Whether `noteStaleSignIn` was called for `place` within the last minutes. Removes the
     /// record.
     package func forgetStaleSignIn(_ place: [UInt8], at provider: UUID) async throws -> Bool {
         let rows = try await write(
@@ -126,12 +127,14 @@ extension TenantScope {
         return rows.count == 1
     }
 
-    /// No client has this name, so such a row is never used as a sign-in.
+    /// The client's name in the records of `noteStaleSignIn`. No client has this name, so such a
+    /// row is never used as a sign-in.
     private static var staleClient: String { "stale sign-in" }
 
-    /// Uses a state up, on any replica: one DELETE decides which request was first. Returns nil if
-    /// it is unknown, expired, used, another client's, or another browser's. `browser` is the hash
-    /// of the cookie. If the app holds the verifier, the verifier alone proves the origin.
+    /// Removes and returns a state; one DELETE decides which of several requests gets it. Returns
+    /// nil if it is unknown, expired, used, another client's, or another browser's. `browser` is
+    /// the hash of the cookie; it is not checked if the app has the verifier, which then proves who
+    /// began the sign-in.
     package func consumeLogin(
         _ hash: [UInt8], client: String, browser: [UInt8]? = nil
     ) async throws -> LoginState? {
@@ -145,8 +148,8 @@ extension TenantScope {
         return try rows.first.map(LoginState.init)
     }
 
-    /// Whether the provider may be asked about a device's sign-in now: false until `seconds` after
-    /// the last question by any replica.
+    /// Whether a provider may be asked now about a sign-in with a device code. Returns false until
+    /// `seconds` have passed since any replica last asked.
     package func mayAsk(_ hash: [UInt8], client: String, every seconds: Int64) async throws -> Bool
     {
         let now = database.clock()
@@ -160,8 +163,8 @@ extension TenantScope {
         return rows.count == 1
     }
 
-    /// The same, but does not use up the state: a device asks repeatedly until its user has
-    /// decided.
+    /// The state with this hash, which is not removed, since a device asks repeatedly until its
+    /// user has decided. `nil` if it is unknown, expired, or another client's.
     package func login(_ hash: [UInt8], client: String) async throws(PostgresError) -> LoginState? {
         let rows = try await read(
             """

@@ -2,11 +2,11 @@ import Domain
 import Postgres
 import Text
 
-/// An active session and its user, in their current state.
+/// An active session and its user, as currently stored.
 package struct SignedIn: Sendable {
     /// The user, who may be suspended; see `isAdmitted`.
     package var user: UserRow
-    /// Read with the user, for checks of a password or PIN.
+    /// The password's and the PIN's hash, which are read together with the user.
     package var secrets: UserSecrets
     /// The session, which had not expired when it was read.
     package var session: UserSessionRow
@@ -19,7 +19,7 @@ package struct SignedIn: Sendable {
 package struct NewSession: Sendable {
     package enum Method: String, Sendable { case password, oauth }
 
-    /// A random id; it does not reveal anything about the token.
+    /// A random id, which does not depend on the token.
     package var id = UUID.random()
     /// The hash of the opaque token, or of the access token's `jti`.
     package var tokenHash: [UInt8]
@@ -55,13 +55,13 @@ package struct NewSession: Sendable {
 /// Look-ups of a user's session. The end of a session, or a refusal of its user, takes effect with
 /// the next request on any replica.
 extension TenantScope {
-    /// Each of these identifies one session of the tenant.
+    /// What identifies one session of the tenant.
     package enum SessionName: Sendable {
         case tokenHash([UInt8])
         case id(UUID)
     }
 
-    /// Returns nil if there is no such session, or if it has expired.
+    /// The session and its user; `nil` if there is no such session, or if it has expired.
     package func signedIn(_ name: SessionName) async throws -> SignedIn? {
         let condition: SQL =
             switch name {
@@ -86,8 +86,8 @@ extension TenantScope {
         return found
     }
 
-    /// Runs at most once a minute per session. A failure is ignored, and a row that another request
-    /// is writing is skipped.
+    /// Records that a session was used, at most once a minute. Ignores a failure, and skips a row
+    /// that another request is writing.
     private func noteUse(of session: UserSessionRow, at now: Timestamp) async {
         guard session.lastSeenAt.adding(seconds: 60) <= now else { return }
         _ = try? await write(
@@ -100,7 +100,7 @@ extension TenantScope {
             """)
     }
 
-    /// Whether the user has signed in successfully on that device before.
+    /// Whether the user has signed in on the device with this key before.
     package func isKnownDevice(_ key: [UInt8], of user: UUID) async throws(PostgresError) -> Bool {
         let rows = try await read(
             """
@@ -110,8 +110,8 @@ extension TenantScope {
         return !rows.isEmpty
     }
 
-    /// The live user with this address, and whether the device is known. It is one query, whether
-    /// the address is known or not.
+    /// The user with this address who is not deleted, and whether the device is known to them. It
+    /// is always one query, so that the time does not reveal whether the address is known.
     package func userWithPassword(
         emailKey: String, device: [UInt8]
     ) async throws(PostgresError) -> (user: UserRow, secrets: UserSecrets, isKnown: Bool)? {
@@ -130,8 +130,8 @@ extension TenantScope {
 
 /// Begins and ends sessions, and changes a user's password and PIN.
 extension Change {
-    /// Begins a session. Throws 404 unless the user is active at that moment; the row is locked
-    /// against a concurrent suspension.
+    /// Starts a session. Throws 404 unless the user is active. The user's row is locked, so that a
+    /// concurrent suspension does not miss the session.
     package func startSession(_ session: NewSession, of user: UUID) async throws -> UserRow {
         let rows = try await query(
             """
@@ -156,7 +156,8 @@ extension Change {
         return row
     }
 
-    /// Makes the device known: failures elsewhere no longer lock out attempts from it.
+    /// Records that the user signed in on the device. From then on, failed attempts elsewhere do
+    /// not lock out attempts from this device.
     package func rememberDevice(_ key: [UInt8], of user: UUID) async throws(PostgresError) {
         try await query(
             """
@@ -164,7 +165,7 @@ extension Change {
             VALUES (\(tenant), \(user), \(key), \(now))
             ON CONFLICT (tenant_id, user_id, key) DO UPDATE SET last_at = \(now)
             """)
-        // Devices that were unused for 90 days, and all but the newest 20, become unknown again.
+        // Forgets devices that were not used for 90 days, and all but the newest 20.
         try await query(
             """
             DELETE FROM known_devices WHERE tenant_id = \(tenant) AND user_id = \(user)
@@ -174,13 +175,14 @@ extension Change {
             """)
     }
 
-    /// Which of a user's sessions survive a change.
+    /// Which of a user's sessions continue after a change.
     package enum KeptSessions: Sendable {
         case none, all
         case only(UUID)
     }
 
-    /// `hash` is a PHC string. Ends the user's sessions except the kept ones.
+    /// Sets the user's password; `hash` is a PHC string. Ends the user's sessions, except those
+    /// that `kept` names.
     package func setPassword(
         _ hash: String, of user: UUID, keeping kept: KeptSessions, mustChange: Bool = false
     ) async throws -> UserRow {
@@ -205,8 +207,8 @@ extension Change {
         return row
     }
 
-    /// Sets or changes the PIN, or removes it if `hash` is nil. Returns false if the stored PIN is
-    /// no longer the one that was read.
+    /// Sets the PIN, or removes it if `hash` is nil. `old` is the hash that was read before;
+    /// returns false if another one is stored by now.
     package func setPin(_ hash: String?, of user: UserRow, was old: String?) async throws -> Bool {
         let changed = try await query(
             """
@@ -215,7 +217,7 @@ extension Change {
                 AND pin_hash IS NOT DISTINCT FROM \(old)
             """)
         guard changed.affected == 1 else { return false }
-        // Any elevation was made with the old PIN.
+        // Ends every elevation, since it was made with the old PIN.
         try await query(
             """
             UPDATE sessions SET elevated_until = NULL
@@ -250,7 +252,7 @@ extension Change {
         if ended > 0 { try await audit(.sessionEnded, user.target) }
     }
 
-    /// Ends all of a user's sessions but one.
+    /// Ends all of a user's sessions except `kept`.
     package func endSessions(of user: UserRow, except kept: UUID?) async throws {
         let ended = try await query(
             """

@@ -4,22 +4,23 @@ import Postgres
 import Text
 
 extension Change {
-    /// Claims a name in the directory for this tenant. Returns false if another tenant holds it.
+    /// Reserves a name, such as a slug, for this tenant in the directory. Returns false if another
+    /// tenant has it.
     func claim(_ kind: String, _ value: String) async throws(PostgresError) -> Bool {
         let rows = try await query("SELECT directory_claim(\(kind), \(value))")
         return try rows.first?.get(0, as: Bool.self) ?? false
     }
 
-    /// Returns the tenant's row, locked for this transaction.
+    /// The tenant's row, locked until the transaction ends.
     package func lockTenant() async throws -> TenantRow {
         let rows = try await query(
             "SELECT \(TenantRow.columns) FROM tenants WHERE id = \(tenant) FOR UPDATE")
         return try rows.only(TenantRow.init)
     }
 
-    /// Writes the name, external id, appearance (except its logo) and attributes of `new`; its
-    /// other members are not read. Throws 409 `conflict` if another tenant has the external id.
-    /// Throws `AttributeFaults`.
+    /// Changes the tenant's name, external id, appearance (except the logo) and attributes to those
+    /// of `new`, whose other members are ignored. Throws 409 `conflict` if another tenant has the
+    /// external id, and `AttributeFaults` for invalid attributes.
     package func editTenant(_ row: TenantRow, to new: TenantRow) async throws -> TenantRow {
         var changes = AuditChanges()
         changes.add("name", row.name, new.name)
@@ -49,8 +50,8 @@ extension Change {
         return try rows.only(TenantRow.init)
     }
 
-    /// Sets the status: active, suspended or deleted. Setting the same status again changes
-    /// nothing. Throws 409 for a tenant that was deleted too long ago to be restored.
+    /// Sets the status to active, suspended or deleted; does nothing if it is set already. Throws
+    /// 409 if the tenant was deleted too long ago to be restored.
     package func setTenantStatus(
         _ row: TenantRow, _ status: Tenant.Status, action: AuditAction,
         by side: TenantSide = .platform
@@ -74,10 +75,11 @@ extension Change {
         _ row: TenantRow, action: AuditAction, status: Tenant.Status,
         side: TenantSide? = nil
     ) async throws -> TenantRow {
-        // The grace period counts from the deletion: a further change of a deleted tenant keeps
-        // that time.
+        // The time of the deletion, from which the grace period counts. A second deletion does not
+        // change it.
         let deletedAt: Timestamp? = status == .deleted ? row.deletedAt ?? now : nil
-        // While the tenant was not active no account could be used, so inactivity counts anew.
+        // No account could be used while the tenant was not active, so inactivity is counted from
+        // now on.
         let isBack = status == .active
         let rows = try await query(
             """
@@ -94,15 +96,16 @@ extension Change {
     }
 }
 
-/// The side on which an actor acts on a tenant.
+/// Whether an actor acts on a tenant for the platform or for the tenant itself.
 package enum TenantSide: String, Sendable {
     case platform, tenant
 }
 
-/// The side that suspended a tenant: the tenant's owner may only resume after a suspension by the
-/// tenant's own side. It is stored in the audit trail, in the transaction of the suspension.
+/// Who suspended a tenant: the platform or the tenant itself. A tenant's owner may end only a
+/// suspension by the tenant itself. The side is recorded in the audit trail, in the transaction of
+/// the suspension.
 extension TenantScope {
-    /// Whether the last suspension was by the tenant itself.
+    /// Whether the tenant itself, and not the platform, made the last suspension.
     package func isSuspendedByItself() async throws(PostgresError) -> Bool {
         try await read(Self.lastSuspension(of: tenant)).isByTenant
     }
@@ -117,13 +120,13 @@ extension TenantScope {
 }
 
 extension Change {
-    /// The same for a locked tenant.
+    /// The same, read in the transaction of this change.
     package func isSuspendedByItself() async throws(PostgresError) -> Bool {
         try await query(TenantScope.lastSuspension(of: tenant)).isByTenant
     }
 
-    /// Records that the platform suspends a tenant that suspended itself. From now on only the
-    /// platform can resume it.
+    /// If the platform suspends a tenant that had suspended itself, records that only the platform
+    /// can now end the suspension.
     func takeOverSuspension(_ row: TenantRow, _ side: TenantSide) async throws {
         guard row.status == .suspended, side == .platform, try await isSuspendedByItself() else {
             return
@@ -140,26 +143,27 @@ extension Rows {
     }
 }
 
-/// Deletes a purged tenant for good. It takes several transactions, since a tenant may have
+/// Deletes all rows of a purged tenant. It takes several transactions, since a tenant may have
 /// millions of rows. After a crash between them the tenant cannot be restored, and the sweep
-/// continues. A write with the platform's own credential during the very last transaction may leave
-/// an orphaned row; all other callers have been refused since the deletion.
+/// continues the purge. A concurrent write with the platform's credential may leave an orphaned row
+/// in the last transaction; other callers have been refused since the deletion.
 extension Database {
-    /// The most rows that one transaction deletes, well within a statement's time limit.
+    /// The most rows that one transaction deletes, so few that the time limit of a statement is
+    /// never reached.
     static let tenantBatch = 5000
 
     enum PurgeStep: Sendable {
         /// There are rows left.
         case more
         case done
-        /// The tenant was restored, or purged concurrently.
+        /// The tenant need not be purged: it was restored, or purged concurrently.
         case notDue
         /// Another replica is sweeping.
         case elsewhere
     }
 
-    /// The confirmation of a purge. It is bound to the tenant as it was read, so that it is valid
-    /// for no other tenant and ends with the next change.
+    /// The token that confirms a purge. It is bound to the tenant's current version, so it becomes
+    /// invalid when the tenant changes.
     package func purgeConfirmation(_ row: TenantRow) -> String {
         purgeConfirmation(of: "\(row.id) \(row.version)")
     }
@@ -169,7 +173,7 @@ extension Database {
             SHA256.authenticate([3] + Array("purge \(thing)".utf8), key: directoryKey).prefix(16))
     }
 
-    /// Continues a purge that has begun until nothing is left of the tenant.
+    /// Deletes everything of a tenant whose purge has begun.
     package func purgeTenant(_ tenant: UUID, by actor: Actor) async throws {
         while case .more = try await purgeStep(tenant, deletedBy: clock(), by: actor) {}
     }
@@ -194,7 +198,8 @@ extension Database {
 }
 
 extension Change {
-    /// Removes and redacts rows of the tenant, up to the limit. Returns whether none is left.
+    /// Deletes and redacts rows of the tenant, at most `tenantBatch`. Returns true if none are
+    /// left.
     fileprivate func purgeRows() async throws -> Bool {
         var left = Database.tenantBatch
         let tables = try await query("SELECT relation, by_tenant FROM tenant_tables()")
@@ -214,9 +219,9 @@ extension Change {
         return redacted < Database.tenantBatch
     }
 
-    /// From now on the tenant cannot be restored, and the sweep completes the purge. For this its
-    /// grace period is counted as over, plus an hour since clocks differ. The audit trail keeps the
-    /// time of the deletion.
+    /// Makes a deleted tenant impossible to restore and due for the sweep, which completes the
+    /// purge. For this, sets the time of its deletion so far back that the grace period ended an
+    /// hour ago, since clocks differ. The audit trail still has the real time.
     package func beginPurge(_ row: TenantRow) async throws {
         try await query(
             """

@@ -17,17 +17,17 @@ package struct TenantRow: ListedRow {
     package var deletedAt: Timestamp?
     /// The name in lower case, for ordering the list.
     package var nameKey: String
-    /// The tenant's id in the platform's own system.
+    /// The tenant's id in the customer's own system.
     package var externalID: String?
     /// The appearance of the tenant's sign-in, invite and join pages.
     package var appearance = Appearance()
-    /// The attributes; empty in rows that a replica caches.
+    /// The attributes; empty in a row from `tenant(_:)`, which is cached.
     package var attributes = AttributePair()
     /// Whether the reader sees only the public attributes.
     package var hidesPrivate = false
 
-    /// The platform as a tenant, for calls that name no tenant. The platform's own rows belong to
-    /// it.
+    /// The row that stands for the platform in calls that name no tenant. The rows that belong to
+    /// no tenant are stored under its id.
     package static func platform(named name: String, at now: Timestamp) -> TenantRow {
         TenantRow(platform: name, at: now)
     }
@@ -72,8 +72,8 @@ package struct TenantRow: ListedRow {
 
 /// Tenants: created, found, renamed, suspended, deleted and restored.
 extension Database {
-    /// The tenant by id or slug, whatever its status, without its attributes; `nil` if there is
-    /// none.
+    /// The tenant with this id or slug, whatever its status, but without its attributes; `nil` if
+    /// there is none.
     package func tenant(_ idOrSlug: String) async throws(PostgresError) -> TenantRow? {
         let id: UUID
         if let parsed = UUID(idOrSlug) {
@@ -91,7 +91,7 @@ extension Database {
         return row
     }
 
-    /// Every tenant, or those with these statuses, for the platform's operators and keys.
+    /// One page of tenants. If `statuses` is nil, those with any status.
     package func tenants(
         _ list: ListQuery, statuses: [String]?, matching text: String?, externalID: String? = nil
     ) async throws(PostgresError) -> ListPage<TenantRow> {
@@ -99,7 +99,8 @@ extension Database {
         if let statuses { source += " AND status = ANY (\(statuses))" }
         if let externalID { source += " AND external_id = \(externalID)" }
         if let text {
-            // For a CASE the planner assumes even odds, and walks the index.
+            // PostgreSQL assumes that a CASE is true for half of the rows, and therefore walks the
+            // index.
             source += """
                  AND CASE WHEN concat_ws(' ', slug, name) ILIKE ALL (\(Self.patterns(of: text)))
                     THEN true ELSE false END
@@ -109,7 +110,7 @@ extension Database {
         return try await readLagging(statement.page(list), in: nil).page(list, TenantRow.init)
     }
 
-    /// How many users each tenant has; exact up to 1,000.
+    /// The number of users of each tenant; exact up to 1,000.
     package func userCounts(of tenants: [UUID]) async throws(PostgresError) -> [UUID: ListTotal] {
         let most = 1000
         let rows = try await readLagging(
@@ -128,7 +129,8 @@ extension Database {
     }
 
     /// Creates a tenant with its slug, its locator and its first policy. Throws 409 `conflict` if
-    /// another tenant has the slug or the external id. Throws `AttributeFaults`.
+    /// another tenant has the slug or the external id, and `AttributeFaults` for invalid
+    /// attributes.
     package func createTenant(
         id: UUID = .random(), slug: String, name: String, policy: JSONValue,
         externalID: String? = nil,
@@ -168,7 +170,7 @@ extension Database {
         }
     }
 
-    /// Makes six base62 digits; `000000` is the platform's locator.
+    /// A random locator of six base62 digits. It is never `000000`, which is the platform's.
     private static func newLocator() -> String {
         let made = Base62.randomText(6)
         return made == "000000" ? newLocator() : made
@@ -192,7 +194,7 @@ extension TenantScope {
 }
 
 extension Rows {
-    /// The row that a statement must have returned.
+    /// Decodes the first row. Throws if there is none, for a statement that always returns one.
     func only<Value>(_ make: (Row) throws -> Value) throws -> Value {
         guard let row = first else { throw StorageFailure.notFound("row") }
         return try make(row)
@@ -203,11 +205,11 @@ extension JSONB {
     init(_ value: JSONValue) { self.init(String(decoding: value.encoded(), as: UTF8.self)) }
 }
 
-/// The names of tenants for the rows of a list, read with one query per page: a join would read all
-/// tenants if there are few.
+/// The names of tenants for the rows of a list, read in a separate query per page: with a join,
+/// PostgreSQL would read all tenants if there are few.
 extension Database {
-    /// The names by id, for those that exist. A `reader` sees only its own name; nil is the
-    /// platform, which sees all.
+    /// The names of those of these tenants that exist, by id. A tenant as `reader` gets only its
+    /// own name; nil is the platform, which gets all.
     func tenantNames(
         _ ids: [UUID], to reader: UUID?
     ) async throws(PostgresError) -> [UUID: String] {
@@ -223,7 +225,7 @@ extension Database {
 }
 
 extension TenantScope {
-    /// The names by id, for those that this tenant may see.
+    /// The names of those of these tenants whose names this tenant may see, by id.
     func tenantNames(_ ids: [UUID]) async throws(PostgresError) -> [UUID: String] {
         let wanted = Set(ids).intersection([tenant])
         guard !wanted.isEmpty else { return [:] }
@@ -240,9 +242,10 @@ extension Rows {
     }
 }
 
-/// The ids of tenants in the platform's own system.
+/// Tenants' external ids, by which the customer's own system knows them.
 extension Database {
-    /// Throws 409 `conflict` with the id of another tenant than `tenant` that has the external id.
+    /// Throws 409 `conflict` with the id of the other tenant if a tenant other than `tenant` has
+    /// the external id.
     package func requireFree(_ externalID: String?, for tenant: UUID? = nil) async throws {
         guard let externalID else { return }
         let rows = try await platform.read(
@@ -253,8 +256,8 @@ extension Database {
 }
 
 extension Change {
-    /// Claims the id for this tenant, which gives up its earlier one. With nil it only gives that
-    /// up.
+    /// Reserves the external id for this tenant and releases the tenant's previous one. With nil it
+    /// only releases that.
     func claim(externalID: String?) async throws {
         let rows = try await query("SELECT directory_claim_external_id(\(externalID))")
         guard try rows.only({ row throws(PostgresError) in try row.get(0) }) else {
@@ -264,7 +267,8 @@ extension Change {
 }
 
 extension TenantRow {
-    /// Throws the same error for an id that another transaction has taken since it was found free.
+    /// Runs a write. If another transaction has taken the external id since `requireFree`, throws
+    /// the same 409 `conflict`.
     static func refusingTakenID(_ write: () async throws -> Rows) async throws -> Rows {
         do {
             return try await write()

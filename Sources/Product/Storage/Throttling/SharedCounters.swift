@@ -3,24 +3,25 @@ import Postgres
 import Synchronization
 import Text
 
-/// Events of the current minute, counted by name across all replicas.
+/// Counters of events in the current minute, by name, which all replicas share.
 extension Database {
-    /// Counts one event, or `number` events. Returns the count of this minute, including these.
+    /// Counts `number` events. Returns how many were counted in this minute, including these.
     package func count(_ name: String, _ number: Int = 1) async throws -> Int {
         try await app.mark(Self.counting(countKey(name), in: Self.minute(clock()), number))
             .only { try $0.get(0) }
     }
 
-    /// The count of this minute.
+    /// How many events were counted in this minute.
     package func counted(_ name: String) async throws(PostgresError) -> Int {
         try await app.read(Self.counted(countKey(name), in: Self.minute(clock()))).first?.get(0)
             ?? 0
     }
 
-    /// Seconds until the counters start again.
+    /// Seconds until the minute ends and the counters start at 0 again.
     package var secondsOfMinuteLeft: Int64 { 60 - clock().microseconds / 1_000_000 % 60 }
 
-    /// Whether this event exceeds the limit. Once the limit is used up, nothing more is written.
+    /// Counts one event and returns whether the limit is exceeded. If it was exceeded before,
+    /// counts nothing more.
     func isOver(_ limit: Int, of name: String, in change: Change) async throws -> Bool {
         let (key, minute) = (countKey(name), Self.minute(change.now))
         let seen = try await change.query(Self.counted(key, in: minute)).first?.get(0) ?? 0
@@ -29,7 +30,7 @@ extension Database {
             .only { try $0.get(0, as: Int.self) } > limit
     }
 
-    /// Whether the limit is used up, that is, one refusal beyond it was counted. Writes nothing.
+    /// Whether more events than the limit were counted in this minute. Counts nothing.
     func isUsedUp(
         _ limit: Int, of name: String, in change: Change
     ) async throws(PostgresError) -> Bool {
@@ -45,9 +46,9 @@ extension Database {
         Timestamp(microseconds: now.microseconds / 60_000_000 * 60_000_000)
     }
 
-    /// Another replica's clock may be ahead by this much, and its minute counts as the current one.
-    /// Otherwise two replicas whose clocks differ would restart the counter in turn, and there
-    /// would be no limit.
+    /// The latest minute that counts as the current one, since another replica's clock may be
+    /// ahead. Otherwise two replicas whose clocks differ would keep restarting the counter, and
+    /// there would be no limit.
     private static func last(_ minute: Timestamp) -> Timestamp { minute.adding(seconds: 120) }
 
     private static func counted(_ key: [UInt8], in minute: Timestamp) -> SQL {
@@ -70,26 +71,27 @@ extension Database {
     }
 }
 
-/// Events of the current minute as this process saw them, counted by key.
+/// Counters of events in the current minute, by key, in the memory of this process.
 package final class MinuteCounters<Key: Hashable & Sendable>: Sendable {
     private struct Minute {
         var number: Int64 = -1
         var counts: [Key: Int] = [:]
 
-        /// A clock that is set back slightly does not restart the counters.
+        /// Starts anew in a new minute. A clock that is set back slightly does not restart the
+        /// counters.
         mutating func enter(_ number: Int64) {
             guard number > self.number || number < self.number - 2 else { return }
             self = Self(number: number)
         }
     }
 
-    /// The most keys that are stored; further keys always count as seen once.
+    /// The most keys that are stored. For a further key, each event counts as the first.
     private let keyLimit: Int
     private let minute = Mutex(Minute())
 
     package init(keyLimit: Int = 100_000) { self.keyLimit = keyLimit }
 
-    /// Counts one event. Returns the count of this minute, including this one.
+    /// Counts one event. Returns how many were counted in this minute, including this one.
     package func count(_ key: Key, at now: Timestamp) -> Int {
         let number = now.microseconds / 60_000_000
         return minute.withLock { minute in
@@ -101,8 +103,8 @@ package final class MinuteCounters<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Counts one event if fewer than `limit` were counted in this minute, and returns how many are
-    /// left. If the limit is used up, returns nil and counts nothing: several keys may share one
-    /// counter under their own limits, and a refusal of one must take nothing from the others.
+    /// left. Otherwise counts nothing and returns nil: several callers may share one counter with
+    /// different limits, and a refusal to one must not use up those of the others.
     package func take(_ key: Key, limit: Int, at now: Timestamp) -> Int? {
         let number = now.microseconds / 60_000_000
         return minute.withLock { minute in

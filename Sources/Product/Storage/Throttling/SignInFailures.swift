@@ -1,32 +1,35 @@
 import Postgres
 import Text
 
-/// How many attempts at a secret may fail in a row before each further one has to wait.
+/// What a counter of failed attempts at a secret is for. The raw value is the number of attempts in
+/// a row that may fail without causing a wait; each further one does.
 package enum AttemptPolicy: Int, Sendable {
-    /// For a password, a PIN or a second factor of one account, from everywhere or from one device
-    /// that the account knows.
+    /// Attempts at a password, a PIN or a second factor of one account. They are counted for all
+    /// devices together, and for each device that the account knows.
     case account = 4
-    /// For the passkeys of one account, from everywhere or from one device.
+    /// Attempts with the passkeys of one account, counted in the same two ways.
     case passkey = 9
-    /// For one network address, which many people share: a success takes back only its own attempt.
+    /// Attempts from one IP address, which many people share. So a success takes back only its own
+    /// attempt and does not restart the counter.
     case address = 49
 
     fileprivate var free: Int { rawValue }
 }
 
-/// Too many attempts at a secret failed; none is let through for a while.
+/// Thrown if too many attempts at a secret failed, so that none is accepted for a while.
 package struct AttemptsLocked: Error, Sendable {
-    /// How many attempts in a row are let through.
+    /// How many attempts in a row are accepted without a wait.
     package var limit: Int
-    /// Until the next one is let through; at least 1.
+    /// Seconds until the next attempt is accepted; at least 1.
     package var seconds: Int64
 }
 
-/// Attempts at a secret. They are counted in advance, so that concurrent attempts count too. All
-/// replicas share the counters.
+/// Limits attempts at a secret. An attempt is counted before it is checked, so that concurrent
+/// attempts count too. All replicas share the counters.
 extension Database {
-    /// Claims one attempt. After the free attempts in a row without success, each further one
-    /// doubles the wait, from 5 seconds up to 15 minutes. Throws `AttemptsLocked` during the wait.
+    /// Counts one attempt that is about to be checked. After the free attempts of `policy` in a row
+    /// without success, each further one doubles the wait, from 5 seconds up to 15 minutes. Throws
+    /// `AttemptsLocked` during the wait.
     package func claimAttempt(_ key: [UInt8], _ policy: AttemptPolicy) async throws {
         let (now, free) = (clock(), policy.free)
         let dayAgo = now.adding(seconds: -86_400)
@@ -52,7 +55,8 @@ extension Database {
             limit: free + 1, seconds: max(1, (until.microseconds - now.microseconds) / 1_000_000))
     }
 
-    /// Ends a claimed attempt that succeeded: the counter starts again.
+    /// Records that a counted attempt succeeded: the counter restarts or, for an IP address, the
+    /// attempt is taken back.
     package func endAttempt(
         _ key: [UInt8], _ policy: AttemptPolicy
     ) async throws(PostgresError) {
@@ -60,7 +64,7 @@ extension Database {
         _ = try await app.mark("DELETE FROM sign_in_failures WHERE key = \(key)")
     }
 
-    /// Takes back one attempt, which was no guess.
+    /// Takes back one counted attempt that did not guess at the secret.
     package func forgiveAttempt(_ key: [UInt8]) async throws(PostgresError) {
         _ = try await app.mark(
             """

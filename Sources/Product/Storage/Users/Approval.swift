@@ -9,7 +9,7 @@ extension Change {
     /// Seconds for which a mail with the answer may wait to be sent.
     private static let answerMailSeconds: Int64 = 7 * 86_400
 
-    /// Admits the person.
+    /// Admits a person who waits.
     package func approveUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         if row.status == .active { return row }
         try requireWaiting(row)
@@ -17,8 +17,9 @@ extension Change {
             row, .active, before: nil, action: .userApproved, reason: reason)
     }
 
-    /// Declines the person. The row is deleted, so it can be restored, and the person may ask again
-    /// after `Provisioning.deletedFor` seconds. Declining again changes nothing.
+    /// Declines a person who waits. Their row is deleted, so it can be restored, and they may ask
+    /// again after `Provisioning.deletedFor` seconds. If they were declined already, nothing
+    /// changes.
     package func declineUser(_ row: UserRow, reason: String?) async throws -> UserRow {
         if row.status == .deleted, try await isDeclined(row) {
             alreadyApplied()
@@ -30,7 +31,8 @@ extension Change {
             row, .deleted, before: .pending, action: .userDeclined, reason: reason)
     }
 
-    /// Whether the deleted row was never a user, because its person was declined while waiting.
+    /// Whether a deleted user is a person who was declined while waiting, and so was never
+    /// admitted.
     func isDeclined(_ row: UserRow) async throws(PostgresError) -> Bool {
         let rows = try await query(
             """
@@ -50,8 +52,8 @@ extension Change {
         }
     }
 
-    /// Mails the answer. `reason` is the operator's text, in plain text. If the mail limits are
-    /// reached, the answer itself still stands.
+    /// Mails the answer to the person. `reason` is the operator's plain text. If the mail limits
+    /// are reached, no mail is sent, but the answer is still valid.
     package func tellOfAnswer(
         to row: UserRow, _ kind: OutgoingMail.Kind, reason: String? = nil
     ) async throws {

@@ -10,9 +10,9 @@ extension Change {
     /// Seconds for which a former address stays reserved in the tenant.
     static let formerAddressSeconds: Int64 = 30 * 86_400
 
-    /// Mails a link to the new address; an earlier pending change becomes invalid. The user's row
-    /// must be locked. Throws 409 `conflict` unless the user is active, and `email_taken` with the
-    /// other user's id.
+    /// Mails a link that confirms the new address; an earlier pending change becomes invalid. The
+    /// user's row must be locked. Throws 409 `conflict` unless the user is active, and 409
+    /// `email_taken` with the id of another user who has the address.
     package func askForEmail(
         _ email: EmailAddress, for user: UserRow, until latest: Timestamp? = nil,
         publicURL: String
@@ -49,7 +49,7 @@ extension Change {
         try await audit(.userEmailChangeEnded, user.target)
     }
 
-    /// Ends the pending change and drops its mail. Returns whether there was one.
+    /// Removes the pending change and drops its mail. Returns whether there was one.
     @discardableResult
     func endEmailChange(of user: UserRow) async throws(PostgresError) -> Bool {
         try await endEmailChange(of: user.id)
@@ -64,9 +64,9 @@ extension Change {
         return true
     }
 
-    /// Gives the user the address that the token was mailed to, and notifies the old address.
-    /// Returns nil if the token is unknown, used or expired. Throws 409 `email_taken` if another
-    /// user now has the address.
+    /// Gives the user the new address, which the token from its mail proves, and notifies the old
+    /// address. Returns nil if the token is unknown, used or expired. Throws 409 `email_taken` if
+    /// another user has the address by now.
     func confirmEmail(_ token: String) async throws -> UserRow? {
         let hash = TenantToken.hash(token)
         let found = try await query(
@@ -112,8 +112,8 @@ extension Change {
                 """)
         }
         try await putInSearch(changed)
-        // The old address also stays in the directory, so that its holder learns that the account
-        // is another's.
+        // The directory keeps the old address too, so that a person who signs up with it learns
+        // that it is reserved for another's account.
         try await query("SELECT directory_add_person(\(database.personKey(emailKey: key)))")
         try await endResets(of: user.id)
         try await query(
@@ -129,10 +129,11 @@ extension Change {
         return changed
     }
 
-    /// Seconds for which a purely informational mail is attempted.
+    /// Seconds for which the server tries to send a mail that only informs.
     static let noticeSeconds: Int64 = 3 * 86_400
 
-    /// Throws 409 `email_taken` if another live user has the address or had it recently.
+    /// Throws 409 `email_taken` if another user who is not deleted has the address, or had it until
+    /// recently.
     private func requireFree(_ key: String, for user: UserRow) async throws {
         let others = try await query(
             """
@@ -143,7 +144,8 @@ extension Change {
         try await requireUnreserved(key, but: user.id)
     }
 
-    /// Throws 409 `email_taken` with the id of the user who had the address until recently.
+    /// Throws 409 `email_taken` with the id of the user who had the address until recently, unless
+    /// that is `user`.
     func requireUnreserved(_ emailKey: String, but user: UUID? = nil) async throws {
         let rows = try await query(
             """

@@ -3,12 +3,12 @@ import Domain
 import Postgres
 import Text
 
-/// The identities of a user, which an operator links and unlinks.
+/// Links identities to users and unlinks them.
 extension Change {
-    /// Links an identity. The user's row must be locked. Throws 409 `identity_conflict` with the id
-    /// of the user who has the identity. With `isAssertedByTenant` it counts only in this tenant.
-    /// `isManual` means that an operator links it by hand, which lifts the bar of an earlier
-    /// unlinking. `isTold` notifies the user by mail.
+    /// Links an identity to a user, whose row must be locked. Throws 409 `identity_conflict` with
+    /// the id of another user who has it. `isAssertedByTenant` means that it counts only in this
+    /// tenant. `isManual` means that an operator links it, so that it may enter the tenant again
+    /// after an earlier unlinking. `isTold` notifies the user by mail.
     package func linkIdentity(
         _ user: UserRow, provider: String, issuer: String, subject: String, email: String?,
         isAssertedByTenant: Bool, isManual: Bool = false, isTold: Bool = true
@@ -44,8 +44,9 @@ extension Change {
         return (try await touch(user), id)
     }
 
-    /// Notifies the user of a new identity, and cancels a pending change of the address, since one
-    /// attacker may have caused both. A password has its own notification.
+    /// Mails the user that an identity was added, and cancels a pending change of the address,
+    /// since the same attacker may have caused both. A password identity is not mailed here, since
+    /// passwords have their own mail.
     package func tellOfSignIn(
         at provider: String, _ user: UUID, _ email: String
     ) async throws {
@@ -87,8 +88,8 @@ extension Change {
         _ = try await touch(user)
     }
 
-    /// Bars the identity from now on. An invite that is sent at this very moment does not readmit
-    /// it.
+    /// Bars the identity from the tenant from now on. An invite that is sent at this very moment
+    /// does not readmit it.
     func bar(_ identity: IdentityRow, of user: UserRow) async throws(PostgresError) {
         try await query(
             """
@@ -116,7 +117,8 @@ extension Change {
         """
     }
 
-    /// Creates the identity of a password that was not set through an invite. Returns its subject.
+    /// Creates the user's password identity, for a password that was not set through an invite.
+    /// Returns the identity's subject.
     package func linkPassword(of user: UUID) async throws -> String {
         let user = try await lockUser(user)
         if let subject = user.passwordSubject { return subject }
@@ -129,7 +131,7 @@ extension Change {
 
     static let passwordIssuer = "gatehouse"
 
-    /// Raises the user's version, since the user's response shows the identities.
+    /// Raises the user's version, since a response about the user shows the identities.
     private func touch(_ user: UserRow) async throws -> UserRow {
         let rows = try await query(
             """
@@ -141,21 +143,22 @@ extension Change {
 }
 
 extension UserRow {
-    /// The subject of the user's password identity, as the rules see it.
+    /// The subject of the user's password identity, as the rules use it; `nil` without a password.
     package var passwordSubject: String? {
         identities.first { sameBytes($0.provider, ProviderKind.password.rawValue) }?.subject
     }
 }
 
-/// The keys under which the directory finds a person before the tenant is known. They are HMACs, so
-/// that a dump of the directory names no person. A leading byte keeps addresses and identities
-/// apart. A key has 36 bytes: the name of the secret key, and the HMAC. During a rotation of the
-/// secret key there are two, the one to write first; the directory's functions look for both.
+/// The keys by which the directory finds a person's tenants. They are HMACs, so that a dump of the
+/// directory names no person; a leading byte in what is hashed distinguishes addresses from
+/// identities. A key has 36 bytes: the id of the secret key, and the HMAC. During a rotation of the
+/// secret key, a person has two keys, first the one that is stored; the directory's functions look
+/// for both.
 extension Database {
-    /// Bytes of one key: the secret key's name, and 32 bytes of HMAC-SHA-256.
+    /// The number of bytes of one key: the id of the secret key, and 32 bytes of HMAC-SHA-256.
     package static let personKeyLength = SecretKeys.idLength + 32
 
-    /// The keys of an address, by its email key.
+    /// The keys of an address, from its email key.
     package func personKey(emailKey: String) -> [UInt8] {
         directory.named([1] + Array(emailKey.utf8))
     }

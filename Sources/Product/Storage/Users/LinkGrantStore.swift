@@ -3,21 +3,22 @@ import Domain
 import Postgres
 import Text
 
-/// A link grant, shown once.
+/// A new link grant, whose token is shown only once.
 package struct IssuedLinkGrant: Sendable {
-    /// The tenant's locator (6 characters) and 43 random characters; shown once.
+    /// The tenant's locator (6 characters) and 43 random characters.
     package var token: String
-    /// `LinkGrant.lifetime` seconds after its creation.
+    /// The end of the grant: at most `LinkGrant.lifetime` seconds after its creation.
     package var expiresAt: Timestamp
 }
 
 extension Change {
-    /// The end, or `latest` if that is earlier.
+    /// The earlier of both times; `end` if `latest` is nil.
     func earlier(_ end: Timestamp, _ latest: Timestamp?) -> Timestamp {
         latest.map { min($0, end) } ?? end
     }
 
-    /// Creates a link grant. The user's row must be locked. `latest` is its latest possible end.
+    /// Creates a link grant, which ends at `latest` if that is before its normal end. The user's
+    /// row must be locked.
     package func makeLinkGrant(
         for user: UserRow, until latest: Timestamp? = nil
     ) async throws -> IssuedLinkGrant {
@@ -38,7 +39,7 @@ extension Change {
         return grant
     }
 
-    /// The grant of the token with this hash, in any state, locked; `nil` if it is unknown.
+    /// The grant whose token has this hash, in any state, locked; `nil` if it is unknown.
     package func linkGrant(hash: [UInt8]) async throws(PostgresError) -> LinkGrant? {
         let rows = try await query(
             """
@@ -52,7 +53,8 @@ extension Change {
             usedAt: try row.get(3))
     }
 
-    /// Uses a grant up. Returns false if it is unknown, used or expired. One statement decides.
+    /// Marks a grant as used. Returns false if it is unknown, used or expired. One statement
+    /// decides which of several requests succeeds.
     package func consumeLinkGrant(_ id: UUID) async throws(PostgresError) -> Bool {
         try await query(
             """
@@ -65,9 +67,9 @@ extension Change {
 }
 
 extension TenantScope {
-    /// The user of a grant that can be used now, found by its token's hash: its page shows the user
-    /// before anything happens. `nil` if the grant is unknown, used or expired, or if the user is
-    /// not active.
+    /// The user of a grant that can be used now, whom the grant's page shows before anything
+    /// happens. `hash` is that of its token. `nil` if the grant is unknown, used or expired, or if
+    /// the user is not active.
     package func grantedUser(_ hash: [UInt8]) async throws -> UserRow? {
         let rows = try await read(
             """
@@ -82,8 +84,9 @@ extension TenantScope {
 }
 
 extension Database {
-    /// Eight digits that an app may request in addition to the grant. A person who knows them has
-    /// read at the grant's page whose account it is. `hash` is the hash of the grant's token.
+    /// Eight digits that the grant's page shows, and that an app may request in addition to the
+    /// grant. A person who knows them has read there whose account it is. `hash` is that of the
+    /// grant's token.
     package func challenge(ofGrant hash: [UInt8]) -> String {
         let code = directory.authenticate(Array("challenge of grant ".utf8) + hash)
         let number = code.prefix(7).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % 100_000_000
@@ -92,15 +95,15 @@ extension Database {
     }
 }
 
-/// An identity that a provider proved, to be added with a grant.
+/// An identity that a provider proved, to be added to a user with a link grant.
 package struct GrantedSignIn: Sendable {
     /// A `ProviderKind` raw value.
     package var provider: String
-    /// Unique within a tenant, together with provider and subject.
+    /// The issuer. Within a tenant, an identity is unique by provider, issuer and subject.
     package var issuer: String
     package var subject: String
     package var email: String?
-    /// True if only the tenant's own provider proves the identity, which then counts only in that
+    /// Whether only the tenant's own provider proves the identity, so that it counts only in that
     /// tenant.
     package var isAssertedByTenant: Bool
 
@@ -116,21 +119,22 @@ package struct GrantedSignIn: Sendable {
     }
 }
 
-/// The result of presenting a grant.
+/// What happened when a grant was presented.
 package enum GrantUse: Sendable {
     case linked(UserRow)
-    /// The same identity presented the same grant again.
+    /// The same identity had used the same grant before, so nothing changed.
     case again(UserRow)
     case unknown, used, over
     /// The identity belongs to another user.
     case conflict
-    /// Its creator presented it for their own address, or the user is not active.
+    /// The operator who created the grant presented it for their own address, or the user is not
+    /// active.
     case refused
 }
 
 extension Change {
-    /// Whether the operator who created the grant has this address: operators must not sign in with
-    /// their own grants.
+    /// Whether this is the address of the operator who created the grant. Operators must not sign
+    /// in with their own grants.
     func isMakers(_ address: String?, of grant: UUID) async throws(PostgresError) -> Bool {
         guard let address, let key = try? EmailAddress(address).key else { return false }
         let rows = try await query(
@@ -142,13 +146,14 @@ extension Change {
         return !rows.isEmpty
     }
 
-    /// Audits a grant that its creator presented.
+    /// Audits that a grant was refused because its creator presented it.
     func auditRefusedGrant(_ grant: UUID) async throws {
         try await audit(.linkGrantRefused, AuditTarget("link_grant", grant, grant.description))
     }
 
-    /// Adds a proved identity to the user of the grant, whatever its address. One statement uses
-    /// the grant up. `hash` is the hash of its token.
+    /// Adds a proved identity, whatever its address, to the user of a grant, and uses up the grant.
+    /// One statement decides which of several requests succeeds. `hash` is that of the grant's
+    /// token.
     package func useLinkGrant(
         _ hash: [UInt8], for signIn: GrantedSignIn
     ) async throws -> GrantUse {

@@ -2,17 +2,18 @@ import Domain
 import Postgres
 import Text
 
-/// The ids of users who were merged into another: each id now leads to the other user.
+/// The ids of users who were merged into another user. Such an id now stands for that other user,
+/// the winner.
 enum MergedUsers {
-    /// An SQL expression: the user to whom the id now leads, or the id itself. Under row-level
-    /// security PostgreSQL uses no index for a comparison with COALESCE unless it is in a SELECT of
-    /// its own.
+    /// An SQL expression for the winner if the id is a merged user's, otherwise for the id itself.
+    /// It is a SELECT of its own, since under row-level security PostgreSQL otherwise uses no index
+    /// for a comparison with COALESCE.
     static func survivor(of id: UUID, in tenant: UUID) -> SQL {
         survivor(of: "\(id)::uuid", in: tenant)
     }
 
-    /// The user to whom the SQL expression `id` leads. An expression with a cast or COALESCE must
-    /// be in a SELECT of its own.
+    /// The same for an SQL expression as `id`. If that has a cast or COALESCE, it must be in a
+    /// SELECT of its own.
     static func survivor(of id: SQL, in tenant: UUID) -> SQL {
         """
         (SELECT coalesce((SELECT merged.user_id FROM merged_users merged
@@ -20,8 +21,8 @@ enum MergedUsers {
         """
     }
 
-    /// A column for a row of `users`: the ids that were merged into it, separated by commas; NULL
-    /// if there are none.
+    /// A column for a row of `users`: the ids of the users who were merged into that user,
+    /// separated by commas; NULL if there are none.
     static func ids(in tenant: UUID) -> SQL {
         """
         (SELECT string_agg(merged.id::text, ',' ORDER BY merged.id) FROM merged_users merged
@@ -29,27 +30,27 @@ enum MergedUsers {
         """
     }
 
-    /// Decodes that column.
+    /// Decodes the column `ids`.
     static func list(_ text: String?) -> [UUID] {
         text?.split(separator: ",").compactMap { UUID(String($0)) } ?? []
     }
 }
 
 extension TenantScope {
-    /// The user into whom a user was merged; `nil` if the id is not a merged user's.
+    /// The user into whom this user was merged; `nil` if the id is not a merged user's.
     package func winner(over id: UUID) async throws(PostgresError) -> UUID? {
         let rows = try await read(
             "SELECT user_id FROM merged_users WHERE tenant_id = \(tenant) AND id = \(id)")
         return try rows.first?.get(0)
     }
 
-    /// The same ids, with each merged user's id replaced by the winner's.
+    /// The same ids, in which each merged user's id is replaced by the winner's.
     package func survivors(of ids: [UUID]) async throws(PostgresError) -> [UUID] {
         let winners = try await winners(over: ids)
         return ids.map { winners[$0] ?? $0 }
     }
 
-    /// The winner for each of these ids that is a merged user's.
+    /// The winners of those of these ids that are merged users', by the merged user's id.
     package func winners(over ids: [UUID]) async throws(PostgresError) -> [UUID: UUID] {
         let rows = try await read(
             """
@@ -79,7 +80,7 @@ extension Change {
         ).first?.get(0)
     }
 
-    /// Runs statements that see the rows of merged users.
+    /// Runs `body`, whose statements can see the rows of merged users.
     func seeingMerged<Result>(_ body: () async throws -> Result) async throws -> Result {
         transaction.setLater("app.merged", "on")
         let result = try await body()
@@ -87,7 +88,8 @@ extension Change {
         return result
     }
 
-    /// Purges the users who were merged into a purged winner. Returns how many tombstones it left.
+    /// Purges the users who were merged into a winner who is purged. Returns how many HMACs of them
+    /// are left as tombstones.
     func purgeMerged(
         into row: UserRow, isManual: Bool
     ) async throws -> Int {

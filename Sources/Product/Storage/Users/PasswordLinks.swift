@@ -2,22 +2,23 @@ import Domain
 import Postgres
 import Text
 
-/// A link that sets a password, shown once.
+/// A new link that sets a password. Its token is shown only once.
 package struct IssuedPasswordLink: Sendable {
     /// The tenant's locator (6 characters) and 43 random characters.
     package var token: String
-    /// `passwordLinkSeconds` after its creation.
+    /// The end of the link: at most `passwordLinkSeconds` after its creation.
     package var expiresAt: Timestamp
 }
 
 extension Change {
-    /// Seconds for which an operator's link is valid.
+    /// Seconds for which a link that an operator hands over is valid.
     static let passwordLinkSeconds: Int64 = 1800
 
-    /// Creates a link that an operator hands over without mail: it sets the user's password, even
-    /// if there was none. Earlier links become invalid, and the apps demand a new password until
-    /// one is set. The user's row must be locked. Throws 409 `conflict` unless the user is active.
-    /// If `returnTo` is nil, its page leads nowhere. `latest` is its latest possible end.
+    /// Creates a link that sets the user's password, even if there was none. An operator hands it
+    /// over without mail. Earlier links become invalid, and apps require a new password until one
+    /// is set. The user's row must be locked. Throws 409 `conflict` unless the user is active.
+    /// `returnTo` is where the link's page leads in the end; nil for nowhere. The link ends at
+    /// `latest` if that is before its normal end.
     package func makePasswordLink(
         for user: UserRow, returnTo: String? = nil, until latest: Timestamp? = nil
     ) async throws -> IssuedPasswordLink {
@@ -53,12 +54,12 @@ extension Change {
     }
 }
 
-/// Actions on a user who is already in the requested state.
+/// An action on a user who is already in the state that it leads to.
 extension Change {
-    /// A retry changes nothing. The same action by another actor, with another reason, or by hand
-    /// after a job counts as a new one: it is audited and raises the version, so that an undo of
-    /// the earlier one leaves the user alone. With `orFirst` it also counts if the audit trail has
-    /// no earlier one.
+    /// Does nothing if the action only repeats the last one, as a retry does. An action by another
+    /// actor, with another reason, or by hand after a job is new: it is audited and raises the
+    /// version, so that an undo of the earlier one leaves the user alone. With `orFirst`, an action
+    /// that the audit trail does not have at all is new too.
     package func actAgain(
         on row: UserRow, _ action: AuditAction, reason: String?, orFirst: Bool = false
     ) async throws -> UserRow {
@@ -78,8 +79,9 @@ extension Change {
         return row
     }
 
-    /// Whether the last such action in the audit trail was the same one; `nil` if there is none. An
-    /// event without a request was caused by a job.
+    /// Whether the last such action in the audit trail was by the same actor and for the same
+    /// reason; `nil` if there is none. A job's actions have no request id, so an action by hand
+    /// differs from them.
     private func isRetry(
         on row: UserRow, _ action: AuditAction, _ reason: String?
     ) async throws -> Bool? {

@@ -2,10 +2,10 @@ import JSON
 import Postgres
 import Text
 
-/// The attributes of users, checked by the tenant's schema, and their index.
+/// Checks users' attributes against the tenant's schema, and maintains their index.
 extension Change {
-    /// The schema in force if these attributes need it; `nil` if nothing changes. Throws
-    /// `AttributeFaults`.
+    /// Checks the new attributes against the tenant's schema and returns the schema; `nil` if they
+    /// do not differ from the old ones. Throws `AttributeFaults` if they are invalid.
     func check(
         _ new: AttributePair, after old: AttributePair?
     ) async throws -> AttributeSchema? {
@@ -17,7 +17,7 @@ extension Change {
         return schema
     }
 
-    /// Rewrites the index of one user.
+    /// Replaces a user's entries in the index.
     func index(
         _ attributes: AttributePair, of user: UUID, createdAt: Timestamp, by schema: AttributeSchema
     ) {
@@ -37,14 +37,15 @@ extension Change {
     }
 }
 
-/// Indexes users who existed before a name was indexed, batch by batch.
+/// Adds users to the index of an attribute that was not indexed when they were written, batch by
+/// batch.
 extension Database {
-    /// The most users of one transaction.
+    /// The most users that one transaction indexes.
     static let indexBatch = 500
-    /// The most batches of one tenant in one round, and of the call that puts a schema.
+    /// The most batches of one tenant in one round, or in the request that stores a new schema.
     package static let indexBatches = 20
 
-    /// Indexes users in every tenant that has users left to read.
+    /// Runs one round in every tenant in which users still have to be indexed.
     package func indexAttributes() async throws {
         let rows = try await platform.read(
             "SELECT tenant_id FROM attribute_schemas WHERE indexed_to IS NOT NULL LIMIT 1000")
@@ -60,7 +61,7 @@ extension Database {
         if let failure { throw failure }
     }
 
-    /// Returns true if no user is left to read.
+    /// Indexes up to `indexBatches` batches of a tenant's users. Returns true if no users are left.
     @discardableResult
     package func indexAttributes(of tenant: UUID) async throws -> Bool {
         for _ in 0..<Self.indexBatches {
@@ -74,8 +75,8 @@ extension Database {
 }
 
 extension Change {
-    /// The users stay locked until their words are written, so that a concurrent edit comes before
-    /// or after.
+    /// Indexes one batch of users; returns true if no users are left. The users stay locked until
+    /// their entries are written, so that a concurrent edit happens before or after.
     fileprivate func indexBatch() async throws -> Bool {
         let row = try await attributeSchemaUnlocked()
         guard let last = row.indexedTo else { return true }
@@ -111,7 +112,8 @@ extension Change {
         let isDone = ids.count < Database.indexBatch
         let next = isDone ? nil : ids.last
         let ready = isDone ? row.schema.indexed.map(\.name) : row.ready
-        // Another schema may have been put since it was read; then its own reading begins.
+        // Does nothing if another schema was stored in the meantime, whose indexing then starts
+        // anew.
         try await query(
             """
             UPDATE attribute_schemas SET indexed_to = \(next), ready = \(ready)
@@ -130,9 +132,9 @@ extension Change {
     }
 }
 
-/// Lists of users by an attribute.
+/// Searches for users by the value of an attribute.
 extension TenantScope {
-    /// If many users have a value, at most this many are counted, since each is a separate look-up.
+    /// The most users with the value who are counted, since each costs a separate look-up.
     private static let counted = 1000
 
     func look(
@@ -155,15 +157,15 @@ extension TenantScope {
         } else {
             search.some = Array(ids.prefix(Self.counted))
         }
-        // Reads the user's one value by its key. For EXISTS the planner may build a hash of all
-        // users who have the value.
+        // Reads the user's value by its key. With EXISTS, PostgreSQL may build a hash of all users
+        // who have the value.
         let condition: SQL = """
              AND CASE WHEN (SELECT a.value FROM user_attributes a WHERE a.tenant_id = \(tenant)
                 AND a.user_id = users.id AND a.name = \(name)) = \(value)
                 THEN true ELSE false END
             """
-        // Only one attribute's table is walked; for further attributes each user's value is
-        // checked.
+        // Only one attribute's index can give the order of the list; for further attributes the
+        // value of each user is checked.
         guard search.byAge == nil else { return search.conditions.append(condition) }
         search.byAge = AgedRows(
             table: """
@@ -179,8 +181,8 @@ extension TenantScope {
                 """, condition: condition)
     }
 
-    /// Those of some users who have the value. It takes one probe for each, since the planner would
-    /// sometimes read all users who have the value, even if they are a million.
+    /// Those of some users who have the value. Looks up each user separately, since PostgreSQL
+    /// would sometimes read all users who have the value, even if they are a million.
     private func some(
         of users: [UUID], having attribute: (name: String, value: String)
     ) async throws(PostgresError) -> [UUID] {

@@ -2,31 +2,32 @@ import Domain
 import Postgres
 import Text
 
-/// The filters of a list of users; a nil member does not filter.
+/// The filters of a list of users. A nil member admits all users.
 package struct UserFilter: Sendable {
-    /// A part of the address or the name; under three characters, a prefix. Searched first.
+    /// A part of the address or the name, or its beginning if the text has under three characters.
+    /// It is searched before the list is read.
     package var text: String?
-    /// Only these users; deleted ones are then included.
+    /// The only users to include, even if they are deleted.
     package var ids: [UUID]?
-    /// `nil` for all except deleted users, who are only included by id.
+    /// The status. If it is `nil`, all users except deleted ones are included.
     package var status: User.Status?
     package var role: UserRole?
-    /// A `ProviderKind` raw value, for users with at least one such identity.
+    /// A `ProviderKind` raw value: only users with such an identity.
     package var provider: String?
     /// The user's id in the customer's own system.
     package var externalID: String?
-    /// Indexed attributes and the values to find, as index words.
+    /// Values that indexed attributes must have, in the form of the index.
     package var attributes: [(name: String, value: String)] = []
-    /// The earliest time of the last sign-in.
+    /// The earliest time of the last sign-in, inclusive.
     package var signedInSince: Timestamp?
-    /// Exclusive.
+    /// The latest time of the last sign-in, exclusive.
     package var signedInUntil: Timestamp?
-    /// Only users who have never signed in.
+    /// Whether to include only users who have never signed in.
     package var neverSignedIn = false
-    /// Only people who asked to join and wait for an operator's approval.
+    /// Whether to include only people who asked to join and wait for an operator's approval.
     package var awaitingApproval = false
 
-    /// The other filters start unset.
+    /// Sets these filters; the others admit all users.
     package init(
         text: String? = nil, status: User.Status? = nil, role: UserRole? = nil,
         provider: String? = nil
@@ -37,13 +38,15 @@ package struct UserFilter: Sendable {
         self.provider = provider
     }
 
-    /// Whether most users pass, apart from the text and the filters that are searched first.
+    /// Whether the filters admit most users, apart from the text and the other filters that are
+    /// searched before the list is read.
     fileprivate var isWide: Bool {
         status == nil && role == nil && signedInSince == nil && signedInUntil == nil
             && !neverSignedIn && !awaitingApproval
     }
 
-    /// The conditions on the users' own columns. The text and the provider are searched first.
+    /// The conditions on the columns of `users`. The text and the provider are not included, since
+    /// they are searched before.
     fileprivate func condition(in tenant: UUID) -> SQL {
         var sql: SQL = "tenant_id = \(tenant)"
         if let status {
@@ -60,10 +63,11 @@ package struct UserFilter: Sendable {
     }
 }
 
-/// Designed for a million users per tenant: every list walks an index in its own order.
+/// Lists of users. They are designed for a million users per tenant: every list walks an index in
+/// the order of the list.
 extension TenantScope {
-    /// One page. `walking` sets how many rows are scanned for a frequent text, instead of the usual
-    /// number.
+    /// One page of users. `most` replaces the usual number of rows that are scanned for a text that
+    /// many users contain.
     package func users(
         _ list: ListQuery, _ filter: UserFilter, walking most: Int? = nil
     ) async throws(PostgresError) -> ListPage<UserRow> {
@@ -72,7 +76,7 @@ extension TenantScope {
         ) { rows throws(PostgresError) in try UserRow.list(rows) }
     }
 
-    /// The user, also a deleted one while the row exists; `nil` if the tenant has no such user.
+    /// The user, even if deleted; `nil` if the tenant has no such user.
     package func user(_ id: UUID) async throws(PostgresError) -> UserRow? {
         let rows = try await read(
             "SELECT \(UserRow.columns(of: tenant)) FROM users WHERE tenant_id = \(tenant) AND id = \(id)"
@@ -80,14 +84,14 @@ extension TenantScope {
         return try rows.first.map(UserRow.init)
     }
 
-    /// Selects the page first, then its users' identities, one row each: aggregating the identities
-    /// of a user into one document costs the database more than everything else. OFFSET 0 forces a
-    /// look-up for each user of the page: the planner considers a join with all of a tenant's
-    /// identities cheap because most tenants are small, but with a million it is not. The rows come
-    /// in the page's order.
+    /// Selects the users of the page, then one row for each identity of theirs, in the page's
+    /// order. To aggregate the identities into one document per user would cost the database more
+    /// than everything else. OFFSET 0 forces a look-up of the identities for each user: PostgreSQL
+    /// considers a join with all identities of a tenant cheap, which is wrong for a million users.
     func userList(_ filter: UserFilter) -> SearchedList {
         let tenant = tenant
-        // The database's locale may know only ASCII; comparing letters of every script costs more.
+        // The database's own locale may ignore case only in ASCII. Comparing letters of every
+        // script costs more, so it is done only if the text needs it.
         let isASCII = filter.text?.utf8.allSatisfy { $0 < 0x80 } ?? true
         let letters: SQL = isASCII ? "" : #" COLLATE "und-x-icu""#
         return SearchedList(
@@ -115,12 +119,12 @@ extension TenantScope {
         if let provider = filter.provider { try await look(forProvider: provider, &search) }
         for attribute in filter.attributes { try await look(for: attribute, &search) }
         if let ids = filter.ids.map(Set.init) { search.some = search.some?.filter(ids.contains) }
-        // If there are few rows, the rows themselves are counted.
+        // If only few users can match, they are counted themselves.
         if !search.ids.isEmpty, search.frequent == nil { search.some = nil }
         return search
     }
 
-    /// The live user, if there is one, and the deleted users.
+    /// The users with this external id: one who is not deleted, if there is one, and those who are.
     private func users(withExternalID id: String) async throws(PostgresError) -> [UUID] {
         let rows = try await readLagging(
             """
@@ -150,8 +154,8 @@ extension TenantScope {
         for row in rows { ids.append(try row.get(0)) }
         if ids.count <= Self.few { return search.ids.append(ids) }
         if search.some == nil { search.some = ids }
-        // As a value inside a CASE it remains a look-up for each scanned user. EXISTS may become a
-        // full join, or a hash of all identities.
+        // As a value inside a CASE it stays a look-up for each scanned user. PostgreSQL may turn
+        // EXISTS into a join with all identities.
         search.conditions.append(
             """
              AND CASE WHEN (SELECT true FROM identities i WHERE i.tenant_id = \(tenant)

@@ -4,16 +4,16 @@ import Postgres
 import Text
 
 extension Database {
-    /// The confirmation of a purge. It is bound to the user as it was read, so that it is valid for
-    /// no other user and ends with the next change.
+    /// The token that confirms a purge. It is bound to the user's current version, so it becomes
+    /// invalid when the user changes.
     package func purgeConfirmation(_ row: UserRow) -> String {
         purgeConfirmation(of: "\(row.tenant) \(row.id) \(row.version)")
     }
 }
 
 extension Change {
-    /// Deletes the user: ends sessions, revokes invites, and keeps the row for the time of
-    /// `Retention.deleted`, which counts from the first deletion.
+    /// Deletes the user: ends sessions and revokes invites. The row stays for the time of
+    /// `Retention.deleted`, which counts from the first deletion, so that the user can be restored.
     package func deleteUser(_ row: UserRow, reason: String? = nil) async throws {
         guard row.status != .deleted else {
             _ = try await actAgain(on: row, .userDeleted, reason: reason, orFirst: true)
@@ -24,15 +24,15 @@ extension Change {
             row, .deleted, before: row.status, action: .userDeleted, reason: reason)
     }
 
-    /// Ends everything that could still admit the person.
+    /// Ends everything that could still admit the person: sessions, links and invites.
     func endAccess(of row: UserRow) async throws {
         try await revokeInvites(to: row)
         try await query("DELETE FROM sessions WHERE tenant_id = \(tenant) AND user_id = \(row.id)")
         try await endLinks(of: row)
     }
 
-    /// Ends the links that were made for the user: to set a password, to add a sign-in, to confirm
-    /// an address.
+    /// Invalidates the links that were made for the user: to set a password, to add a sign-in, and
+    /// to confirm an address.
     func endLinks(of row: UserRow) async throws(PostgresError) {
         try await endResets(of: row.id)
         try await query(
@@ -40,9 +40,9 @@ extension Change {
     }
 
     /// Purges the user: deletes the row, identities, sessions, search text, invites to the address
-    /// and directory entries, redacts the records of the past, and leaves a tombstone. `isManual`
-    /// means that an operator does it now, so stored responses may still contain the user.
-    /// `evidence` is what the audit event records about what was there.
+    /// and directory entries, redacts records of the past, and leaves a tombstone. `isManual` means
+    /// that an operator purges the user now, not the sweep, so stored responses may still contain
+    /// the user. The audit event includes `evidence` of what was stored.
     @discardableResult
     package func purgeUser(
         _ row: UserRow, isManual: Bool = false,
@@ -64,7 +64,8 @@ extension Change {
             """)
         try await redact(row, isAddressOwn: others.isEmpty)
         if isManual { try await redactStoredResponses(of: row) }
-        // A person who was declined was never a user, so nothing of them stays.
+        // A person who was declined was never admitted, so nothing of them is left, not even a
+        // tombstone.
         if try await !isDeclined(row) {
             left.count += try await bury(row, withAddress: others.isEmpty)
         }
@@ -73,8 +74,8 @@ extension Change {
         try await query(
             "DELETE FROM invites WHERE tenant_id = \(tenant) AND accepted_user_id = \(row.id)")
         try await query("DELETE FROM users WHERE tenant_id = \(tenant) AND id = \(row.id)")
-        // Deleted after the user's sessions, since a session that another transaction ends records
-        // its last use.
+        // Must come after the user's sessions are deleted, since another transaction that ends a
+        // session writes its last use here.
         try await query(
             """
             DELETE FROM user_uses
@@ -117,20 +118,20 @@ extension Change {
     }
 }
 
-/// How many HMACs a purge has left, and until when they bar the person.
+/// How many HMACs a purge left behind, and until when they keep the person from signing up again.
 package struct LeftTombstones: Sendable {
     package var count = 0
     package var until: Timestamp
 }
 
-/// What stays of a purged user for 30 days: HMACs of the address and of the identities, by which
-/// the tenant refuses the person as it does a deleted user.
+/// Tombstones: what is left of a purged user for 30 days. They are HMACs of the address and of the
+/// identities, by which the tenant refuses the person like a deleted user.
 extension Change {
-    /// Seconds for which a tombstone bars a sign-up.
+    /// Seconds for which a tombstone keeps the person from signing up again.
     static let tombstoneSeconds: Int64 = 30 * 86_400
 
-    /// Leaves the HMACs. `withAddress` says that no other user of this tenant has the address.
-    /// Returns how many it left.
+    /// Stores the HMACs of a purged user and returns how many. `withAddress` means that no other
+    /// user of this tenant has the address.
     func bury(_ row: UserRow, withAddress: Bool) async throws -> Int {
         var keys = row.identities.map {
             database.personKey(provider: $0.provider, issuer: $0.issuer, subject: $0.subject)
@@ -150,7 +151,8 @@ extension Change {
         return keys.count
     }
 
-    /// Ends the bar, also of the identities, because an operator creates the user again.
+    /// Deletes the tombstone that has this address, with its identities, because an operator
+    /// creates the user again.
     func endTombstone(_ emailKey: String) async throws(PostgresError) {
         try await query(
             """
@@ -160,8 +162,8 @@ extension Change {
             """)
     }
 
-    /// A purged user, as the rules see a deleted one; the id no longer refers to a row. `keys` are
-    /// those of the identity and the address.
+    /// The purged user to whom one of these keys belongs, in the form of a deleted user; `nil` if
+    /// there is none. Its id refers to no row. `keys` are those of the identity and of addresses.
     func buried(_ keys: [[UInt8]]) async throws(PostgresError) -> UserFacts? {
         let rows = try await query(
             """
@@ -174,10 +176,11 @@ extension Change {
     }
 }
 
-/// Removes a purged user's address and name from the records of the past. The events stay.
+/// Removes a purged user's address and name from records of the past, such as audit events, which
+/// themselves stay.
 extension Change {
-    /// Must run while the user's row and its invites still exist. `isAddressOwn` says that no other
-    /// row has the address, so that everything under it belongs to this user.
+    /// Redacts the records. Must run while the user's row and invites still exist. `isAddressOwn`
+    /// means that no other user has the address, so that everything with it belongs to this user.
     func redact(_ row: UserRow, isAddressOwn: Bool) async throws {
         let addresses = try await formerAddresses(of: row, isAddressOwn: isAddressOwn)
         let keys = addresses.map(\.key)
@@ -226,13 +229,13 @@ extension Change {
         try await redactUnplacedDecisions(of: row)
     }
 
-    /// Drops mails that are not sent yet: about the person, about the person's objects, and to
-    /// their addresses.
+    /// Drops unsent mails that are about the person or their identities and invites, or go to their
+    /// addresses.
     private func redactMail(
         of user: UUID, _ things: [UUID], _ addresses: [String]
     ) async throws {
         let recipients = addresses.map(database.recipient)
-        // One condition at a time, since each has its own index.
+        // Runs one statement for each condition, since each has its own index.
         let conditions: [SQL] = [
             "about = ANY (\(things + [user])::uuid[])", "people && \([user])::uuid[]",
             """
@@ -253,8 +256,8 @@ extension Change {
         }
     }
 
-    /// Redacts what jobs still have to do about the person, and who created them. A waiting row
-    /// then fails.
+    /// Removes the person from the rows of jobs, and from the jobs that they created. A row that
+    /// still waits will then fail.
     private func redactJobs(of row: UserRow, _ keys: [String]) async throws {
         try await query(
             """
@@ -287,7 +290,8 @@ extension Change {
         }
     }
 
-    /// Redacts waiting rows by address, external id or sign-in; each of them then fails.
+    /// Removes the content of import rows that wait and refer to the person by address, external id
+    /// or sign-in. Each of them will then fail.
     private func redactImports(of row: UserRow, _ keys: [String]) async throws(PostgresError) {
         let staged = row.stagedKeys + keys.map { StagedPerson.key(email: $0) }
         try await query(
@@ -298,8 +302,8 @@ extension Change {
             """)
     }
 
-    /// Deletes stored responses about the user. Those that contain a secret are sealed with the
-    /// caller's own key, and expire within a day.
+    /// Deletes the stored responses that are about the user. Responses that contain a secret cannot
+    /// be searched, since they are encrypted with the caller's own key; they expire within a day.
     func redactStoredResponses(of row: UserRow) async throws {
         try await query(
             """
@@ -308,7 +312,7 @@ extension Change {
             """)
     }
 
-    /// The user's current address, if only this user has it, and the former ones.
+    /// The user's former addresses, and the current one if no other user has it.
     func formerAddresses(
         of row: UserRow, isAddressOwn: Bool
     ) async throws(PostgresError) -> [(key: String, text: String)] {
@@ -322,7 +326,7 @@ extension Change {
         return found
     }
 
-    /// The ids of identities, current and former, and of invites.
+    /// The ids of the user's identities, current and former, and of invites.
     func recordedThings(
         of row: UserRow, _ keys: [String]
     ) async throws(PostgresError) -> [UUID] {
@@ -338,7 +342,7 @@ extension Change {
         return things
     }
 
-    /// The spellings of the addresses.
+    /// The spellings of the addresses that appear in records.
     func spellings(
         of addresses: [(key: String, text: String)]
     ) async throws(PostgresError) -> [String] {
@@ -354,14 +358,14 @@ extension Change {
         return words
     }
 
-    /// Redacts decisions, and deletes the stored responses of their retries.
+    /// Redacts the decisions about the user, and deletes the stored responses of their retries.
     private func redactDecisions(of user: UUID, _ keys: [String]) async throws(PostgresError) {
         let rows = try await query("SELECT decisions_redact(\(tenant), \(user), \(keys))")
         let redacted = try rows.map { row throws(PostgresError) in try row.get(0, as: UUID.self) }
         try await query("DELETE FROM provisioning_retries WHERE decision_id = ANY (\(redacted))")
     }
 
-    /// Redacts decisions without a tenant, if no other tenant knows the address.
+    /// Redacts decisions that belong to no tenant, if no other tenant knows the address.
     private func redactUnplacedDecisions(of row: UserRow) async throws {
         let key = database.personKey(emailKey: row.emailKey)
         let others = try await query(

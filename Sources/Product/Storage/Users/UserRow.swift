@@ -4,9 +4,9 @@ import JSON
 import Postgres
 import Text
 
-/// A user as stored, with identities from oldest to newest. A member is decoded where it is asked
-/// for, since a list shows most columns as they lie in the database's answer: to decode them all
-/// first costs a list of 50 users a third more of the processor's time.
+/// A user as stored, with identities from oldest to newest. Each member is decoded only when it is
+/// read. A list shows most columns exactly as the database sent them, and decoding all of them
+/// first would cost a third more processor time for a list of 50 users.
 package struct UserRow: ListedRow {
     /// The columns of a user, in the order in which they are selected.
     package enum Column: Int, CaseIterable, Sendable {
@@ -39,8 +39,8 @@ package struct UserRow: ListedRow {
     /// The number of columns; what is selected after `columns` begins at this index.
     static let end = Column.allCases.count + 1
 
-    /// The columns of a list, where a user has a row for each identity `i`, or else one. Most
-    /// tenants have no merged users, which one look-up shows.
+    /// The columns of a list, in which a user has one row for each identity `i`, or one row without
+    /// any. One look-up shows whether the tenant has merged users at all; most have none.
     static func listed(in tenant: UUID) -> SQL {
         """
         \(own), CASE WHEN EXISTS (SELECT FROM merged_users WHERE tenant_id = \(tenant))
@@ -48,7 +48,7 @@ package struct UserRow: ListedRow {
         """
     }
 
-    /// Decodes a row of `columns`.
+    /// Decodes a row of `columns(of:)`.
     init(_ row: Row) throws(PostgresError) {
         try Self.check(row)
         self.init(row, try IdentityRow.list(row.get(Self.end - 1, as: JSONB.self)))
@@ -59,8 +59,8 @@ package struct UserRow: ListedRow {
         self.identities = identities
     }
 
-    /// Decodes the rows of `listed`. A column has one type in all rows, so what decodes in the
-    /// first row decodes in each.
+    /// Decodes the rows of `listed(in:)`. A column has the same type in all rows, so only the first
+    /// row is checked.
     static func list(_ rows: Rows) throws(PostgresError) -> [UserRow] {
         guard let first = rows.first else { return [] }
         try check(first)
@@ -79,7 +79,7 @@ package struct UserRow: ListedRow {
         return users
     }
 
-    /// Throws `.decoding` unless each column has the type of its member.
+    /// Throws `.decoding` unless each column has the type that its member needs.
     private static func check(_ row: Row) throws(PostgresError) {
         let _:
             (
@@ -89,14 +89,15 @@ package struct UserRow: ListedRow {
             ) = try row.columns()
     }
 
-    /// The text of a column as it lies in the database's answer; `nil` if it is NULL.
+    /// The text of a column as the database sent it; `nil` if it is NULL.
     package subscript(column: Column) -> StoredText? { StoredText(row, column.rawValue) }
 
     private func text(_ column: Column) -> String { self[column]?.string ?? "" }
 
     private func time(_ column: Column) -> Timestamp? { row.timestamp(column.rawValue) }
 
-    /// `least` stands for a word that only another version of the service knows.
+    /// The value of a column that is an enumeration. Returns `least`, the one with the fewest
+    /// rights, for a value that only another version of the service knows.
     private func word<Word: PostgresDecodable>(_ column: Column, _ least: Word) -> Word {
         (try? row.get(column.rawValue, as: Word.self)) ?? least
     }
@@ -118,12 +119,12 @@ extension UserRow {
     package var source: User.Source { word(.source, .operator) }
     /// Increases with each change; the ETag is made from it.
     package var version: Int { word(.version, 0) }
-    /// When the row was created, which may be before the first sign-in.
+    /// When the row was created. This may be before the first sign-in.
     package var createdAt: Timestamp { time(.createdAt) ?? Timestamp(microseconds: 0) }
     package var updatedAt: Timestamp { time(.updatedAt) ?? Timestamp(microseconds: 0) }
     package var lastSignInAt: Timestamp? { time(.lastSignInAt) }
     package var deletedAt: Timestamp? { time(.deletedAt) }
-    /// The status before a suspension or a deletion.
+    /// The status before the current suspension or deletion.
     package var statusBefore: User.Status? {
         self[.statusBefore].map { _ in word(.statusBefore, .deleted) }
     }
@@ -135,12 +136,13 @@ extension UserRow {
     }
     /// The join link that admitted the user; `nil` if none did.
     package var joinLinkID: UUID? { row.uuid(Column.joinLinkID.rawValue) }
-    /// Whether the inactivity rule leaves the user alone.
+    /// Whether the user is exempt from the inactivity rule.
     package var isKept: Bool { word(.isKept, false) }
     /// The ids of users who were merged into this one.
     package var mergedIDs: [UUID] { MergedUsers.list(self[.mergedIDs]?.string) }
 
-    /// The cursor's value: the email key, or the time in microseconds since 1970.
+    /// The value by which a cursor continues a list: the email key, or the time in microseconds
+    /// since 1970.
     package func value(of sort: ListQuery.Sort) -> String {
         switch sort {
         case .email: emailKey
@@ -150,16 +152,16 @@ extension UserRow {
     }
 }
 
-/// What an edit of a user may change.
+/// The values of a user's fields after an edit.
 package struct UserEdit: Sendable {
     package var name: String?
     package var role: UserRole
     package var externalID: String?
-    /// Whether the inactivity rule leaves the user alone.
+    /// Whether the user is exempt from the inactivity rule.
     package var isKept: Bool
     package var attributes: AttributePair
 
-    /// Changes nothing.
+    /// Takes the current values, so that without further assignments nothing changes.
     package init(of row: UserRow) {
         name = row.name
         role = row.role
@@ -169,16 +171,17 @@ package struct UserEdit: Sendable {
     }
 }
 
-/// A user's identity at a provider, decoded like its user where a member is asked for.
+/// A user's identity at a provider. Each member is decoded only when it is read.
 package struct IdentityRow: Sendable {
-    /// The order of `columns`, and of the values in a document of identities.
+    /// The columns in the order of `columns`, which is also the order of the values in a document
+    /// of identities.
     package enum Column: Int, CaseIterable, Sendable {
         case id, provider, issuer, subject, email, createdAt, lastUsedAt, isEmailTrusted
         case aliasCount, linkedByType, linkedByID
     }
 
     private enum Source {
-        /// A row of a list, where the columns follow those of the user.
+        /// A row of a list, in which the identity's columns follow the user's.
         case row(Row)
         case document([JSONValue])
     }
@@ -204,7 +207,7 @@ package struct IdentityRow: Sendable {
         """
     }
 
-    /// `nil` for a user without identities.
+    /// The identity in a row of a list; `nil` if the user of the row has none.
     init?(listed row: Row) {
         guard row.bytes(Self.first) != nil else { return nil }
         source = .row(row)
@@ -265,15 +268,17 @@ extension IdentityRow {
     }
     /// A `ProviderKind` raw value.
     package var provider: String { text(.provider) }
-    /// For a pool: its id, with `/upstream` for an unmapped upstream.
+    /// The issuer. For a Cognito pool it is the pool's id, followed by `/upstream` if the user came
+    /// from an unmapped upstream.
     package var issuer: String { text(.issuer) }
     package var subject: String { text(.subject) }
-    /// The address as the provider gave it, which may not be the user's; `nil` if there is none.
+    /// The address as the provider reported it, which may differ from the user's; `nil` if there is
+    /// none.
     package var email: String? { self[.email]?.string }
-    /// When it was linked to the user.
+    /// When the identity was linked to the user.
     package var createdAt: Timestamp { time(.createdAt) ?? Timestamp(microseconds: 0) }
     package var lastUsedAt: Timestamp? { time(.lastUsedAt) }
-    /// Whether the provider was trusted for the address when it was linked.
+    /// Whether the provider was trusted to prove the address when the identity was linked.
     package var isEmailTrusted: Bool {
         let column = Column.isEmailTrusted.rawValue
         return switch source {
@@ -281,7 +286,7 @@ extension IdentityRow {
         case .document(let parts): parts[column].bool ?? false
         }
     }
-    /// How many `sub`s of a pool are bound to the identity.
+    /// The number of a pool's `sub`s that are aliases of the identity.
     package var aliasCount: Int {
         let column = Column.aliasCount.rawValue
         return switch source {
@@ -289,32 +294,32 @@ extension IdentityRow {
         case .document(let parts): parts[column].int ?? 0
         }
     }
-    /// The type of the actor who linked it by hand; `nil` if a rule or the user did.
+    /// The type of the actor who linked the identity by hand; `nil` if a rule or the user did.
     package var linkedByType: String? { self[.linkedByType]?.string }
     package var linkedByID: String? { self[.linkedByID]?.string }
 }
 
-/// How rows that wait in imports refer to a person: by addresses, external ids and sign-ins, each
-/// as the first 8 bytes of a hash.
+/// Keys by which rows that wait in imports refer to a person. Each is made from an address, an
+/// external id or a sign-in, and is the first 8 bytes of a hash.
 enum StagedPerson {
     static func key(email key: String) -> Int64 { hash("email", key) }
 
     static func key(externalID: String) -> Int64 { hash("id", externalID) }
 
-    /// The id in a row, which may be a user's.
+    /// The key of an id in a row of an import, which may be a user's id.
     static func key(id: String) -> Int64 {
         hash("sign-in", "", "", UUID(id)?.description ?? id)
     }
 
-    /// A key made from the bytes of the three parts.
+    /// The key of a sign-in, made from the bytes of its three parts.
     static func key(provider: String, issuer: String, subject: String) -> Int64 {
         hash("sign-in", provider, issuer, subject)
     }
 
-    /// A condition on the rows `t` that have one of these keys or its complement, as rows with an
-    /// unverified address do. First each key is looked up with one index probe per import, then the
-    /// rows are read by their physical place. Nothing is left to the planner: its statistics for a
-    /// new import are old, and it would read each import once for each of its rows.
+    /// A condition on the rows `t` of imports that have one of these keys or, if their address is
+    /// not verified, its complement. First looks up each key in each import by an index, then reads
+    /// the rows by their physical place. The planner could not choose this itself: its statistics
+    /// of a new import are out of date, so it would read each import once for each of its rows.
     static func rows(_ keys: [Int64], in tenant: UUID) -> SQL {
         """
         t.ctid = ANY (ARRAY(SELECT f.place FROM imports m
@@ -335,7 +340,7 @@ enum StagedPerson {
 }
 
 extension UserRow {
-    /// The keys of the id, of the external id and of the sign-ins.
+    /// The keys of the user's id, external id and sign-ins.
     var stagedKeys: [Int64] {
         [StagedPerson.key(id: id.description)]
             + (externalID.map { [StagedPerson.key(externalID: $0)] } ?? [])
@@ -352,7 +357,7 @@ package struct UserSecrets: Sendable {
     /// Whether an operator chose the password, so that the user must choose another.
     package var mustChangePassword: Bool
 
-    /// These columns directly follow `UserRow.columns`.
+    /// The columns of the secrets, which directly follow `UserRow.columns(of:)`.
     static let columns: SQL = "users.password_hash, users.pin_hash, users.must_change_password"
     static let end = UserRow.end + 3
 

@@ -22,10 +22,10 @@ package struct UserSessionRow: ListedRow {
     package var method: String
     /// The time until which a PIN elevates the session.
     package var elevatedUntil: Timestamp?
-    /// The end of the session, exclusive; from then on it is unknown.
+    /// The end of the session, exclusive. From then on the session counts as unknown.
     package var expiresAt: Timestamp
 
-    /// Columns of `sessions s`.
+    /// The columns of a session, for the row `s` of `sessions`.
     static let columns: SQL =
         """
         s.id, s.user_id, s.client, s.device, s.created_at, s.last_seen_at, s.ip, s.user_agent,
@@ -49,7 +49,8 @@ package struct UserSessionRow: ListedRow {
         expiresAt = try row.get(start + 12)
     }
 
-    /// The device's display name: the app's own id of it, otherwise what the app reports about it.
+    /// The name under which the device is shown: the app's own id of it, otherwise what the app
+    /// reports about it.
     package var deviceName: String? {
         if let device { return device }
         let told = [deviceOS, deviceType].compactMap(\.self)
@@ -60,7 +61,7 @@ package struct UserSessionRow: ListedRow {
 }
 
 extension TenantScope {
-    /// One page of a user's active sessions, and their count.
+    /// One page of a user's active sessions, with their number.
     package func sessions(
         of user: UUID, _ list: ListQuery
     ) async throws(PostgresError) -> ListPage<UserSessionRow> {
@@ -77,7 +78,8 @@ extension TenantScope {
 }
 
 extension Change {
-    /// Earlier proofs by the user no longer count. The user's row must be locked.
+    /// Records that the user was signed out everywhere: proofs from before, such as a provider's
+    /// older tokens, no longer count. The user's row must be locked.
     func signOut(_ user: UserRow) async throws {
         try await query(
             """
@@ -87,9 +89,9 @@ extension Change {
         try await endEmailChange(of: user)
     }
 
-    /// Ends one session, or all of them if `id` is nil. In that case older tokens of providers are
-    /// refused as well, and pending links become invalid. Throws 404 if the session is not the
-    /// user's.
+    /// Ends one session of the user or, if `id` is nil, all of them. In the second case, older
+    /// tokens of providers are refused too, and pending links become invalid. Throws 404 if the
+    /// session is not the user's.
     package func endSessions(
         of user: UserRow, id: UUID? = nil, reason: String? = nil
     ) async throws {
@@ -109,27 +111,28 @@ extension Change {
 package enum TokenTime: Sendable, Equatable {
     /// Whole seconds since 1970.
     case at(Int64)
-    /// The token has no time, so it may be older.
+    /// The token does not say when, so it may be older.
     case unknown
-    /// A code flow of this server: when it began, by this server's clock, and when the provider
-    /// last asked the person, in whole seconds since 1970, or nil if the provider does not report
-    /// it.
+    /// The token came through a sign-in at this server. The first value is when that began, by this
+    /// server's clock. The second is when the provider last asked the person, in whole seconds
+    /// since 1970, or nil if the provider does not say.
     case begun(Timestamp, authenticatedAt: Int64?)
 
-    /// Seconds by which a provider's clock may be behind.
+    /// Seconds by which a provider's clock may be behind this server's.
     package static let leeway: Int64 = 60
 
-    /// Uses `auth_time`, otherwise `iat` (OpenID Connect Core section 2). If the provider sends
-    /// `auth_time`, a silently renewed token is as old as the sign-in behind it.
+    /// Takes the time from `auth_time` or, without it, from `iat` (OpenID Connect Core section 2).
+    /// With `auth_time`, a token that was renewed silently is as old as the sign-in behind it.
     package init(claims: JSONValue) {
         self =
             (Self.seconds(claims["auth_time"]) ?? Self.seconds(claims["iat"])).map(Self.at)
             ?? .unknown
     }
 
-    /// Whether the token is older than the last sign-out everywhere. Whole seconds are compared,
-    /// and a token of the same second is refused. A code flow is compared by the time when it began
-    /// here, whatever the provider's clock, and by the time when the provider asked the person.
+    /// Whether the token is older than the time at which all of the user's sessions were ended.
+    /// Whole seconds are compared, and a token of the same second is refused. For a sign-in at this
+    /// server, both the time when it began here and the time when the provider asked the person
+    /// must be later.
     package func isRefused(signedOutAt: Timestamp?) -> Bool {
         guard let signedOutAt else { return false }
         return switch self {
@@ -139,13 +142,14 @@ package enum TokenTime: Sendable, Equatable {
         }
     }
 
-    /// Whether the token would be accepted if the provider asked the person again.
+    /// Whether the token is refused only because the provider did not ask the person again.
     package func isStale(signedOutAt: Timestamp) -> Bool {
         guard case .begun(let time, let asked?) = self, time >= signedOutAt else { return false }
         return asked + Self.leeway < signedOutAt.microseconds / 1_000_000
     }
 
-    /// Parses a NumericDate (RFC 7519 section 2) without its fraction; `nil` if it is not one.
+    /// The seconds of a NumericDate (RFC 7519 section 2) without its fraction; `nil` if the value
+    /// is not one.
     private static func seconds(_ value: JSONValue?) -> Int64? {
         guard case .number(let text) = value else { return nil }
         let whole = text.utf8.prefix { $0 != UInt8(ascii: ".") }
@@ -154,8 +158,10 @@ package enum TokenTime: Sendable, Equatable {
     }
 }
 
-/// The provider's token is older than the last sign-out everywhere. Nothing was written.
+/// Thrown if the provider's token is older than the time at which all of the user's sessions were
+/// ended. Nothing was written.
 package struct TokenOutdated: Error {
-    /// Only the person's own sign-in at the provider is too old; the provider may ask again.
+    /// Whether only the person's sign-in at the provider is too old, so that a new sign-in there
+    /// helps.
     package var isStale = false
 }

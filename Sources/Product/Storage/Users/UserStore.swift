@@ -5,8 +5,9 @@ import Text
 
 /// Creates users for operators, edits them, and changes their status.
 extension Change {
-    /// Creates a user who waits for the first sign-in. Throws 409 `email_taken` or, for the
-    /// external id, `conflict`, with the id of the other user. Throws `AttributeFaults`.
+    /// Creates a user, who is pending until the first sign-in. Throws 409 with the id of the other
+    /// user if the address (`email_taken`) or the external id (`conflict`) is taken, and
+    /// `AttributeFaults` for invalid attributes.
     package func createUser(
         email: EmailAddress, name: String?, role: UserRole, externalID: String? = nil,
         attributes: AttributePair = AttributePair(), isKept: Bool = false
@@ -26,7 +27,8 @@ extension Change {
         return try await lockUser(new.id)
     }
 
-    /// The user's row, locked for this transaction. It is always the first of a user's locks.
+    /// The user's row, locked until the transaction ends. Every transaction locks it before
+    /// anything else of the user.
     package func lockUser(_ id: UUID) async throws -> UserRow {
         let rows = try await query(
             """
@@ -37,7 +39,8 @@ extension Change {
         return try UserRow(row)
     }
 
-    /// Throws 409 `conflict` if another user has the external id. Throws `AttributeFaults`.
+    /// Changes the user's fields to those of `new`. Throws 409 `conflict` if another user has the
+    /// external id, and `AttributeFaults` for invalid attributes.
     package func editUser(
         _ row: UserRow, to new: UserEdit, reason: String? = nil
     ) async throws -> UserRow {
@@ -53,7 +56,7 @@ extension Change {
         }
         changes.add("reason", nil, reason)
         let schema = try await check(new.attributes, after: row.attributes)
-        // An unchanged id is already the user's own.
+        // An external id that does not change need not be checked.
         if new.externalID != row.externalID { try await requireFree(new.externalID, for: row) }
         let rows = try await refusingTakenID {
             try await query(
@@ -83,8 +86,8 @@ extension Change {
         return try await editUser(row, to: new)
     }
 
-    /// Suspends the user and revokes the invites to the address. `reason` is for the audit trail.
-    /// For a user who is already suspended this counts as a further suspension, unless it is a
+    /// Suspends the user and revokes the invites to the address. `reason` goes to the audit trail.
+    /// A user who is suspended already is suspended again, which is audited, unless the call is a
     /// retry.
     package func suspendUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         if row.status == .suspended {
@@ -92,13 +95,13 @@ extension Change {
         }
         try require(row, row.status != .deleted)
         try await revokeInvites(to: row)
-        // Links that were handed over earlier must not work after the suspension is lifted.
+        // A link that was handed over before must not work after the suspension ends.
         try await endLinks(of: row)
         return try await setStatus(
             row, .suspended, before: row.status, action: .userSuspended, reason: reason)
     }
 
-    /// Restores the status from before the suspension.
+    /// Ends the suspension: the user gets back the status from before.
     package func resumeUser(_ row: UserRow, reason: String? = nil) async throws -> UserRow {
         try require(row, row.status != .deleted)
         guard row.status == .suspended else {
@@ -110,7 +113,7 @@ extension Change {
             action: .userResumed, reason: reason)
     }
 
-    /// Restores a user who was deleted less than 30 days ago.
+    /// Restores a deleted user, within 30 days of the deletion.
     package func restoreUser(_ row: UserRow) async throws -> UserRow {
         guard row.status == .deleted, let deletedAt = row.deletedAt else { return row }
         guard now < deletedAt.adding(seconds: Retention.deleted) else {
@@ -169,8 +172,8 @@ extension Change {
             row.id, emailKey: row.emailKey, name: row.name, createdAt: row.createdAt)
     }
 
-    /// A row created by an invite counts only while the invite is active; otherwise the row is
-    /// deleted, to free its address.
+    /// Deletes a user whom an invite created, if they never signed in and no invite to the address
+    /// is active, so that the address is free again. Returns whether there was such a user.
     @discardableResult
     func removeLapsedInvitee(_ emailKey: String) async throws -> Bool {
         let rows = try await query(
@@ -203,8 +206,9 @@ extension Change {
             id: try rows.first?.get(0))
     }
 
-    /// Throws 409 for a row that an invite created and that had no sign-in: suspending or deleting
-    /// it has revoked the invite, so that no rule counts the row any more.
+    /// Throws 409 if the user was created by an invite, never signed in, and has no pending invite.
+    /// Suspending or deleting such a user has revoked the invite, without which no rule admits
+    /// them.
     private func requireReachable(_ row: UserRow) async throws {
         guard row.source == .invite, row.lastSignInAt == nil, row.identities.isEmpty,
             row.statusBefore == .pending
@@ -231,7 +235,7 @@ extension Change {
     }
 }
 
-/// A user to insert, checked by the caller.
+/// A user to insert, whose values the caller has checked.
 struct NewUser: Sendable {
     var id = UUID.random()
     var email: String
@@ -292,9 +296,9 @@ extension Change {
     }
 }
 
-/// The first user of a tenant, who becomes its admin if a client's settings allow it.
+/// Creates a tenant's first user as its admin, if a client's settings permit it.
 extension TenantScope {
-    /// Returns false for a tenant whose users are all deleted.
+    /// Whether the tenant has any user who is not deleted.
     package func hasUsers() async throws(PostgresError) -> Bool {
         let rows = try await read(
             "SELECT 1 FROM users WHERE tenant_id = \(tenant) AND status <> 'deleted' LIMIT 1")
@@ -304,8 +308,8 @@ extension TenantScope {
 
 extension Change {
     /// Creates the first admin. Returns nil if the tenant already has a user, or if the client no
-    /// longer allows it. The client's row is locked, so that only one of several requests is the
-    /// first; the setting is then cleared. `profile` is the app's initial data about the user.
+    /// longer permits it. Locks the client's row, so that only one of several requests succeeds,
+    /// and then clears the setting. `profile` is the app's initial data about the user.
     package func makeFirstAdmin(
         email: EmailAddress, name: String, passwordHash: String, client: String,
         profile: [JSONValue.Member] = []
@@ -328,9 +332,10 @@ extension Change {
     }
 }
 
-/// The ids of users in the customer's own system.
+/// Users' external ids, by which the customer's own system knows them.
 extension Change {
-    /// Throws 409 `conflict` with the id of another live user than `row` who has the external id.
+    /// Throws 409 `conflict` with the id of the other user if a user other than `row`, who is not
+    /// deleted, has the external id.
     func requireFree(_ externalID: String?, for row: UserRow? = nil) async throws {
         guard let externalID else { return }
         let rows = try await query(
@@ -342,8 +347,8 @@ extension Change {
         throw Self.externalIDTaken(by: other)
     }
 
-    /// Throws the same error for an id, or an address, that another transaction has taken since it
-    /// was found free.
+    /// Runs an update. If another transaction has taken the external id or the address since it was
+    /// found free, throws the same 409 as that check.
     func refusingTakenID(_ update: () async throws -> Rows) async throws -> Rows {
         do {
             return try await update()
