@@ -93,7 +93,7 @@ package struct ErasureEvidence: Sendable {
         }
     }
 
-    /// The same evidence, completed after the purge.
+    /// The same evidence, with the HMACs that the purge left.
     func leaving(_ left: LeftTombstones) -> ErasureEvidence {
         var evidence = self
         evidence.left = left

@@ -34,7 +34,7 @@ package struct DecisionRow: ListedRow {
     package var inviteID: UUID?
     /// The version of the tenant's policy that the rules read; `nil` without a tenant.
     package var policyVersion: Int?
-    /// What each rule found, as `[{rule, result, detail, about}]`; see `traceDocument`.
+    /// What each rule found, as `[{rule, result, detail, about}]`; see `Verdict.traceDocument`.
     package var trace: JSONValue
     /// Milliseconds from the start of the transaction to the recording of the decision.
     package var durationMilliseconds: Double

@@ -14,7 +14,8 @@ struct EffectWriting: Sendable {
     let isAddressTrusted: Bool
     /// Whether only a provider or credential of the tenant asserts the identity.
     let isAssertedByTenant: Bool
-    /// Whether the address was proved. An operator's approval of a link does not prove the mailbox.
+    /// Whether the attempt proves the address. The link of an invite does not if it was shown to an
+    /// operator instead of mailed.
     let provesAddress: Bool
     let change: Change
     /// Whether the identity is added to a user who has signed in before.

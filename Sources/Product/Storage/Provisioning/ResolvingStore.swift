@@ -6,8 +6,8 @@ import Text
 /// How an operator resolves a conflict over an account whose address was never proved, after
 /// another person's sign-in proved that address.
 package enum Resolution: Sendable {
-    /// The account belongs to the newcomer. The new identity is linked, and all other sign-ins of
-    /// the account are removed.
+    /// The account belongs to the newcomer. The new identity is linked, and every other way to sign
+    /// in to the account is removed.
     case giveAccount
     /// The account belongs to somebody else, and gets this other address, which is not proved. The
     /// newcomer's next attempt is decided anew.
