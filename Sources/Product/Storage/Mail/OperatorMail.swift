@@ -9,8 +9,8 @@ import Text
 extension Change {
     /// The most mails of one kind to one operator in an hour.
     private static let alarmLimit = 20
-    /// The most mails about an added factor to one operator in an hour. Beyond it no factor can be
-    /// added, since each addition must be mailed.
+    /// The same limit for a mail about an added factor. Beyond it no factor can be added, since
+    /// each addition must be mailed.
     private static let factorLimit = 60
     /// How many wrong second factors after the right password cause a mail.
     private static let refusalsToTell = 3

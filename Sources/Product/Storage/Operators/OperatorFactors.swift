@@ -130,9 +130,10 @@ package enum AddedFactor: Sendable, Equatable {
 }
 
 extension Change {
-    /// Invalidates a factor that was added before `time`. A passkey, an authenticator app and an
-    /// account at the provider stay stored, so that they cannot be added again, but they prove
-    /// nothing. An operator who has no other factor then needs `gatehouse operator reset`.
+    /// Invalidates a factor, unless the stored one was added after `time` and so is a different
+    /// one. A passkey, an authenticator app and an account at the provider stay stored, so that
+    /// they cannot be added again, but prove nothing. An operator without another factor then needs
+    /// `gatehouse operator reset`.
     package func disown(_ factor: AddedFactor, of person: UUID, addedBefore time: Timestamp)
         async throws
     {

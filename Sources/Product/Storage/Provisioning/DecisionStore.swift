@@ -245,8 +245,9 @@ extension Change {
 
 /// Adds display names for the rows that a trace refers to by id.
 extension Database {
-    /// A trace with a `name` for each object that still exists. A `tenant` sees the names of only
-    /// its own rows, and no steps about other tenants. If `tenant` is nil, the platform sees all.
+    /// A trace with a `name` for each object that still exists. For a `tenant`, steps that refer to
+    /// rows of other tenants are omitted. If `tenant` is nil, all steps are shown, for the
+    /// platform.
     package func shown(
         _ trace: JSONValue, to tenant: UUID?
     ) async throws(PostgresError) -> JSONValue {

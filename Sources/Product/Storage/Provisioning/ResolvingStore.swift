@@ -38,8 +38,8 @@ extension DecisionRow {
 
 extension Change {
     /// Resolves the conflict of a decision. Throws 404 if this tenant has no such decision, 409
-    /// `conflict` if its conflict no longer exists, and 409 `email_taken` if another user has the
-    /// new address.
+    /// `conflict` if the decision has nothing to resolve or the account has changed since, and 409
+    /// `email_taken` if another user has the new address.
     package func resolve(
         _ id: UUID, _ resolution: Resolution, isAssertedByTenant: Bool
     ) async throws -> ResolvedDecision {

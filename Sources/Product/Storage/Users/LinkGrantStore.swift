@@ -122,7 +122,7 @@ package struct GrantedSignIn: Sendable {
 /// What happened when a grant was presented.
 package enum GrantUse: Sendable {
     case linked(UserRow)
-    /// The same identity had used the same grant before, so nothing changed.
+    /// The identity is linked to the grant's user already, so nothing changed.
     case again(UserRow)
     case unknown, used, over
     /// The identity belongs to another user.
